@@ -9,9 +9,9 @@ import signal
 import time
 from typing import TYPE_CHECKING, Final, Literal
 
-from sandbox.waiting import wait_until
 from stream.errors import ExitCode
 from tests.chaos.traffic import make_backlog
+from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
     import random

@@ -12,6 +12,7 @@ from tests.chaos.kills import PHASES, ROLES, Kill, kill
 from tests.chaos.traffic import continuous_traffic, make_backlog_topic
 from tests.chaos.truth import compare, tool_differences
 from tests.support.monitor import Monitor
+from tests.support.processes import patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +40,8 @@ def long_plan(chance: random.Random) -> list[Kill]:
 @pytest.mark.parametrize(
     "plan",
     [
-        pytest.param(short_plan, marks=pytest.mark.timeout(600), id="short"),
-        pytest.param(long_plan, marks=[pytest.mark.long, pytest.mark.timeout(3600)], id="long"),
+        pytest.param(short_plan, marks=pytest.mark.timeout(patience(600)), id="short"),
+        pytest.param(long_plan, marks=[pytest.mark.long, pytest.mark.timeout(patience(3600))], id="long"),
     ],
 )
 def test_every_value_equals_the_brokers_after_each_kill(

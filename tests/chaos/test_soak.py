@@ -15,6 +15,7 @@ from tests.chaos.traffic import continuous_traffic
 from tests.chaos.truth import compare
 from tests.chaos.usage import Sample, sample, write_csv
 from tests.support.monitor import Monitor
+from tests.support.processes import patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ MINUTES: Final = float(os.environ.get("SOAK_MINUTES") or 20)
 SAMPLES: Final = 120
 SEED: Final = 13
 
-pytestmark = [pytest.mark.soak, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(60 * MINUTES + 600)]
+pytestmark = [pytest.mark.soak, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(60 * MINUTES + 600))]
 
 
 def csv_path() -> Path:

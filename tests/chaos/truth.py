@@ -13,8 +13,8 @@ from confluent_kafka import ConsumerGroupState, IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from sandbox.kafka import tools
-from sandbox.waiting import LIMIT, wait_until
 from tests.integration.traffic import committed_at_broker, offsets_ends, tool_offsets_and_lags
+from tests.support.processes import LIMIT, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

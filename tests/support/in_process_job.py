@@ -75,6 +75,11 @@ class Jvm:
         """Return the living processes of Spark: the JVM, the Python daemon and its workers."""
         return marked_processes(self._mark, 0)
 
+    def kill(self) -> None:
+        """Kill the JVM."""
+        if self._session is not None:
+            query.kill_jvm(self._session)
+
     def session(self) -> SparkSession:
         """Return the session. Opens it the first time, and again after the end of its JVM."""
         with self._opening:
@@ -116,6 +121,10 @@ class InProcessJob(ObservedMonitor):
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(patience(STOP_LIMIT))
+            if self._thread.is_alive() and self._jvm is not None:
+                # A failed test left it in a call of the JVM, and the next test has a job of its own.
+                self._jvm.kill()
+                self._thread.join(patience(STOP_LIMIT))
 
     def start(self, *more: str) -> Self:
         """Start the job, with additional arguments; do not wait for it."""

@@ -14,9 +14,9 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import run_tool
-from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.poll import ClusterPoll
+from tests.support.processes import LIMIT, eventually, patience, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def _nodes(admin: AdminClient) -> list[int]:
 
 def _metadata(admin: AdminClient) -> ClusterMetadata:
     """Return the metadata; librdkafka repeats a request only on its first broker, here also if that one was killed."""
-    return eventually(lambda: admin.list_topics(timeout=5))
+    return eventually(lambda: admin.list_topics(timeout=patience(5)))
 
 
 def _folders(broker: Broker) -> list[str]:

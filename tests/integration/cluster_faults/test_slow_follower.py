@@ -10,9 +10,9 @@ from confluent_kafka import Producer
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topic_led_by
-from sandbox.waiting import LIMIT, eventually, wait_until
 from tests.integration.traffic import OFFSETS_TOPIC, commit
 from tests.support.monitor import Monitor
+from tests.support.processes import LIMIT, eventually, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from confluent_kafka import Consumer, Producer
 from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK
-from sandbox.waiting import LIMIT, eventually, wait_until
 from tests.support.monitor import Monitor
+from tests.support.processes import LIMIT, eventually, patience, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,4 +138,6 @@ def _group(monitor: Monitor, name: str) -> dict[str, Any]:
 
 def _explain(monitor: Monitor, name: str) -> str:
     command = [sys.executable, "-m", "stream.cli", "explain", name, "--url", f"http://{LOOPBACK}:{monitor.port}"]
-    return " ".join(subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.split())
+    return " ".join(
+        subprocess.run(command, capture_output=True, text=True, check=True, timeout=patience(60)).stdout.split()
+    )

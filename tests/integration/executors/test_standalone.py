@@ -18,6 +18,7 @@ from sandbox.spark_cluster import StandaloneCluster, make_executor_python
 from stream.errors import ExitCode
 from tests.integration.traffic import commit, make_topic, offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import Monitor
+from tests.support.processes import patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import MakeBroker
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(600))]
 
 SECRET: Final = "known-to-master-workers-and-driver"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from sandbox.process import GuardedProcess
 from sandbox.programs.debian import PackagesMissingError, unpacked
-from sandbox.waiting import wait_until
+from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
     from types import TracebackType

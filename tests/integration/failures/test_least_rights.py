@@ -9,11 +9,8 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from exporters.page.commands import group_commands
-from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import CONSUMER_GROUPS, ToolError, run_tool, table_rows
 from sandbox.kafka.topics import create_topics
-from sandbox.ports import LOOPBACK, free_port_pair
-from sandbox.waiting import LIMIT
 from stream.cli.acls import acl_commands
 from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import login_from_options
@@ -22,8 +19,10 @@ from stream.health.verdict import SEVERITY, Severity, Verdict
 from stream.service.web_access import page_links
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.verdicts.columns import unreadable_tails
+from tests.integration.failures.secured_broker import PLAIN_LOGIN, SecuredBroker, login
 from tests.integration.ticks import Monitor, transactional, write
 from tests.integration.traffic import commit, consumer, join_and_commit, make_topic
+from tests.support.processes import LIMIT, patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,37 +30,16 @@ if TYPE_CHECKING:
 
     from stream.config.options import Config
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(patience(300))]
 
 _ACLS: Final = "org.apache.kafka.tools.AclCommand"
 _USER: Final = "lagwarden"
 _PASSWORD: Final = "lagwarden-secret"  # noqa: S105 -- of a test user
-_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
-_LOGIN: Final = f'{_MODULE} required user_{_USER}="{_PASSWORD}";'
 
 
-class Secured(Broker):
-    """A broker with the ACLs of `lagwarden acls` for lagwarden, and all rights for other users."""
-
-    def __init__(self) -> None:
-        (port, controller), (self.sasl, _) = free_port_pair(), free_port_pair()
-        ports = {"PLAIN": port, "CONTROLLER": controller, "SASL": self.sasl}
-        super().__init__(
-            properties={
-                "listeners": ",".join(f"{name}://{LOOPBACK}:{number}" for name, number in ports.items()),
-                "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
-                "inter.broker.listener.name": "PLAIN",
-                "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN",
-                "listener.name.sasl.plain.sasl.jaas.config": _LOGIN,
-                "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-                "super.users": "User:ANONYMOUS",
-            }
-        )
-        self._ports = (port, controller)  # its listeners are not the sandbox's
-
-    def script(self) -> list[str]:
-        """Return the lines of the script that `lagwarden acls` prints."""
-        return acl_commands(f"User:{_USER}", self.bootstrap)
+def script(broker: SecuredBroker) -> list[str]:
+    """Return the lines of the script that `lagwarden acls` prints."""
+    return acl_commands(f"User:{_USER}", broker.bootstrap)
 
 
 def grant(command: str) -> None:
@@ -70,32 +48,25 @@ def grant(command: str) -> None:
 
 
 @pytest.fixture
-def broker() -> Iterator[Secured]:
+def broker() -> Iterator[SecuredBroker]:
     """Start a broker with two topics, run the script, and begin no transaction."""
-    with Secured() as started:
+    with SecuredBroker({_USER: _PASSWORD}) as started:
         create_topics(started.bootstrap, {"marked": 1})
         make_topic(started.bootstrap, "plain", 1)
         commit(started.bootstrap, "first", "plain", {0: 0})
-        for line in started.script():
+        for line in script(started):
             if not line.startswith("#"):
                 grant(line)
         yield started
 
 
-def with_login(broker: Secured) -> Config:
+def with_login(broker: SecuredBroker) -> Config:
     """Return the configuration of a monitor that logs in."""
-    options = {
-        "bootstrap_servers": f"{LOOPBACK}:{broker.sasl}",
-        "security_protocol": "SASL_PLAINTEXT",
-        "sasl_mechanism": "PLAIN",
-        "sasl_username": _USER,
-        "sasl_password": _PASSWORD,
-    }
-    return load(flags={f"kafka.{name}": value for name, value in options.items()})
+    return load(flags={"kafka.bootstrap_servers": broker.sasl, **login(_USER, _PASSWORD)})
 
 
 @pytest.fixture
-def monitor(broker: Secured) -> Iterator[Monitor]:
+def monitor(broker: SecuredBroker) -> Iterator[Monitor]:
     """Start a monitor that logs in, with a clock that only its ticks move."""
     kafka = with_login(broker).kafka
     with Cluster(kafka.bootstrap_servers, login_from_options(kafka)) as cluster:
@@ -107,13 +78,13 @@ def monitor(broker: Secured) -> Iterator[Monitor]:
 
 @pytest.mark.long
 def test_the_commands_on_the_page_of_a_group_log_in(
-    broker: Secured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    broker: SecuredBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kafka's tool accepts the commands with their properties file, and cannot connect without it."""
     links = page_links(with_login(broker))
     assert links.command_config is not None
-    login = f'{_MODULE} required username="{_USER}" password="{_PASSWORD}";'
-    lines = ("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", f"sasl.jaas.config={login}")
+    jaas = f'{PLAIN_LOGIN} username="{_USER}" password="{_PASSWORD}";'
+    lines = ("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", f"sasl.jaas.config={jaas}")
     (tmp_path / links.command_config).write_text("\n".join(lines))
     monkeypatch.chdir(tmp_path)
     row = {"group": "first", "kind": "classic"}
@@ -127,7 +98,9 @@ def test_the_commands_on_the_page_of_a_group_log_in(
         run_tool(CONSUMER_GROUPS, *without_login)
 
 
-def test_stopped_group_is_found_without_the_right_if_no_transaction_exists(broker: Secured, monitor: Monitor) -> None:
+def test_stopped_group_is_found_without_the_right_if_no_transaction_exists(
+    broker: SecuredBroker, monitor: Monitor
+) -> None:
     """All unread offsets are records if there is no `__transaction_state`."""
     for offset in range(6):
         commit(broker.bootstrap, "halts", "plain", {0: offset})
@@ -136,7 +109,9 @@ def test_stopped_group_is_found_without_the_right_if_no_transaction_exists(broke
     assert (monitor.lag("halts", "plain"), monitor.verdict("halts", "plain")) == (5, Verdict.STOPPED)
 
 
-def test_group_before_a_marker_is_unknown_until_the_right_to_read_is_granted(broker: Secured, monitor: Monitor) -> None:
+def test_group_before_a_marker_is_unknown_until_the_right_to_read_is_granted(
+    broker: SecuredBroker, monitor: Monitor
+) -> None:
     """The verdict is never critical and names the missing right. With the right the group is caught up."""
     producer = transactional(broker, "marks")
     shown: list[Verdict] = []
@@ -162,7 +137,7 @@ def test_group_before_a_marker_is_unknown_until_the_right_to_read_is_granted(bro
         counted = unreadable_tails(monitor.result.window.inputs.tails).to_pylist()
         assert counted == [{"reason": "not_authorized", "partitions": 2}]
 
-        (reading,) = (line for line in broker.script() if "TRANSACTIONAL_TOPIC" in line)
+        (reading,) = (line for line in script(broker) if "TRANSACTIONAL_TOPIC" in line)
         grant(reading.removeprefix("# ").replace("TRANSACTIONAL_TOPIC", "marked"))
         for _ in range(70):
             if tick() is Verdict.CAUGHT_UP:

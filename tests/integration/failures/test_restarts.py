@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sandbox.kafka import tools
-from sandbox.waiting import wait_until
 from stream.checkpoint.manifest import FORMAT
 from tests.integration.traffic import (
     commit,
@@ -21,6 +20,7 @@ from tests.integration.traffic import (
     tool_offsets_and_lags,
 )
 from tests.support.monitor import Monitor
+from tests.support.processes import patience, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.conftest import MakeBroker
     from tests.support.scrape import Metrics
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(600))]
 
 GROUPS: Final = tuple(f"group-{number}" for number in range(20))
 
@@ -129,7 +129,7 @@ def test_kills_during_batches_lose_nothing(make_broker: MakeBroker, tmp_path: Pa
             monitor.start().wait_ready()
         finally:
             stopping.set()
-            writer.join(30)
+            writer.join(patience(30))
         shown = monitor.wait_read(offsets_ends(bootstrap))
         assert_agrees(shown, bootstrap)
         assert len(shown.committed) >= 2 * len(GROUPS)

@@ -17,16 +17,16 @@ from sandbox.kafka.jars import oauth_jars
 from sandbox.kafka.token_issuer import TokenIssuer
 from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.spark_cluster import StandaloneCluster, make_executor_python
-from sandbox.waiting import LIMIT
 from stream.errors import ExitCode
 from tests.integration.traffic import commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor
+from tests.support.processes import LIMIT, patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from io import FileIO
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 
 SECRET: Final = "alices-own-secret"
 _SECURITY: Final = "org.apache.kafka.common.security"
@@ -136,7 +136,7 @@ def test_no_secret_leaves_the_processes_that_log_in(secured: Secured, tmp_path: 
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(patience(600))
 def test_no_secret_reaches_spark_on_other_machines(secured: Secured, tmp_path: Path) -> None:
     """Executors log in with the password from its file; no process or folder of Spark has it.
 

@@ -10,6 +10,7 @@ from stream.errors import ExitCode
 from tests.integration.failures.fuse_mount import FuseMount, MountMissingError
 from tests.integration.traffic import commit, make_topic, offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import Monitor
+from tests.support.processes import patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import MakeBroker
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(900))]
 
 AWAY, BACK = "checkpoint storage away", "checkpoint storage answers again"
 

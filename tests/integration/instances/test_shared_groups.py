@@ -12,10 +12,10 @@ from confluent_kafka import Producer
 from exporters.catalogue.metrics import METRICS
 from sandbox.clients.java_clients import JavaClients
 from sandbox.kafka.tools import table_rows
-from sandbox.waiting import LIMIT
 from stream.groups.instances import EVERY_GROUP, InstanceShare, owner_of
 from tests.integration.traffic import commit, consumer, join_and_commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor
+from tests.support.processes import LIMIT, patience
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.conftest import MakeBroker
     from tests.support.scrape import Metrics
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(900))]
 
 SHARE_TOOL: Final = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 PARTITIONS: Final = 5

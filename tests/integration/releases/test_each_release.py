@@ -13,7 +13,6 @@ from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import RELEASES
 from sandbox.kafka.tools import run_tool
 from sandbox.kafka.zookeeper import ZooKeeper
-from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.poll import ClusterPoll
@@ -32,6 +31,7 @@ from tests.integration.traffic import (
     make_topic,
     tool_offsets_and_lags,
 )
+from tests.support.processes import LIMIT, wait_until
 
 if TYPE_CHECKING:
     from exporters.cluster.model import ClusterFacts

@@ -14,9 +14,9 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from sandbox.kafka.jars import BROKER
 from sandbox.kafka.quorum import running_quorum
 from sandbox.kafka.tools import run_tool
-from sandbox.waiting import LIMIT, wait_until
 from tests.integration.traffic import offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import Monitor
+from tests.support.processes import LIMIT, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
