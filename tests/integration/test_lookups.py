@@ -1,4 +1,4 @@
-"""Lookups on a real broker: log tails, open transactions, and groups hidden behind them.
+"""Lookups on a real broker: log tails, open and hanging transactions, retention and past end offsets.
 
 Ticks run in the test process (`tests.integration.ticks`).
 """
@@ -6,6 +6,7 @@ Ticks run in the test process (`tests.integration.ticks`).
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -14,19 +15,17 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka.protocol.producer import ProduceRequest
 
-from sandbox.kafka import log_writer as logwriter
+from sandbox.kafka import log_writer
 from sandbox.kafka.broker import Broker
-from sandbox.kafka.tools import describe_groups, run_tool
+from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
-from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.offsets_topic import NAME
-from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
-from stream.groups.placement import partition_for
 from stream.health.features.end_history import NOT_ANSWERED
 from stream.health.verdict import Verdict
-from tests.integration.ticks import PARTITIONS, Monitor, transactional, write
+from tests.integration.ticks import Monitor, transactional, write
 from tests.integration.traffic import commit, consumer
+from tests.support.processes import LIMIT, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.kafka
 
 TRANSACTIONAL: Final = 0x10
+GHOST: Final = 4_711
+"""The id of a producer that no coordinator has given out."""
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +60,6 @@ def high_watermark(broker: Broker, topic: str) -> int:
         Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "watermark-reader"})
     ) as client:
         return int(client.get_watermark_offsets(TopicPartition(topic, 0), LIMIT, cached=False)[1])
-
-
-def groups_of(partition: int, *stems: str) -> list[str]:
-    """Return a group name per stem, all in this offsets partition."""
-    return [
-        next(name for number in range(1000) if partition_for(name := f"{stem}-{number}", PARTITIONS) == partition)
-        for stem in stems
-    ]
 
 
 def test_a_group_that_has_read_all_of_a_transactional_topic_has_no_lag(broker: Broker, monitor: Monitor) -> None:
@@ -98,7 +91,10 @@ def test_a_group_that_has_read_all_of_a_transactional_topic_has_no_lag(broker: B
 
 
 def test_open_transaction_is_named_in_the_verdict(broker: Broker, monitor: Monitor) -> None:
-    """The verdict of the waiting group has the transactional id, from the leader and the coordinator."""
+    """The verdict of the waiting group has the transactional id, from the leader and the coordinator.
+
+    Producer, epoch, state, timeout and start are those that Kafka's tool describes.
+    """
     create_topics(broker.bootstrap, {"open": 1})
     producer = transactional(broker, "left-open")
     write(producer, "open", 4)
@@ -112,107 +108,67 @@ def test_open_transaction_is_named_in_the_verdict(broker: Broker, monitor: Monit
     assert verdicts[-1] is Verdict.HELD_BACK, "one commit shows no habit of the group, and none is needed"
     assert monitor.verdict("does-not-wait", "open") is not Verdict.HELD_BACK, "it has read from the open transaction"
     finding = monitor.result.row_finding(monitor.row("waits", "open"))
-    assert "left-open" in finding.sentence
     (row,) = monitor.results.transactions["open"].to_pylist()
+    assert f"the open transaction of producer {row['producer_id']} (left-open)" in finding.sentence
+    assert (finding.evidence["last_stable_offset"], finding.evidence["high_watermark"]) == (0, 4)
     assert (row["transactional_id"], row["state"], row["hanging"]) == ("left-open", "Ongoing", False)
+    (described,) = tool(broker, "describe", "--transactional-id", "left-open")
+    start_ms = int(row["start_time"].replace(tzinfo=dt.UTC).timestamp() * 1000)
+    ours = (row["producer_id"], row["producer_epoch"], row["state"], row["timeout_ms"], start_ms)
+    names = ("ProducerId", "ProducerEpoch", "TransactionState", "TransactionTimeoutMs", "CurrentTransactionStartTimeMs")
+    assert [str(each) for each in ours] == [described[name] for name in names]
     producer.abort_transaction(LIMIT)
     wait_until(lambda: high_watermark(broker, "open") == 5, "the marker")
     monitor.tick()
     assert "open" not in monitor.results.transactions
 
 
-def test_transaction_unknown_to_all_coordinators_is_hanging(broker: Broker, monitor: Monitor) -> None:
-    """The topic `__transaction_state` has no record of the transaction.
+def tool(broker: Broker, *arguments: str) -> list[dict[str, str]]:
+    """Return the table that `kafka-transactions` prints, by header; empty without one."""
+    output = run_tool("org.apache.kafka.tools.TransactionsCommand", "--bootstrap-server", broker.bootstrap, *arguments)
+    header, *rows = [line.split("\t") for line in output.splitlines() if "\t" in line] or [[]]
+    names = [name.strip() for name in header]
+    return [dict(zip(names, (value.strip() for value in row), strict=True)) for row in rows]
 
-    The result has its producer id and start offset, which Kafka's tool needs to abort it.
+
+def test_transaction_unknown_to_all_coordinators_is_hanging(broker: Broker, monitor: Monitor) -> None:
+    """The topic `__transaction_state` has no record of the transaction, but has one of another that is open.
+
+    Only the first is hanging. Its producer id and start offset are those of `find-hanging`, and Kafka's tool aborts it.
     """
-    transactional(broker, "unrelated")
-    create_topics(broker.bootstrap, {"hanging": 1})
-    partition = ProduceRequest.TopicProduceData.PartitionProduceData
-    records = logwriter.batch(
-        0,
-        [logwriter.Rec(0, 0, b"k", b"v")],
-        attributes=TRANSACTIONAL,
-        producer_id=4_711,
-        producer_epoch=0,
-        base_sequence=0,
-    )
-    topic = ProduceRequest.TopicProduceData(name="hanging", partition_data=[partition(index=0, records=records)])
-    request = ProduceRequest(transactional_id="ghost", acks=-1, timeout_ms=5_000, topic_data=[topic], max_version=11)
-    response = monitor.cluster.call(request, 1).responses[0].partition_responses[0]
-    assert response.error_code == 0, response
-    commit(broker.bootstrap, "waits-for-hanging", "hanging", {0: 0})
-    for _ in range(4):
+    create_topics(broker.bootstrap, {"hanging": 1, "beside": 1})
+    write(transactional(broker, "beside"), "beside", 1)
+    _write_without_coordinator(monitor.cluster)
+    for topic in ("hanging", "beside"):
+        commit(broker.bootstrap, f"waits-for-{topic}", topic, {0: 0})
+    for _ in range(16):
         monitor.tick()
-    (row,) = monitor.results.transactions["hanging"].to_pylist()
-    assert (row["start_offset"], row["producer_id"], row["transactional_id"], row["hanging"]) == (0, 4_711, None, True)
-    abort = ("abort", "--topic", "hanging", "--partition", "0", "--start-offset", str(row["start_offset"]))
-    run_tool("org.apache.kafka.tools.TransactionsCommand", "--bootstrap-server", broker.bootstrap, *abort)
+    ours = {
+        topic: [(row["producer_id"], row["start_offset"]) for row in table.to_pylist() if row["hanging"]]
+        for topic, table in monitor.results.transactions.items()
+    }
+    (theirs,) = tool(broker, "find-hanging", "--broker-id", "1", "--max-transaction-timeout", "0")
+    assert (theirs["Topic"], int(theirs["ProducerId"]), int(theirs["StartOffset"])) == ("hanging", GHOST, 0)
+    assert ours == {"hanging": [(GHOST, 0)], "beside": []}
+    finding = monitor.result.row_finding(monitor.row("waits-for-hanging", "hanging"))
+    assert finding.verdict is Verdict.HELD_BACK
+    assert f"the hanging transaction of producer {GHOST}" in finding.sentence
+    assert (finding.evidence["last_stable_offset"], finding.evidence["high_watermark"]) == (0, 1)
+    tool(broker, "abort", "--topic", "hanging", "--partition", "0", "--start-offset", "0")
     wait_until(lambda: high_watermark(broker, "hanging") == 2, "the abort marker")
     monitor.tick()
     assert "hanging" not in monitor.results.transactions
 
 
-def test_groups_behind_an_open_transaction_are_read_from_the_log(broker: Broker, monitor: Monitor) -> None:
-    """The offsets of these groups equal those of Kafka's tool during and after the transaction."""
-    create_topics(broker.bootstrap, {"gap": 2, "gap-new": 1})
-    holder, hidden = groups_of(2, "holder", "hidden")
-    (free,) = groups_of(3, "free")
-    for group in (holder, hidden, free):
-        commit(broker.bootstrap, group, "gap", {0: 1})
-    monitor.tick()
-    assert monitor.shown(hidden) == {("gap", 0): (1, False)}
-
-    producer = transactional(broker, "holds-offsets")
-    producer.begin_transaction()
-    with consumer(broker.bootstrap, holder) as member:
-        metadata = member.consumer_group_metadata()
-        eventually(lambda: producer.send_offsets_to_transaction([TopicPartition("gap", 0, 77)], metadata, LIMIT))
-    commit(broker.bootstrap, hidden, "gap", {0: 5, 1: 6})
-    commit(broker.bootstrap, hidden, "gap-new", {0: 7})
-    commit(broker.bootstrap, free, "gap", {0: 9})
-    for _ in range(3):
-        monitor.tick()
-    assert monitor.shown(hidden) == {("gap", 0): (5, True), ("gap", 1): (6, True), ("gap-new", 0): (7, True)}
-    assert monitor.shown(free) == {("gap", 0): (9, False)}, "its offsets partition is not blocked"
-    assert monitor.shown(holder) == {("gap", 0): (1, False)}, "what is only pending does not count"
-    assert set(monitor.hidden.blocked_partitions) == {2}
-    assert [group in monitor.hidden.read_groups for group in (holder, hidden, free)] == [True, True, False]
-    assert_agree(broker, monitor, holder, hidden, free)
-
-    blocked = monitor.blocked_partition()
-    assert blocked is not None
-    assert (blocked.offsets_partition, blocked.transactional_id, blocked.hanging) == (2, "holds-offsets", False)
-    assert abs(blocked.since / 1000 - time.time()) < 60
-
-    commit(broker.bootstrap, hidden, "gap", {0: 8})
-    monitor.tick()
-    assert monitor.shown(hidden)["gap", 0] == (8, True)
-
-    producer.commit_transaction(LIMIT)
-    wait_until(lambda: not _has_open_transaction(monitor), "the marker")
-    monitor.tick()
-    assert monitor.shown(hidden) == {("gap", 0): (8, False), ("gap", 1): (6, False), ("gap-new", 0): (7, False)}
-    assert monitor.shown(holder) == {("gap", 0): (77, False)}
-    assert (monitor.blocked_partition(), monitor.hidden.read_groups) == (None, frozenset())
-    assert not monitor.hidden.is_hidden.any()
-    assert_agree(broker, monitor, holder, hidden, free)
-
-
-def _has_open_transaction(monitor: Monitor) -> bool:
-    ends = read_ends(monitor.cluster, [NAME])
-    return not ends.column("high_watermark").equals(ends.column("last_stable_offset"))
-
-
-def assert_agree(broker: Broker, monitor: Monitor, *groups: str) -> None:
-    """Assert that shown offsets equal those of Kafka's tool."""
-    theirs = {
-        (row.group, row.topic, row.partition): row.current_offset
-        for row in describe_groups(broker.bootstrap)
-        if row.group in groups
-    }
-    ours = {(group, *place): offset for group in groups for place, (offset, _) in monitor.shown(group).items()}
-    assert ours == theirs
+def _write_without_coordinator(cluster: Cluster) -> None:
+    """Write a record of a transaction that no coordinator knows."""
+    partition = ProduceRequest.TopicProduceData.PartitionProduceData
+    fields = {"producer_id": GHOST, "producer_epoch": 0, "base_sequence": 0}
+    records = log_writer.batch(0, [log_writer.Rec(0, 0, b"k", b"v")], attributes=TRANSACTIONAL, **fields)
+    topic = ProduceRequest.TopicProduceData(name="hanging", partition_data=[partition(index=0, records=records)])
+    request = ProduceRequest(transactional_id="ghost", acks=-1, timeout_ms=5_000, topic_data=[topic], max_version=11)
+    response = cluster.call(request, 1).responses[0].partition_responses[0]
+    assert response.error_code == 0, response
 
 
 def test_retention_and_past_end_offsets_of_topics(broker: Broker, monitor: Monitor) -> None:

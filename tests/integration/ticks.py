@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from sandbox.waiting import LIMIT
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.groups.driver_state import DriverState
@@ -23,6 +22,7 @@ from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups.scheduler import LookupScheduler
 from tests.integration.folded_log import FoldedLog
 from tests.stream.tick.health_inputs import health_inputs
+from tests.support.processes import LIMIT
 from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:
@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from stream.groups.membership.members import Member
     from stream.health.evaluator import EvaluationResult
     from stream.tick.context import LookupResults
-    from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
+    from stream.tick.hidden_commits.model import HiddenCommits
 
-PARTITIONS: Final = 4
 TICK: Final = 10.0
 
 
@@ -97,23 +96,6 @@ class Monitor:
     def verdict(self, group: str, topic: str) -> Verdict:
         """Return the shown verdict."""
         return VERDICTS[int(self.result.verdict[self.row(group, topic)])]
-
-    def shown(self, group: str) -> dict[tuple[str, int], tuple[int, bool]]:
-        """Return a group's offsets by partition, and whether each is behind the last stable offset."""
-        state = self.hidden.state
-        rows = zip(
-            state.group.to_pylist(),
-            state.topic.to_pylist(),
-            state.partition.tolist(),
-            state.runs.spans.last_offset.tolist(),
-            self.hidden.is_hidden.tolist(),
-            strict=True,
-        )
-        return {(topic, p): (offset, fetched) for name, topic, p, offset, fetched in rows if name == group}
-
-    def blocked_partition(self) -> BlockedOffsetsPartition | None:
-        """Return the first blocked offsets partition with its open transaction; None without one."""
-        return next(iter(self.lookups.blocked_partitions), None)
 
 
 def transactional(broker: Broker, name: str) -> Producer:
