@@ -64,11 +64,9 @@ def test_connect_fields_that_old_workers_omit_are_optional() -> None:
     """Missing trailing fields have their defaults; a truncated field is an error."""
     head = b"\0\1" + b"\0\0" + b"\0\1l" + b"\0\1u" + struct.pack(">q", 9)
     fields = blobs.connect_assignment(head)
-    assert isinstance(fields, dict)
     assert (fields["leader"], fields["config_offset"]) == ("l", 9)
     assert (fields["assignment"], fields["revoked"], fields["delay"]) == (None, None, 0)
     error = blobs.connect_assignment(head + b"\0\0")
-    assert isinstance(error, DecodeError)
     assert (error.field, error.reason) == ("assignment.assignment", DecodeReason.SHORT)
 
 
@@ -88,7 +86,6 @@ def test_streams_commit_metadata_of_both_versions_is_decoded() -> None:
         ("CQ==", DecodeReason.UNKNOWN_VERSION),
     ):
         error = blobs.streams_commit_metadata(text)
-        assert isinstance(error, DecodeError)
         assert error.reason is reason
 
 

@@ -10,7 +10,6 @@ import pytest
 from decoders.compiled import DECLINE_ERRORS, compiled_reader
 from decoders.compose import message_reader
 from decoders.errors import DecodeError, MalformedBytes
-from decoders.records import Record
 from decoders.scalar import NO_FIELDS, decode
 from decoders.schema import INT8, INT32, STRING, UUID, ArrayOf, Field, Message, Struct, versions
 from decoders.tables import RECORD_TYPES, embedded, metadata, share_state, transaction
@@ -138,7 +137,6 @@ def test_only_requested_fields_are_returned() -> None:
     """The result has no other untagged fields."""
     only = frozenset(("generation", "members", "member_id"))
     record = decode(*valid_group(), only)
-    assert isinstance(record, Record)
     assert record.key == {}
     assert record.value is not None
     assert record.value == pruned(whole_value(*valid_group()), only)
@@ -157,7 +155,6 @@ def valid_group() -> tuple[bytes, bytes]:
 def whole_value(key: bytes, value: bytes) -> Fields:
     """Return all fields of a value."""
     record = decode(key, value)
-    assert isinstance(record, Record)
     assert record.value is not None
     return record.value
 
@@ -178,7 +175,6 @@ def test_errors_do_not_depend_on_the_requested_fields(only: frozenset[str]) -> N
             assert partial == whole
             refused += 1
         else:
-            assert isinstance(partial, Record)
             assert (partial.type, partial.version, partial.layout) == (whole.type, whole.version, whole.layout)
             assert (partial.value is None) == (whole.value is None)
     assert refused > 400
@@ -202,16 +198,16 @@ def test_strings_longer_than_kafka_allows_are_declined() -> None:
             )
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        pytest.param(b"\0\xff\xff\xff" + bytes(16), id="a count that exceeds the bytes"),
-        pytest.param(b"\xff\xff\xff\xff", id="a null that is not allowed"),
-    ],
-)
-def test_absurd_counts_are_declined(raw: bytes) -> None:
+ABSURD = {
+    "a count that exceeds the bytes": b"\0\xff\xff\xff" + bytes(16),
+    "a null that is not allowed": b"\xff\xff\xff\xff",
+}
+
+
+def test_absurd_counts_are_declined() -> None:
     """A count that exceeds the bytes, and a null that is not allowed, are declined before any allocation."""
-    message = Message(Struct("Numbers", (Field("numbers", ArrayOf(UUID)),)))
-    with peak_memory() as peak:
-        assert compiled(message, 0, raw, 0) is None
-    assert peak.size < 100_000
+    for story, raw in ABSURD.items():
+        message = Message(Struct("Numbers", (Field("numbers", ArrayOf(UUID)),)))
+        with peak_memory() as peak:
+            assert compiled(message, 0, raw, 0) is None, story
+        assert peak.size < 100_000, story

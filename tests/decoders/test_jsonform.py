@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,8 +51,8 @@ def group(protocol_type: bytes, subscription: bytes, assignment: bytes) -> Recor
     return record("0002000167", value.hex())
 
 
-MEMBERS = [
-    pytest.param(
+MEMBERS = {
+    "a consumer's subscription is decoded, an empty assignment stays empty": (
         b"consumer",
         SUBSCRIPTION,
         "",
@@ -65,40 +64,30 @@ MEMBERS = [
             "rackId": "r",
         },
         "",
-        id="a consumer's subscription is decoded, an empty assignment stays empty",
     ),
-    pytest.param(
+    "a malformed subscription stays base64": (
         b"consumer",
         "0000",
         "000000000001000174000000020000000000000002ffffffff",
         "AAA=",
         {"assignedPartitions": [{"topic": "t", "partitions": [0, 2]}], "userData": None},
-        id="a malformed subscription stays base64",
     ),
-    pytest.param(b"consumer", "0009" + SUBSCRIPTION[4:], "", None, "", id="a newer version stays base64"),
-    pytest.param(b"connect", "0000", "", "AAA=", "", id="another protocol stays base64"),
-]
+    "a newer version stays base64": (b"consumer", "0009" + SUBSCRIPTION[4:], "", None, ""),
+    "another protocol stays base64": (b"connect", "0000", "", "AAA=", ""),
+}
 
 
-@pytest.mark.parametrize(
-    ("protocol_type", "subscription", "assignment", "expected_subscription", "expected_assignment"), MEMBERS
-)
-def test_the_dump_format_decodes_the_data_of_consumers(
-    protocol_type: bytes,
-    subscription: str,
-    assignment: str,
-    expected_subscription: object,
-    expected_assignment: object,
-) -> None:
+def test_the_dump_format_decodes_the_data_of_consumers() -> None:
     """Subscriptions and assignments of consumers are decoded if their bytes are valid."""
-    dumped = json.loads(
-        jsonform.dump_payload(group(protocol_type, bytes.fromhex(subscription), bytes.fromhex(assignment)))
-    )
-    (member,) = dumped["data"]["members"]
-    assert member["subscription"] == expected_subscription or (
-        expected_subscription is None and isinstance(member["subscription"], str)
-    )
-    assert member["assignment"] == expected_assignment
+    for story, (protocol_type, subscription, assignment, expected_subscription, expected_assignment) in MEMBERS.items():
+        dumped = json.loads(
+            jsonform.dump_payload(group(protocol_type, bytes.fromhex(subscription), bytes.fromhex(assignment)))
+        )
+        (member,) = dumped["data"]["members"]
+        assert member["subscription"] == expected_subscription or (
+            expected_subscription is None and isinstance(member["subscription"], str)
+        )
+        assert member["assignment"] == expected_assignment, story
 
 
 def test_metadata_and_transactions_have_the_format_of_the_dump_tool() -> None:
@@ -128,10 +117,9 @@ DOUBLES = [(0.0, "0.0"), (-0.0, "-0.0"), (1.0, "1.0"), (1e7, "1.0E7"), (123456.7
 DOUBLES += [(1.5e-5, "1.5E-5"), (1e22, "1.0E22"), (float("inf"), '"Infinity"'), (float("nan"), '"NaN"')]
 
 
-@pytest.mark.parametrize(("value", "text"), DOUBLES)
-def test_a_double_is_written_as_java_does(value: float, text: str) -> None:
+def test_a_double_is_written_as_java_does() -> None:
     """A double between 0.001 and 10,000,000 has no exponent. Other doubles have one."""
-    assert jsonform._java_double(value) == text
+    assert [jsonform._java_double(value) for value, _ in DOUBLES] == [text for _, text in DOUBLES]
 
 
 @given(st.text())

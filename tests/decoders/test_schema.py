@@ -9,27 +9,27 @@ from hypothesis import strategies as st
 from decoders.schema import INT32, STRING, ArrayOf, Field, Message, Struct, versions
 from decoders.tables import RECORD_TYPES, tracking
 
-RANGES = [
-    pytest.param("0+", (0, 5, 32767), (), id="zero and above"),
-    pytest.param("3+", (3, 4), (0, 2), id="three and above"),
-    pytest.param("0-2", (0, 1, 2), (3,), id="a range"),
-    pytest.param("1", (1,), (0, 2), id="one version"),
-    pytest.param("none", (), (0, 1), id="none"),
-]
+RANGES = {
+    "zero and above": ("0+", (0, 5, 32767), ()),
+    "three and above": ("3+", (3, 4), (0, 2)),
+    "a range": ("0-2", (0, 1, 2), (3,)),
+    "one version": ("1", (1,), (0, 2)),
+    "none": ("none", (), (0, 1)),
+}
 
 
-@pytest.mark.parametrize(("text", "inside", "outside"), RANGES)
-def test_a_version_range_has_the_meaning_of_kafka(text: str, inside: tuple[int, ...], outside: tuple[int, ...]) -> None:
+def test_a_version_range_has_the_meaning_of_kafka() -> None:
     """Each of Kafka's forms contains exactly its versions."""
-    assert all(version in versions(text) for version in inside)
-    assert not any(version in versions(text) for version in outside)
+    for story, (text, inside, outside) in RANGES.items():
+        assert all(version in versions(text) for version in inside), story
+        assert not any(version in versions(text) for version in outside), story
 
 
-@pytest.mark.parametrize("text", ["", "+", "1-", "-1", "1+2", "a", "1 - 2"])
-def test_a_malformed_version_range_is_an_error(text: str) -> None:
+def test_a_malformed_version_range_is_an_error() -> None:
     """A malformed range raises and is not silently empty."""
-    with pytest.raises(ValueError, match="not a range"):
-        versions(text)
+    for text in ("", "+", "1-", "-1", "1+2", "a", "1 - 2"):
+        with pytest.raises(ValueError, match="not a range"):
+            versions(text)
 
 
 @given(st.integers(0, 50), st.integers(0, 50))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import struct
 
-import pytest
-
 from decoders.blobs import streams_assignment_info, streams_subscription_info
 from decoders.errors import DecodeError, DecodeReason
 
@@ -20,22 +18,20 @@ DICTIONARY = struct.pack(">ii", 1, 7) + TOPIC
 BY_NUMBER = struct.pack(">i", 1) + HOST + struct.pack(">iii", 1, 7, 3)
 NONE = struct.pack(">i", 0)
 
-LAYOUTS = [
-    pytest.param(1, TASKS, {}, id="v1: only tasks"),
-    pytest.param(2, TASKS + BY_NAME, {"partitions_by_host": {"h:80": {"t": (0, 3)}}}, id="v2: hosts by name"),
-    pytest.param(
+LAYOUTS = {
+    "v1: only tasks": (1, TASKS, {}),
+    "v2: hosts by name": (2, TASKS + BY_NAME, {"partitions_by_host": {"h:80": {"t": (0, 3)}}}),
+    "v4: an error code": (
         4,
         struct.pack(">i", 11) + TASKS + BY_NAME + struct.pack(">i", 2),
         {"commonly_supported_version": 11, "partitions_by_host": {"h:80": {"t": (0, 3)}}, "error_code": 2},
-        id="v4: an error code",
     ),
-    pytest.param(
+    "v5: a topic dictionary": (
         5,
         struct.pack(">i", 11) + TASKS + DICTIONARY + BY_NUMBER + struct.pack(">i", 0),
         {"commonly_supported_version": 11, "partitions_by_host": {"h:80": {"t": (3,)}}, "error_code": 0},
-        id="v5: a topic dictionary",
     ),
-    pytest.param(
+    "v7: standbys and the next rebalance": (
         7,
         struct.pack(">i", 11) + TASKS + DICTIONARY + BY_NUMBER + NONE + struct.pack(">iq", 0, 99),
         {
@@ -45,25 +41,24 @@ LAYOUTS = [
             "error_code": 0,
             "next_rebalance_ms": 99,
         },
-        id="v7: standbys and the next rebalance",
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("version", "body", "other_fields"), LAYOUTS)
-def test_an_assignment_of_each_layout_is_decoded(version: int, body: bytes, other_fields: dict[str, object]) -> None:
+def test_an_assignment_of_each_layout_is_decoded() -> None:
     """The complete bytes give the fields; truncated anywhere they give one error inside the user data."""
-    raw = struct.pack(">i", version) + body
-    assert streams_assignment_info(raw) == {
-        "version": version,
-        "active_tasks": (TASK,),
-        "standby_tasks": (),
-        **other_fields,
-    }
-    for length in range(1, len(raw)):
-        error = streams_assignment_info(raw[:length])
-        assert isinstance(error, DecodeError)
-        assert error.field.startswith("user_data")
+    for story, (version, body, other_fields) in LAYOUTS.items():
+        raw = struct.pack(">i", version) + body
+        assert streams_assignment_info(raw) == {
+            "version": version,
+            "active_tasks": (TASK,),
+            "standby_tasks": (),
+            **other_fields,
+        }
+        for length in range(1, len(raw)):
+            error = streams_assignment_info(raw[:length])
+            assert isinstance(error, DecodeError), story
+            assert error.field.startswith("user_data"), story
 
 
 def test_a_named_topology_is_utf16_after_the_task() -> None:
@@ -72,7 +67,6 @@ def test_a_named_topology_is_utf16_after_the_task() -> None:
     standby = struct.pack(">i", 1) + named + struct.pack(">i", 1) + TOPIC + struct.pack(">i", 5)
     rest = NONE + NONE + NONE + struct.pack(">iq", 0, 0)
     fields = streams_assignment_info(struct.pack(">iii", 10, 11, 0) + standby + rest)
-    assert isinstance(fields, dict)
     assert fields["standby_tasks"] == ({**TASK, "named_topology": "ü", "partitions": {"t": (5,)}},)
 
 
@@ -80,7 +74,6 @@ def test_a_topic_number_that_is_not_in_the_dictionary_is_an_error() -> None:
     """A partition without a topic name cannot be returned."""
     raw = struct.pack(">ii", 5, 11) + TASKS + NONE + BY_NUMBER + NONE
     error = streams_assignment_info(raw)
-    assert isinstance(error, DecodeError)
     assert (error.version, error.field) == (5, "user_data.topics")
 
 
@@ -91,7 +84,6 @@ def test_modified_utf8_has_two_byte_nul_and_surrogate_pairs() -> None:
         topic = struct.pack(">H", len(text)) + text
         by_name = struct.pack(">i", 1) + HOST + struct.pack(">i", 1) + topic + struct.pack(">i", 0)
         fields = streams_assignment_info(struct.pack(">i", 2) + TASKS + by_name)
-        assert isinstance(fields, dict)
         assert fields["partitions_by_host"] == {"h:80": {name: (0,)}}
 
 
@@ -99,9 +91,7 @@ def test_a_subscription_info_begins_with_its_version() -> None:
     """The version is an int32 and a field of the message; truncated it is an error."""
     raw = struct.pack(">i", 1) + b"\x07" * 16 + struct.pack(">iiii", 1, 1, 2, 0)
     fields = streams_subscription_info(raw)
-    assert isinstance(fields, dict)
     assert (fields["version"], fields["process_id"]) == (1, b"\x07" * 16)
     assert fields["prev_tasks"] == ({"topic_group_id": 1, "partition": 2},)
     error = streams_subscription_info(raw[:3])
-    assert isinstance(error, DecodeError)
     assert error.reason is DecodeReason.SHORT

@@ -163,21 +163,21 @@ def test_a_damaged_batch_is_an_error_and_the_other_rows_are_read(tmp_path: Path)
 
 
 def _with_checksum(raw: bytes) -> bytes:
-    import google_crc32c  # noqa: PLC0415  # only needed here
+    import google_crc32c  # only needed here
 
     return raw[:17] + google_crc32c.value(raw[21:]).to_bytes(4, "big") + raw[21:]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param(b"\0\0\x80\x80\x80\x80\x70\x01\x01\0", id="an offset of more than 32 bits wraps"),
-        pytest.param(b"\0\0\x80\x80\x80\x80\0\x01\x01\0", id="an offset with a longer encoding than needed"),
-        pytest.param(b"\0" + b"\xff" * 9 + b"\x7f" + b"\0\x01\x01\0", id="a timestamp of more than 64 bits wraps"),
-        pytest.param(b"\0\0\0\x01\x81\x80\x80\x80\x10\0", id="a length that wraps to a negative number"),
-    ],
-)
+VARINTS = {
+    "an offset of more than 32 bits wraps": b"\0\0\x80\x80\x80\x80\x70\x01\x01\0",
+    "an offset with a longer encoding than needed": b"\0\0\x80\x80\x80\x80\0\x01\x01\0",
+    "a timestamp of more than 64 bits wraps": b"\0" + b"\xff" * 9 + b"\x7f" + b"\0\x01\x01\0",
+    "a length that wraps to a negative number": b"\0\0\0\x01\x81\x80\x80\x80\x10\0",
+}
+
+
 @pytest.mark.parametrize("min_parallel", [1, 200])
+@pytest.mark.parametrize("body", VARINTS.values(), ids=VARINTS)
 def test_unusual_varints_give_the_same_numbers(body: bytes, min_parallel: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Varints with unneeded bytes or with overflow give the same numbers in both readers."""
     monkeypatch.setattr(vectors, "_MIN_PARALLEL_BATCHES", min_parallel)
@@ -193,22 +193,22 @@ ENCODED = b"\x0c\0\0\0\x01\x01\0"
 """A record with null key and value at offset delta zero, with its length prefix."""
 
 
-@pytest.mark.parametrize(
-    ("encoded", "count"),
-    [
-        pytest.param(b"\x0d" + ENCODED[1:], 1, id="a negative length"),
-        pytest.param(ENCODED * 2, 1, id="bytes after the last record"),
-        pytest.param(ENCODED, 2, id="a record too few"),
-        pytest.param(ENCODED, 0, id="a record too many"),
-        pytest.param(ENCODED, -1, id="a negative count"),
-        pytest.param(ENCODED, 0x7FFFFFFF, id="an absurd count"),
-        pytest.param(b"\x0e" + ENCODED[1:] + b"\0", 1, id="a byte after the fields"),
-        pytest.param(b"\x0c\0\0\0\x01\x08\0", 1, id="a value that exceeds its record"),
-        pytest.param(b"\x0c\0\0\0\x01\x01\x02", 1, id="headers"),
-        pytest.param(b"", 1, id="no bytes"),
-    ],
-)
+INCONSISTENT = {
+    "a negative length": (b"\x0d" + ENCODED[1:], 1),
+    "bytes after the last record": (ENCODED * 2, 1),
+    "a record too few": (ENCODED, 2),
+    "a record too many": (ENCODED, 0),
+    "a negative count": (ENCODED, -1),
+    "an absurd count": (ENCODED, 0x7FFFFFFF),
+    "a byte after the fields": (b"\x0e" + ENCODED[1:] + b"\0", 1),
+    "a value that exceeds its record": (b"\x0c\0\0\0\x01\x08\0", 1),
+    "headers": (b"\x0c\0\0\0\x01\x01\x02", 1),
+    "no bytes": (b"", 1),
+}
+
+
 @pytest.mark.parametrize("min_parallel", [1, 200])
+@pytest.mark.parametrize(("encoded", "count"), INCONSISTENT.values(), ids=INCONSISTENT)
 def test_inconsistent_batches_are_declined(
     encoded: bytes, count: int, min_parallel: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -234,9 +234,8 @@ def test_recorded_logs_give_the_rows_of_the_slow_reader(path: Path) -> None:
     assert read == slow(raw, limit=16 << 20)
     assert read.faults == []
     middle = read.next_offset // 2
-    assert fast(raw, start=middle // 2, end=middle, limit=16 << 20) == slow(
-        raw, start=middle // 2, end=middle, limit=16 << 20
-    )
+    part = {"start": middle // 2, "end": middle, "limit": 16 << 20}
+    assert fast(raw, **part) == slow(raw, **part)
 
 
 def plain(at: int, count: int = 1, codec: int = write.NONE) -> bytes:
@@ -250,77 +249,55 @@ def in_transaction(at: int, producer: int, count: int = 1) -> bytes:
     return write.batch(at, records, attributes=TRANSACTIONAL, producer_id=producer, producer_epoch=0)
 
 
-@pytest.mark.parametrize(
-    ("raw", "aborted", "offsets"),
-    [
-        pytest.param(plain(0, 3) + plain(3), (), [0, 1, 2, 3], id="plain"),
-        pytest.param(plain(0, 3) + plain(3, 4)[:-1], (), [0, 1, 2], id="the last batch is incomplete"),
-        pytest.param(b"", (), [], id="no bytes"),
-        pytest.param(
-            in_transaction(0, 7, 3) + plain(3) + write.marker(4, 7, committed=False), ((7, 0),), [3], id="aborted"
-        ),
-        pytest.param(
-            in_transaction(0, 7)
-            + write.marker(1, 7, committed=True)
-            + in_transaction(2, 7)
-            + write.marker(3, 7, committed=False),
-            ((7, 2),),
-            [0],
-            id="committed, then aborted by the same producer",
-        ),
-        pytest.param(
-            in_transaction(0, 7) + in_transaction(1, 8) + write.marker(2, 7, committed=False) + in_transaction(3, 7),
-            ((7, 0),),
-            [1, 3],
-            id="interleaved with a transaction that was committed later",
-        ),
-        pytest.param(
-            in_transaction(5, 7) + write.marker(6, 7, committed=False) + in_transaction(7, 7),
-            ((7, 1), (7, 3)),
-            [7],
-            id="an aborted transaction that began before the response",
-        ),
-    ],
-)
-def test_consumers_see_committed_records(raw: bytes, aborted: tuple[tuple[int, int], ...], offsets: list[int]) -> None:
+def ended(at: int, producer: int = 7, *, committed: bool = False) -> bytes:
+    """Return a marker of the producer."""
+    return write.marker(at, producer, committed=committed)
+
+
+AGAIN = in_transaction(0, 7) + ended(1, committed=True) + in_transaction(2, 7) + ended(3)
+COMMITTED = {
+    "plain": (plain(0, 3) + plain(3), (), [0, 1, 2, 3]),
+    "the last batch is incomplete": (plain(0, 3) + plain(3, 4)[:-1], (), [0, 1, 2]),
+    "no bytes": (b"", (), []),
+    "aborted": (in_transaction(0, 7, 3) + plain(3) + ended(4), ((7, 0),), [3]),
+    "committed, then aborted by the same producer": (AGAIN, ((7, 2),), [0]),
+    "interleaved with a transaction that was committed later": (
+        in_transaction(0, 7) + in_transaction(1, 8) + ended(2) + in_transaction(3, 7),
+        ((7, 0),),
+        [1, 3],
+    ),
+    "an aborted transaction that began before the response": (
+        in_transaction(5, 7) + ended(6) + in_transaction(7, 7),
+        ((7, 1), (7, 3)),
+        [7],
+    ),
+}
+
+
+def test_consumers_see_committed_records() -> None:
     """Control batches and aborted transactions are left out."""
-    assert [row[0] for row in fast(raw, aborted).rows] == offsets
+    for story, (raw, aborted, offsets) in COMMITTED.items():
+        assert [row[0] for row in fast(raw, aborted).rows] == offsets, story
 
 
-@pytest.mark.parametrize(
-    ("raw", "aborted", "found"),
-    [
-        pytest.param(
-            in_transaction(0, 7, 3) + plain(3) + write.marker(4, 7, committed=False),
-            ((7, 0),),
-            {7: [0, 1, 2]},
-            id="records without the marker",
-        ),
-        pytest.param(
-            in_transaction(0, 7) + in_transaction(1, 8) + in_transaction(2, 7) + write.marker(3, 7, committed=False),
-            ((7, 0),),
-            {7: [0, 2]},
-            id="records of one aborted producer",
-        ),
-        pytest.param(
-            in_transaction(0, 8) + in_transaction(1, 7) + in_transaction(2, 8), ((7, 0), (8, 0)), {7: [1], 8: [0, 2]},
-            id="two aborted producers",
-        ),
-        pytest.param(
-            in_transaction(0, 7) + write.marker(1, 7, committed=True) + plain(2), (), {}, id="a committed transaction"
-        ),
-        pytest.param(in_transaction(0, 7, 50), ((7, 0),), {7: list(range(40))}, id="up to the end of the range"),
-    ],
-)  # fmt: skip
-def test_records_of_aborted_transactions_can_be_read_by_producer(
-    raw: bytes, aborted: tuple[tuple[int, int], ...], found: dict[int, list[int]]
-) -> None:
+ONE = in_transaction(0, 7) + in_transaction(1, 8) + in_transaction(2, 7) + ended(3)
+BOTH = in_transaction(0, 8) + in_transaction(1, 7) + in_transaction(2, 8)
+ABORTED = {
+    "records without the marker": (in_transaction(0, 7, 3) + plain(3) + ended(4), ((7, 0),), {7: [0, 1, 2]}),
+    "records of one aborted producer": (ONE, ((7, 0),), {7: [0, 2]}),
+    "two aborted producers": (BOTH, ((7, 0), (8, 0)), {7: [1], 8: [0, 2]}),
+    "a committed transaction": (in_transaction(0, 7) + ended(1, committed=True) + plain(2), (), {}),
+    "up to the end of the range": (in_transaction(0, 7, 50), ((7, 0),), {7: list(range(40))}),
+}
+
+
+def test_records_of_aborted_transactions_can_be_read_by_producer() -> None:
     """Each record is returned with its producer."""
-    fetched = FetchedBatches.read(raw, aborted)
-    rows: dict[int, list[int]] = {}
-    for producer, piece in fetched.aborted_columns(0, 40, no_fault):
-        rows.setdefault(producer, []).extend(piece.offset.tolist())
-    assert rows == found
+    for story, (raw, aborted, found) in ABORTED.items():
+        rows: dict[int, list[int]] = {}
+        for producer, piece in FetchedBatches.read(raw, aborted).aborted_columns(0, 40, no_fault):
+            rows.setdefault(producer, []).extend(piece.offset.tolist())
+        assert rows == found, story
 
 
 def no_fault(batch: LogBatch, fault: Damaged) -> None:
@@ -330,51 +307,40 @@ def no_fault(batch: LogBatch, fault: Damaged) -> None:
 
 def test_data_above_the_last_stable_offset_is_pending() -> None:
     """A read_uncommitted response marks the batches of transactions whose end is unknown; plain ones are visible."""
-    raw = (
-        in_transaction(0, 7)
-        + write.marker(1, 7, committed=True)
-        + in_transaction(2, 8)
-        + plain(3)
-        + in_transaction(4, 7)
-    )
+    raw = in_transaction(0, 7) + ended(1, committed=True) + in_transaction(2, 8) + plain(3) + in_transaction(4, 7)
     fetched = FetchedBatches.read(raw, last_stable_offset=2)
     assert fetched.visible.tolist() == [True, False, False, True, False]
     assert fetched.pending.tolist() == [False, False, True, False, True]
-    pieces = fetched.columns(*WHOLE, _no_fault, selected=fetched.pending)
+    pieces = fetched.columns(*WHOLE, no_fault, selected=fetched.pending)
     assert [piece.offset.tolist() for piece in pieces] == [[2, 4]]
-
-
-def _no_fault(batch: LogBatch, fault: Damaged) -> None:
-    raise AssertionError((batch, fault))
 
 
 def _with(raw: bytes, at: int, replacement: bytes) -> bytes:
     return raw[:at] + replacement + raw[at + len(replacement) :]
 
 
-@pytest.mark.parametrize(
-    ("second", "fault"),
-    [
-        pytest.param(_with(plain(1), 17, b"\0\0\0\0"), LogFault.BAD_CRC, id="checksum"),
-        pytest.param(_with(write.message(1, b"k", b"v", 1), 30, b"x"), LogFault.BAD_CRC, id="checksum of a message"),
-        pytest.param(_with(plain(1), 16, b"\x03"), LogFault.BAD_MAGIC, id="magic"),
-        pytest.param(_with(plain(1), 8, b"\xff\xff\xff\xff"), LogFault.BAD_LENGTH, id="negative length"),
-        pytest.param(bytes(100), LogFault.BAD_LENGTH, id="zeros"),
-        pytest.param(plain(0), LogFault.OFFSET_ORDER, id="the same offset again"),
-        pytest.param(
-            write.batch(1, [write.Rec(0, 0, None, None)], last_offset_delta=-1),
-            LogFault.OFFSET_ORDER,
-            id="ends before it begins",
-        ),
-        pytest.param(_with(plain(1), 0, b"\xff" * 8), LogFault.OFFSET_ORDER, id="a negative offset"),
-        pytest.param(_with(plain(1), 0, b"\x7f" + b"\xff" * 7), LogFault.OFFSET_ORDER, id="the greatest offset"),
-    ],
-)
-def test_the_walk_ends_at_the_first_invalid_batch(second: bytes, fault: LogFault) -> None:
+INVALID = {
+    "checksum": (_with(plain(1), 17, b"\0\0\0\0"), LogFault.BAD_CRC),
+    "checksum of a message": (_with(write.message(1, b"k", b"v", 1), 30, b"x"), LogFault.BAD_CRC),
+    "magic": (_with(plain(1), 16, b"\x03"), LogFault.BAD_MAGIC),
+    "negative length": (_with(plain(1), 8, b"\xff\xff\xff\xff"), LogFault.BAD_LENGTH),
+    "zeros": (bytes(100), LogFault.BAD_LENGTH),
+    "the same offset again": (plain(0), LogFault.OFFSET_ORDER),
+    "ends before it begins": (
+        write.batch(1, [write.Rec(0, 0, None, None)], last_offset_delta=-1),
+        LogFault.OFFSET_ORDER,
+    ),
+    "a negative offset": (_with(plain(1), 0, b"\xff" * 8), LogFault.OFFSET_ORDER),
+    "the greatest offset": (_with(plain(1), 0, b"\x7f" + b"\xff" * 7), LogFault.OFFSET_ORDER),
+}
+
+
+def test_the_walk_ends_at_the_first_invalid_batch() -> None:
     """The batches before it are read, and the fault is the reason for the end."""
-    read = fast(plain(0) + second + plain(5))
-    assert [row[0] for row in read.rows] == [0]
-    assert (read.ended_by, read.next_offset) == (fault, 1)
+    for story, (second, fault) in INVALID.items():
+        read = fast(plain(0) + second + plain(5))
+        assert [row[0] for row in read.rows] == [0], story
+        assert (read.ended_by, read.next_offset) == (fault, 1), story
 
 
 def test_offsets_near_the_greatest_number_do_not_overflow() -> None:

@@ -141,7 +141,7 @@ def fuzz_files(rng: random.Random, folder: Path, count: int) -> None:
 
 def with_checksums(content: bytes) -> bytes:
     """Return the content with valid checksums of complete batches of magic 2, so that their damage is reached."""
-    import google_crc32c  # noqa: PLC0415  # only needed here
+    import google_crc32c  # only needed here
 
     raw, at = bytearray(content), 0
     while at + 61 <= len(raw) and raw[at + 16] == 2:

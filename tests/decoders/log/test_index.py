@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.log.errors import LogError
 from decoders.log.index import AbortedTransaction, OffsetIndex, TimeIndex, read_aborted
 from decoders.log.lookup import SegmentIndex, first_record_at_offset, first_record_at_time
 from decoders.log.segment import Segment
@@ -39,40 +38,18 @@ def test_time_entries_end_where_they_stop_ascending(tmp_path: Path) -> None:
     assert [index.offset_before(time) for time in (0, 500, 501, 9_999)] == [1_000, 1_000, 1_003, 1_009]
 
 
-@pytest.mark.parametrize(
-    ("raw", "sane"),
-    [
-        pytest.param(struct.pack(">iiii", 3, 100, 7, 250), True, id="ascending"),
-        pytest.param(b"", True, id="empty"),
-        pytest.param(struct.pack(">ii", 3, 100) + bytes(16), True, id="preallocated"),
-        pytest.param(struct.pack(">ii", 3, 100) + b"\0", False, id="partial entry"),
-        pytest.param(struct.pack(">ii", -3, 100), False, id="below the base"),
-    ],
-)
-def test_the_sanity_check_of_offset_indexes_is_that_of_the_broker(tmp_path: Path, raw: bytes, sane: bool) -> None:  # noqa: FBT001
-    """An index is valid exactly if a broker would not rebuild it at startup."""
+def test_the_sanity_checks_are_those_of_the_broker(tmp_path: Path) -> None:
+    """An index is valid exactly if a broker would not rebuild it at startup. A preallocated time index is not valid."""
     path = tmp_path / "a.index"
-    path.write_bytes(raw)
-    fault = OffsetIndex.read(path, 1_000).fault()
-    assert (fault is None) is sane
-
-
-@pytest.mark.parametrize(
-    ("raw", "sane"),
-    [
-        pytest.param(struct.pack(">qiqi", 500, 3, 800, 9), True, id="ascending"),
-        pytest.param(b"", True, id="empty"),
-        pytest.param(struct.pack(">qi", 500, 3) + bytes(12), False, id="preallocated"),
-        pytest.param(struct.pack(">qi", 500, 3) + b"\0", False, id="partial entry"),
-        pytest.param(struct.pack(">qi", 500, -3), False, id="below the base"),
-    ],
-)
-def test_the_sanity_check_of_time_indexes_is_that_of_the_broker(tmp_path: Path, raw: bytes, sane: bool) -> None:  # noqa: FBT001
-    """A preallocated time index is not valid, as in Kafka."""
-    path = tmp_path / "a.timeindex"
-    path.write_bytes(raw)
-    fault = TimeIndex.read(path, 1_000).fault()
-    assert (fault is None) is sane
+    one, first = struct.pack(">ii", 3, 100), struct.pack(">qi", 500, 3)
+    for read, raw, is_sane in (
+        *((OffsetIndex.read, raw, True) for raw in (struct.pack(">iiii", 3, 100, 7, 250), b"", one + bytes(16))),
+        *((OffsetIndex.read, raw, False) for raw in (one + b"\0", struct.pack(">ii", -3, 100))),
+        *((TimeIndex.read, raw, True) for raw in (struct.pack(">qiqi", 500, 3, 800, 9), b"")),
+        *((TimeIndex.read, raw, False) for raw in (first + bytes(12), first + b"\0", struct.pack(">qi", 500, -3))),
+    ):
+        path.write_bytes(raw)
+        assert (read(path, 1_000).fault() is None) is is_sane, raw
 
 
 def test_aborted_transactions_of_a_real_broker_are_read() -> None:
@@ -93,7 +70,6 @@ def test_aborted_transactions_end_at_damage(tmp_path: Path) -> None:
     path.write_bytes(entry + struct.pack(">hqqqq", 1, 5, 10, 20, 11))
     entries, fault = read_aborted(path)
     assert len(entries) == 1
-    assert isinstance(fault, LogError)
     assert fault.position == len(entry)
 
 

@@ -89,30 +89,24 @@ def test_a_partial_last_inner_message_is_dropped() -> None:
     assert [record.offset for record in read(write.wrapper(4, inner, 1, write.SNAPPY)).records()] == [4]
 
 
-@pytest.mark.parametrize(
-    ("raw", "fault"),
-    [
-        pytest.param(write.message(0, None, None, 1, attributes=1), LogFault.BAD_RECORD, id="compressed null"),
-        pytest.param(write.wrapper(0, b"", 1, write.GZIP), LogFault.BAD_RECORD, id="no inner messages"),
-        pytest.param(
-            write.message(0, None, b"x", 1, attributes=4),
-            LogFault.UNKNOWN_CODEC,
-            id="zstd, which message sets do not support",
-        ),
-        pytest.param(
-            write.wrapper(0, write.message(0, None, b"x", 0), 1, write.GZIP),
-            LogFault.BAD_RECORD,
-            id="inner message of another magic",
-        ),
-        pytest.param(
-            write.wrapper(0, write.wrapper(0, write.message(0, b"", b"", 1), 1, write.GZIP), 1, write.GZIP),
-            LogFault.BAD_RECORD,
-            id="inner wrapper",
-        ),
-    ],
-)
-def test_inconsistent_messages_are_typed_errors(raw: bytes, fault: LogFault) -> None:
+INCONSISTENT = {
+    "compressed null": (write.message(0, None, None, 1, attributes=1), LogFault.BAD_RECORD),
+    "no inner messages": (write.wrapper(0, b"", 1, write.GZIP), LogFault.BAD_RECORD),
+    "zstd, which message sets do not support": (write.message(0, None, b"x", 1, attributes=4), LogFault.UNKNOWN_CODEC),
+    "inner message of another magic": (
+        write.wrapper(0, write.message(0, None, b"x", 0), 1, write.GZIP),
+        LogFault.BAD_RECORD,
+    ),
+    "inner wrapper": (
+        write.wrapper(0, write.wrapper(0, write.message(0, b"", b"", 1), 1, write.GZIP), 1, write.GZIP),
+        LogFault.BAD_RECORD,
+    ),
+}
+
+
+def test_inconsistent_messages_are_typed_errors() -> None:
     """A wrapper that Kafka refuses is refused, with the reason."""
-    with pytest.raises(Damaged) as caught:
-        list(read(raw).records())
-    assert caught.value.fault is fault
+    for story, (raw, fault) in INCONSISTENT.items():
+        with pytest.raises(Damaged) as caught:
+            list(read(raw).records())
+        assert caught.value.fault is fault, story

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,8 @@ from tests.decoders.log.fixtures import RECORDED, opened, partition, simple_batc
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
 
 def data(offset: int, producer_id: int = -1, *, count: int = 1, epoch: int = 0) -> bytes:
     """Encode a batch of records with key `k`; with a producer id it is transactional."""
@@ -31,39 +32,32 @@ def data(offset: int, producer_id: int = -1, *, count: int = 1, epoch: int = 0) 
 # directories
 
 
-@pytest.mark.parametrize(
-    ("name", "topic", "number", "marker"),
-    [
-        ("__consumer_offsets-7", "__consumer_offsets", 7, None),
-        ("a-b-c-12", "a-b-c", 12, None),
-        ("t-0.0123456789abcdef0123456789abcdef-delete", "t", 0, "delete"),
-        ("a.b-3.0123456789abcdef0123456789abcdef-future", "a.b", 3, "future"),
-        ("t-1.0123456789abcdef0123456789abcdef-stray", "t", 1, "stray"),
-    ],
-)
-def test_the_directory_name_has_topic_and_partition(
-    tmp_path: Path, name: str, topic: str, number: int, marker: str | None
-) -> None:
+DIRECTORIES = {
+    "__consumer_offsets-7": ("__consumer_offsets", 7, None),
+    "a-b-c-12": ("a-b-c", 12, None),
+    "t-0.0123456789abcdef0123456789abcdef-delete": ("t", 0, "delete"),
+    "a.b-3.0123456789abcdef0123456789abcdef-future": ("a.b", 3, "future"),
+    "t-1.0123456789abcdef0123456789abcdef-stray": ("t", 1, "stray"),
+}
+
+
+def test_the_directory_name_has_topic_and_partition(tmp_path: Path) -> None:
     """The name is split at its last dash; directories being deleted, moved or stray have a marker."""
-    directory = read_directory(partition(tmp_path, {}, name))
-    assert isinstance(directory, PartitionDirectory)
-    assert (directory.topic, directory.partition, directory.marker) == (topic, number, marker)
+    directories = {name: read_directory(partition(tmp_path, {}, name)) for name in DIRECTORIES}
+    assert {name: (each.topic, each.partition, each.marker) for name, each in directories.items()} == DIRECTORIES
 
 
-@pytest.mark.parametrize("name", ["data", "topic-", "-3", "topic-x", "t-0.abc-delete"])
-def test_other_paths_are_the_wrong_kind(tmp_path: Path, name: str) -> None:
+def test_other_paths_are_the_wrong_kind(tmp_path: Path) -> None:
     """A directory of another kind and a missing directory are one typed error."""
-    (tmp_path / name).mkdir()
-    for path in (tmp_path / name, tmp_path / "nothing-0"):
-        error = PartitionLog.open(path)
-        assert isinstance(error, LogError)
-        assert error.fault is LogFault.WRONG_KIND
+    for name in ("data", "topic-", "-3", "topic-x", "t-0.abc-delete"):
+        (tmp_path / name).mkdir()
+        for path in (tmp_path / name, tmp_path / "nothing-0"):
+            assert PartitionLog.open(path).fault is LogFault.WRONG_KIND
 
 
 def test_a_recorded_directory_has_topic_id_and_high_watermark() -> None:
     """Topic id and high watermark come from files that a real broker wrote."""
     directory = read_directory(RECORDED / "__consumer_offsets-0")
-    assert isinstance(directory, PartitionDirectory)
     with opened(directory.path) as log:
         assert directory.high_watermark == [placed.batch.last_offset for placed in log.batches()][-1] + 1
     assert directory.log_start is None
@@ -71,38 +65,27 @@ def test_a_recorded_directory_has_topic_id_and_high_watermark() -> None:
     assert [file.base_offset for file in directory.segments] == [0]
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        pytest.param(["0.log", "5.log"], ["0.log", "5.log"], id="plain segments"),
-        pytest.param(["0.log", "5.log.deleted", "9.log"], ["0.log", "9.log"], id="deleted segments are ignored"),
-        pytest.param(["0.log", "0.log.cleaned"], ["0.log"], id="an unfinished compaction is ignored"),
-        pytest.param(
-            ["0.log", "5.log", "0.log.swap"], ["0.log.swap", "5.log"], id="a finished compaction replaces its range"
-        ),
-        pytest.param(
-            ["3.log", "0.log.swap", "9.log"],
-            ["0.log.swap", "9.log"],
-            id="a compaction replaces all segments in its range",
-        ),
-        pytest.param(
-            ["0.log", "0.log.swap", "0.log.cleaned"], ["0.log"], id="a swap at or above .cleaned is not finished"
-        ),
-        pytest.param(
-            ["0.log.swap", "9.log", "9.log.cleaned"], ["0.log.swap", "9.log"], id="a swap below .cleaned is finished"
-        ),
-        pytest.param(["0.index", "0.timeindex", "0.snapshot"], [], id="other files are not segments"),
-    ],
-)
-def test_the_files_of_the_log_are_listed(tmp_path: Path, files: list[str], expected: list[str]) -> None:
+LISTED = {
+    "plain segments": (["0.log", "5.log"], ["0.log", "5.log"]),
+    "deleted segments are ignored": (["0.log", "5.log.deleted", "9.log"], ["0.log", "9.log"]),
+    "an unfinished compaction is ignored": (["0.log", "0.log.cleaned"], ["0.log"]),
+    "a finished compaction replaces its range": (["0.log", "5.log", "0.log.swap"], ["0.log.swap", "5.log"]),
+    "a compaction replaces all segments in its range": (["3.log", "0.log.swap", "9.log"], ["0.log.swap", "9.log"]),
+    "a swap at or above .cleaned is not finished": (["0.log", "0.log.swap", "0.log.cleaned"], ["0.log"]),
+    "a swap below .cleaned is finished": (["0.log.swap", "9.log", "9.log.cleaned"], ["0.log.swap", "9.log"]),
+    "other files are not segments": (["0.index", "0.timeindex", "0.snapshot"], []),
+}
+
+
+def test_the_files_of_the_log_are_listed(tmp_path: Path) -> None:
     """Files of compactions and deletions are handled as by a broker at startup; each file has five offsets."""
-    path = partition(tmp_path, {})
-    for file in files:
-        number, _, suffix = file.partition(".")
-        batches = simple_batches(5, first=int(number))
-        (path / f"{int(number):020}.{suffix}").write_bytes(b"".join(batches))
-    segments = list_segments(path)
-    assert [f"{file.base_offset}{file.path.name[20:]}" for file in segments] == expected
+    for number, (story, (files, expected)) in enumerate(LISTED.items()):
+        path = partition(tmp_path, {}, f"t-{number}")
+        for file in files:
+            base, _, suffix = file.partition(".")
+            batches = simple_batches(5, first=int(base))
+            (path / f"{int(base):020}.{suffix}").write_bytes(b"".join(batches))
+        assert [f"{file.base_offset}{file.path.name[20:]}" for file in list_segments(path)] == expected, story
 
 
 # transactions
@@ -110,17 +93,8 @@ def test_the_files_of_the_log_are_listed(tmp_path: Path, files: list[str], expec
 
 def test_only_committed_records_are_returned_in_offset_order(tmp_path: Path) -> None:
     """Aborted and pending records are left out, and pending ones do not block the records after them."""
-    batches = [
-        data(0, 1),
-        data(1),
-        data(2, 2),
-        data(3, 1),
-        write.marker(4, 2, committed=False),
-        data(5, 3),
-        write.marker(6, 1, committed=True),
-        data(7),
-        data(8, 3, count=2),
-    ]
+    first = [data(0, 1), data(1), data(2, 2), data(3, 1), write.marker(4, 2, committed=False)]
+    batches = [*first, data(5, 3), write.marker(6, 1, committed=True), data(7), data(8, 3, count=2)]
     with opened(partition(tmp_path, {0: batches})) as log:
         assert [placed.record.offset for placed in log.records()] == [0, 1, 3, 7]
         assert log.ongoing_transactions == (OngoingTransaction(3, 0, 5, 9, 1_000),)
@@ -139,14 +113,8 @@ def test_markers_are_matched_by_producer_and_not_by_epoch(tmp_path: Path) -> Non
 
 def test_each_transaction_of_a_producer_has_its_own_end(tmp_path: Path) -> None:
     """The first marker after a batch decides; a second marker for the same transaction has no effect."""
-    batches = [
-        data(0, 1),
-        write.marker(1, 1, committed=False),
-        write.marker(2, 1, committed=True),
-        data(3, 1),
-        write.marker(4, 1, committed=True),
-        data(5, 1),
-    ]
+    batches = [data(0, 1), write.marker(1, 1, committed=False), write.marker(2, 1, committed=True)]
+    batches += [data(3, 1), write.marker(4, 1, committed=True), data(5, 1)]
     with opened(partition(tmp_path, {0: batches})) as log:
         assert [placed.record.offset for placed in log.records()] == [3]
         assert [each.first_offset for each in log.ongoing_transactions] == [5]
@@ -228,13 +196,13 @@ def test_overlapping_segments_give_each_offset_once(tmp_path: Path) -> None:
         assert [error.fault for error in log.errors] == [LogFault.OFFSET_ORDER] * 2
 
 
-@pytest.mark.parametrize("start", range(12))
-def test_reading_from_an_offset_skips_only_lower_offsets(tmp_path: Path, start: int) -> None:
+def test_reading_from_an_offset_skips_only_lower_offsets(tmp_path: Path) -> None:
     """The read returns all records at or above any offset, also one inside a batch."""
     path = partition(tmp_path, {0: [data(0, count=4), data(4, count=2)], 6: [data(6, count=5)]})
-    with opened(path) as log:
-        assert [placed.record.offset for placed in log.records(start)] == list(range(start, 11))
-        assert log.errors == []
+    for start in range(12):
+        with opened(path) as log:
+            assert [placed.record.offset for placed in log.records(start)] == list(range(start, 11))
+            assert log.errors == []
 
 
 def test_a_batch_that_cannot_be_decompressed_is_an_error_and_skipped(tmp_path: Path) -> None:

@@ -6,11 +6,9 @@ import struct
 from typing import TYPE_CHECKING
 
 import google_crc32c
-import pytest
 
 from decoders.log.errors import LogError, LogFault
 from decoders.log.state_files import (
-    PartitionMetadata,
     PartitionOffset,
     ProducerEntry,
     read_partition_metadata,
@@ -66,46 +64,19 @@ def test_checkpoints_of_a_real_broker_are_read() -> None:
     assert not isinstance(high_watermarks, LogError)
     assert PartitionOffset("gzip", 0, 45) in high_watermarks
     metadata = read_partition_metadata(folder / "partition.metadata")
-    assert isinstance(metadata, PartitionMetadata)
     assert len(metadata.topic_id) == 16
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "0",
-        "0\n1\n",
-        "1\n0\n",
-        "0\n1\nt 5\n",
-        "0\n1\nt 5 x\n",
-        "0\n2\nt 5 6\n",
-        "0\n1\nt 5 6 7\n",
-        "x\n0\n",
-        "\xff\n\0",
-    ],
-)
-def test_a_malformed_checkpoint_is_an_error(tmp_path: Path, text: str) -> None:
-    """Another version, missing or extra lines, and words that are not numbers are one typed error."""
-    path = tmp_path / "replication-offset-checkpoint"
-    path.write_text(text, encoding="latin-1")
-    error = read_partition_offsets(path)
-    assert isinstance(error, LogError)
-    assert error.fault is LogFault.BAD_STATE_FILE
+NO_CHECKPOINTS = ("", "0", "0\n1\n", "1\n0\n", "0\n1\nt 5\n", "0\n1\nt 5 x\n", "0\n2\nt 5 6\n", "0\n1\nt 5 6 7\n")
+NO_METADATA = ("", "version: 0\n", "version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "version: 0\n",
-        "version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n",
-        "version: 0\ntopic_id: AAAA\n",
-        "version: 0\ntopic_id: !\n",
-    ],
-)
-def test_malformed_partition_metadata_is_an_error(tmp_path: Path, text: str) -> None:
-    """A missing line, another version and an invalid uuid are one typed error."""
-    path = tmp_path / "partition.metadata"
-    path.write_text(text)
-    assert isinstance(read_partition_metadata(path), LogError)
+def test_malformed_checkpoints_and_metadata_are_errors(tmp_path: Path) -> None:
+    """Another version, missing or extra lines, words that are not numbers and an invalid uuid are one typed error."""
+    path = tmp_path / "a"
+    for text in (*NO_CHECKPOINTS, "x\n0\n", "\xff\n\0"):
+        path.write_text(text, encoding="latin-1")
+        assert read_partition_offsets(path).fault is LogFault.BAD_STATE_FILE
+    for text in (*NO_METADATA, "version: 0\ntopic_id: AAAA\n", "version: 0\ntopic_id: !\n"):
+        path.write_text(text)
+        assert isinstance(read_partition_metadata(path), LogError), text

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from decoders.log.dump import decoders as dumpdecoders
 from decoders.log.dump.items import DumpItem, item_json, item_text
@@ -14,35 +12,28 @@ from decoders.log.dump.output import Dump, DumpOptions, as_text
 from tests.decoders.log.fixtures import RECORDED
 from tests.decoders.log.recording import files_of
 
+if TYPE_CHECKING:
+    import pytest
 
-@pytest.mark.parametrize(
-    ("item", "line"),
-    [
-        pytest.param(DumpItem("log", {"startOffset": 7}), "Log starting offset: 7", id="heading"),
-        pytest.param(DumpItem("batch", {"count": 2, "isControl": False}), "count: 2 isControl: false", id="bool"),
-        pytest.param(
-            DumpItem("batch", {"deleteHorizonMs": None}),
-            "deleteHorizonMs: OptionalLong.empty",
-            id="empty optional long",
-        ),
-        pytest.param(DumpItem("batch", {"deleteHorizonMs": 5}), "deleteHorizonMs: OptionalLong[5]", id="optional long"),
-        pytest.param(
-            DumpItem("record", {"offset": 1, "headerKeys": ["a", "b"]}), "| offset: 1 headerKeys: [a,b]", id="list"
-        ),
-        pytest.param(
-            DumpItem("record", {"LeaderChange": {"version": 0}}), '| LeaderChange: {"version":0}', id="control record"
-        ),
-        pytest.param(
-            DumpItem("record", {"KRaftVersion": {"version": 0}}),
-            '| KRaftVersion {"version":0}',
-            id="control record without a colon",
-        ),
-        pytest.param(DumpItem("record", {}), "", id="control record without metadata"),
-    ],
-)
-def test_an_item_is_a_line_of_the_tool(item: DumpItem, line: str) -> None:
+LINES = {
+    "heading": (DumpItem("log", {"startOffset": 7}), "Log starting offset: 7"),
+    "bool": (DumpItem("batch", {"count": 2, "isControl": False}), "count: 2 isControl: false"),
+    "empty optional long": (DumpItem("batch", {"deleteHorizonMs": None}), "deleteHorizonMs: OptionalLong.empty"),
+    "optional long": (DumpItem("batch", {"deleteHorizonMs": 5}), "deleteHorizonMs: OptionalLong[5]"),
+    "list": (DumpItem("record", {"offset": 1, "headerKeys": ["a", "b"]}), "| offset: 1 headerKeys: [a,b]"),
+    "control record": (DumpItem("record", {"LeaderChange": {"version": 0}}), '| LeaderChange: {"version":0}'),
+    "control record without a colon": (
+        DumpItem("record", {"KRaftVersion": {"version": 0}}),
+        '| KRaftVersion {"version":0}',
+    ),
+    "control record without metadata": (DumpItem("record", {}), ""),
+}
+
+
+def test_an_item_is_a_line_of_the_tool() -> None:
     """Values have the form that Java prints. A record begins with a bar."""
-    assert item_text(item) == line
+    for story, (item, line) in LINES.items():
+        assert item_text(item) == line, story
 
 
 def objects(options: DumpOptions, files: list[Path], *, decoded: bool) -> list[dict[str, Any]]:
@@ -74,23 +65,21 @@ def test_records_of_an_internal_topic_are_objects() -> None:
     assert not any("error" in row for row in records)
 
 
-@pytest.mark.parametrize(
-    ("fields", "answer"),
-    [
-        pytest.param(
-            {"key": '{"type":"2"}', "payload": "<DELETE>"}, {"key": {"type": "2"}, "payload": None}, id="tombstone"
-        ),
-        pytest.param({"payload": "null"}, {"payload": None}, id="metadata without a value"),
-        pytest.param(
-            {"key": "Unknown record type 99 at offset 5, skipping."},
-            {"error": "Unknown record type 99 at offset 5, skipping."},
-            id="unknown type",
-        ),
-    ],
-)
-def test_the_output_of_a_decoder_becomes_data(fields: dict[str, str], answer: dict[str, Any]) -> None:
+WORDS = {
+    "tombstone": ({"key": '{"type":"2"}', "payload": "<DELETE>"}, {"key": {"type": "2"}, "payload": None}),
+    "metadata without a value": ({"payload": "null"}, {"payload": None}),
+    "unknown type": (
+        {"key": "Unknown record type 99 at offset 5, skipping."},
+        {"error": "Unknown record type 99 at offset 5, skipping."},
+    ),
+}
+
+
+def test_the_output_of_a_decoder_becomes_data() -> None:
     """The words that the tool prints instead of JSON are null or an error."""
-    assert item_json(DumpItem("record", fields), "f", decoded=True) == {"file": "f", "kind": "record", **answer}
+    for story, (fields, answer) in WORDS.items():
+        found = item_json(DumpItem("record", fields), "f", decoded=True)
+        assert found == {"file": "f", "kind": "record", **answer}, story
 
 
 def test_texts_stay_texts() -> None:

@@ -21,10 +21,7 @@ def our_lines(dump: Dump, files: list[Path]) -> list[str]:
 
 @pytest.mark.parametrize(
     ("official", "options"),
-    [
-        ("official-data.txt", DumpOptions(decode=as_text)),
-        ("official-sanity.txt", DumpOptions(index_sanity_check=True)),
-    ],
+    [("official-data.txt", DumpOptions(decode=as_text)), ("official-sanity.txt", DumpOptions(index_sanity_check=True))],
 )
 def test_our_dump_is_the_official_dump(official: str, options: DumpOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every line for every file of a real broker's log directory is that of the official tool, in its order."""
@@ -69,21 +66,17 @@ def test_unknown_files_and_gaps_are_reported(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "texts"),
-    [
-        pytest.param(
-            b"\0\x02\0\x01g", None, ('{"type":"2","data":{"group":"g"}}', "<DELETE>"), id="a group's tombstone"
-        ),
-        pytest.param(b"\0\x63", b"", ("Unknown record type 99 at offset 5, skipping.", None), id="unknown type"),
-        pytest.param(b"\0\x02\0\x09g", b"", ("Error at offset 5, skipping. ", None), id="a truncated key"),
-    ],
-)
-def test_the_offsets_decoder_prints_like_the_tool(
-    key: bytes, value: bytes | None, texts: tuple[str, str | None]
-) -> None:
+TEXTS = {
+    "a group's tombstone": (b"\0\x02\0\x01g", None, ('{"type":"2","data":{"group":"g"}}', "<DELETE>")),
+    "unknown type": (b"\0\x63", b"", ("Unknown record type 99 at offset 5, skipping.", None)),
+    "a truncated key": (b"\0\x02\0\x09g", b"", ("Error at offset 5, skipping. ", None)),
+}
+
+
+def test_the_offsets_decoder_prints_like_the_tool() -> None:
     """Types are strings, tombstones <DELETE>, and unknown types and errors have the messages of the tool."""
-    key_text, payload = dumpdecoders.offsets(LogRecord(5, 0, key, value))
-    assert key_text is not None
-    assert key_text.startswith(texts[0])
-    assert payload == texts[1]
+    for story, (key, value, texts) in TEXTS.items():
+        key_text, payload = dumpdecoders.offsets(LogRecord(5, 0, key, value))
+        assert key_text is not None, story
+        assert key_text.startswith(texts[0]), story
+        assert payload == texts[1], story
