@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import pytest
-
-from bench.incidents.labels import WARM_UP, LabelledFault, RecordingLabels, label_run, load_labels
+from bench.incidents.labels import WARM_UP, LabelledFault, RecordingLabels, label_run
 from sandbox.clients.traffic import ScenarioTopic
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.record import RunRecord
 from sandbox.verdict_scenarios.scenario import FINE, ExpectedVerdict, VerdictScenario
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BEGAN: Final = 1_000_000.0
 STOPS: Final = VerdictScenario(
@@ -43,22 +38,6 @@ def test_a_fault_is_knowable_some_time_after_it_began() -> None:
     assert labelled(STOPS, {}).groups == ()
 
 
-def test_other_causes_at_a_later_mark_are_another_fault() -> None:
-    """A later expectation of the same causes belongs to the same fault; other causes are another fault."""
-    scenario = dataclasses.replace(
-        STOPS,
-        expected=(
-            ExpectedVerdict(("stopped",), 3.0),
-            ExpectedVerdict(("stopped",), 11.0, sentence_contains="heartbeats"),
-            ExpectedVerdict(("losing_data",), 1.0, "loss"),
-        ),
-    )
-    (label,) = labelled(scenario, {"fault": 60.0, "loss": 90.0}).groups
-    assert [each.causes for each in label.faults] == [("stopped",), ("losing_data",)]
-    assert label.faults[0].knowable == BEGAN + 63
-    assert label.faults[1].began == BEGAN + 90
-
-
 def test_labels_of_a_slower_run_are_times_of_the_wall_clock() -> None:
     """All times since the beginning are longer in a slower run; times `faster`, they are those of production.
 
@@ -69,10 +48,7 @@ def test_labels_of_a_slower_run_are_times_of_the_wall_clock() -> None:
         labels = labelled(scenario, {"fault": 60.0}, stretch)
         assert (labels.faster, labels.tick, labels.offsets_retention) == (5 / stretch, 2 * stretch, 240 * stretch)
         ((label,), recovered) = labels.groups, BEGAN + (80 + 3 * pace.TICK) * stretch
-        assert label.healthy == (
-            (BEGAN + WARM_UP * stretch, BEGAN + 60 * stretch),
-            (recovered, BEGAN + 120 * stretch),
-        )
+        assert label.healthy == ((BEGAN + WARM_UP * stretch, BEGAN + 60 * stretch), (recovered, BEGAN + 120 * stretch))
         assert (label.recovered, label.faults[0].knowable, len(label.faults)) == (recovered, BEGAN + 63 * stretch, 1)
 
 
@@ -82,17 +58,6 @@ def test_a_healthy_group_has_one_healthy_phase() -> None:
     for limits, (since, until) in rows:
         (label,) = labelled(dataclasses.replace(KEEPS_UP, **limits), {"reset": 30.0}).groups
         assert (label.healthy, label.faults) == (((BEGAN + since, BEGAN + until),), ())
-
-
-def test_saved_labels_are_loaded_unchanged(tmp_path: Path) -> None:
-    """Saving and loading gives equal labels. A file of another format is refused."""
-    labels = dataclasses.replace(labelled(STOPS, {"fault": 60.0}), outages={"broker stops": BEGAN + 90})
-    file = tmp_path / "labels.json"
-    labels.save(file)
-    assert load_labels(file) == labels
-    file.write_text(file.read_text().replace('"format": 1', '"format": 2'))
-    with pytest.raises(ValueError, match="format 1"):
-        load_labels(file)
 
 
 def test_every_scenario_can_be_labelled() -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from bench.incidents.labels import GroupLabel, LabelledFault, RecordingLabels
 from bench.incidents.score import score
-from bench.incidents.tables import case_table, total_table
-from bench.incidents.verdict_log import BURROW, VerdictLogError, VerdictRow, causes_of, read_log, write_log
+from bench.incidents.verdict_log import BURROW, VerdictLogError, VerdictRow, causes_of, read_log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,17 +133,6 @@ def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
             causes_of(str(file))
 
 
-def test_a_log_has_a_row_per_change(tmp_path: Path) -> None:
-    """Repetitions are left out, and the rows are read in order of time."""
-    file = tmp_path / "log.csv"
-    write_log(file, [*rows({4: "ok", 6: "ok", 8: "stopped"}), *rows({5: "ok"}, "f")])
-    assert [(each.time, each.group, each.verdict) for each in read_log(file)] == [
-        (4.0, "g", "ok"),
-        (5.0, "f", "ok"),
-        (8.0, "g", "stopped"),
-    ]
-
-
 def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path) -> None:
     """The error names the file, the line and the fault. The first line must be the header."""
     file, header = tmp_path / "log.csv", "time,group,partition,verdict,severity\n"
@@ -157,23 +145,3 @@ def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path) -> None:
         file.write_text(text)
         with pytest.raises(VerdictLogError, match=f"^{re.escape(str(file))}{error}"):
             read_log(file)
-
-
-def test_tables_have_totals_and_a_row_per_case() -> None:
-    """Each log is a column."""
-    scores = {
-        "good": score(LABELS, rows({0: "ok", 64: "stopped", 82: "losing_data"}), None),
-        "bad": score(LABELS, [*rows({64: "no_members"}), *rows({20: "stopped", 30: "ok"}, "f")], None),
-    }
-    totals = [[cell.strip() for cell in line.strip("|").split("|")] for line in total_table(scores).splitlines()]
-    assert totals[0] == ["", "good", "bad"]
-    assert ["sick groups found (of 1)", "1", "1"] in totals
-    assert ["exact cause named", "1", "0"] in totals
-    assert ["delay of the exact cause, worst", "5 s", "-"] in totals
-    assert ["healthy groups with a false alarm (of 1)", "0", "1"] in totals
-    assert ["sick groups with an untrue cause", "0", "1"] in totals
-    cases = [[cell.strip() for cell in line.strip("|").split("|")] for line in case_table(scores, LABELS).splitlines()]
-    assert cases[2:] == [
-        ["stops", "sick", "losing_data", "5 s, cause 5 s", "5 s, cause -; untrue: no_members"],
-        ["fine", "healthy", "-", "no alarm", "1 false alarm"],
-    ]

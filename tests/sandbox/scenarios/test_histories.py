@@ -102,15 +102,6 @@ def test_every_fact_is_compared() -> None:
         assert [fault.split(":")[0].split(" of ")[0] for fault in found] == named
 
 
-def test_a_group_that_only_one_side_shows_is_a_difference() -> None:
-    """A missing group and a removed group that is shown are differences. None on both sides agrees."""
-    transitions = (created(), rebalanced(came=1))
-    present, removed = GroupComparison("h", "g", 0, "", JOINED, STABLE), GroupComparison("h", "g", 0, "", JOINED, None)
-    assert present.faults(ObservedGroup(None, transitions))
-    assert removed.faults(ObservedGroup(STABLE, transitions))
-    assert not removed.faults(ObservedGroup(None, transitions))
-
-
 def test_histories_are_distinct() -> None:
     """Names are unique, every history has steps, and exactly one group is in the reserved offsets partition."""
     assert len({history.name for history in HISTORIES}) == len(HISTORIES)

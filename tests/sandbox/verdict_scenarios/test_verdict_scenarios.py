@@ -17,13 +17,7 @@ from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, scenario_
 from sandbox.verdict_scenarios.memberships import LostMemberships
 from sandbox.verdict_scenarios.monitor import settings
 from sandbox.verdict_scenarios.pace import RunPace
-from sandbox.verdict_scenarios.record import (
-    GroupVerdict,
-    RecordedCommit,
-    RecordedEnds,
-    RunRecord,
-    VerdictSnapshot,
-)
+from sandbox.verdict_scenarios.record import GroupVerdict, RecordedCommit, RecordedEnds, RunRecord, VerdictSnapshot
 from sandbox.verdict_scenarios.report import page, summary
 from sandbox.verdict_scenarios.scenario import END, FINE, ExpectedVerdict, VerdictScenario
 from stream.config.loader import load as load_config

@@ -151,7 +151,6 @@ def test_the_details_are_those_of_the_last_commit() -> None:
         ((_, delta),) = fold.drain()
         read = scalar.decode(key, last)
         assert not isinstance(read, DecodeError)
-        assert read.value is not None
         assert delta.runs.metadata[0].as_py().decode() == read.value["metadata"]
         assert delta.runs.topic_id[0].as_py() == b"x" * 16
         assert delta.runs.leader_epoch.tolist() == [7]

@@ -51,7 +51,6 @@ def record(number: int, key: dict[str, Any], fields: dict[str, Any], layout: Mes
     """Return a record of a type; fields that are not given have their default."""
     record_type = BY_NUMBER[number]
     message = layout or record_type.value
-    assert message is not None
     every = {field.name: field.default_value() for field in message.struct.fields} | fields
     return write_key(record_type, key), write_value(message, 3 if number == 2 else 0, every)
 
@@ -193,7 +192,10 @@ def works(name: str, epoch: int, *, state: int = 1, **tasks: Parts) -> Written:
     names = [
         role + when for when in ("_tasks", "_tasks_pending_revocation") for role in ("active", "standby", "warmup")
     ]
-    rows = {name: _tasks(tasks.get(name.removesuffix("_tasks"), {}), assignment_epochs=None) for name in names}
+    rows = {
+        name: _rows(tasks.get(name.removesuffix("_tasks"), {}), "subtopology_id", assignment_epochs=None)
+        for name in names
+    }
     fields = {"member_epoch": epoch, "previous_member_epoch": 0, "state": state, **rows}
     return record(22, {"group_id": "g", "member_id": name}, fields)
 
@@ -219,9 +221,5 @@ def topology(epoch: int, *, regexes: Sequence[str] = (), **sources: Sequence[str
     return record(23, {"group_id": "g"}, {"epoch": epoch, "subtopologies": tuple(parts)})
 
 
-def _rows(parts: Parts, **more: Any) -> tuple[dict[str, Any], ...]:
-    return tuple({"topic_id": ref, "partitions": tuple(numbers), **more} for ref, numbers in parts.items())
-
-
-def _tasks(parts: Parts, **more: Any) -> tuple[dict[str, Any], ...]:
-    return tuple({"subtopology_id": ref, "partitions": tuple(numbers), **more} for ref, numbers in parts.items())
+def _rows(parts: Parts, name: str = "topic_id", **more: Any) -> tuple[dict[str, Any], ...]:
+    return tuple({name: ref, "partitions": tuple(numbers), **more} for ref, numbers in parts.items())

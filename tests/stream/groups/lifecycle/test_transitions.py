@@ -318,7 +318,6 @@ def test_a_death_without_offsets_has_the_offsets_removed_last() -> None:
     """If offsets are removed with their topic minutes before the group, the death has these offsets and the time."""
     log = [*at(10, generation(1)), *commits(11, 0), *forgets(30, 0), *at(600, DEAD_CLASSIC)]
     ending = history_of_g(log).transitions[-1].removal
-    assert ending is not None
     assert (ending.offsets, ending.topics, ending.last_commit, ending.offsets_time) == (0, ("t",), 11, 30)
     assert ending.time == 600
 

@@ -41,25 +41,19 @@ GROWN = bytes(15) + b"g"
 IDS = NAMES | {GROWN: "grown"}
 BOTH = subscription("orders", "payments")
 
-# Records, topics with offsets, unowned, unsubscribed.
-STORIES: dict[str, tuple[list[Written], list[str], Any, Any]] = {
+# Records; topics with offsets, unowned, unsubscribed.
+STORIES: dict[str, tuple[list[Written], tuple[list[str], Any, Any]]] = {
     "everything has an owner": (
         [classic(classic_member("a", wants=BOTH, has=assignment({"orders": [0, 1, 2], "payments": [0, 1]})))],
-        ["orders", "payments"],
-        (),
-        (),
+        (["orders", "payments"], (), ()),
     ),
     "an assignor left some partitions unassigned": (
         [classic(classic_member("a", wants=BOTH, has=assignment({"orders": [1]})))],
-        ["orders"],
-        (("orders", (0, 2)), ("payments", (0, 1))),
-        (),
+        (["orders"], (("orders", (0, 2)), ("payments", (0, 1))), ()),
     ),
     "the topic grew, and the group was not rebalanced yet": (
         [member("a", "grown"), stands("a", 1, {GROWN: [0, 1, 2]})],
-        ["grown"],
-        (("grown", (3, 4)),),
-        (),
+        (["grown"], (("grown", (3, 4)),), ()),
     ),
     "a partition pending revocation still has an owner": (
         [
@@ -68,41 +62,29 @@ STORIES: dict[str, tuple[list[Written], list[str], Any, Any]] = {
             stands("a", 1, {ORDERS: [0]}, gives_up={ORDERS: [1]}, state=1),
             stands("b", 2, {}),
         ],
-        [],
-        (("orders", (2,)),),
-        (),
+        ([], (("orders", (2,)),), ()),
     ),
     "topics with offsets but without a subscriber": (
         [member("a", "orders"), stands("a", 1, {ORDERS: [0, 1, 2]})],
-        ["payments", "orders", "audit"],
-        (),
-        ("audit", "payments"),
+        (["payments", "orders", "audit"], (), ("audit", "payments")),
     ),
     "topic that a regular expression matches": (
         [member("a", regex="pay.*"), resolved("pay.*", "payments")],
-        ["payments"],
-        (("payments", (0, 1)),),
-        (),
+        (["payments"], (("payments", (0, 1)),), ()),
     ),
     "unresolved regular expression: may match any topic": (
         [member("a", "orders", regex="pay.*"), stands("a", 1, {ORDERS: [0, 1, 2]})],
-        ["payments"],
-        None,
-        None,
+        (["payments"], None, None),
     ),
-    "no members in a classic group": ([classic()], ["orders"], None, None),
-    "no members in a newer group": ([group_epoch(4)], ["orders"], None, None),
+    "no members in a classic group": ([classic()], (["orders"], None, None)),
+    "no members in a newer group": ([group_epoch(4)], (["orders"], None, None)),
     "a subscription cannot be read": (
         [classic(classic_member("a", wants=b"\0", has=assignment({"orders": [0]})))],
-        ["orders"],
-        None,
-        None,
+        (["orders"], None, None),
     ),
     "an undecodable assignment": (
         [classic(classic_member("a", wants=BOTH, has=b"\0"))],
-        ["orders", "audit"],
-        None,
-        ("audit",),
+        (["orders", "audit"], None, ("audit",)),
     ),
     "Connect group without topics": (
         [
@@ -112,33 +94,23 @@ STORIES: dict[str, tuple[list[Written], list[str], Any, Any]] = {
                 protocol="c",
             )
         ],
-        ["orders"],
-        None,
-        None,
+        (["orders"], None, None),
     ),
     "the cluster did not return the partition count of a topic": (
         [member("a", "orders", "audit"), stands("a", 1, {ORDERS: [0]})],
-        ["orders"],
-        None,
-        (),
+        (["orders"], None, ()),
     ),
     "a topic that does not exist has no partitions to own": (
         [member("a", "orders", "gone"), stands("a", 1, {ORDERS: [0, 1, 2]})],
-        ["orders"],
-        (),
-        (),
+        (["orders"], (), ()),
     ),
     "assigned topic id without a name": (
         [member("a", "orders"), stands("a", 1, {bytes(15) + b"x": [0]})],
-        ["orders"],
-        None,
-        (),
+        (["orders"], None, ()),
     ),
     "share group: one member per partition is enough": (
         [sharer("a", "orders"), sharer("b", "orders"), shares("a", 1, {ORDERS: [0]}), shares("b", 1, {ORDERS: [0]})],
-        [],
-        (("orders", (1, 2)),),
-        (),
+        ([], (("orders", (1, 2)),), ()),
     ),
     "tasks of a streams group read more than one topic; standby tasks read none": (
         [
@@ -146,22 +118,18 @@ STORIES: dict[str, tuple[list[Written], list[str], Any, Any]] = {
             topology(1, s0=["orders", "payments"], s1=["app-repartition"]),
             works("a", 1, active={"0": [0, 1, 2]}, standby={"1": [0, 1]}),
         ],
-        ["orders", "app-repartition", "audit"],
-        (("app-repartition", (0, 1)),),
-        ("audit",),
+        (["orders", "app-repartition", "audit"], (("app-repartition", (0, 1)),), ("audit",)),
     ),
     "partitions beyond a topic's count, or of an unsubscribed topic, do not count": (
         [classic(classic_member("a", wants=subscription("orders"), has=assignment({"orders": [0, 9], "audit": [1]})))],
-        [],
-        (("orders", (1, 2)),),
-        (),
+        ([], (("orders", (1, 2)),), ()),
     ),
 }
 
 
 def test_unassigned_partitions_of_a_group() -> None:
     """The result for one group equals the counts among all groups."""
-    for story, (written, offsets, unowned, unsubscribed) in STORIES.items():
+    for story, (written, (offsets, unowned, unsubscribed)) in STORIES.items():
         found = memberships(written).by_group
         alone = find_unassigned(found["g"], offsets, COUNTS, IDS)
         assert alone == UnassignedPartitions(unowned, unsubscribed), story
