@@ -41,15 +41,14 @@ def histories(*, most: int = 30) -> st.SearchStrategy[list[Commit]]:
     return st.lists(step, max_size=most).map(build)
 
 
-def summary(history: list[Commit]) -> dict[str, Any]:
-    """Return the expected run of this history, computed record by record."""
-    out: dict[str, Any] = {"reset": False, "commits": 0, "rewinds": 0, "slots": {}}
-    out |= {"rewind_from": NEVER, "rewind_to": NEVER, "rewind_time": NEVER}
+def expected(history: list[Commit]) -> dict[str, Any]:
+    """Return the expected run of this history, computed record by record, with the fields that are valid."""
+    none = {"commits": 0, "rewinds": 0, "rewind_from": NEVER, "rewind_to": NEVER, "rewind_time": NEVER}
+    out: dict[str, Any] = {"reset": False, "slots": {}, **none}
     for commit in history:
         if commit.offset is None:
-            out = {"reset": True, "commits": 0, "rewinds": 0, "slots": {}, "last_position": commit.position}
-            out |= {"last_time": commit.time}
-            out |= {"rewind_from": NEVER, "rewind_to": NEVER, "rewind_time": NEVER}
+            last = {"last_position": commit.position, "last_time": commit.time}
+            out = {"reset": True, "slots": {}, **last, **none}
             continue
         if not out["commits"]:
             out |= {"first_offset": commit.offset, "first_position": commit.position, "first_time": commit.time}
@@ -63,7 +62,13 @@ def summary(history: list[Commit]) -> dict[str, Any]:
         count = out["slots"].get(commit.time // SLOT_MS, (0, 0, 0))[2]
         out["slots"][commit.time // SLOT_MS] = (commit.offset, commit.time, count + 1)
     out["slots"] = dict(sorted(out["slots"].items())[-KEEP:])
-    return out
+    return _valid(out)
+
+
+def _valid(run: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a run that are valid: few without a commit."""
+    names = ("reset", "commits", "last_position", "last_time", "slots")
+    return run if run["commits"] else {name: run[name] for name in names}
 
 
 def run_of(key: bytes, history: list[Commit]) -> Runs:
@@ -90,26 +95,10 @@ def _unit(key: bytes, commit: Commit) -> Runs:
 
 
 def read_run(run: Runs, row: int = 0) -> dict[str, Any]:
-    """Return one row with the keys of `summary`."""
+    """Return one row with the keys of `expected`."""
     out: dict[str, Any] = {name: getattr(run.spans, name)[row].item() for name in runs.Spans.__dataclass_fields__}
     slots = run.slots.take(run.slots.row == row)
-    out["slots"] = {
-        number: (offset, time, commits)
-        for number, offset, time, commits in zip(
-            slots.number.tolist(), slots.offset.tolist(), slots.time.tolist(), slots.commits.tolist(), strict=True
-        )
-    }
-    if not out["commits"]:
-        out = {name: out[name] for name in ("reset", "commits", "last_position", "last_time", "slots")}
-    return out
-
-
-def expected(history: list[Commit]) -> dict[str, Any]:
-    """Return the fields of `summary` that are valid."""
-    wanted = summary(history)
-    if not wanted["commits"]:
-        wanted = {name: wanted[name] for name in ("reset", "commits", "last_position", "last_time", "slots")}
-    return wanted
-
-
-__all__ = ["KEEP", "SLOT_MS", "Commit", "expected", "histories", "read_run", "run_of", "summary"]
+    columns = (slots.number, slots.offset, slots.time, slots.commits)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    out["slots"] = {number: (offset, time, commits) for number, offset, time, commits in rows}
+    return _valid(out)

@@ -82,19 +82,12 @@ def ends_of(
     `leaders` has the brokers that lead partitions, `epochs` their epochs, by topic and partition; all others have no
     known leader and no known epoch.
     """
-    full = [
-        (*row, (leaders or {}).get(row[:2]), (epochs or {}).get(row[:2]))
-        for row in sorted(rows, key=lambda row: row[:2])
-    ]
+    ordered = sorted(rows, key=lambda row: row[:2])
+    full = [(*row, (leaders or {}).get(row[:2]), (epochs or {}).get(row[:2])) for row in ordered]
     columns = list(zip(*full, strict=True)) or [()] * len(ENDS)
-    arrays = [
-        pa.array(column, field.type if not pa.types.is_dictionary(field.type) else pa.string())
-        for column, field in zip(columns, ENDS, strict=True)
-    ]
-    return pa.table(
-        [
-            array.dictionary_encode().cast(field.type) if pa.types.is_dictionary(field.type) else array
-            for array, field in zip(arrays, ENDS, strict=True)
-        ],
-        schema=ENDS,
-    )
+    arrays = []
+    for column, field in zip(columns, ENDS, strict=True):
+        is_dictionary = pa.types.is_dictionary(field.type)
+        array = pa.array(column, pa.string() if is_dictionary else field.type)
+        arrays.append(array.dictionary_encode().cast(field.type) if is_dictionary else array)
+    return pa.table(arrays, schema=ENDS)

@@ -35,18 +35,9 @@ class HiddenWriter:
         """Write one batch."""
         rows = [log_writer.Rec(at, 0, key, value) for at, (key, value) in enumerate(records)]
         at = self.position if time is None else time
-        if producer is None:
-            batch = log_writer.batch(self.position, rows, base_timestamp=at)
-        else:
-            batch = log_writer.batch(
-                self.position,
-                rows,
-                base_timestamp=at,
-                attributes=TRANSACTIONAL,
-                producer_id=producer,
-                producer_epoch=0,
-            )
-        self._add(batch, len(rows))
+        of_transaction = {"attributes": TRANSACTIONAL, "producer_id": producer, "producer_epoch": 0}
+        more = {} if producer is None else of_transaction
+        self._add(log_writer.batch(self.position, rows, base_timestamp=at, **more), len(rows))
 
     def end(self, producer: int, *, committed: bool) -> None:
         """Write the marker of a transaction."""

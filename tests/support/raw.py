@@ -51,12 +51,7 @@ def commit_value(
 
 
 def group_value(
-    generation: int,
-    members: Sequence[Text],
-    *,
-    time: int = 1234,
-    client: Text = "client",
-    host: Text = "/127.0.0.1",
+    generation: int, members: Sequence[Text], *, time: int = 1234, client: Text = "client", host: Text = "/127.0.0.1"
 ) -> bytes:
     """Return a group metadata value (v3) of a classic consumer group; no members means Empty."""
     head = struct.pack(">h", 3) + text("consumer") + struct.pack(">i", generation)

@@ -41,13 +41,8 @@ def replayed_groups(replay: Replay) -> dict[str, ReplayedGroup]:
     columns = replay.driver_state.columns()
     spans = columns.runs.spans
     names = zip(columns.group.to_pylist(), columns.topic.to_pylist(), columns.partition.tolist(), strict=True)
-    numbers = zip(
-        *(
-            column.tolist()
-            for column in (spans.last_offset, spans.last_time, spans.reached_time, spans.commits, spans.rewinds)
-        ),
-        strict=True,
-    )
+    fields = (spans.last_offset, spans.last_time, spans.reached_time, spans.commits, spans.rewinds)
+    numbers = zip(*(column.tolist() for column in fields), strict=True)
     offsets: dict[str, dict[tuple[str, int], ReplayedCommit]] = {name: {} for name in columns.histories}
     for (group, topic, partition), row in sorted(zip(names, numbers, strict=True)):
         offsets[group][topic, partition] = ReplayedCommit(*row)
