@@ -41,3 +41,8 @@ def parsed(text: str, form: ExpositionFormat = TEXT) -> Series:
         assert key not in found
         found[key] = sample.value
     return found
+
+
+def named(pattern: str, **values: float) -> dict[str, float]:
+    """Return values by the names of lagwarden's metrics; each name replaces the star of the pattern."""
+    return {f"lagwarden_{pattern}".replace("*", name, 1): value for name, value in values.items()}

@@ -72,18 +72,13 @@ def test_members_have_different_names(ids: list[str]) -> None:
     assert names == [each.member_id for each in second.members]
 
 
-def test_another_process_has_other_names() -> None:
-    """Another process has other names, so that a reader cannot collect the names of an id."""
-    assert hidden(WHO).members[0].member_id != hidden(WHO).members[0].member_id
+def test_names_of_hidden_members() -> None:
+    """Another process has other names, so that a reader cannot collect the names of an id.
 
-
-def test_a_static_member_is_still_static() -> None:
-    """A hidden member has a static id if the member had one."""
+    A hidden member has a static id if the member had one. The detail of an unknown group is None.
+    """
     static, dynamic = hidden(WHO, member("other")).members
+    assert static.member_id != hidden(WHO).members[0].member_id
     assert static.instance_id is not None
     assert dynamic.instance_id is None
-
-
-def test_an_unknown_group_stays_unknown() -> None:
-    """The detail of an unknown group is None."""
     assert HiddenMembers(lambda _: None)("nope") is None

@@ -114,25 +114,19 @@ def test_a_quota_of_requests_slows_consumers_too() -> None:
     assert found(("", "app", 1), ip="10.0.0.1") == ()
 
 
-def test_no_quota_is_an_empty_tuple() -> None:
-    """The quotas of a group to which no quota applies are an empty tuple, not None."""
-    assert found() == ()
-    assert found(("", "other", 1)) == ()
+def test_no_quota_is_an_empty_tuple_and_unknown_quotas_are_absent() -> None:
+    """The quotas of a group to which no quota applies are an empty tuple, not None.
 
-
-def test_unknown_quotas_are_absent() -> None:
-    """Quotas are unknown without the right to them, before the first poll, and if the facts have only some of many."""
+    Quotas are unknown without the right to them, before the first poll, and if the facts have only some of many. The
+    detail of an unknown group is None.
+    """
+    assert found() == found(("", "other", 1)) == ()
     totals = [table(model.CLUSTER_TOTALS, [{"quotas": number}]) for number in (None, 501)]
     assert [found(("", "app", 1), cluster_totals=each) for each in totals] == [None, None]
     shown = MemberQuotas(detail, lambda: None)("billing")
     assert shown is not None
     assert shown.quotas is None
-
-
-def test_an_unknown_group_stays_unknown() -> None:
-    """The detail of an unknown group is None."""
-    published = PublishedCluster.build(facts())
-    assert MemberQuotas(lambda _: None, lambda: published)("nope") is None
+    assert MemberQuotas(lambda _: None, lambda: None)("nope") is None
 
 
 def test_a_quota_that_is_no_finite_number_is_not_listed() -> None:

@@ -58,6 +58,7 @@ def test_evidence_has_labels_words_and_exact_values() -> None:
         "transaction": "producer 7,\nx",
         "stable_since": "not a time",
         "manned": True,
+        "also": "skewed, falling_behind",
     }
     assert list(evidence_words(evidence, NOW, lambda number: f"{number:,}")) == [
         ("last commit", "35 s ago", "2023-11-14T22:12:50.000Z"),
@@ -70,6 +71,7 @@ def test_evidence_has_labels_words_and_exact_values() -> None:
         ("transaction", "producer 7,\\nx", ""),
         ("last stable offset since", "not a time", ""),
         ("manned", "yes", ""),
+        ("also", "skewed, falling behind", ""),
     ]
 
 
@@ -77,8 +79,3 @@ def test_evidence_has_labels_words_and_exact_values() -> None:
 def test_a_printable_text_has_only_printable_characters(text: str) -> None:
     """Law: line feeds, direction overrides and control characters are escaped."""
     assert printable(text).isprintable()
-
-
-def test_evidence_that_is_verdicts_is_in_words() -> None:
-    """Verdicts in evidence are written in words, as in the badge of a verdict."""
-    assert list(evidence_words({"also": "skewed, falling_behind"}, 0.0)) == [("also", "skewed, falling behind", "")]

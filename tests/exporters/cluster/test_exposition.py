@@ -13,8 +13,10 @@ from exporters.cluster.exposition import PublishedCluster, join_expositions, ren
 from exporters.text.exposition import EMPTY, Exposition, ExpositionFormat
 from exporters.text.exposition import render as render_snapshot
 from tests.exporters.cluster_facts import facts
-from tests.exporters.exposition_text import plain_text, samples
+from tests.exporters.exposition_text import named, plain_text, samples
 from tests.exporters.snapshots import NOON, small_snapshot
+
+NOW = NOON / 1000
 
 
 def lines(exposition: Exposition) -> dict[str, float]:
@@ -25,13 +27,12 @@ def lines(exposition: Exposition) -> dict[str, float]:
 
 def test_every_known_value_has_a_sample() -> None:
     """Each metric has samples with its labels; a null value has no sample."""
+    place, _last = 'group="jobs",topic="orders",partition', "quorum_replica_last_*_timestamp_seconds"
     assert lines(render(facts())) == {
         'lagwarden_broker_info{broker="1",host="kafka-1",port="9092",rack="eu-1a"}': 1,
         'lagwarden_broker_info{broker="2",host="kafka-2",port="9092",rack=""}': 1,
-        'lagwarden_broker_leaders{broker="1"}': 1,
-        'lagwarden_broker_leaders{broker="2"}': 0,
-        'lagwarden_broker_replicas{broker="1"}': 2,
-        'lagwarden_broker_replicas{broker="2"}': 2,
+        **named('broker_*{broker="1"}', leaders=1, replicas=2, bytes=2**41, left_replicas_total=2),
+        **named('broker_*{broker="2"}', leaders=0, replicas=2),
         'lagwarden_controller{broker="3000"}': 1,
         'lagwarden_config_info{scope="broker",name="1",key="offsets.retention.minutes",value="10080",'
         'source="default_config"}': 1,
@@ -39,70 +40,37 @@ def test_every_known_value_has_a_sample() -> None:
         'source="dynamic_topic_config"}': 1,
         'lagwarden_config_info{scope="topic",name="orders",key="retention.ms",value="604800000",'
         'source="default_config"}': 1,
-        'lagwarden_topic_partitions{topic="orders"}': 2,
-        'lagwarden_topic_replication_factor{topic="orders"}': 2,
-        'lagwarden_topic_under_replicated_partitions{topic="orders"}': 1,
-        'lagwarden_topic_under_replicated_ratio{topic="orders"}': 0.5,
-        'lagwarden_topic_at_min_isr_partitions{topic="orders"}': 0,
-        'lagwarden_topic_under_min_isr_partitions{topic="orders"}': 1,
-        'lagwarden_topic_leaderless_partitions{topic="orders"}': 1,
-        'lagwarden_topic_preferred_leaders_ratio{topic="orders"}': 0.5,
-        'lagwarden_topic_brokers_skewed_ratio{topic="orders"}': 0,
-        'lagwarden_topic_brokers_spread_ratio{topic="orders"}': 1,
-        'lagwarden_topic_leaders_skewed_ratio{topic="orders"}': 0.33,
-        'lagwarden_topic_partition_leader{topic="orders",partition="0"}': 1,
-        'lagwarden_topic_partition_replicas{topic="orders",partition="0"}': 2,
-        'lagwarden_topic_partition_replicas{topic="orders",partition="1"}': 2,
-        'lagwarden_topic_partition_in_sync_replicas{topic="orders",partition="0"}': 2,
-        'lagwarden_topic_partition_in_sync_replicas{topic="orders",partition="1"}': 1,
-        'lagwarden_topic_partition_under_replicated{topic="orders",partition="0"}': 0,
-        'lagwarden_topic_partition_under_replicated{topic="orders",partition="1"}': 1,
-        'lagwarden_topic_partition_preferred_leader{topic="orders",partition="0"}': 1,
-        'lagwarden_topic_partition_preferred_leader{topic="orders",partition="1"}': 0,
+        **named('topic_*{topic="orders"}', partitions=2, replication_factor=2, bytes=4096, reassigning_partitions=1),
+        **named('topic_*_partitions{topic="orders"}', under_replicated=1, at_min_isr=0, under_min_isr=1, leaderless=1),
+        **named('topic_*_ratio{topic="orders"}', under_replicated=0.5, preferred_leaders=0.5, brokers_skewed=0),
+        **named('topic_*_ratio{topic="orders"}', brokers_spread=1, leaders_skewed=0.33),
+        **named('topic_partition_*{topic="orders",partition="0"}', leader=1, replicas=2, in_sync_replicas=2),
+        **named('topic_partition_*{topic="orders",partition="0"}', under_replicated=0, preferred_leader=1),
+        **named('topic_partition_*{topic="orders",partition="1"}', replicas=2, in_sync_replicas=1),
+        **named('topic_partition_*{topic="orders",partition="1"}', under_replicated=1, preferred_leader=0),
         'lagwarden_topic_partition_follower_lag{topic="orders",partition="1",broker="2"}': 700,
-        "lagwarden_quorum_leader_epoch": 12,
-        "lagwarden_quorum_high_watermark": 499,
-        "lagwarden_quorum_voters": 3,
-        "lagwarden_quorum_voters_behind": 1,
+        **named("quorum_*", leader_epoch=12, high_watermark=499, voters=3, voters_behind=1),
         'lagwarden_quorum_replica_lag{replica="3000",role="voter"}': 0,
         'lagwarden_quorum_replica_lag{replica="1",role="observer"}': 20,
-        'lagwarden_quorum_replica_last_fetch_timestamp_seconds{replica="3000",role="voter"}': NOON / 1000,
-        'lagwarden_quorum_replica_last_fetch_timestamp_seconds{replica="1",role="observer"}': NOON / 1000 - 1,
-        'lagwarden_quorum_replica_last_caught_up_timestamp_seconds{replica="3000",role="voter"}': NOON / 1000,
-        'lagwarden_quorum_replica_last_caught_up_timestamp_seconds{replica="1",role="observer"}': NOON / 1000 - 9,
-        "lagwarden_reassigning_partitions": 1,
-        "lagwarden_reassigning_adding_replicas": 1,
-        "lagwarden_reassigning_removing_replicas": 0,
-        'lagwarden_topic_reassigning_partitions{topic="orders"}': 1,
-        "lagwarden_share_groups_timestamp_seconds": NOON / 1000,
+        **named('quorum_replica_last_*_timestamp_seconds{replica="3000",role="voter"}', fetch=NOW, caught_up=NOW),
+        **named(
+            'quorum_replica_last_*_timestamp_seconds{replica="1",role="observer"}', fetch=NOW - 1, caught_up=NOW - 9
+        ),
+        **named("reassigning_*", partitions=1, adding_replicas=1, removing_replicas=0),
+        "lagwarden_share_groups_timestamp_seconds": NOW,
         'lagwarden_share_group_lag{group="jobs"}': 390,
-        'lagwarden_share_partition_start_offset{group="jobs",topic="orders",partition="0"}': 1600,
-        'lagwarden_share_partition_lag{group="jobs",topic="orders",partition="0"}': 390,
-        'lagwarden_share_partition_finished_records{group="jobs",topic="orders",partition="0"}': 10,
-        'lagwarden_share_partition_returned_records{group="jobs",topic="orders",partition="0"}': 2,
-        'lagwarden_share_partition_returned_records{group="jobs",topic="orders",partition="1"}': 0,
-        'lagwarden_share_partition_most_deliveries{group="jobs",topic="orders",partition="0"}': 3,
-        'lagwarden_share_partition_acknowledged_total{group="jobs",topic="orders",partition="0"}': 1590,
-        'lagwarden_share_partition_acknowledged_total{group="jobs",topic="orders",partition="1"}': 0,
-        'lagwarden_share_partition_archived_total{group="jobs",topic="orders",partition="0"}': 1,
-        'lagwarden_share_partition_archived_total{group="jobs",topic="orders",partition="1"}': 0,
-        'lagwarden_share_partition_returns_total{group="jobs",topic="orders",partition="0"}': 3,
-        'lagwarden_share_partition_returns_total{group="jobs",topic="orders",partition="1"}': 0,
-        "lagwarden_cluster_version_sets": 2,
+        **named(f'share_partition_*{{{place}="0"}}', start_offset=1600, lag=390, most_deliveries=3),
+        **named(f'share_partition_*_records{{{place}="0"}}', finished=10, returned=2),
+        **named(f'share_partition_*_total{{{place}="0"}}', acknowledged=1590, archived=1, returns=3),
+        **named(f'share_partition_*{{{place}="1"}}', returned_records=0),
+        **named(f'share_partition_*_total{{{place}="1"}}', acknowledged=0, archived=0, returns=0),
         'lagwarden_cluster_feature_level{feature="metadata.version"}': 20,
-        'lagwarden_broker_feature_max_level{broker="1",feature="metadata.version"}': 27,
-        'lagwarden_broker_feature_min_level{broker="1",feature="metadata.version"}': 7,
-        "lagwarden_cluster_under_replicated_ratio": 0.5,
-        "lagwarden_cluster_quotas": 1,
+        **named('broker_feature_*_level{broker="1",feature="metadata.version"}', min=7, max=27),
+        **named("cluster_*", version_sets=2, under_replicated_ratio=0.5, quotas=1),
         'lagwarden_client_quota{user="",client_id="billing-1",ip="",key="consumer_byte_rate"}': 1024,
-        'lagwarden_broker_bytes{broker="1"}': 2**41,
-        'lagwarden_broker_left_replicas_total{broker="1"}': 2,
-        'lagwarden_topic_bytes{topic="orders"}': 4096,
-        'lagwarden_offsets_topic_bytes{broker="1"}': 2**40,
-        'lagwarden_offsets_topic_growth_bytes_per_second{broker="1"}': -12.5,
+        **named('offsets_topic_*{broker="1"}', bytes=2**40, growth_bytes_per_second=-12.5),
         "lagwarden_offsets_topic_cleaner_suspect": 1,
-        "lagwarden_cluster_facts_timestamp_seconds": NOON / 1000,
-        "lagwarden_cluster_facts_duration_seconds": 0.25,
+        **named("cluster_facts_*_seconds", timestamp=NOW, duration=0.25),
         'lagwarden_cluster_facts_unknown{fact="broker setting",reason="unreachable"}': 1,
         'lagwarden_cluster_facts_unknown{fact="offsets topic size",reason="not_authorized"}': 1,
     }

@@ -48,17 +48,16 @@ def test_the_completeness_of_a_group_has_the_digits_of_a_float32() -> None:
 
 
 def test_an_unknown_lag_is_null() -> None:
-    """An unknown lag is null and is left out of the sum; the sum is null if no lag is known."""
+    """An unknown lag is null and is left out of the sum; the sum is null if no lag is known.
+
+    A commit beyond the end has a lag of 0, because Burrow reads ends and commits at different times.
+    """
     silent = place("g", "t", 0, 10, None, burrow_status="OK", burrow_window=[commit(10, 0, None)])
     found = status(silent)
     assert (found["partitions"][0]["current_lag"], found["totallag"]) == (None, None)
     assert found["partitions"][0]["end"]["lag"] is None
     both = status(silent, known(1, "WARN", lag=7))
     assert (both["totallag"], both["maxlag"]["partition"]) == (7, 1)
-
-
-def test_a_commit_beyond_the_end_has_no_lag() -> None:
-    """A commit beyond the end has a lag of 0, because Burrow reads ends and commits at different times."""
     assert status(known(0, "OK", lag=-3))["totallag"] == 0
 
 
@@ -86,14 +85,13 @@ def test_a_window_begins_with_a_commit_or_an_owner() -> None:
 
 
 def test_hidden_members_have_empty_names() -> None:
-    """A hidden member has an empty owner and client id, as a partition without an owner has in Burrow."""
+    """A hidden member has an empty owner and client id, as a partition without an owner has in Burrow.
+
+    An empty snapshot lists no groups, and no group is found in it.
+    """
     hidden = place("g", "t", 0, 1, 2, burrow_status="OK", burrow_window=[commit(1, 0, 1)], owner=3)
     body, _ = consumer_detail(REQUEST, world([hidden]), "g")
     (partition,) = json.loads(body)["topics"]["t"]
     assert (partition["owner"], partition["client_id"]) == ("", "")
-
-
-def test_an_empty_snapshot_has_no_groups() -> None:
-    """An empty snapshot lists no groups, and no group is found in it."""
     assert json.loads(consumer_list(REQUEST, snapshot())[0])["consumers"] == []
     assert consumer_status(REQUEST, snapshot(), EU, "g", all_partitions=True)[1] == 404

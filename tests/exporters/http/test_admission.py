@@ -71,7 +71,10 @@ def test_the_address_with_the_most_connections_loses_one_at_the_total_limit() ->
 
 
 def test_running_requests_are_not_interrupted() -> None:
-    """A new connection is refused and counted if all other connections have running requests."""
+    """A new connection is refused and counted if all other connections have running requests.
+
+    Another idle connection is evicted if the address with the most connections is busy.
+    """
     admission = Admission(ConnectionLimits(total=2, per_address=1))
     for address in ("a", "b"):
         assert admission.admit(FakeConnection(address, None))
@@ -79,10 +82,6 @@ def test_running_requests_are_not_interrupted() -> None:
     assert not admission.admit(FakeConnection("c", 1.0))
     assert admission.open == 2
     assert counts(admission) == {"connections": 2}
-
-
-def test_another_idle_connection_is_evicted_if_the_largest_address_is_busy() -> None:
-    """Any idle connection can be evicted at the total limit."""
     admission = Admission(ConnectionLimits(total=3, per_address=2))
     idle = FakeConnection("b", 1.0)
     for each in (FakeConnection("a", None), FakeConnection("a", None), idle):

@@ -142,25 +142,17 @@ def test_a_group_has_its_findings() -> None:
     assert (answer["finding"], answer["findings"]) == (None, [])
 
 
-def test_a_group_has_the_quotas_of_its_members() -> None:
-    """A group lists the quotas of its members; an empty list says that no quota applies."""
-    quota = QuotaDetail("", "app", "consumer_byte_rate", 1024.0, 3, "May be throttled.")
-    answer = group(quotas=(quota,))
-    assert answer["quotas"] == [dataclasses.asdict(quota)]
-    assert group(quotas=())["quotas"] == []
-
-
 def test_an_unknown_detail_is_null() -> None:
-    """The fields of an unknown detail are null; unknown subscriptions are null, not an empty list."""
+    """The fields of an unknown detail are null; unknown subscriptions and quotas are null, not an empty list."""
     answer = json.loads(group_json(small_snapshot(), "billing") or b"")
-    unknown = ("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts", "quotas",
-               "by_share_partition", "share_progress_time")  # fmt: skip
-    assert [answer[name] for name in unknown] == [None] * len(unknown)
+    unknown = "by_member transitions unowned unsubscribed finding findings verdicts quotas by_share_partition"
+    assert [answer[name] for name in (*unknown.split(), "share_progress_time")] == [None] * 10
     answer = group(unowned=None, unsubscribed=None)
-    assert answer["unowned"] is None
-    assert answer["unsubscribed"] is None
-    assert answer["quotas"] is None
+    assert (answer["unowned"], answer["unsubscribed"], answer["quotas"]) == (None, None, None)
     assert len(answer["transitions"]) == 3
+    quota = QuotaDetail("", "app", "consumer_byte_rate", 1024.0, 3, "May be throttled.")
+    assert group(quotas=(quota,))["quotas"] == [dataclasses.asdict(quota)]
+    assert group(quotas=())["quotas"] == []
 
 
 def test_the_list_is_rendered_once_per_snapshot() -> None:

@@ -142,15 +142,15 @@ def test_unknown_group() -> None:
 
 
 def test_unknown_paths() -> None:
-    """An unknown path is 404 or a redirect, also if it leaves the directory."""
+    """An unknown path is 404 or a redirect, also if it leaves the directory.
+
+    The error names the OpenAPI document. It is JSON below /api, else text; neither repeats the path, which can have any
+    characters.
+    """
     for path in ("/nothing", "/metrics/x", "/api/v1", "/livez/", "/..%2f..%2fetc/passwd"):
         answer = client().get(path)
         assert answer.status_code in {404, 307}
         assert b"root:" not in answer.content
-
-
-def test_the_error_of_an_unknown_path_names_the_openapi_document() -> None:
-    """The error is JSON below /api, else text; neither repeats the path, which can have any characters."""
     for path in ("/api", "/api/v1", "/api/v1/topics", "/api/v1/%3Cb%3E"):
         answer = client().get(path)
         assert answer.json() == {"error": "no such path; /api/v1/openapi.json lists the paths of the API"}
@@ -161,17 +161,13 @@ def test_the_error_of_an_unknown_path_names_the_openapi_document() -> None:
 
 
 def test_other_methods_are_refused_with_the_allowed_ones() -> None:
-    """The error is JSON below /api, and text elsewhere; the header Allow has the allowed methods."""
+    """All routes are read-only. The error is JSON below /api, else text; the header Allow has the allowed methods."""
+    for path in ("/", "/metrics", "/api/v1/groups", "/api/v1/group", "/group", "/groups/a", "/readyz"):
+        assert client().request("POST", path).status_code == 405
     answer = client().request("DELETE", "/api/v1/groups")
     assert answer.json() == {"error": "no such method; every path only reads, by GET"}
     assert "GET" in answer.headers["allow"]
     assert client().request("DELETE", "/metrics").text == "no such method; every path only reads, by GET\n"
-
-
-def test_all_routes_are_read_only() -> None:
-    """A POST request is 405."""
-    for path in ("/", "/metrics", "/api/v1/groups", "/api/v1/group", "/group", "/groups/a", "/readyz"):
-        assert client().request("POST", path).status_code == 405
 
 
 LISTS = ("/api/v1/groups", "/api/v1/topics/orders/groups")
@@ -217,14 +213,14 @@ def test_the_page_and_its_policy() -> None:
     assert "billing" in page.text
 
 
-@pytest.mark.parametrize("name", ASSETS)
-def test_the_assets_are_served(name: str) -> None:
+def test_the_assets_are_served() -> None:
     """Style sheet and scripts have their media types and load nothing from elsewhere."""
-    answer = client().get(f"/{name}")
-    assert answer.status_code == 200
-    assert answer.headers["content-type"] == ASSETS[name]
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|url\(|@import|innerHTML|eval\(", answer.text)
+    for name, media_type in ASSETS.items():
+        answer = client().get(f"/{name}")
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == media_type
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|url\(|@import|innerHTML|eval\(", answer.text)
 
 
 def test_a_page_has_a_view_for_the_script() -> None:
@@ -280,19 +276,18 @@ def test_groups_of_a_query() -> None:
     assert (last.json()["total"], last.json()["next"]) == (4, None)
 
 
-def test_hidden_members_cannot_be_guessed() -> None:
-    """A filter by client or host is refused, also for a client that does not exist."""
+def test_groups_of_a_client() -> None:
+    """A filter by client and host returns the groups that the search for members finds.
+
+    Without a search, because members are hidden, the filter is refused, also for a client that does not exist.
+    """
+    app = client(arguments={"search": lambda client, host: {"plain"} if (client, host) == ("app", "h") else ()})
+    assert found(app.get("/api/v1/groups?client=app&host=h")) == ["plain"]
+    assert found(app.get("/api/v1/groups?client=app")) == []
     for address in [f"{path}?{parameter}" for path in LISTS for parameter in ("client=app", "host=10.0.0.1")]:
         answer = client().get(address)
         assert answer.status_code == 403
         assert "http.hide_members" in answer.json()["error"]
-
-
-def test_groups_of_a_client() -> None:
-    """A filter by client and host returns the groups that the search for members finds."""
-    app = client(arguments={"search": lambda client, host: {"plain"} if (client, host) == ("app", "h") else ()})
-    assert found(app.get("/api/v1/groups?client=app&host=h")) == ["plain"]
-    assert found(app.get("/api/v1/groups?client=app")) == []
 
 
 def test_groups_that_read_a_topic() -> None:

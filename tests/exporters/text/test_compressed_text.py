@@ -31,7 +31,9 @@ def test_checksums_join_without_the_texts(first: bytes, second: bytes) -> None:
 
 
 def test_checksums_join_over_long_texts() -> None:
-    """The law holds for texts of the length of a large cluster's metrics."""
+    """The law holds for texts of the length of a large cluster's metrics, and for no texts."""
+    assert total_checksum([]) == EMPTY_CHECKSUM
+    assert EMPTY_CHECKSUM.then(CompressedText.compress(b"text").checksum) == CompressedText.compress(b"text").checksum
     for length in (1, 255, 65_537, 10_000_000):
         text = b"a line\n" * (length // 7) + b"x" * (length % 7)
         assert crc32_joined(zlib.crc32(b"before"), zlib.crc32(text), length) == zlib.crc32(b"before" + text)
@@ -79,10 +81,3 @@ def test_a_text_is_inflated_in_slices() -> None:
         parts = list(plain)
         assert b"".join(parts) == text
         assert max(map(len, parts)) < len(text) / 8
-
-
-def test_the_empty_checksum_is_neutral() -> None:
-    """The empty checksum is that of no texts, and it does not change a text that follows."""
-    assert total_checksum([]) == EMPTY_CHECKSUM
-    checksum = CompressedText.compress(b"text").checksum
-    assert EMPTY_CHECKSUM.then(checksum) == checksum

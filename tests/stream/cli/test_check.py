@@ -60,6 +60,8 @@ def test_output_of_a_group(url: str, command: CommandLine) -> None:
         command.run("check", name, "--url", url, code=code)
         assert command.out.startswith(line)
     assert "did you mean billing?" in command.fails("check", "biling", "--url", url, code=ExitCode.NO_SUCH_GROUP)
+    line = ["check", "--all", "--url", "http://127.0.0.1:1"]
+    assert "no lagwarden answers" in command.fails(*line, code=ExitCode.NO_INSTANCE), "not that of a sick group"
 
 
 def test_all_prints_what_needs_attention_first(command: CommandLine) -> None:
@@ -76,12 +78,6 @@ def test_all_prints_what_needs_attention_first(command: CommandLine) -> None:
     ]
     assert answer["severities"] == {"critical": 1, "warning": 1, "notice": 1, "fine": 2}
     assert answer["groups"][0] == CRITICAL
-
-
-def test_no_instance(command: CommandLine) -> None:
-    """A monitor that does not answer has another exit code than a sick group."""
-    line = ["check", "--all", "--url", "http://127.0.0.1:1"]
-    assert "no lagwarden answers" in command.fails(*line, code=ExitCode.NO_INSTANCE)
 
 
 def test_hostile_names_have_one_line_each(command: CommandLine) -> None:

@@ -60,16 +60,11 @@ def test_terminal_gets_colours(url: str, command: CommandLine, monkeypatch: pyte
 
 
 def test_no_instance_answers(command: CommandLine) -> None:
-    """The advice does not name --capture: these commands read no captures."""
+    """The advice does not name --capture: these commands read no captures. `top` draws nothing in a pipe."""
     for verb, code in ((["explain", "billing"], ExitCode.NO_INSTANCE), (["top"], ExitCode.USAGE)):
         error = command.fails(*verb, "--url", "http://127.0.0.1:9", code=code)
         assert "--capture" not in error
         assert len(error.splitlines()) == 1
-
-
-def test_top_needs_a_terminal(url: str, command: CommandLine) -> None:
-    """Nothing is drawn in a pipe. The error names the command that prints a table."""
-    error = command.fails("top", "--url", url)
     assert "needs a terminal" in error
     assert "`lagwarden groups`" in error
 

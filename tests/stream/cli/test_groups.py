@@ -125,13 +125,9 @@ def test_filters_and_order(filters: str, url: str, command: CommandLine) -> None
     assert ("2 of 4 groups; --limit" in command.err) == ("--limit" in filters)
 
 
-def test_hidden_members_cannot_be_filtered(url: str, command: CommandLine) -> None:
-    """The instance refuses the filter, and its reason is printed."""
+def test_client_and_host_of_a_capture(url: str, command: CommandLine) -> None:
+    """The filters of client and host apply to a capture; an instance that hides members refuses them with a reason."""
     assert "members are hidden" in command.fails("groups", "--url", url, "--client", "app")
-
-
-def test_client_and_host_of_a_capture(command: CommandLine) -> None:
-    """The filters of client and host apply to a capture as they do to an instance."""
     every = command.run("groups", "--capture", LIVES)
     answer = command.json("groups", "describe", "consumer-regex", "--capture", LIVES)
     filtered = command.run("groups", "--capture", LIVES, "--client", answer["by_member"][0]["client_id"])
@@ -144,8 +140,12 @@ def test_client_and_host_of_a_capture(command: CommandLine) -> None:
 def test_variable_names_the_instance(
     url: str, capture: str, command: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """LAGWARDEN_URL applies where neither --url nor --capture is given. A cluster without groups has a note."""
+    """LAGWARDEN_URL applies where neither --url nor --capture is given. A cluster without groups has a note.
+
+    A proxy is not used for the loopback interface.
+    """
     monkeypatch.setenv("LAGWARDEN_URL", url)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert command.run("groups")[1][0] == "billing"
     assert command.run("groups", "--capture", capture)[1][0] == "a"
     with serving_url(snapshot()) as other:
@@ -257,14 +257,13 @@ def test_state(url: str, command: CommandLine) -> None:
     assert "'gone' died at 2023-11-14T22:12:50.000Z: topic deleted." in command.err
 
 
-def test_several_views_in_one_command(url: str, command: CommandLine) -> None:
-    """State, members and offsets are printed in that order, separated by empty lines."""
+def test_views_and_sources_in_one_command(url: str, command: CommandLine, capture: str) -> None:
+    """State, members and offsets are printed in that order, separated by empty lines.
+
+    The source is an option of `groups` or of `describe`; an option of `describe` has precedence.
+    """
     command.run("groups", "describe", "billing", "--offsets", "--state", "--members", "--url", url)
     assert [part.split()[1] for part in command.out.split("\n\n")] == ["KIND", "CONSUMER-ID", "TOPIC"]
-
-
-def test_options_may_stand_before_describe(url: str, command: CommandLine, capture: str) -> None:
-    """The source is an option of `groups` or of `describe`; an option of `describe` has precedence."""
     assert command.run("groups", "--url", url, "describe", "plain", "--state")[1][0] == "plain"
     assert command.run("groups", "--url", url, "describe", "a", "--capture", capture)[1][0] == "a"
 
@@ -292,15 +291,14 @@ def test_any_name_can_be_given(hostile_url: str, command: CommandLine) -> None:
 
 
 def test_a_group_of_a_capture(capture: str, command: CommandLine) -> None:
-    """Owners and offsets are those of the log; end offsets and lag are unknown."""
+    """Owners and offsets are those of the log; end offsets and lag are unknown.
+
+    Assignments of the newer kinds have only topic ids. A commit with id and name resolves them.
+    """
     offsets = command.run("groups", "describe", "a", "--offsets", "--capture", capture)
     assert offsets[1] == ["a", "t", "0", "41", "-", "-", "-", "-", "-", "4s", "-"]
     members = command.run("groups", "describe", "a", "--members", "--capture", capture)
     assert [line[1] for line in members[1:]] == ["m2", "m3"]
-
-
-def test_topics_of_a_capture_have_their_names(command: CommandLine) -> None:
-    """Assignments of the newer kinds have only topic ids. A commit with id and name resolves them."""
     lines = command.run("groups", "describe", "consumer-regex", "--offsets", "--capture", LIVES)
     assert {line[1] for line in lines[1:]} == {"consumer-regex-in", "consumer-regex-also-in"}
     assert all(line[3] != "-" and line[8].startswith("consumer-regex-") for line in lines[1:])
@@ -324,26 +322,23 @@ def test_both_sources_have_the_same_json_shape(url: str, capture: str, command: 
     assert shapes[0] == shapes[1]
 
 
-def test_history_of_a_running_instance(url: str, command: CommandLine) -> None:
-    """All stored transitions are printed, the oldest first. A group without details has none, which is no error."""
+def test_history(url: str, capture: str, command: CommandLine) -> None:
+    """All stored transitions are printed, the oldest first; those of a capture are replayed.
+
+    A group without details has none, which is no error.
+    """
     lines = command.run("history", "billing", "--url", url)
     assert lines[0] == HISTORY_HEAD
     assert [line[2] for line in lines[1:]] == ["created", "rebalanced", "forgotten"]
     assert command.run("history", "plain", "--url", url) == []
     assert "no events recorded" in command.err
-
-
-def test_history_of_a_capture(capture: str, command: CommandLine) -> None:
-    """The columns are the same; every transition is replayed."""
     lines = command.run("history", "a", "--capture", capture)
     assert lines[0] == HISTORY_HEAD
     assert [line[2:5] for line in lines[1:]] == [[what, "-", "replayed"] for what in ["created", *["rebalanced"] * 3]]
     answer = command.json("history", "b", "--capture", capture)
     assert answer["group"] == "b"
-    assert [(each["transition"], each["time"]) for each in answer["transitions"]] == [
-        ("created", "1970-01-01T00:00:05.000Z"),
-        ("dead", "1970-01-01T00:00:06.000Z"),
-    ]
+    times = [(each["transition"], each["time"]) for each in answer["transitions"]]
+    assert times == [("created", "1970-01-01T00:00:05.000Z"), ("dead", "1970-01-01T00:00:06.000Z")]
 
 
 def test_every_recorded_group_has_a_history(command: CommandLine) -> None:
@@ -372,14 +367,6 @@ def test_no_instance_answers(command: CommandLine, monkeypatch: pytest.MonkeyPat
     error = command.fails("groups", code=ExitCode.NO_INSTANCE)
     assert f"no lagwarden answers at http://127.0.0.1:{port} (Connection refused)" in error
     assert all(option in error for option in ("--url", "--capture"))
-
-
-def test_proxy_is_not_used_for_the_loopback_interface(
-    url: str, command: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An instance on this machine is requested directly."""
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert command.run("groups", "--url", url)
 
 
 def test_not_ready_yet(command: CommandLine) -> None:

@@ -52,25 +52,15 @@ def test_rejected_data_points_are_in_the_outcome() -> None:
     assert session.outcome == RequestOutcome("rejected", "too old", 3)
 
 
-def test_a_receiver_that_does_not_listen_is_unreachable() -> None:
-    """The cause is the error of the operating system."""
-    with OtlpSession() as session, pytest.raises(requests.ConnectionError):
-        session.request("POST", f"http://127.0.0.1:{free_port()}/v1/metrics", data=_EMPTY, timeout=10)
-    assert session.outcome.reason == "unreachable"
-    assert session.outcome.cause == "Connection refused"
-
-
-def test_a_receiver_that_does_not_respond_is_a_timeout() -> None:
-    """A request without a response fails after the timeout."""
-    with OtlpReceiver(delay=2) as receiver, OtlpSession() as session:
+def test_a_failed_request_has_a_cause() -> None:
+    """The cause is the error of the operating system, the option of the time limit, or that of TLS without a URL."""
+    with OtlpSession() as session, OtlpReceiver(delay=2) as receiver:
+        with pytest.raises(requests.ConnectionError):
+            session.request("POST", f"http://127.0.0.1:{free_port()}/v1/metrics", data=_EMPTY, timeout=10)
+        assert session.outcome == RequestOutcome("unreachable", "Connection refused")
         with pytest.raises(requests.Timeout):
             session.request("POST", receiver.url, data=_EMPTY, timeout=0.2)
         assert session.outcome == RequestOutcome("timeout", "no response within otlp.timeout")
-
-
-def test_plain_http_behind_https_is_a_failure_of_tls() -> None:
-    """The cause of a TLS failure has no URL."""
-    with OtlpReceiver() as receiver, OtlpSession() as session:
         with pytest.raises(requests.exceptions.SSLError):
             session.request("POST", receiver.url.replace("http:", "https:"), data=_EMPTY, timeout=10)
         assert session.outcome.reason == "tls"

@@ -88,12 +88,19 @@ def test_events_and_announced_verdicts_are_stored_together_or_not_at_all(tmp_pat
 
 @pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\x00" + b"\xff" * 5000])
 def test_a_damaged_database_is_set_aside(tmp_path: Path, content: bytes) -> None:
-    """The damaged file is kept under another name, and a new one is begun."""
+    """The damaged file is kept under another name, and a new one is begun; an error of the file system is raised."""
     (tmp_path / FILE).write_bytes(content)
     queue = EventQueue(tmp_path, 10)
     queue.append([event("a")])
     assert drain(queue) == ["a"]
-    assert (tmp_path / "webhook.db.set-aside").read_bytes() == content
+    aside = tmp_path / "webhook.db.set-aside"
+    assert aside.read_bytes() == content
+    queue.close()
+    (tmp_path / FILE).write_bytes(content)
+    aside.unlink()
+    aside.mkdir()
+    with pytest.raises(QueueUnavailableError, match="directory"):
+        EventQueue(tmp_path, 10)
 
 
 def test_a_locked_database_is_an_error_and_is_not_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,11 +156,3 @@ def test_a_failed_commit_ends_its_transaction(tmp_path: Path) -> None:
         queue.append([event("a", 0.0)])
     queue.append([event("b")])
     assert drain(queue) == ["b"]
-
-
-def test_a_damaged_database_that_cannot_be_set_aside_is_an_error_of_the_queue(tmp_path: Path) -> None:
-    """An error of the file system is raised as an error of the queue, too."""
-    (tmp_path / FILE).write_bytes(b"no database at all" * 100)
-    (tmp_path / "webhook.db.set-aside").mkdir()
-    with pytest.raises(QueueUnavailableError, match="directory"):
-        EventQueue(tmp_path, 10)

@@ -46,26 +46,23 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 
-def test_access_without_files_needs_no_login() -> None:
-    """Access without files needs neither TLS nor a login."""
-    access = WebAccess()
-    assert access.credentials() == Credentials()
-    assert not access.credentials().needed
-    assert access.tls_context() is None
-
-
 def test_credentials_of_the_files(files: Files) -> None:
-    """The token is read without its line feed; neither the token nor a hash is printed."""
+    """The token is read without its line feed; neither it nor a hash is printed. Without files no login is needed."""
     assert files.access.credentials() == Credentials({"alice": FIRST.encode()}, b"token-1")
     assert "token-1" not in repr(files.access.credentials())
     assert FIRST not in repr(files.access.credentials())
+    assert WebAccess().credentials() == Credentials()
+    assert not WebAccess().credentials().needed
+    assert WebAccess().tls_context() is None
 
 
 def test_changed_files_are_read_again(files: Files) -> None:
-    """Each change of a file is read once."""
+    """Each change of a file is read once. The files are checked once per second, not for every request."""
     files.config.write_text(f"basic_auth_users: {{alice: {SECOND}, bob: {FIRST}}}")
     assert set(files.later().users) == {"alice", "bob"}
     files.token.write_text("another-token")
+    files.now += 0.9
+    assert files.access.credentials().token == b"token-1"
     assert files.later().token == b"another-token"
     files.later()
     assert files.reloads == 2
@@ -85,13 +82,6 @@ def test_a_change_while_the_files_are_read_is_noticed(files: Files, monkeypatch:
     files.config.write_text(f"basic_auth_users: {{alice: {SECOND}, bob: {FIRST}}}")
     files.later()
     assert set(files.later().users) == {"alice", "bob", "eve"}
-
-
-def test_files_are_checked_once_per_second(files: Files) -> None:
-    """The files are checked for changes once per second, not for every request."""
-    files.token.write_text("another-token")
-    files.now += 0.9
-    assert files.access.credentials().token == b"token-1"
 
 
 def test_mounted_secret_is_replaced_by_a_link(tmp_path: Path) -> None:
