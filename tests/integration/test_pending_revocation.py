@@ -6,30 +6,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import describe_groups
-from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.transport.client import Cluster
 from tests.integration.ticks import Monitor
-from tests.integration.traffic import consumer, join_and_commit, make_topic
+from tests.integration.traffic import FAST_HEARTBEATS, consumer, join_and_commit, make_topic
+from tests.support.processes import LIMIT, patience, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.conftest import MakeBroker
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(200)]
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    """Start a broker with one topic."""
-    with Broker() as started:
-        make_topic(started.bootstrap, "t", 4)
-        yield started
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(patience(200))]
 
 
-def test_partitions_pending_revocation_belong_to_the_old_member(broker: Broker) -> None:
+def test_partitions_pending_revocation_belong_to_the_old_member(make_broker: MakeBroker) -> None:
     """The first member does not poll and owns all partitions until it has revoked two for a second one."""
-    bootstrap = broker.bootstrap
+    bootstrap = make_broker(properties=FAST_HEARTBEATS).bootstrap
+    make_topic(bootstrap, "t", 4)
     with (
         consumer(bootstrap, "g", group_protocol="consumer") as first,
         consumer(bootstrap, "g", group_protocol="consumer") as second,

@@ -10,17 +10,17 @@ import pytest
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import consumer_groups, describe_groups, describe_state, table_rows
-from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.transport.client import Cluster
 from tests.integration.publishing import Ticks
-from tests.integration.traffic import commit, consumer, make_topic, places
+from tests.integration.traffic import FAST_HEARTBEATS, commit, consumer, make_topic, places
+from tests.support.processes import LIMIT, eventually, patience, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from confluent_kafka import Consumer
 
-pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(patience(400))]
 
 TOPICS: Final = ("t", "u")
 PARTITIONS: Final = 4
@@ -31,7 +31,7 @@ LAGS: Final = (5, 6, 7, 8)
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
     """Start a broker with two topics."""
-    with Broker() as started:
+    with Broker(properties=FAST_HEARTBEATS) as started:
         for topic in TOPICS:
             make_topic(started.bootstrap, topic, PARTITIONS)
         commit(started.bootstrap, "first", "t", {0: 1})
@@ -120,7 +120,7 @@ class Members:
             row = ticks.group(self.group)
             return row is not None and (row["state"], row["members"]) == ("Stable", len(counts))
 
-        wait_until(settled, f"the members to have {counts} partitions", limit=2 * LIMIT)
+        wait_until(settled, f"the members to have {counts} partitions", limit=60)
 
     def commit(self, topic: str, offsets: dict[int, int]) -> None:
         """Commit as the owner of each partition."""
