@@ -6,6 +6,7 @@ The log is read to its last stable offsets, as by the job, and published by the 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,10 @@ import pytest
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import delete_group, delete_offsets, describe_groups, describe_state
 from sandbox.kafka.topics import create_topics
-from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.transport.client import Cluster
-from stream.groups.placement import partition_for
 from tests.integration.publishing import PARTITIONS, Ticks
-from tests.integration.traffic import commit, commit_in, consumer, join_and_commit
+from tests.integration.traffic import FAST_HEARTBEATS, commit, commit_in, consumer, groups_in, join_and_commit
+from tests.support.processes import LIMIT, patience, wait_until
 from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Producer
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(patience(400))]
 
 RETENTION_SECONDS, SWEEP_SECONDS = 60, 3
 
@@ -34,7 +34,7 @@ RETENTION_SECONDS, SWEEP_SECONDS = 60, 3
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
     """Return a broker with a topic and an offsets topic."""
-    with Broker() as started:
+    with Broker(properties=FAST_HEARTBEATS) as started:
         yield _prepared(started)
 
 
@@ -63,12 +63,6 @@ def ticks(broker: Broker) -> Iterator[Ticks]:
         yield Ticks(cluster)
 
 
-def names_of(partition: int, stem: str, *, count: int) -> list[str]:
-    """Return `count` names of groups in this offsets partition."""
-    named = (f"{stem}-{number}" for number in range(1_000))
-    return [name for name in named if partition_for(name, PARTITIONS) == partition][:count]
-
-
 @contextlib.contextmanager
 def open_transaction(broker: Broker, holder: str, offsets: dict[int, int]) -> Iterator[Producer]:
     """Keep a transaction with offsets of this group open; it is aborted at the end unless committed."""
@@ -94,7 +88,7 @@ def tool_offsets(broker: Broker, group: str) -> dict[tuple[str | None, int | Non
 
 def test_deletions_behind_an_open_transaction_are_shown(broker: Broker, ticks: Ticks) -> None:
     """A deleted simple group, group with members and offset are shown before the transaction ends."""
-    holder, simple, modern, half = names_of(1, "gone", count=4)
+    holder, simple, modern, half = itertools.islice(groups_in(1, PARTITIONS, "gone"), 4)
     for group in (holder, simple):
         commit(broker.bootstrap, group, "t", {0: 0})
     commit(broker.bootstrap, half, "t", {0: 0, 1: 0})
@@ -123,7 +117,7 @@ def test_deletions_behind_an_open_transaction_are_shown(broker: Broker, ticks: T
 
 def test_static_member_that_returns_behind_an_open_transaction_is_shown(broker: Broker, ticks: Ticks) -> None:
     """The group has the member with its partitions again, and the state of Kafka's tool."""
-    holder, group = names_of(2, "static", count=2)
+    holder, group = itertools.islice(groups_in(2, PARTITIONS, "static"), 2)
     commit(broker.bootstrap, holder, "t", {0: 0})
     options: dict[str, str | int | bool] = {"group_protocol": "consumer", "group_instance_id": "one"}
     with consumer(broker.bootstrap, group, **options) as member:
@@ -160,7 +154,7 @@ def test_offsets_behind_an_open_transaction_expire_unless_it_commits_them(expiri
 
 
 def _expire_behind_a_transaction(broker: Broker, ticks: Ticks) -> None:
-    holder, pending, expired = names_of(3, "old", count=3)
+    holder, pending, expired = itertools.islice(groups_in(3, PARTITIONS, "old"), 3)
     for group in (holder, pending, expired):
         commit(broker.bootstrap, group, "t", {0: 0})
     ticks.tick()

@@ -13,7 +13,6 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topic_led_by
-from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.records.ranges import OffsetRange
@@ -25,11 +24,12 @@ from stream.tick.context_poller import ContextPoller
 from stream.tick.publisher import Publisher
 from tests.integration.folded_log import FoldedLog
 from tests.integration.traffic import commit
+from tests.support.processes import LIMIT, patience, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(patience(600))]
 
 PARTITIONS: Final = 3
 """Partitions of the offsets topic: partition n is only on broker n + 1."""

@@ -11,17 +11,17 @@ from confluent_kafka import Producer
 from sandbox.clients.java_clients import JavaClients
 from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK
-from sandbox.waiting import LIMIT
 from stream.cli import app as cli
 from stream.errors import ExitCode
 from tests.support.monitor import Monitor
+from tests.support.processes import LIMIT, patience
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import MakeBroker
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(300))]
 
 SHARE_SETTINGS: Final = {
     "group.share.record.lock.duration.ms": "4000",
