@@ -107,37 +107,23 @@ def silent(reason: str) -> str:
     return f"broker 1 does not report its {RETENTION}: {reason}"
 
 
-WEEKLY: Final = settings("10080")
+WEEKLY: Final = settings("10080"), NEW
+DIFFERING: Final = {1: WEEKLY, 2: (settings("1440", "5000"), NEW)}
+OLDEST: Final = known(WEEK, OLD, rules=ExpiryRules.UNSUBSCRIBED)
 # Per row: what the brokers report, the configured retention, the result.
 CASES: Final[dict[str, tuple[dict[int, Any], int | None, OffsetsRetention]]] = {
-    "one broker": ({1: (WEEKLY, NEW)}, None, known(WEEK)),
+    "one broker": ({1: WEEKLY}, None, known(WEEK)),
     "broker value overrides the configured value": ({1: (settings("1"), NEW)}, WEEK, known(60_000)),
-    "smallest of different broker values": (
-        {1: (WEEKLY, NEW), 2: (settings("1440", "5000"), NEW)},
-        None,
-        known(86_400_000, *DIFFERENT, interval=5000),
-    ),
-    "one of two brokers unreachable": (
-        {1: (None, NEW), 2: (WEEKLY, NEW)},
-        5,
-        known(WEEK, silent("b:9092 is not reachable")),
-    ),
-    "one of two brokers answers without settings": (
-        {1: (NO_RESULTS, NEW), 2: (WEEKLY, NEW)},
-        5,
-        known(WEEK, silent("its answer has no settings")),
-    ),
+    "smallest of different values": (DIFFERING, None, known(86_400_000, *DIFFERENT, interval=5000)),
+    "one unreachable": ({1: (None, NEW), 2: WEEKLY}, 5, known(WEEK, silent("b:9092 is not reachable"))),
+    "one without settings": ({1: (NO_RESULTS, NEW), 2: WEEKLY}, 5, known(WEEK, silent("its answer has no settings"))),
     "missing ACL right, no configured value": ({1: (31, NEW)}, None, unknown(silent(DENIED))),
-    "missing ACL right, configured value, known version": (
+    "missing ACL right, known version": (
         {1: (31, (2, 3))},
         WEEK,
         configured(silent(DENIED), rules=ExpiryRules.EMPTY_ONLY),
     ),
-    "brokers of two versions": (
-        {1: (WEEKLY, (3, 9)), 2: (WEEKLY, (2, 8))},
-        None,
-        known(WEEK, OLD, rules=ExpiryRules.UNSUBSCRIBED),
-    ),
+    "brokers of two versions": ({1: (settings("10080"), (3, 9)), 2: (settings("10080"), (2, 8))}, None, OLDEST),
     "unexpected Kafka error": ({1: (42, NEW)}, None, unknown(silent("Kafka error 42"))),
     "value withheld by the broker": (
         {1: (settings(None), NEW)},
@@ -147,6 +133,7 @@ CASES: Final[dict[str, tuple[dict[int, Any], int | None, OffsetsRetention]]] = {
     "cluster unreachable, configured value": ({}, WEEK, configured()),
     "cluster unreachable, no configured value": ({}, None, unknown()),
 }
+# Per row: what the brokers report, the configured retention, the result.
 
 
 def test_settings_of_all_brokers_are_combined() -> None:

@@ -40,64 +40,51 @@ def state(*events: Any) -> ShareState:
 RETURNED = recorded(10, 0, (10, 19, AVAILABLE, 1))
 # Per row: the records, the end of the partition, the start offset, lag, returned records with their most deliveries and
 # finished records, and the finished records by outcome.
-STORIES: dict[str, tuple[list[Any], int, tuple[int | None, ...], tuple[int, ...]]] = {
-    "nothing was delivered": ([CREATED], 40, (None, None, 0, None, None), (0, 0)),
-    "all acknowledged, with a start offset behind and the count of finished records": (
-        [CREATED, recorded(10, 10, (10, 19, ACKNOWLEDGED, 1)), recorded(20, 10, (20, 29, ACKNOWLEDGED, 1))],
-        30,
-        (20, 0, 0, None, 10),
-        (20, 0),
-    ),
-    "all rejected": ([CREATED, recorded(10, 10, (10, 19, ARCHIVED, 1))], 20, (10, 0, 0, None, 10), (0, 10)),
-    "returned twice": (
-        [CREATED, RETURNED, recorded(-1, 0, (10, 14, AVAILABLE, 2))],
-        30,
-        (10, 20, 10, 2, 0),
-        (0, 0, 15),
-    ),
-    "one record of a returned batch archived after its last delivery": (
-        [CREATED, recorded(10, 0, (10, 19, AVAILABLE, 4)), recorded(10, 1, (12, 12, ARCHIVED, 5))],
-        20,
-        (10, 9, 9, 4, 1),
-        (0, 1, 10),
-    ),
-    "acknowledged out of order, the gap last": (
-        [CREATED, recorded(0, 2, (3, 4, ACKNOWLEDGED, 1)), recorded(0, 5, (0, 2, ACKNOWLEDGED, 1))],
-        5,
-        (0, 0, 0, None, 5),
-        (5, 0),
-    ),
-    "acknowledged batches of a snapshot not counted twice": (
-        [CREATED, recorded(0, 2, (3, 4, ACKNOWLEDGED, 1)), recorded(0, 3, (3, 5, ACKNOWLEDGED, 1), snapshot=True)],
-        6,
-        (0, 3, 0, None, 3),
-        (3, 0),
-    ),
-    "returned batches of a snapshot not counted twice": (
-        [CREATED, recorded(0, 0, (0, 4, AVAILABLE, 1)), recorded(0, 0, (0, 9, AVAILABLE, 1), snapshot=True)],
-        10,
-        (0, 10, 10, 1, 0),
-        (0, 0, 10),
-    ),
-    "batches before the start offset dropped": (
-        [CREATED, recorded(0, 0, (0, 9, AVAILABLE, 1)), recorded(8, 0)],
-        10,
-        (8, 2, 2, 1, 0),
-        (0, 0, 10),
-    ),
-    "written by Kafka 4.1: the lag is unknown": (
-        [recorded(5, None, snapshot=True)],
-        9,
-        (5, None, 0, None, None),
-        (0, 0),
-    ),
+RETURNED, KEPT = recorded(10, 0, (10, 19, AVAILABLE, 1)), recorded(0, 0, (0, 9, AVAILABLE, 1))
+THREE_AND_FOUR = recorded(0, 2, (3, 4, ACKNOWLEDGED, 1))
+FIRST_TEN, NEXT_TEN = recorded(10, 10, (10, 19, ACKNOWLEDGED, 1)), recorded(20, 10, (20, 29, ACKNOWLEDGED, 1))
+EVENTS: dict[str, list[Any]] = {
+    "nothing was delivered": [CREATED],
+    "all acknowledged, with a start offset behind and the count": [CREATED, FIRST_TEN, NEXT_TEN],
+    "all rejected": [CREATED, recorded(10, 10, (10, 19, ARCHIVED, 1))],
+    "returned twice": [CREATED, RETURNED, recorded(-1, 0, (10, 14, AVAILABLE, 2))],
+    "one archived after its last delivery": [
+        *(CREATED, recorded(10, 0, (10, 19, AVAILABLE, 4))),
+        recorded(10, 1, (12, 12, ARCHIVED, 5)),
+    ],
+    "acknowledged out of order, the gap last": [CREATED, THREE_AND_FOUR, recorded(0, 5, (0, 2, ACKNOWLEDGED, 1))],
+    "acknowledged batches of a snapshot not counted twice": [
+        *(CREATED, THREE_AND_FOUR),
+        recorded(0, 3, (3, 5, ACKNOWLEDGED, 1), snapshot=True),
+    ],
+    "returned batches of a snapshot not counted twice": [
+        *(CREATED, recorded(0, 0, (0, 4, AVAILABLE, 1))),
+        recorded(0, 0, (0, 9, AVAILABLE, 1), snapshot=True),
+    ],
+    "batches before the start offset dropped": [CREATED, KEPT, recorded(8, 0)],
+    "written by Kafka 4.1: the lag is unknown": [recorded(5, None, snapshot=True)],
+}
+# Per story: the end of the partition; its start offset, lag, returned records with their most deliveries and finished
+# records; and the finished records by outcome.
+PROGRESS: dict[str, tuple[int, tuple[int | None, ...], tuple[int, ...]]] = {
+    "nothing was delivered": (40, (None, None, 0, None, None), (0, 0)),
+    "all acknowledged, with a start offset behind and the count": (30, (20, 0, 0, None, 10), (20, 0)),
+    "all rejected": (20, (10, 0, 0, None, 10), (0, 10)),
+    "returned twice": (30, (10, 20, 10, 2, 0), (0, 0, 15)),
+    "one archived after its last delivery": (20, (10, 9, 9, 4, 1), (0, 1, 10)),
+    "acknowledged out of order, the gap last": (5, (0, 0, 0, None, 5), (5, 0)),
+    "acknowledged batches of a snapshot not counted twice": (6, (0, 3, 0, None, 3), (3, 0)),
+    "returned batches of a snapshot not counted twice": (10, (0, 10, 10, 1, 0), (0, 0, 10)),
+    "batches before the start offset dropped": (10, (8, 2, 2, 1, 0), (0, 0, 10)),
+    "written by Kafka 4.1: the lag is unknown": (9, (5, None, 0, None, None), (0, 0)),
 }
 
 
 def test_the_progress_of_a_partition() -> None:
     """Each example has its start offset, lag, returned records with deliveries, and finished records by outcome."""
-    for name, (events, end, expected, finished) in STORIES.items():
-        found = state(*events)
+    assert EVENTS.keys() == PROGRESS.keys()
+    for name, (end, expected, finished) in PROGRESS.items():
+        found = state(*EVENTS[name])
         known = found.partitions[KEY]
         numbers = known.start_offset, known.lag(end), known.returned, known.most_deliveries, known.finished
         assert (name, numbers) == (name, expected)

@@ -66,17 +66,22 @@ def test_changes_are_logged(tmp_path: Path) -> None:
     assert "alice is not a bcrypt hash" in lines[0]["cause"]
 
 
-def test_members_are_shown_by_default() -> None:
-    """The details of a group have the ids and hosts of its members."""
-    assert served_details(HttpOptions(), detail)("billing") == detail("billing")
-
-
 def test_members_are_hidden_on_request() -> None:
-    """`http.hide_members` removes ids and hosts from the details, and changes nothing else."""
+    """The details of a group have the ids and hosts of its members unless `http.hide_members` removes them.
+
+    The option changes nothing else in the details, and removes the search, which would show the groups of a client.
+    """
+
+    def search(_client: str | None, _host: str | None) -> tuple[str, ...]:
+        return ("billing",)
+
+    assert served_details(HttpOptions(), detail)("billing") == detail("billing")
+    assert served_search(HttpOptions(), search) is search
     served = served_details(HttpOptions(hide_members=True), detail)("billing")
     assert served is not None
     assert {member.client_host for member in served.members} == {None}
     assert dataclasses.replace(served, members=()) == dataclasses.replace(detail("billing"), members=())
+    assert served_search(HttpOptions(hide_members=True), search) is None
 
 
 def test_quotas_of_members_are_shown_unless_members_are_hidden() -> None:
@@ -91,16 +96,6 @@ def test_quotas_of_members_are_shown_unless_members_are_hidden() -> None:
         quotas = served("billing").quotas
         counts.append(None if quotas is None else len(quotas))
     assert counts == [1, None]
-
-
-def test_hidden_members_cannot_be_searched() -> None:
-    """`http.hide_members` removes the search, which would show the groups of a client or a host."""
-
-    def search(_client: str | None, _host: str | None) -> tuple[str, ...]:
-        return ("billing",)
-
-    assert served_search(HttpOptions(), search) is search
-    assert served_search(HttpOptions(hide_members=True), search) is None
 
 
 def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,12 +125,7 @@ def test_pages_link_to_what_is_configured() -> None:
     assert (links.grafana_url, links.runbook_url) == ("https://grafana.example", "http://git.example/main")
     assert page_links(load(flags=kafka | {"metrics.cluster_name": "eu"})).cluster_name == "eu"
     login = {"sasl_mechanism": "PLAIN", "sasl_username": "user", "sasl_password": "secret"}
-    secured = {
-        "SSL": {},
-        "SASL_PLAINTEXT": login,
-        "SASL_SSL": login,
-    }
-    for protocol, options in secured.items():
+    for protocol, options in (("SSL", dict[str, str]()), ("SASL_PLAINTEXT", login), ("SASL_SSL", login)):
         flags = {f"kafka.{name}": value for name, value in {"security_protocol": protocol, **options}.items()}
         assert page_links(load(flags=kafka | flags)).command_config == "client.properties"
 

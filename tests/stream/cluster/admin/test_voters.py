@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
 
 import pytest
 
@@ -14,7 +16,6 @@ from stream.cluster.admin.quorum import Quorum, QuorumRole, read_quorum
 from stream.cluster.topology import Topology, read_topology
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
-from tests.stream.cluster.admin.quorum_tool import QUORUM, DescribedReplica, replication
 
 if TYPE_CHECKING:
     from sandbox.kafka.broker import Broker
@@ -23,6 +24,37 @@ pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 # The log grows only when the cluster changes, so that two reads of it are equal.
 QUIET = {"metadata.max.idle.interval.ms": "0"}
+QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
+
+
+_HEADER = ("NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status")
+
+
+class DescribedReplica(NamedTuple):
+    """A node as the tool describes it; `directory` is None without an id, times are Unix milliseconds."""
+
+    directory: UUID | None
+    log_end_offset: int
+    lag: int
+    last_fetch_time: int
+    last_caught_up_time: int
+    # Leader, Follower (a voter that is not the leader) or Observer.
+    status: str
+
+
+def replication(bootstrap: str) -> dict[int, DescribedReplica]:
+    """Return the nodes that `kafka-metadata-quorum describe --replication` prints, by id."""
+    lines = run_tool(QUORUM, "--bootstrap-server", bootstrap, "describe", "--replication").splitlines()
+    header = next(at for at, line in enumerate(lines) if line.startswith(_HEADER[0]))
+    assert tuple(lines[header].split()) == _HEADER
+    return {int(line.split()[0]): _replica(line) for line in lines[header + 1 :] if line.strip()}
+
+
+def _replica(line: str) -> DescribedReplica:
+    """Parse a row; Kafka prints directories as URL-safe base64 without padding, that of no directory as zeros."""
+    _, directory, end, lag, fetched, caught_up, status = line.split()
+    found = UUID(bytes=base64.urlsafe_b64decode(f"{directory}=="))
+    return DescribedReplica(found if found.int else None, int(end), int(lag), int(fetched), int(caught_up), status)
 
 
 def behind(topology: Topology) -> tuple[int, int | None] | None:

@@ -106,9 +106,9 @@ class SecuredBroker:
         user_options = {"sasl_mechanism": mechanism, "sasl_username": user, "sasl_password": password}
         return self.flags(listener, security_protocol=protocol, **user_options, **authority)
 
-    def password_file(self, password: str, mechanism: str = "SCRAM-SHA-256") -> dict[str, Any]:
+    def password_file(self, password: str) -> dict[str, Any]:
         """Return the configuration of alice's login to the listener SCRAM with the password in a file."""
-        login = self.login("SCRAM", "alice", "", mechanism)
+        login = self.login("SCRAM", "alice", "", "SCRAM-SHA-256")
         del login["kafka.sasl_password"]
         return login | {"kafka.sasl_password_file": self.write("password", password)}
 

@@ -123,16 +123,20 @@ def test_without_a_secret_no_connection_is_opened(password: KafkaLogin, tmp_path
             cluster.connect(20)
 
 
-def test_library_prints_no_login_at_level_debug(password: KafkaLogin) -> None:
-    """The library's loggers that print requests write nothing; its other lines are written."""
+def test_library_prints_no_login_at_level_debug(password: KafkaLogin, tmp_path: Path) -> None:
+    """No line has a secret of an accepted or a refused login: the loggers that print requests write nothing."""
+    (tmp_path / "token").write_text(JWT)
     written = io.StringIO()
     handlers = logging.getLogger().handlers[:]
     try:
         logs.configure("debug", "json", written)
-        with FakeBroker(accepting) as broker, Cluster([broker.address], password) as cluster:
-            cluster.metadata()
+        for login in (password, KafkaLogin(TokenFileLogin(tmp_path / "token"))):
+            with FakeBroker(accepting) as broker, Cluster([broker.address], login) as cluster:
+                cluster.metadata()
+            with FakeBroker(lambda _: Login(error=58, text="Authentication failed")) as broker:
+                assert isinstance(refused(broker, login), LoginRefused)
     finally:
         logs.configure("warning")
         logging.getLogger().handlers[:] = handlers
     assert "kafka.net" in written.getvalue()
-    assert "first" not in written.getvalue()
+    assert [secret for secret in ("first", JWT) if secret in written.getvalue()] == []
