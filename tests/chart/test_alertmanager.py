@@ -7,7 +7,6 @@ import re
 import subprocess
 import urllib.parse
 import urllib.request
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -66,34 +65,30 @@ def test_the_example_is_valid(amtool: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.chart
-@pytest.mark.parametrize("rule", alerts().values(), ids=alerts())
-def test_an_alert_reaches_its_receiver(amtool: str, rule: dict[str, Any]) -> None:
-    """Critical alerts page, warnings create tickets, and infos have no receiver."""
-    labels = [f"{name}={value}" for name, value in rule["labels"].items()]
-    command = [amtool, "config", "routes", "test", f"--config.file={EXAMPLE}", *labels]
+def receivers_of(amtool: str, config: Path, labels: dict[str, str]) -> list[str]:
+    """Return the receivers of an alert with these labels."""
+    given = [f"{name}={value}" for name, value in labels.items()]
+    command = [amtool, "config", "routes", "test", f"--config.file={config}", *given]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == [RECEIVERS[rule["labels"]["severity"]]], done.stderr
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
 
 
 @pytest.mark.chart
-@pytest.mark.parametrize(
-    ("severity", "highest", "receiver"),
-    [
-        ("critical", "critical", "pager"),
-        ("critical", "warning", "tickets"),
-        ("critical", "info", "none"),
-        ("warning", "warning", "tickets"),
-        ("warning", "info", "none"),
-        ("info", "critical", "none"),
-    ],
-)
-def test_an_owner_lowers_the_severity(amtool: str, severity: str, highest: str, receiver: str) -> None:
-    """The route of a group's alert uses the lower one of its severity and the owner's highest severity."""
-    labels = [f"severity={severity}", f"max_severity={highest}", "about=group", "group=billing"]
-    command = [amtool, "config", "routes", "test", f"--config.file={EXAMPLE}", *labels]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == [receiver], done.stderr
+def test_an_alert_reaches_the_receiver_of_its_severity(amtool: str) -> None:
+    """Critical alerts page, warnings create tickets, and infos have no receiver. An owner lowers the severity."""
+    found = {name: receivers_of(amtool, EXAMPLE, rule["labels"]) for name, rule in alerts().items()}
+    assert found == {name: [RECEIVERS[rule["labels"]["severity"]]] for name, rule in alerts().items()}
+    for severity, highest, lower in (
+        ("critical", "critical", "critical"),
+        ("critical", "warning", "warning"),
+        ("critical", "info", "info"),
+        ("warning", "warning", "warning"),
+        ("warning", "info", "info"),
+        ("info", "critical", "info"),
+    ):
+        labels = {"severity": severity, "max_severity": highest, "about": "group", "group": "billing"}
+        assert receivers_of(amtool, EXAMPLE, labels) == [RECEIVERS[lower]], (severity, highest)
 
 
 @pytest.fixture(scope="module")
@@ -106,43 +101,20 @@ def with_team(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def receivers_of(amtool: str, config: Path, labels: dict[str, str]) -> list[str]:
-    """Return the receivers of an alert with these labels."""
-    given = [f"{name}={value}" for name, value in labels.items()]
-    command = [amtool, "config", "routes", "test", f"--config.file={config}", *given]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
-
-
 @pytest.mark.chart
-@pytest.mark.parametrize(
-    ("highest", "by_severity"),
-    [
-        ("critical", {"critical": "payments", "warning": "payments", "info": "none"}),
-        ("warning", {"critical": "payments", "warning": "payments", "info": "none"}),
-        ("info", {"critical": "none", "warning": "none", "info": "none"}),
-        ("", {"critical": "payments", "warning": "payments", "info": "none"}),
-    ],
-)
-def test_a_team_gets_alerts_but_no_infos(
-    amtool: str, with_team: Path, highest: str, by_severity: dict[str, str]
-) -> None:
-    """A team gets criticals and warnings of its groups, and none for a group whose highest severity is info."""
-    for rule in alerts().values():
-        if rule["labels"]["about"] != "group":
-            continue
-        labels = {**rule["labels"], "team": "payments", "max_severity": highest}
-        assert receivers_of(amtool, with_team, labels) == [by_severity[rule["labels"]["severity"]]], rule["alert"]
+def test_a_team_gets_alerts_but_no_infos(amtool: str, with_team: Path) -> None:
+    """A team gets criticals and warnings of its groups, and none for a group whose highest severity is info.
 
-
-@pytest.mark.chart
-@pytest.mark.parametrize("team", ["", "data"])
-def test_the_route_of_a_team_takes_no_other_alert(amtool: str, with_team: Path, team: str) -> None:
-    """Alerts about groups of other teams or of none, about clusters and the monitor keep their receiver."""
+    Alerts about groups of other teams or of none, about clusters and the monitor keep their receiver.
+    """
     for rule in alerts().values():
-        labels = rule["labels"] | {"team": team}
-        assert receivers_of(amtool, with_team, labels) == [RECEIVERS[rule["labels"]["severity"]]], rule["alert"]
+        labels, severity = rule["labels"], rule["labels"]["severity"]
+        for team in ("", "data"):
+            assert receivers_of(amtool, with_team, labels | {"team": team}) == [RECEIVERS[severity]], rule["alert"]
+        for highest in ("critical", "warning", "info", "") if labels["about"] == "group" else ():
+            owned = {"team": "payments", "max_severity": highest}
+            wanted = "none" if "info" in (severity, highest) else "payments"
+            assert receivers_of(amtool, with_team, labels | owned) == [wanted], rule["alert"]
 
 
 def test_the_page_about_owners_has_the_route_of_the_example() -> None:
@@ -173,66 +145,52 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://{address}/api/v2/alerts"
 
 
+INHIBITED: Final[dict[str, tuple[list[dict[str, str]], set[str]]]] = {
+    "stuck group": ([STUCK], set()),
+    "monitor of the group stale": ([STUCK, STALE | HERE], {"LagwardenGroupStuck"}),
+    "another monitor stale": ([STUCK, STALE | THERE], set()),
+    "monitor of the same cluster stale": ([STUCK | EAST, STALE | HERE | EAST], {"LagwardenGroupStuck"}),
+    "monitor of another cluster with the same instance stale": ([STUCK | EAST, STALE | HERE | WEST], set()),
+    "monitor of the group down": ([STUCK, DOWN | HERE], {"LagwardenGroupStuck"}),
+    "collector of the cluster down": ([STUCK | EAST, DOWN | HERE], {"LagwardenGroupStuck"}),
+    "all monitors of the job lost": ([STUCK, DOWN], {"LagwardenGroupStuck"}),
+    "stuck group over its target": ([STUCK, LATE], {"LagwardenGroupTargetFastBurn"}),
+    "aborting group over its target": ([ABORTING, LATE], {"LagwardenGroupTargetFastBurn"}),
+    "warning and critical alert of one group": ([LATE, BEHIND], {"LagwardenGroupFallingBehind"}),
+    "stuck group with a common cause": ([STUCK, COVERED, COMMON], {"LagwardenGroupStuck"}),
+    "late group with a common cause": ([LATE, COVERED, COMMON], {"LagwardenGroupTargetFastBurn"}),
+    "stuck group that the common cause does not explain": ([STUCK, COVERED | {"group": "other"}, COMMON], set()),
+    "group that loses data with a common cause": ([LOSING, COVERED, COMMON], set()),
+    "stuck group in an unhealthy cluster": ([STUCK, UNHEALTHY, CLUSTER], {"LagwardenGroupStuck"}),
+    "aborting group in an unhealthy cluster": ([ABORTING, UNHEALTHY, CLUSTER], {"LagwardenGroupAborting"}),
+    "share group in an unhealthy cluster": ([SHARE_STUCK, UNHEALTHY, CLUSTER], {"LagwardenShareGroupStuck"}),
+    "group that loses data in an unhealthy cluster": ([LOSING, UNHEALTHY, CLUSTER], set()),
+    "common cause and one stale monitor": ([COMMON, STALE | HERE], set()),
+    "common cause and all monitors lost": ([COMMON, DOWN], {"LagwardenCommonCause"}),
+    "stuck group and warning of another group": ([STUCK, BEHIND | {"group": "other"}], set()),
+    "monitor down and stale": ([STALE | HERE, DOWN | HERE], {"LagwardenMonitorStale"}),
+    "one monitor down, another stale": ([STALE | THERE, DOWN | HERE], set()),
+    "instance missing and monitor down": ([MISSING, DOWN | HERE], {"LagwardenInstanceMissing"}),
+    "one alert does not mute itself": ([DOWN | HERE], set()),
+}
+"""Alerts that fire together, and those of them that are suppressed."""
+
+
 @pytest.mark.chart
-@pytest.mark.parametrize(
-    ("sources", "muted"),
-    [
-        pytest.param([STUCK], set(), id="stuck group"),
-        pytest.param([STUCK, {**STALE, **HERE}], {"LagwardenGroupStuck"}, id="monitor of the group stale"),
-        pytest.param([STUCK, {**STALE, **THERE}], set(), id="another monitor stale"),
-        pytest.param(
-            [STUCK | EAST, {**STALE, **HERE, **EAST}], {"LagwardenGroupStuck"}, id="monitor of the same cluster stale"
-        ),
-        pytest.param(
-            [STUCK | EAST, {**STALE, **HERE, **WEST}],
-            set(),
-            id="monitor of another cluster with the same instance stale",
-        ),
-        pytest.param([STUCK, {**DOWN, **HERE}], {"LagwardenGroupStuck"}, id="monitor of the group down"),
-        pytest.param([STUCK | EAST, {**DOWN, **HERE}], {"LagwardenGroupStuck"}, id="collector of the cluster down"),
-        pytest.param([STUCK, {**DOWN, "job": "lagwarden"}], {"LagwardenGroupStuck"}, id="all monitors of the job lost"),
-        pytest.param([STUCK, LATE], {"LagwardenGroupTargetFastBurn"}, id="stuck group over its target"),
-        pytest.param([ABORTING, LATE], {"LagwardenGroupTargetFastBurn"}, id="aborting group over its target"),
-        pytest.param([LATE, BEHIND], {"LagwardenGroupFallingBehind"}, id="warning and critical alert of one group"),
-        pytest.param([STUCK, COVERED, COMMON], {"LagwardenGroupStuck"}, id="stuck group with a common cause"),
-        pytest.param([LATE, COVERED, COMMON], {"LagwardenGroupTargetFastBurn"}, id="late group with a common cause"),
-        pytest.param(
-            [STUCK, {**COVERED, "group": "other"}, COMMON],
-            set(),
-            id="stuck group that the common cause does not explain",
-        ),
-        pytest.param([LOSING, COVERED, COMMON], set(), id="group that loses data with a common cause"),
-        pytest.param([STUCK, UNHEALTHY, CLUSTER], {"LagwardenGroupStuck"}, id="stuck group in an unhealthy cluster"),
-        pytest.param(
-            [ABORTING, UNHEALTHY, CLUSTER], {"LagwardenGroupAborting"}, id="aborting group in an unhealthy cluster"
-        ),
-        pytest.param(
-            [SHARE_STUCK, UNHEALTHY, CLUSTER], {"LagwardenShareGroupStuck"}, id="share group in an unhealthy cluster"
-        ),
-        pytest.param([LOSING, UNHEALTHY, CLUSTER], set(), id="group that loses data in an unhealthy cluster"),
-        pytest.param([COMMON, {**STALE, **HERE}], set(), id="common cause and one stale monitor"),
-        pytest.param(
-            [COMMON, {**DOWN, "job": "lagwarden"}], {"LagwardenCommonCause"}, id="common cause and all monitors lost"
-        ),
-        pytest.param([STUCK, {**BEHIND, "group": "other"}], set(), id="stuck group and warning of another group"),
-        pytest.param([{**STALE, **HERE}, {**DOWN, **HERE}], {"LagwardenMonitorStale"}, id="monitor down and stale"),
-        pytest.param([{**STALE, **THERE}, {**DOWN, **HERE}], set(), id="one monitor down, another stale"),
-        pytest.param([MISSING, {**DOWN, **HERE}], {"LagwardenInstanceMissing"}, id="instance missing and monitor down"),
-        pytest.param([{**DOWN, **HERE}], set(), id="one alert does not mute itself"),
-    ],
-)
-def test_inhibited_alerts(alertmanager: str, sources: list[dict[str, str]], muted: set[str]) -> None:
+def test_inhibited_alerts(alertmanager: str) -> None:
     """A real Alertmanager suppresses exactly the alerts that the example inhibits."""
     # Every row has its own job, so that rows do not inhibit each other.
-    job, later = f"lagwarden-{uuid.uuid4()}", f"lagwarden-{uuid.uuid4()}"
-    _post(alertmanager, [{"labels": {**labels, "job": job}} for labels in sources])
+    jobs = {row: f"lagwarden-{number}" for number, row in enumerate(INHIBITED)}
+    _post(alertmanager, [each | {"job": jobs[row]} for row, (sources, _) in INHIBITED.items() for each in sources])
     # Alertmanager receives alerts and computes their inhibitions in two threads, in the same order: when a later alert
-    # is suppressed, the inhibitions of this row are complete.
-    _post(alertmanager, [{"labels": {**labels, "job": later}} for labels in (STUCK, {**STALE, **HERE})])
+    # is suppressed, the inhibitions of the rows are complete.
+    _post(alertmanager, [each | {"job": "later"} for each in (STUCK, STALE | HERE)])
     wait_until(
-        lambda: _muted(alertmanager, later) == {"LagwardenGroupStuck"}, "the later alert to be suppressed", limit=120
+        lambda: _muted(alertmanager, "later") == {"LagwardenGroupStuck"}, "the later alert to be suppressed", limit=120
     )
-    assert _muted(alertmanager, job) == muted
+    assert {row: _muted(alertmanager, jobs[row]) for row in INHIBITED} == {
+        row: each[1] for row, each in INHIBITED.items()
+    }
 
 
 def _muted(alertmanager: str, job: str) -> set[str]:
@@ -266,8 +224,8 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _post(url: str, alerts_given: list[dict[str, Any]]) -> None:
-    body = json.dumps(alerts_given).encode()
+def _post(url: str, labels: list[dict[str, str]]) -> None:
+    body = json.dumps([{"labels": each} for each in labels]).encode()
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310 - http on loopback
     with urllib.request.urlopen(request, timeout=60):  # noqa: S310 - http on loopback
         pass

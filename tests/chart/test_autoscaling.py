@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-import yaml
 
+from tests.chart.alerts.case import run_promtool
 from tests.deploy.autoscaling import ADAPTER, BY_PROMETHEUS, PAGE, SITUATIONS, Situation
 
 if TYPE_CHECKING:
@@ -67,10 +66,7 @@ def promtool_complaints(
         }
         for each in situations
     ]
-    file = folder / "replicas.yaml"
-    file.write_text(yaml.safe_dump({"evaluation_interval": "30s", "tests": tests}))
-    done = subprocess.run([promtool, "test", "rules", str(file)], capture_output=True, text=True, check=False)
-    return None if done.returncode == 0 else done.stdout + done.stderr
+    return run_promtool(promtool, tests, folder, [])
 
 
 def test_the_queries_give_the_number_of_replicas(promtool: str, tmp_path: Path) -> None:

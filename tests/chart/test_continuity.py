@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
-from tests.chart.alerts.case import FILES, MONITOR, Case, Kind, alerts
+from tests.chart.alerts.case import MONITOR, Case, Kind, alerts, run_promtool
 from tests.chart.alerts.cases import CASES
 from tests.chart.alerts.interruptions import SAMPLES_PER_MINUTE, Interruption, interrupted, samples
 from tests.chart.rendering import case, merged, render
@@ -57,15 +57,6 @@ def lasting(series: Mapping[str, str], minutes: int) -> dict[str, str]:
     return found
 
 
-def pages(promtool: str, tests: list[dict[str, Any]], folder: Path) -> str | None:
-    """Run tests; return promtool's complaints, or None."""
-    file = folder / "continuity.yaml"
-    rules = {"rule_files": [str(each) for each in FILES], "evaluation_interval": "30s"}
-    file.write_text(yaml.safe_dump({**rules, "tests": tests}, allow_unicode=True))
-    done = subprocess.run([promtool, "test", "rules", str(file)], capture_output=True, text=True, check=False)
-    return None if done.returncode == 0 else done.stdout + done.stderr
-
-
 def continuous(alert: str, interruption: Interruption, *, renamed: bool = False) -> dict[str, Any]:
     """Return the test that an alert fires without a gap from before an interruption until after it.
 
@@ -107,13 +98,13 @@ def continuous(alert: str, interruption: Interruption, *, renamed: bool = False)
 @pytest.mark.parametrize("interruption", [RESCHEDULE, LOST_SCRAPES], ids=["reschedule", "lost scrapes"])
 def test_an_interruption_causes_no_second_page(interruption: Interruption, promtool: str, tmp_path: Path) -> None:
     """Every alert fires at each evaluation from before the interruption until after it, as one alert."""
-    output = pages(promtool, [continuous(alert, interruption) for alert in alerts()], tmp_path)
+    output = run_promtool(promtool, [continuous(alert, interruption) for alert in alerts()], tmp_path)
     assert output is None, output
 
 
 def test_a_new_instance_causes_a_second_page(promtool: str, tmp_path: Path) -> None:
     """The check can fail: with another `instance`, the same fault is a second alert."""
-    output = pages(promtool, [continuous("LagwardenGroupStuck", RESCHEDULE, renamed=True)], tmp_path)
+    output = run_promtool(promtool, [continuous("LagwardenGroupStuck", RESCHEDULE, renamed=True)], tmp_path)
     assert output is not None
     assert "sum(changes" not in output
     assert re.search(r"count\(count_over_time.*\n.*exp: {} 1E\+00\n.*got: {} 2E\+00", output)
@@ -148,16 +139,15 @@ def relabelled(promtool: str, relabelings: list[dict[str, Any]], folder: Path) -
 
 
 @pytest.mark.usefixtures("helm")
-@pytest.mark.parametrize("stable", [True, False])
-def test_instance_is_independent_of_the_address(stable: bool, promtool: str, tmp_path: Path) -> None:  # noqa: FBT001 -- a table
+def test_instance_is_independent_of_the_address(promtool: str, tmp_path: Path) -> None:
     """Prometheus relabels the two addresses of a pod to the same labels, unless the values disable the relabelling."""
-    monitor = {"serviceMonitor": {"enabled": True, "stableInstance": stable}}
-    (endpoint,) = render(merged(case("minimal"), monitor)).one("ServiceMonitor")["spec"]["endpoints"]
-    before, after = relabelled(promtool, [prometheus_form(rule) for rule in endpoint["relabelings"]], tmp_path)
-    assert before["job"] == after["job"] == "lagwarden"
-    assert (before == after) is stable
-    if stable:
-        assert before["instance"] == "kafka/watch-lagwarden-0"
+    for stable in (True, False):
+        monitor = {"serviceMonitor": {"enabled": True, "stableInstance": stable}}
+        (endpoint,) = render(merged(case("minimal"), monitor)).one("ServiceMonitor")["spec"]["endpoints"]
+        before, after = relabelled(promtool, [prometheus_form(rule) for rule in endpoint["relabelings"]], tmp_path)
+        assert before["job"] == after["job"] == "lagwarden"
+        assert (before == after) is stable
+        assert not stable or before["instance"] == "kafka/watch-lagwarden-0"
 
 
 def test_the_documented_relabelling_gives_the_same_labels(promtool: str, tmp_path: Path) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -16,6 +15,9 @@ from tests.chart.alerts.case import alerts
 from tests.chart.boards import BOARDS, PanelQuery, annotation_queries, filled, panels, queries
 from tests.chart.promql import asked, faults, keeps_clusters, known, metrics_of, named_labels, template_queries
 from tests.chart.test_rules_written import RECORDED, STANDARD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SERIES: Final = known(RECORDED)
@@ -77,11 +79,11 @@ ABOUT_CLUSTER: Final = {metric.name for metric in METRICS if metric.source.in_cl
 OF_TOPICS: Final = {metric.name for metric in METRICS if metric.source is MetricSource.LOG_ENDS}
 """Metrics of topics that groups read, which each instance shows for the groups that it has."""
 
-every_board = pytest.mark.parametrize("name", BOARDS)
-every_query = pytest.mark.parametrize("query", queries(), ids=lambda query: query.name)
-every_panel = pytest.mark.parametrize(
-    "panel", [panel for name in BOARDS for panel in panels(name)], ids=lambda panel: panel["title"]
-)
+EVERY_PANEL: Final = [panel for name in BOARDS for panel in panels(name)]
+FILLED: Final = {query: filled(query.expression, SAMPLE) for query in (*queries(), *annotation_queries())}
+"""Every query of a panel or a mark, with the expression that Prometheus would get."""
+OF_PANELS: Final = {query: FILLED[query] for query in queries()}
+OF_MARKS: Final = {query: FILLED[query] for query in annotation_queries()}
 
 
 # By default the builders make the newer form, which only Grafana 12 and later read.
@@ -89,155 +91,148 @@ every_panel = pytest.mark.parametrize(
 def test_the_files_are_those_of_the_code() -> None:
     """The dashboard files are current. `python -m deploy.dashboards` writes them."""
     pytest.importorskip("grafana_foundation_sdk", reason="grafana-foundation-sdk is not installed (dev extra)")
-    from deploy.dashboards.__main__ import files  # noqa: PLC0415 -- it needs what may be missing
+    from deploy.dashboards.__main__ import files
 
     assert {path: path.read_text() for path in sorted((CHART / "dashboards").glob("*.json"))} == files()
 
 
-@every_board
-def test_a_dashboard_is_read_only_and_linked(name: str) -> None:
+def test_dashboards_are_read_only_and_linked() -> None:
     """A dashboard is not editable, has the uid of alerts' links, a description, and links to the others."""
-    made = BOARDS[name]
-    assert made["editable"] is False
-    assert made["uid"] == f"lagwarden-{name}"
-    assert made["title"] == f"lagwarden / {name.title()}"
-    assert made["description"].endswith(".")
-    others = {f"/d/lagwarden-{other}" for other in BOARDS if other != name}
-    assert {link["url"] for link in made["links"]} == others
-    assert all(link["includeVars"] and link["keepTime"] for link in made["links"])
+    for name, made in BOARDS.items():
+        assert made["editable"] is False
+        assert made["uid"] == f"lagwarden-{name}"
+        assert made["title"] == f"lagwarden / {name.title()}"
+        assert made["description"].endswith(".")
+        assert {link["url"] for link in made["links"]} == {f"/d/lagwarden-{other}" for other in BOARDS if other != name}
+        assert all(link["includeVars"] and link["keepTime"] for link in made["links"])
 
 
-@every_board
-def test_a_dashboard_has_the_linters_variables(name: str) -> None:
-    """The first four variables are those of the linter. A change of the time range queries the values again."""
-    variables = BOARDS[name]["templating"]["list"]
-    assert [each["name"] for each in variables] == VARIABLES[name]
-    source, *others = variables
-    assert (source["type"], source["query"], source["label"]) == ("datasource", "prometheus", "Data source")
-    for each in others:
-        assert each["type"] == "query"
-        assert each["refresh"] == 2
-        assert each["datasource"]["uid"] == "${datasource}"
-        series, label = re.fullmatch(r"label_values\((.*), (\w+)\)", each["query"]["query"]).groups()  # type: ignore[union-attr]
-        assert faults(filled(series, SAMPLE), SERIES) == []
-        assert label in SERIES[asked(filled(series, SAMPLE))[0].metric]
-        assert each["multi"] == each["includeAll"] == (each["name"] != "group")
+def test_dashboards_have_the_linters_variables() -> None:
+    """The first four variables are those of the linter. A change of the time range queries the values again.
+
+    The choice "All" of the variable of the cluster is the default, and matches series without the label.
+    """
+    assert {name: [each["name"] for each in BOARDS[name]["templating"]["list"]] for name in BOARDS} == VARIABLES
+    for source, *others in (made["templating"]["list"] for made in BOARDS.values()):
+        assert (source["type"], source["query"], source["label"]) == ("datasource", "prometheus", "Data source")
+        for each in others:
+            assert (each["type"], each["refresh"], each["datasource"]["uid"]) == ("query", 2, "${datasource}")
+            series, label = re.fullmatch(r"label_values\((.*), (\w+)\)", each["query"]["query"]).groups()  # type: ignore[union-attr]
+            assert faults(filled(series, SAMPLE), SERIES) == []
+            assert label in SERIES[asked(filled(series, SAMPLE))[0].metric]
+            assert each["multi"] == each["includeAll"] == (each["name"] != "group")
+        (cluster,) = (each for each in others if each["name"] == "cluster")
+        assert (cluster["allValue"], cluster["current"]["value"]) == (".*", ["$__all"])
 
 
-@every_panel
-def test_a_panel_has_a_title_and_a_description(panel: dict[str, Any]) -> None:
-    """Each panel also has a unit, the chosen data source, and at least one query."""
-    assert panel["title"]
-    assert panel["description"].endswith(".")
-    assert panel["fieldConfig"]["defaults"]["unit"]
-    assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
-    assert panel["targets"]
-    assert {json.dumps(target["datasource"]) for target in panel["targets"]} == {json.dumps(panel["datasource"])}
-    assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
-    # Several lines of one panel need names.
-    assert len(panel["targets"]) == 1 or panel["type"] == "table" or all(t["legendFormat"] for t in panel["targets"])
+def test_panels_have_a_title_and_a_description() -> None:
+    """Each panel also has a unit, the chosen data source, and at least one query; several lines have names."""
+    source = {"type": "prometheus", "uid": "${datasource}"}
+    for panel in EVERY_PANEL:
+        targets, title = panel["targets"], panel["title"]
+        assert title
+        assert panel["description"].endswith("."), title
+        assert panel["fieldConfig"]["defaults"]["unit"], title
+        assert [each["datasource"] for each in (panel, *targets)] == [source] * (len(targets) + 1), title
+        assert len({target["refId"] for target in targets}) == len(targets) > 0, title
+        assert len(targets) == 1 or panel["type"] == "table" or all(each["legendFormat"] for each in targets), title
 
 
-@every_panel
-def test_seconds_are_shown_as_seconds(panel: dict[str, Any]) -> None:
-    """Only times have the unit of seconds, also beside counts, so that a time is not a flat line."""
-    defaults, overrides = panel["fieldConfig"]["defaults"], panel["fieldConfig"].get("overrides", [])
-    units = {
-        each["matcher"]["options"]: each["properties"][0]["value"]
-        for each in overrides
-        if each["properties"][0]["id"] == "unit"
-    }
-    headings = [
-        option["options"].get("renameByName", {})
-        for option in panel.get("transformations", [])
-        if option["id"] == "organize"
-    ]
+def is_time(expression: str) -> bool:
+    """Return whether the result is in seconds. A lag divided by its rate of decrease is a time, too."""
+    metric = asked(filled(expression, SAMPLE))[0].metric
+    return (metric.endswith("_seconds") and "rate(" not in expression) or "/ (0 - deriv(" in expression
+
+
+def units_of(panel: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the expression and the unit of each query of a panel."""
+    first = {each["matcher"]["options"]: each["properties"][0] for each in panel["fieldConfig"].get("overrides", [])}
+    units = {name: each["value"] for name, each in first.items() if each["id"] == "unit"}
+    organized = [each["options"] for each in panel.get("transformations", []) if each["id"] == "organize"]
     for target in panel["targets"]:
-        heading = headings[0][f"Value #{target['refId']}"] if headings else target["refId"]
-        metric = asked(filled(target["expr"], SAMPLE))[0].metric
-        # A lag divided by its rate of decrease is a time, too.
-        timed = (metric.endswith("_seconds") and "rate(" not in target["expr"]) or "/ (0 - deriv(" in target["expr"]
-        assert (units.get(heading, defaults["unit"]) == "s") == timed, target["expr"]
+        ref = target["refId"]
+        heading = organized[0].get("renameByName", {})[f"Value #{ref}"] if organized else ref
+        yield target["expr"], units.get(heading, panel["fieldConfig"]["defaults"]["unit"])
 
 
-@every_board
-def test_panels_have_unique_ids_and_do_not_overlap(name: str) -> None:
+def test_seconds_are_shown_as_seconds() -> None:
+    """Only times have the unit of seconds, also beside counts, so that a time is not a flat line."""
+    shown = [pair for panel in EVERY_PANEL for pair in units_of(panel)]
+    assert [expression for expression, unit in shown if (unit == "s") != is_time(expression)] == []
+
+
+def test_panels_have_unique_ids_and_do_not_overlap() -> None:
     """Ids and titles are unique, and no two panels share a place."""
-    every = BOARDS[name]["panels"]
-    assert len({panel["id"] for panel in every}) == len(every)
-    assert len({panel["title"] for panel in every}) == len(every)
-    places = [
-        (x, y)
-        for panel in every
-        for at in [panel["gridPos"]]
-        for x in range(at["x"], at["x"] + at["w"])
-        for y in range(at["y"], at["y"] + at["h"])
-    ]
-    assert len(set(places)) == len(places)
-    assert max(x for x, _ in places) < 24
+    for made in BOARDS.values():
+        every = made["panels"]
+        assert len({panel["id"] for panel in every}) == len({panel["title"] for panel in every}) == len(every)
+        places = [
+            (x, y)
+            for at in (panel["gridPos"] for panel in every)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        ]
+        assert len(set(places)) == len(places)
+        assert max(x for x, _ in places) < 24
 
 
-@every_query
-def test_a_query_selects_existing_series(query: PanelQuery) -> None:
-    """Every series and label exists, only counters have rates, and legends use labels of the result."""
-    text = filled(query.expression, SAMPLE)
-    assert faults(text, SERIES) == []
-    there = set[str]().union(*(SERIES[each.metric] for each in asked(text)), named_labels(text))
-    assert set(re.findall(r"{{(\w+)}}", query.legend)) <= there
+def test_queries_select_existing_series() -> None:
+    """Every series and label exists, only counters have rates, and legends use labels of the result.
+
+    The series of marks and the labels in their texts exist, too.
+    """
+    assert [(query.name, found) for query, text in FILLED.items() if (found := faults(text, SERIES))] == []
+    labels = {
+        query: set[str]().union(*(SERIES[each.metric] for each in asked(text)), named_labels(text))
+        for query, text in FILLED.items()
+    }
+    assert [each.name for each, there in labels.items() if set(re.findall(r"{{(\w+)}}", each.legend)) - there] == []
 
 
-@every_query
-def test_a_query_needs_no_more_than_the_default_preset(query: PanelQuery) -> None:
-    """The dashboards have no panel that stays empty with `metrics.preset: standard`."""
-    assert metrics_of(filled(query.expression, SAMPLE), RECORDED) - STANDARD == set()
+def test_windows_follow_the_rate_interval() -> None:
+    """A counter has a rate or an increase over `$__rate_interval`.
+
+    The windows of marks are fixed: with an interval of Grafana, a mark would be longer in a longer range.
+    """
+    counters = [(query, each) for query, text in OF_PANELS.items() for each in asked(text) if "_total" in each.metric]
+    assert [query.name for query, each in counters if not {"rate", "increase"} & set(each.inside)] == []
+    wanted = {query: r"\d+[smh]" if query in OF_MARKS else r"\$__rate_interval" for query in FILLED}
+    windows = [(query, window) for query in FILLED for window in re.findall(r"\[([^\]]*)\]", query.expression)]
+    assert [query.name for query, window in windows if not re.fullmatch(wanted[query], window)] == []
 
 
-@pytest.mark.parametrize("mark", annotation_queries(), ids=lambda mark: mark.name)
-def test_a_mark_needs_no_more_than_the_default_preset(mark: PanelQuery) -> None:
-    """The dashboards have no mark that is missing with `metrics.preset: standard`."""
-    assert metrics_of(filled(mark.expression, SAMPLE), RECORDED) - STANDARD == set()
+def test_no_query_needs_more_than_the_default_preset() -> None:
+    """The dashboards have no panel that stays empty, and no missing mark, with `metrics.preset: standard`."""
+    assert [query.name for query, text in FILLED.items() if metrics_of(text, RECORDED) - STANDARD] == []
 
 
-@every_query
-def test_a_query_selects_the_chosen_monitor_and_group(query: PanelQuery) -> None:
+def test_queries_select_the_chosen_monitor_and_group() -> None:
     """Each selector has job, instance and cluster. A selector of the Group dashboard also has the group."""
-    for each in asked(filled(query.expression, SAMPLE)):
-        assert {"job", "instance"} <= each.labels
-        assert ("cluster" in each.labels) == ("cluster" in SERIES[each.metric])
-        if query.board == "group" and "group" in SERIES[each.metric]:
-            assert ("group", "MatchOp.Equal", 'say "hi"') in each.matchers
+    selectors = [(query, each) for query, text in OF_PANELS.items() for each in asked(text)]
+    assert [query.name for query, each in selectors if not {"job", "instance"} <= each.labels] == []
+    wrong = [
+        query.name for query, each in selectors if ("cluster" in each.labels) != ("cluster" in SERIES[each.metric])
+    ]
+    assert wrong == []
+    of_group = [(query, each) for query, each in selectors if query.board == "group" and "group" in SERIES[each.metric]]
+    chosen = ("group", "MatchOp.Equal", 'say "hi"')
+    assert [query.name for query, each in of_group if chosen not in each.matchers] == []
 
 
-@pytest.mark.parametrize("name", BOARDS)
-def test_the_choice_of_all_clusters_includes_series_without_a_cluster(name: str) -> None:
-    """The choice "All" of the variable is the default, and matches series without the label."""
-    cluster = next(each for each in BOARDS[name]["templating"]["list"] if each["name"] == "cluster")
-    assert cluster["allValue"] == ".*"
-    assert cluster["current"]["value"] == ["$__all"]
+def test_clusters_are_not_mixed() -> None:
+    """Joins, and sums by group, topic or the key of a common cause, are within a cluster.
 
-
-@every_query
-def test_equal_names_of_two_clusters_are_not_added_up(query: PanelQuery) -> None:
-    """Joins, and sums by group, topic or the key of a common cause, are within a cluster."""
-    for labels in re.findall(r"\b(?:by|on) \(([^)]*)\)", query.expression):
-        named = set(re.split(r"[ ,]+", labels))
-        if named & {"group", "topic", "key"}:
-            assert "cluster" in named, query.expression
-
-
-@every_query
-def test_every_maximum_and_minimum_is_by_cluster(query: PanelQuery) -> None:
-    """No query has a maximum or a minimum over several clusters."""
-    for labels in re.findall(r"\b(?:max|min)(?: by \(([^)]*)\))? ?\(", query.expression):
-        assert "cluster" in re.split(r"[ ,]+", labels), query.expression
-
-
-@every_query
-def test_a_series_of_each_cluster_has_its_own_name(query: PanelQuery) -> None:
-    """A legend has the label of the cluster if a result has it. Without a legend Grafana shows all labels."""
-    expression = filled(query.expression, SAMPLE)
-    if query.legend and keeps_clusters(expression, SERIES):
-        assert "{{cluster}}" in query.legend
+    So is every maximum and minimum. A legend has the label of the cluster if a result has it. Without a legend Grafana
+    shows all labels.
+    """
+    for query in queries():
+        for labels in re.findall(r"\b(?:by|on) \(([^)]*)\)", query.expression):
+            named = set(re.split(r"[ ,]+", labels))
+            assert "cluster" in named or not named & {"group", "topic", "key"}, query.expression
+        for labels in re.findall(r"\b(?:max|min)(?: by \(([^)]*)\))? ?\(", query.expression):
+            assert "cluster" in re.split(r"[ ,]+", labels), query.expression
+    legends = {query.legend for query, text in OF_PANELS.items() if keeps_clusters(text, SERIES)} - {""}
+    assert [legend for legend in legends if "{{cluster}}" not in legend] == []
 
 
 def test_expressions_that_keep_clusters_are_found() -> None:
@@ -254,46 +249,20 @@ def test_expressions_that_keep_clusters_are_found() -> None:
         assert not keeps_clusters(expression, SERIES)
 
 
-@every_query
-def test_counters_are_shown_as_rates_over_the_rate_interval(query: PanelQuery) -> None:
-    """Every counter has a rate or an increase over `$__rate_interval`."""
-    text = filled(query.expression, SAMPLE)
-    for each in asked(text):
-        if each.metric.endswith("_total"):
-            assert {"rate", "increase"} & set(each.inside)
-    assert all(window == "$__rate_interval" for window in re.findall(r"\[([^\]]*)\]", query.expression))
-
-
-@pytest.mark.parametrize("mark", annotation_queries(), ids=lambda mark: mark.name)
-def test_a_mark_selects_existing_series(mark: PanelQuery) -> None:
-    """The series and labels in the queries of marks exist, and their texts use labels of these series.
-
-    The windows of marks are fixed: with an interval of Grafana, a mark would be longer in a longer range.
-    """
-    text = filled(mark.expression, SAMPLE)
-    assert faults(text, SERIES) == []
-    assert set(re.findall(r"{{(\w+)}}", mark.legend)) <= set[str]().union(*(SERIES[e.metric] for e in asked(text)))
-    assert all(re.fullmatch(r"\d+[smh]", window) for window in re.findall(r"\[([^\]]*)\]", mark.expression))
-
-
-@pytest.mark.parametrize("alert", alerts().values(), ids=alerts())
-def test_an_alert_links_to_an_existing_dashboard(alert: dict[str, Any]) -> None:
-    """The address in an alert names an existing dashboard and variables of it."""
-    name, _, rest = alert["annotations"]["dashboard_url"].removeprefix("/d/lagwarden-").partition("?")
-    assert set(re.findall(r"var-(\w+)=", rest)) <= set(VARIABLES[name])
-
-
-@pytest.mark.parametrize("alert", alerts())
-def test_a_runbook_names_panels_that_exist(alert: str) -> None:
-    """Each panel that a runbook names exists."""
-    text = (ROOT / "docs" / "runbooks" / f"{alert}.md").read_text().partition("## Diagnosis")[2]
-    named = {" ".join(words.split()) for words in re.findall(r"(?<![*\w])\*([A-Z_][^*]*)\*(?![*\w])", text)}
-    assert named - WORDS <= {panel["title"] for name in BOARDS for panel in panels(name)}
+def test_alerts_and_runbooks_name_existing_dashboards_and_panels() -> None:
+    """The address in an alert has an existing dashboard and variables of it. The panels in a runbook exist."""
+    titles = {panel["title"] for panel in EVERY_PANEL}
+    for alert, rule in alerts().items():
+        name, _, rest = rule["annotations"]["dashboard_url"].removeprefix("/d/lagwarden-").partition("?")
+        assert set(re.findall(r"var-(\w+)=", rest)) <= set(VARIABLES[name]), alert
+        text = (ROOT / "docs" / "runbooks" / f"{alert}.md").read_text().partition("## Diagnosis")[2]
+        named = {" ".join(words.split()) for words in re.findall(r"(?<![*\w])\*([A-Z_][^*]*)\*(?![*\w])", text)}
+        assert named - WORDS <= titles, alert
 
 
 def test_the_default_preset_has_no_unused_metric() -> None:
     """Every metric in `standard` is in a dashboard or a rule, except those with a reason."""
-    shown = set[str]().union(*(metrics_of(filled(each.expression, SAMPLE), RECORDED) for each in queries()))
+    shown = set[str]().union(*(metrics_of(text, RECORDED) for text in OF_PANELS.values()))
     for alert in alerts().values():
         texts = [query for text in alert["annotations"].values() for query in template_queries(text)]
         shown = shown.union(*(metrics_of(each, RECORDED) for each in (alert["expr"], *texts)))
@@ -301,24 +270,27 @@ def test_the_default_preset_has_no_unused_metric() -> None:
     assert own - shown == set(WITHOUT_PANEL)
 
 
-@every_query
-def test_a_query_is_unambiguous_over_several_instances(query: PanelQuery) -> None:
-    """Each series of a panel has its own name if several instances share the groups of a cluster.
+def is_unambiguous(query: PanelQuery, expression: str) -> bool:
+    """Return whether the series of a query have different names if several instances share the groups of a cluster.
 
     A group, an offsets partition and facts about brokers belong to one instance. Other values are aggregated over the
     instances, or their legend or row names the instance.
     """
-    expression = filled(query.expression, SAMPLE)
     aggregated = re.match(r"(?:topk\(\d+, )?(?:sum|min|max|count)(?: by (\([^)]*\)) )?\(", expression)
     is_aggregated = aggregated is not None and "instance" not in (aggregated[1] or "")
     of_one = {"group", "offsets_partition", "broker"}
     has_one_owner = any(of_one & SERIES[each.metric] or each.metric in ABOUT_CLUSTER for each in asked(expression))
-    assert is_aggregated or has_one_owner or "{{instance}}" in query.legend
+    return is_aggregated or has_one_owner or "{{instance}}" in query.legend
+
+
+def test_queries_are_unambiguous_over_several_instances() -> None:
+    """Each series of a panel has its own name."""
+    assert [query.name for query, text in OF_PANELS.items() if not is_unambiguous(query, text)] == []
 
 
 def test_sums_over_topics_count_each_topic_once() -> None:
     """Instances that read the same topic have equal end offsets, so no panel and no rule adds them up."""
     rules = [*RECORDED.values(), *(alert["expr"] for alert in alerts().values())]
-    for expression in [*(filled(query.expression, SAMPLE) for query in queries()), *rules]:
+    for expression in [*OF_PANELS.values(), *rules]:
         for each in asked(expression):
             assert not (each.metric in OF_TOPICS and {"sum", "count", "avg"} & set(each.inside)), expression

@@ -56,18 +56,18 @@ def test_the_charts_own_files_are_all_installed() -> None:
     assert sorted(name for one in shown for name in one["data"]) == boards
 
 
-def test_rules_are_installed_unchanged(chart_with_files: Path) -> None:
-    """Helm does not evaluate Prometheus' templates in a rule."""
-    (one,) = render(ON, chart_with_files).of_kind("PrometheusRule")
+def test_files_are_installed_unchanged(chart_with_files: Path) -> None:
+    """Helm does not evaluate Prometheus' templates in a rule.
+
+    The bytes of a dashboard are those of its file, also with text that Helm or YAML would interpret.
+    """
+    rendered = render(ON, chart_with_files)
+    (one,) = rendered.of_kind("PrometheusRule")
     assert one["metadata"]["name"] == "watch-lagwarden-some"
     assert without_links(one["spec"]["groups"]) == without_links(yaml.safe_load(RULES)["groups"])
-
-
-def test_dashboards_are_installed_unchanged(chart_with_files: Path) -> None:
-    """The bytes of a dashboard are those of its file, also with text that Helm or YAML would interpret."""
-    shown = [one for one in render(ON, chart_with_files).of_kind("ConfigMap") if "overview.json" in one["data"]]
-    assert [one["data"]["overview.json"] for one in shown] == [DASHBOARD]
-    assert shown[0]["metadata"]["labels"]["grafana_dashboard"] == "1"
+    (shown,) = [one for one in rendered.of_kind("ConfigMap") if "overview.json" in one["data"]]
+    assert shown["data"]["overview.json"] == DASHBOARD
+    assert shown["metadata"]["labels"]["grafana_dashboard"] == "1"
 
 
 def test_the_scrape_has_the_job_that_the_rules_name() -> None:
@@ -100,38 +100,26 @@ def test_an_alert_can_be_left_out_and_labelled(chart_with_files: Path) -> None:
 SERVICE: Final = "http://watch-lagwarden.kafka.svc:10848"
 
 
-@pytest.mark.parametrize(
-    ("values", "dashboard"),
-    [
-        pytest.param({}, f"{SERVICE}/group?name={{{{ $labels.group | urlquery }}}}", id="page of the group"),
-        pytest.param(
-            {"rules": {"pageUrl": "https://lag.example/"}},
-            "https://lag.example/group?name={{ $labels.group | urlquery }}",
-            id="configured URL of the page",
-        ),
-        pytest.param(
-            {"http": {"certificate": {"existingSecret": "tls"}}},
-            f"{SERVICE.replace('http', 'https')}/group?name={{{{ $labels.group | urlquery }}}}",
-            id="page of the group with TLS",
-        ),
-        pytest.param(
+def test_dashboard_url_is_a_url(chart_with_files: Path) -> None:
+    """The link of a group's alert is the group's page of lagwarden, or the dashboard if there is a Grafana.
+
+    Alerts about the monitor and the cluster link to lagwarden's first page.
+    """
+    page = "group?name={{ $labels.group | urlquery }}"
+    changes: list[tuple[Object, str]] = [
+        ({}, f"{SERVICE}/{page}"),
+        ({"rules": {"pageUrl": "https://lag.example/"}}, f"https://lag.example/{page}"),
+        ({"http": {"certificate": {"existingSecret": "tls"}}}, f"{SERVICE.replace('http', 'https')}/{page}"),
+        (
             {"rules": {"grafanaUrl": "https://grafana.example/"}},
             "https://grafana.example/d/board?var-group={{ $labels.group | urlquery }}",
-            id="configured Grafana",
         ),
-    ],
-)
-def test_dashboard_url_is_a_url(values: Object, dashboard: str, chart_with_files: Path) -> None:
-    """The link of a group's alert is the group's page of lagwarden, or the dashboard if there is a Grafana."""
-    alert = alerts_of(merged(ON, values), chart_with_files)["FirstAlert"]
-    assert alert["annotations"]["dashboard_url"] == dashboard
-
-
-def test_every_dashboard_url_is_a_url_by_default() -> None:
-    """No link is only a path. Alerts about the monitor and the cluster link to lagwarden's first page."""
+    ]
+    for values, link in changes:
+        alert = alerts_of(merged(ON, values), chart_with_files)["FirstAlert"]
+        assert alert["annotations"]["dashboard_url"] == link
     links = {(alert["labels"]["about"], alert["annotations"]["dashboard_url"]) for alert in alerts_of(ON).values()}
-    group = f"{SERVICE}/group?name={{{{ $labels.group | urlquery }}}}"
-    assert links == {("group", group), ("monitor", f"{SERVICE}/"), ("cluster", f"{SERVICE}/")}
+    assert links == {("group", f"{SERVICE}/{page}"), ("monitor", f"{SERVICE}/"), ("cluster", f"{SERVICE}/")}
 
 
 def test_runbook_url_has_a_base(chart_with_files: Path) -> None:
@@ -166,31 +154,27 @@ def test_an_alert_can_be_changed(chart_with_files: Path) -> None:
     assert changed["SecondAlert"] == plain["SecondAlert"] | {"labels": {"team": "blue", "site": "x"}}
 
 
-@pytest.mark.parametrize(
-    ("change", "path"),
-    [
-        pytest.param({"for": "soon"}, "for", id="not a duration"),
-        pytest.param({"severity": "page"}, "severity", id="unknown severity"),
-        pytest.param({"expr": "vector(1)"}, "expr", id="changed expression"),
-    ],
-)
-def test_a_wrong_change_of_an_alert_is_refused(change: Object, path: str) -> None:
-    """The error of the schema names the value."""
-    assert path in refusal(merged(ON, {"rules": {"alerts": {"LagwardenGroupStuck": change}}}))
+def test_a_wrong_change_of_alerts_is_refused(chart_with_files: Path) -> None:
+    """The error of the schema names the value. A misspelt name of an alert is refused, with the existing names.
 
-
-def test_an_unknown_alert_cannot_be_left_out(chart_with_files: Path) -> None:
-    """A misspelt name in rules.disabled is refused, with the existing names."""
-    error = refusal(merged(ON, {"rules": {"disabled": ["FirstAlrt"]}}), chart_with_files)
-    assert 'rules.disabled: there is no alert "FirstAlrt"; there are FirstAlert, SecondAlert' in error
-
-
-def test_changes_without_effect_are_refused(chart_with_files: Path) -> None:
-    """A misspelt name in rules.alerts is refused, and so is the change of a disabled alert."""
-    change = {"rules": {"alerts": {"FirstAlrt": {"for": "1m"}}}}
-    assert 'rules.alerts: there is no alert "FirstAlrt"' in refusal(merged(ON, change), chart_with_files)
-    both = {"rules": {"alerts": {"FirstAlert": {"for": "1m"}}, "disabled": ["FirstAlert"]}}
-    assert "rules.alerts.FirstAlert: has no effect" in refusal(merged(ON, both), chart_with_files)
+    So is the change of a disabled alert, which would have no effect.
+    """
+    for change in ({"for": "soon"}, {"severity": "page"}, {"expr": "vector(1)"}):
+        (path,) = change
+        assert path in refusal(merged(ON, {"rules": {"alerts": {"LagwardenGroupStuck": change}}}))
+    faults: list[tuple[Object, str]] = [
+        (
+            {"disabled": ["FirstAlrt"]},
+            'rules.disabled: there is no alert "FirstAlrt"; there are FirstAlert, SecondAlert',
+        ),
+        ({"alerts": {"FirstAlrt": {"for": "1m"}}}, 'rules.alerts: there is no alert "FirstAlrt"'),
+        (
+            {"alerts": {"FirstAlert": {"for": "1m"}}, "disabled": ["FirstAlert"]},
+            "rules.alerts.FirstAlert: has no effect",
+        ),
+    ]
+    for rules, error in faults:
+        assert error in refusal(merged(ON, {"rules": rules}), chart_with_files)
 
 
 def test_a_broken_rule_file_is_named(chart_with_files: Path) -> None:

@@ -10,9 +10,8 @@ import bcrypt
 import pytest
 
 from exporters.http.access.web_access import WebAccess
-from exporters.http.request_limits import PROBES
 from stream.cli.instance_login import instance_login
-from tests.chart.rendering import CASES, Object, Rendered, case, merged, render
+from tests.chart.rendering import Object, Rendered, case, merged, render
 
 if TYPE_CHECKING:
     from sandbox.certificates import Certificates
@@ -21,6 +20,7 @@ pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
 HASH: Final = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
 USERS: Final = f"basic_auth_users: {{prometheus: {HASH}}}\n"
+TLS_AND_USERS: Final = f"tls_server_config: {{cert_file: tls.crt, key_file: tls.key}}\n{USERS}"
 OWN_SECRET: Final = merged(case("minimal"), {"http": {"webConfig": {"existingSecret": "lagwarden-web"}}})
 USERS_ONLY: Final = merged(OWN_SECRET, {"http": {"webConfig": {"tls": False}}})
 
@@ -51,18 +51,8 @@ def in_pod(rendered: Rendered, folder: Path, web_config: str, certificates: Cert
     ("values", "web_config", "login"),
     [
         pytest.param(case("minimal"), "", "none", id="by default neither TLS nor login"),
-        pytest.param(
-            OWN_SECRET,
-            f"tls_server_config: {{cert_file: tls.crt, key_file: tls.key}}\n{USERS}",
-            "users",
-            id="one Secret with everything",
-        ),
-        pytest.param(
-            case("web-login"),
-            f"tls_server_config: {{cert_file: tls.crt, key_file: tls.key}}\n{USERS}",
-            "users",
-            id="users in one Secret, the certificate in another",
-        ),
+        pytest.param(OWN_SECRET, TLS_AND_USERS, "users", id="one Secret with everything"),
+        pytest.param(case("web-login"), TLS_AND_USERS, "users", id="users in one Secret, the certificate in another"),
         pytest.param(case("web-token"), "", "token", id="a certificate and a token, the file by the chart"),
         pytest.param(USERS_ONLY, USERS, "users", id="users behind a proxy that has TLS"),
     ],
@@ -92,13 +82,6 @@ def _probe(rendered: Rendered, name: str) -> dict[str, Any]:
     return probe
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_probes_need_no_login(name: str) -> None:
-    """The kubelet sends no login, so each probe requests a path that needs none."""
-    rendered = render(case(name))
-    assert {_probe(rendered, probe)["path"] for probe in ("startup", "liveness", "readiness")} <= set(PROBES)
-
-
 def test_commands_in_the_pod_reach_the_server_by_a_host_alias() -> None:
     """The name resolves to the loopback address, and host aliases of the values are kept."""
     rendered = render(merged(case("web-token"), {"hostAliases": [{"ip": "192.0.2.1", "hostnames": ["broker-1"]}]}))
@@ -109,64 +92,52 @@ def test_commands_in_the_pod_reach_the_server_by_a_host_alias() -> None:
     assert given["hostnames"] == ["broker-1"]
 
 
-@pytest.mark.parametrize(
-    ("values", "wanted"),
-    [
-        pytest.param(case("minimal"), {}, id="nothing without TLS and login"),
-        pytest.param(
-            case("web-token"),
-            {
-                "scheme": "https",
-                "tlsConfig": {
-                    "serverName": "watch-lagwarden.kafka.svc",
-                    "ca": {"secret": {"name": "lagwarden-tls", "key": "ca.crt"}},
-                },
-                "authorization": {"credentials": {"name": "lagwarden-token", "key": "token"}},
-            },
-            id="authority and token are those of the server",
-        ),
-        pytest.param(
-            merged(
-                case("web-token"),
-                {
-                    "serviceMonitor": {
-                        "namespace": "monitoring",
-                        "tlsConfig": {"ca": {"configMap": {"name": "authorities", "key": "all.pem"}}},
-                        "authorization": {"credentials": {"name": "copy", "key": "word"}},
-                    }
-                },
-            ),
-            {
-                "scheme": "https",
-                "tlsConfig": {
-                    "serverName": "watch-lagwarden.kafka.svc",
-                    "ca": {"configMap": {"name": "authorities", "key": "all.pem"}},
-                },
-                "authorization": {"credentials": {"name": "copy", "key": "word"}},
-            },
-            id="copies in another namespace",
-        ),
-        pytest.param(
-            merged(USERS_ONLY, {"serviceMonitor": {"basicAuth": case("web-login")["serviceMonitor"]["basicAuth"]}}),
-            {"basicAuth": case("web-login")["serviceMonitor"]["basicAuth"]},
-            id="users without TLS",
-        ),
-        pytest.param(
-            merged(OWN_SECRET, {"serviceMonitor": {"tlsConfig": {"serverName": "x", "insecureSkipVerify": True}}}),
-            {"scheme": "https", "tlsConfig": {"serverName": "x", "insecureSkipVerify": True}},
-            id="settings in the values",
-        ),
-    ],
-)
-def test_the_service_monitor_has_the_access_that_the_server_requires(values: Object, wanted: Object) -> None:
+SERVER_NAME: Final = "watch-lagwarden.kafka.svc"
+BASIC: Final = {"basicAuth": case("web-login")["serviceMonitor"]["basicAuth"]}
+COPY: Final = {"ca": {"configMap": {"name": "authorities", "key": "all.pem"}}}
+GIVEN: Final = {"tlsConfig": {"serverName": "x", "insecureSkipVerify": True}}
+
+
+def credentials(name: str, key: str) -> Object:
+    """Return the credentials in a Secret."""
+    return {"credentials": {"name": name, "key": key}}
+
+
+SCRAPES: Final[list[tuple[Object, Object, Object]]] = [
+    (case("minimal"), {}, {}),
+    # Authority and token are those of the server.
+    (
+        case("web-token"),
+        {},
+        {
+            "scheme": "https",
+            "tlsConfig": {"serverName": SERVER_NAME, "ca": {"secret": {"name": "lagwarden-tls", "key": "ca.crt"}}},
+            "authorization": credentials("lagwarden-token", "token"),
+        },
+    ),
+    # Copies in another namespace.
+    (
+        case("web-token"),
+        {"namespace": "monitoring", "tlsConfig": COPY, "authorization": credentials("copy", "word")},
+        {
+            "scheme": "https",
+            "tlsConfig": {"serverName": SERVER_NAME, **COPY},
+            "authorization": credentials("copy", "word"),
+        },
+    ),
+    (USERS_ONLY, BASIC, BASIC),
+    (OWN_SECRET, GIVEN, {"scheme": "https", **GIVEN}),
+]
+"""Values of the chart, those of the ServiceMonitor, and the access that it must have."""
+
+
+def test_the_service_monitor_has_the_access_that_the_server_requires() -> None:
     """The ServiceMonitor has the scheme, the authority and the login of the server."""
-    (endpoint,) = render(merged(values, {"serviceMonitor": {"enabled": True}})).one("ServiceMonitor")["spec"][
-        "endpoints"
-    ]
-    assert {key: endpoint[key] for key in endpoint.keys() & _ACCESS} == wanted
-
-
-_ACCESS: Final = frozenset({"scheme", "tlsConfig", "basicAuth", "authorization"})
+    access = {"scheme", "tlsConfig", "basicAuth", "authorization"}
+    for values, monitor, wanted in SCRAPES:
+        rendered = render(merged(values, {"serviceMonitor": {"enabled": True, **monitor}}))
+        (endpoint,) = rendered.one("ServiceMonitor")["spec"]["endpoints"]
+        assert {key: endpoint[key] for key in endpoint.keys() & access} == wanted
 
 
 def test_key_and_token_are_readable_by_the_pod_only() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deploy.chart.values_schema import CHART
+from exporters.http.request_limits import PROBES
 from stream.config.loader import load
-from tests.chart.rendering import CASES, Object, Rendered, case, merged, render
+from tests.chart.rendering import CASES, Object, Rendered, case, every_render, merged, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,30 +28,28 @@ SELECTOR = {"app.kubernetes.io/name", "app.kubernetes.io/instance"}
 KEY = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n"
 
 
-WITH_STATEFUL_SET = [name for name in CASES if case(name).get("mode") != "operator"]
-
-
-@pytest.fixture(params=CASES)
-def rendered(request: pytest.FixtureRequest) -> Rendered:
-    """Return the objects of each set of values in turn."""
-    return render(case(request.param))
-
-
 def pod_labels(rendered: Rendered) -> Object:
     """Return the labels of the pod."""
     labels: Object = rendered.template["metadata"]["labels"]
     return labels
 
 
-def test_everything_that_selects_the_pod_finds_it(rendered: Rendered) -> None:
-    """StatefulSet, Service and NetworkPolicy select by labels that the pod has and that no upgrade changes."""
-    found = [rendered.service["spec"]["selector"]]
-    found += [one["spec"]["selector"]["matchLabels"] for one in rendered.of_kind("StatefulSet")]
-    if rendered.of_kind("NetworkPolicy"):
-        found.append(rendered.one("NetworkPolicy")["spec"]["podSelector"]["matchLabels"])
-    for selector in found:
-        assert selector.keys() == SELECTOR
-        assert selector.items() <= pod_labels(rendered).items()
+def test_everything_that_selects_the_pod_finds_it() -> None:
+    """StatefulSet, Service and NetworkPolicy select by labels that the pod has and that no upgrade changes.
+
+    The pod of `helm test` is a hook that none of them selects.
+    """
+    for name, rendered in every_render():
+        found = [rendered.service["spec"]["selector"]]
+        found += [one["spec"]["selector"]["matchLabels"] for one in rendered.of_kind("StatefulSet")]
+        if rendered.of_kind("NetworkPolicy"):
+            found.append(rendered.one("NetworkPolicy")["spec"]["podSelector"]["matchLabels"])
+        test_pod = rendered.one("Pod")["metadata"]
+        assert test_pod["annotations"]["helm.sh/hook"] == "test", name
+        for selector in found:
+            assert selector.keys() == SELECTOR, name
+            assert selector.items() <= pod_labels(rendered).items(), name
+            assert not selector.items() <= test_pod["labels"].items(), name
 
 
 def test_the_service_monitor_finds_the_service() -> None:
@@ -61,48 +61,45 @@ def test_the_service_monitor_finds_the_service() -> None:
     assert [one["port"] for one in monitor["endpoints"]] == [one["name"] for one in service["spec"]["ports"]]
 
 
-def test_ports_have_one_name(rendered: Rendered) -> None:
+def test_ports_have_one_name() -> None:
     """Services, probes and policies name the container's ports."""
-    ports = {port["name"] for port in rendered.container["ports"]}
-    named = {port["targetPort"] for one in rendered.of_kind("Service") for port in one["spec"]["ports"]}
-    named |= {rendered.container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe")}
-    for policy in rendered.of_kind("NetworkPolicy"):
-        named |= {port["port"] for rule in policy["spec"]["ingress"] for port in rule.get("ports", [])}
-    assert named == ports
+    for name, rendered in every_render():
+        named = {port["targetPort"] for one in rendered.of_kind("Service") for port in one["spec"]["ports"]}
+        named |= {rendered.container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe")}
+        for policy in rendered.of_kind("NetworkPolicy"):
+            named |= {port["port"] for rule in policy["spec"]["ingress"] for port in rule.get("ports", [])}
+        assert named == {port["name"] for port in rendered.container["ports"]}, name
 
 
-def test_volumes_and_mounts_match(rendered: Rendered) -> None:
+def test_volumes_and_mounts_match() -> None:
     """Each mount has its volume, each volume is mounted, and no two mounts share a path."""
-    claims = rendered.workload["spec"].get("volumeClaimTemplates", [])
-    volumes = [volume["name"] for volume in rendered.pod["volumes"]] + [one["metadata"]["name"] for one in claims]
-    mounts = rendered.container["volumeMounts"]
-    assert sorted(volumes) == sorted(mount["name"] for mount in mounts)
-    assert len({mount["mountPath"] for mount in mounts}) == len(mounts)
-    assert {"checkpoint", "tmp", "config"} <= set(volumes)
+    for name, rendered in every_render():
+        claims = rendered.workload["spec"].get("volumeClaimTemplates", [])
+        volumes = [each["name"] for each in rendered.pod["volumes"]] + [one["metadata"]["name"] for one in claims]
+        mounts = rendered.container["volumeMounts"]
+        assert sorted(volumes) == sorted(mount["name"] for mount in mounts), name
+        assert len({mount["mountPath"] for mount in mounts}) == len(mounts), name
+        assert {"checkpoint", "tmp", "config"} <= set(volumes), name
 
 
-@pytest.mark.parametrize("name", WITH_STATEFUL_SET)
-def test_there_is_one_pod_per_part_and_never_two(name: str) -> None:
-    """Each part has one replica in a StatefulSet, which starts the next pod only after the end of the last."""
-    stateful = render(case(name)).one("StatefulSet")
-    assert stateful["spec"]["replicas"] == case(name).get("shards", 1)
-    assert "updateStrategy" not in stateful["spec"]
+def test_there_is_one_pod_per_part_and_never_two() -> None:
+    """Each part has one replica in a StatefulSet, which starts the next pod only after the end of the last.
+
+    With the policy OrderedReady it would wait forever for a pod that never got ready (kubernetes/kubernetes#67250).
+    """
+    stateful = {name: one["spec"] for name, rendered in every_render() for one in rendered.of_kind("StatefulSet")}
+    shards = {name: case(name).get("shards", 1) for name in CASES if case(name).get("mode") != "operator"}
+    assert {name: spec["replicas"] for name, spec in stateful.items()} == shards
+    assert {spec["podManagementPolicy"] for spec in stateful.values()} == {"Parallel"}
+    assert [name for name, spec in stateful.items() if "updateStrategy" in spec] == []
 
 
-@pytest.mark.parametrize("name", WITH_STATEFUL_SET)
-def test_a_pod_that_never_got_ready_is_replaced(name: str) -> None:
-    """A StatefulSet with the policy OrderedReady waits for such a pod forever (kubernetes/kubernetes#67250)."""
-    assert render(case(name)).one("StatefulSet")["spec"]["podManagementPolicy"] == "Parallel"
-
-
-@pytest.mark.parametrize(
-    ("value", "wanted"), [("fast", {"storageClassName": "fast"}), ("-", {"storageClassName": ""}), ("", {})]
-)
-def test_storage_class(value: str, wanted: Object) -> None:
+def test_storage_class() -> None:
     """A hyphen is Kubernetes' empty class, which provisions nothing. An empty value selects the cluster's default."""
-    values = merged(case("minimal"), {"persistence": {"storageClass": value}})
-    (claim,) = render(values).one("StatefulSet")["spec"]["volumeClaimTemplates"]
-    assert {name: claim["spec"][name] for name in claim["spec"].keys() & {"storageClassName"}} == wanted
+    for value, wanted in (("fast", "fast"), ("-", ""), ("", None)):
+        values = merged(case("minimal"), {"persistence": {"storageClass": value}})
+        (claim,) = render(values).one("StatefulSet")["spec"]["volumeClaimTemplates"]
+        assert claim["spec"].get("storageClassName") == wanted
 
 
 def test_the_ingress_leads_to_the_service() -> None:
@@ -117,16 +114,15 @@ def test_the_ingress_leads_to_the_service() -> None:
     }
 
 
-@pytest.mark.parametrize(("path", "is_rewritten"), [("/", False), ("/kafka", True)])
-def test_the_route_leads_to_the_service(path: str, *, is_rewritten: bool) -> None:
+def test_the_route_leads_to_the_service() -> None:
     """The HTTPRoute names the Service and its port, and removes its path: lagwarden's pages begin at /."""
-    rendered = render(merged(case("everything"), {"httpRoute": {"path": path}}))
-    (rule,) = rendered.one("HTTPRoute")["spec"]["rules"]
-    service = rendered.one("Service")
-    (port,) = service["spec"]["ports"]
-    assert rule["backendRefs"] == [{"name": service["metadata"]["name"], "port": port["port"]}]
-    rewritten = [one["urlRewrite"]["path"]["replacePrefixMatch"] for one in rule.get("filters", [])]
-    assert rewritten == (["/"] if is_rewritten else [])
+    for path, rewritten in (("/", []), ("/kafka", ["/"])):
+        rendered = render(merged(case("everything"), {"httpRoute": {"path": path}}))
+        (rule,) = rendered.one("HTTPRoute")["spec"]["rules"]
+        service = rendered.one("Service")
+        (port,) = service["spec"]["ports"]
+        assert rule["backendRefs"] == [{"name": service["metadata"]["name"], "port": port["port"]}]
+        assert [one["urlRewrite"]["path"]["replacePrefixMatch"] for one in rule.get("filters", [])] == rewritten
 
 
 def test_a_drain_may_evict_the_pod() -> None:
@@ -138,13 +134,6 @@ def test_a_drain_may_evict_the_pod() -> None:
 
 
 # --- helm test ---
-
-
-def test_nothing_selects_the_pod_of_helm_test(rendered: Rendered) -> None:
-    """The test pod is a hook, gets no requests of the Service, and is no pod of the StatefulSet."""
-    pod = rendered.one("Pod")
-    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
-    assert not rendered.service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
 
 
 class _Answer(http.server.BaseHTTPRequestHandler):
@@ -159,45 +148,39 @@ class _Answer(http.server.BaseHTTPRequestHandler):
         """Log nothing."""
 
 
-@pytest.mark.parametrize(("code", "exit_code"), [(200, 0), (503, 1)])
-def test_helm_test_prints_the_answer_of_readyz(code: int, exit_code: int) -> None:
+def test_helm_test_prints_the_answer_of_readyz() -> None:
     """The program of the test pod succeeds when /readyz does, and prints its answer."""
     (container,) = render(case("minimal")).one("Pod")["spec"]["containers"]
     program, url = container["args"]
     assert url == "http://watch-lagwarden.kafka.svc:10848/readyz"
-    with http.server.HTTPServer(("127.0.0.1", 0), _Answer) as server:
-        threading.Thread(target=server.handle_request, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/{code}"
-        done = subprocess.run([sys.executable, "-c", program, address], capture_output=True, text=True, check=False)
-    assert done.returncode == exit_code
-    assert "catching up" in done.stdout + done.stderr
+    for code, exit_code in ((200, 0), (503, 1)):
+        with http.server.HTTPServer(("127.0.0.1", 0), _Answer) as server:
+            threading.Thread(target=server.handle_request, daemon=True).start()
+            address = f"http://127.0.0.1:{server.server_port}/{code}"
+            done = subprocess.run([sys.executable, "-c", program, address], capture_output=True, text=True, check=False)
+        assert done.returncode == exit_code
+        assert "catching up" in done.stdout + done.stderr
 
 
-def test_the_grace_period_exceeds_the_programs_own_limit(rendered: Rendered) -> None:
-    """Kubernetes kills later than the 30 seconds after which lagwarden ends itself."""
-    assert rendered.pod["terminationGracePeriodSeconds"] > 30
+def test_kubernetes_ends_a_pod_only_when_it_hangs() -> None:
+    """Kubernetes kills later than the 30 seconds after which lagwarden ends itself.
+
+    Probes that restart the container use /livez, which succeeds without Kafka. Only readiness uses /readyz.
+    """
+    for name, rendered in every_render():
+        assert rendered.pod["terminationGracePeriodSeconds"] > 30, name
+        paths = [
+            rendered.container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness", "readiness")
+        ]
+        assert paths == ["/livez", "/livez", "/readyz"], name
+        assert set(paths) <= set(PROBES), "the kubelet sends no login"
 
 
-def test_probes_never_restart_a_pod_that_only_waits(rendered: Rendered) -> None:
-    """Probes that restart the container use /livez, which succeeds without Kafka. Only readiness uses /readyz."""
-    paths = {probe: rendered.container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness")}
-    assert set(paths.values()) == {"/livez"}
-    assert rendered.container["readinessProbe"]["httpGet"]["path"] == "/readyz"
-
-
-def test_every_object_has_labels_and_a_namespace(rendered: Rendered) -> None:
+def test_every_object_has_labels_and_a_namespace() -> None:
     """All objects of the chart have its labels and a namespace."""
-    for one in rendered.objects:
-        if one["metadata"]["name"].startswith("beside-"):
-            continue
-        assert one["metadata"]["labels"].keys() >= SELECTOR
-        assert one["metadata"]["namespace"]
-
-
-def wanted_rules(name: str) -> Object:
-    """Return the values of the rules in a case."""
-    rules: Object = case(name).get("rules", {})
-    return rules
+    made = [(name, one["metadata"]) for name, rendered in every_render() for one in rendered.objects]
+    own = [(name, each) for name, each in made if not each["name"].startswith("beside-")]
+    assert [(name, each) for name, each in own if not each["labels"].keys() >= SELECTOR or not each["namespace"]] == []
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -210,7 +193,7 @@ def test_the_program_accepts_the_settings(name: str, tmp_path: Path) -> None:
     assert config.kafka.bootstrap_servers[0].startswith(("broker-", "kafka-"))
     in_store = case(name).get("objectStore", {}).get("address")
     assert str(config.checkpoint.dir) == (in_store or "/var/lib/lagwarden/checkpoint")
-    rules = wanted_rules(name)
+    rules = case(name).get("rules", {})
     assert config.http.grafana_url == rules.get("grafanaUrl")
     assert config.http.runbook_url == rules.get("runbookUrl")
     if name == "everything":
@@ -251,26 +234,23 @@ def _environment(rendered: Rendered, folder: Path) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "name", ["scram", "mutual-tls", "oauth-client", "web-login", "web-token", "otlp", "everything"]
-)
-def test_secrets_are_only_mounted_as_files(name: str) -> None:
+def test_secrets_are_only_mounted_as_files() -> None:
     """Passwords and keys are files of existing Secrets: never text, a variable or part of a ConfigMap."""
-    rendered = render(case(name))
-    assert rendered.of_kind("Secret") == []
-    for variable in rendered.container["env"]:
-        is_secret = any(word in variable["name"] for word in ("PASSWORD", "CLIENT_SECRET", "TOKEN"))
-        assert not is_secret or variable["name"].endswith("_FILE")
-    secrets = [
-        source["secret"]
-        for volume in rendered.pod["volumes"]
-        for source in (volume, *volume.get("projected", {}).get("sources", []))
-        if "secret" in source
-    ]
-    assert secrets
-    # Only the keys that are needed, so that the rest of a shared Secret stays out of the pod.
-    assert all(secret["items"] for secret in secrets)
-    assert "password" not in json.dumps(rendered.of_kind("ConfigMap"))
+    secret = re.compile("PASSWORD|CLIENT_SECRET|TOKEN")
+    for name in ("scram", "mutual-tls", "oauth-client", "web-login", "web-token", "otlp", "everything"):
+        rendered = render(case(name))
+        assert rendered.of_kind("Secret") == []
+        named = [each["name"] for each in rendered.container["env"] if secret.search(each["name"])]
+        assert [each for each in named if not each.endswith("_FILE")] == []
+        secrets = [
+            source["secret"]
+            for volume in rendered.pod["volumes"]
+            for source in (volume, *volume.get("projected", {}).get("sources", []))
+            if "secret" in source
+        ]
+        # Only the keys that are needed, so that the rest of a shared Secret stays out of the pod.
+        assert [bool(each["items"]) for each in secrets] == [True] * len(secrets) != [], name
+        assert "password" not in json.dumps(rendered.of_kind("ConfigMap"))
 
 
 def test_the_token_of_the_service_account_is_mounted() -> None:
@@ -310,46 +290,29 @@ def test_long_names_fit() -> None:
     assert len(f"{name}-0123456789") <= 63
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        pytest.param({}, "Prometheus does not scrape it yet", id="no ServiceMonitor: next step"),
-        pytest.param({}, "/metrics as the job `lagwarden`", id="no ServiceMonitor: job of the rules"),
-        pytest.param(
-            {"serviceMonitor": {"enabled": True}},
-            "Prometheus may not select the ServiceMonitor",
-            id="a ServiceMonitor without labels",
-        ),
-        pytest.param(
-            {"serviceMonitor": {"enabled": True, "labels": {"release": "kps"}}},
-            '{"release":"kps"}',
-            id="a ServiceMonitor with labels",
-        ),
-        pytest.param({"rules": {"enabled": True}}, "set rules.labels", id="rules without labels"),
-        pytest.param({}, "HTTP has neither TLS nor login", id="no TLS and no login"),
-        pytest.param(
-            {"http": {"certificate": {"existingSecret": "s"}}}, "TLS and no login", id="a certificate without users"
-        ),
-        pytest.param(
-            {"http": {"bearerToken": {"existingSecret": "s"}}}, "a login and no TLS", id="a token in clear text"
-        ),
-        pytest.param(
-            {"http": {"webConfig": {"existingSecret": "s"}}, "serviceMonitor": {"enabled": True}},
-            "set serviceMonitor.basicAuth if",
-            id="a ServiceMonitor without a login",
-        ),
-        pytest.param(
-            {"http": {"certificate": {"existingSecret": "s"}}}, "open https://127.0.0.1:10848/", id="the page with TLS"
-        ),
-        pytest.param({}, "exec watch-lagwarden-0 --", id="the pod of the StatefulSet"),
-        pytest.param({"mode": "operator"}, "exec $(kubectl", id="a pod with a changing name"),
-        pytest.param({"mode": "operator"}, "kubectl --namespace kafka delete pod", id="restart by the operator"),
-        pytest.param({"persistence": {"enabled": False}}, "reads the whole offsets topic again", id="no volume"),
-        pytest.param({}, "With `--wait`, Helm waits until the pod is ready", id="what --wait waits for"),
-        pytest.param({"shards": 3}, "waits until all pods are ready", id="what --wait waits for with several pods"),
-        pytest.param({}, "logs watch-lagwarden-0", id="logs of a pod that is not ready"),
-    ],
-)
-def test_the_notes_match_the_installed_objects(change: Object, sentence: str) -> None:
+MONITOR = {"serviceMonitor": {"enabled": True}}
+NOTES: list[tuple[Object, str]] = [
+    ({}, "Prometheus does not scrape it yet"),
+    ({}, "/metrics as the job `lagwarden`"),
+    (MONITOR, "Prometheus may not select the ServiceMonitor"),
+    ({"serviceMonitor": {"enabled": True, "labels": {"release": "kps"}}}, '{"release":"kps"}'),
+    ({"rules": {"enabled": True}}, "set rules.labels"),
+    ({}, "HTTP has neither TLS nor login"),
+    ({"http": {"certificate": {"existingSecret": "s"}}}, "TLS and no login"),
+    ({"http": {"certificate": {"existingSecret": "s"}}}, "open https://127.0.0.1:10848/"),
+    ({"http": {"bearerToken": {"existingSecret": "s"}}}, "a login and no TLS"),
+    ({"http": {"webConfig": {"existingSecret": "s"}}, **MONITOR}, "set serviceMonitor.basicAuth if"),
+    ({}, "exec watch-lagwarden-0 --"),
+    ({"mode": "operator"}, "exec $(kubectl"),
+    ({"mode": "operator"}, "kubectl --namespace kafka delete pod"),
+    ({"persistence": {"enabled": False}}, "reads the whole offsets topic again"),
+    ({}, "With `--wait`, Helm waits until the pod is ready"),
+    ({"shards": 3}, "waits until all pods are ready"),
+    ({}, "logs watch-lagwarden-0"),
+]
+
+
+def test_the_notes_match_the_installed_objects() -> None:
     """The notes have the remaining steps after the installation."""
-    assert sentence in render(merged(case("minimal"), change)).notes
+    notes = [(render(merged(case("minimal"), change)).notes, sentence) for change, sentence in NOTES]
+    assert [sentence for text, sentence in notes if sentence not in text] == []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chart.rendering import CASES, Object, Rendered, case, merged, render
+from tests.chart.rendering import CASES, Object, Rendered, case, every_render, merged, render
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +15,11 @@ pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
 OF_MODE = {"cluster": {"Role", "RoleBinding"}, "operator": {"PersistentVolumeClaim", "SparkApplication"}}
 """Kinds of objects that only this mode has."""
+KINDS = {
+    *("ConfigMap", "HTTPRoute", "Ingress", "NetworkPolicy", "Pod", "PodDisruptionBudget", "PrometheusRule", "Service"),
+    *("ServiceAccount", "ServiceMonitor", "StatefulSet"),
+}
+"""Kinds of objects that every mode may have."""
 # Kubernetes: "Pod Security Standards", the volume types that restricted allows.
 VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
 
@@ -56,60 +61,29 @@ def offences_of_pod(pod: Object, container: Object) -> list[str]:
     return [name for name, offends in REFUSED.items() if offends(pod, container, both)]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_every_set_of_values_is_restricted(name: str) -> None:
-    """No value of the chart violates the standard. Only mode cluster mounts a token."""
-    has_executors = case(name).get("mode") == "cluster"
-    assert offences(render(case(name))) == (["automountServiceAccountToken"] if has_executors else [])
+def test_every_set_of_values_is_restricted() -> None:
+    """No value of the chart violates the standard. Only mode cluster mounts a token, and no account mounts its own."""
+    allowed = {name: ["automountServiceAccountToken"] * (case(name).get("mode") == "cluster") for name in CASES}
+    assert {name: offences(rendered) for name, rendered in every_render()} == allowed
+    accounts = [account for _, rendered in every_render() for account in rendered.of_kind("ServiceAccount")]
+    assert {account["automountServiceAccountToken"] for account in accounts} == {False}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_account_has_no_token(name: str) -> None:
-    """A service account of the chart mounts its token nowhere."""
-    accounts = render(case(name)).of_kind("ServiceAccount")
-    assert all(account["automountServiceAccountToken"] is False for account in accounts)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_chart_has_no_rights(name: str) -> None:
+def test_the_chart_has_no_rights() -> None:
     """The chart has no Role, binding or cluster-scoped object. Only mode cluster has rights, in its namespace."""
-    kinds = {one["kind"] for one in render(case(name)).objects}
-    kinds -= OF_MODE.get(case(name).get("mode", "local"), set())
-    assert kinds <= {
-        *(
-            "ConfigMap",
-            "HTTPRoute",
-            "Ingress",
-            "NetworkPolicy",
-            "Pod",
-            "PodDisruptionBudget",
-            "PrometheusRule",
-            "Service",
-        ),
-        *("ServiceAccount", "ServiceMonitor", "StatefulSet"),
-    }
+    kinds = {name: {one["kind"] for one in rendered.objects} for name, rendered in every_render()}
+    more = {name: found - KINDS - OF_MODE.get(case(name).get("mode", "local"), set()) for name, found in kinds.items()}
+    assert {name: found for name, found in more.items() if found} == {}
 
 
-@pytest.mark.parametrize(
-    ("change", "offence"),
-    [
-        pytest.param(
-            {"securityContext": {"readOnlyRootFilesystem": False}},
-            "readOnlyRootFilesystem",
-            id="writable root filesystem",
-        ),
-        pytest.param({"securityContext": {"capabilities": {"drop": []}}}, "capabilities", id="capabilities"),
-        pytest.param({"podSecurityContext": {"runAsNonRoot": False}}, "runAsNonRoot", id="root user"),
-        pytest.param(
-            {"podSecurityContext": {"seccompProfile": {"type": "Unconfined"}}},
-            "seccompProfile",
-            id="unconfined seccomp profile",
-        ),
-        pytest.param(
-            {"extraVolumes": [{"name": "host", "hostPath": {"path": "/"}}]}, "volumes", id="volume of the host"
-        ),
-    ],
-)
-def test_each_weakened_setting_is_found(change: Object, offence: str) -> None:
+def test_each_weakened_setting_is_found() -> None:
     """The check names each setting that weakens the pod on purpose."""
-    assert offences(render(merged(case("minimal"), change))) == [offence]
+    changes: dict[str, Object] = {
+        "readOnlyRootFilesystem": {"securityContext": {"readOnlyRootFilesystem": False}},
+        "capabilities": {"securityContext": {"capabilities": {"drop": []}}},
+        "runAsNonRoot": {"podSecurityContext": {"runAsNonRoot": False}},
+        "seccompProfile": {"podSecurityContext": {"seccompProfile": {"type": "Unconfined"}}},
+        "volumes": {"extraVolumes": [{"name": "host", "hostPath": {"path": "/"}}]},
+    }
+    found = {name: offences(render(merged(case("minimal"), change))) for name, change in changes.items()}
+    assert found == {name: [name] for name in changes}

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
 import yaml
 
 from exporters.catalogue.metric import Preset
@@ -32,60 +31,31 @@ def of_preset(preset: Preset) -> set[str]:
 
 STANDARD: Final = of_preset(Preset.STANDARD)
 
-ABOUT_CLUSTER: Final = frozenset(
-    {
-        "LagwardenCommonCause",
-        "LagwardenClusterUnhealthy",
-        "LagwardenOffsetsPartitionDown",
-        "LagwardenQuorumVoterBehind",
-        "LagwardenQuorumAtRisk",
-        "LagwardenQuorumNoLeader",
-    }
-)
+ABOUT_CLUSTER: Final = re.compile(r"Lagwarden(CommonCause|ClusterUnhealthy|OffsetsPartitionDown|Quorum[A-Za-z]+)")
 """The alerts about neither one group nor the monitor."""
 
-IN_TEXTS: Final = {
-    "LagwardenGroupStuck": {"lagwarden_group_time_lag_seconds", "lagwarden_group_verdict"},
-    "LagwardenGroupNoMembers": {"lagwarden_group_time_lag_seconds"},
-    "LagwardenGroupRebalanceStorm": {"lagwarden_group_rebalances_total"},
-    "LagwardenGroupLosingData": {"lagwarden_group_lost_offsets"},
-    "LagwardenShareGroupStuck": {"lagwarden_group_verdict", "lagwarden_share_group_lag"},
-    "LagwardenShareGroupRejecting": {"lagwarden_share_partition_archived_total"},
-    "LagwardenGroupFallingBehind": {"lagwarden_group_time_lag_seconds"},
-    "LagwardenGroupOffsetsExpireSoon": {"lagwarden_group_first_offset_expiry_timestamp_seconds"},
-    "LagwardenGroupUneven": {"lagwarden_group_verdict"},
-    "LagwardenCommonCause": {"lagwarden_cluster_info", "lagwarden_common_cause_timestamp_seconds"},
-    "LagwardenClusterUnhealthy": {
-        "lagwarden:groups_critical:ratio",
-        "lagwarden:groups_critical:sum",
-        "lagwarden:partitions_leaderless:sum",
-    },
-    "LagwardenInstanceMissing": {"lagwarden_cluster_info", "lagwarden_instance_info"},
-    "LagwardenMonitorDown": {"lagwarden_cluster_info"},
-    "LagwardenMonitorStale": {"lagwarden_kafka_reachable"},
-    "LagwardenMonitorNotReady": {"lagwarden_phase_info"},
-    "LagwardenReaderBehind": {"lagwarden:offsets_distance:sum"},
-    "LagwardenOffsetsHeldBack": {"lagwarden_groups_held_back"},
-    "LagwardenOffsetsPartitionDown": {
-        "lagwarden_cluster_info",
-        "lagwarden_offsets_partition_hidden_group_info",
-        "lagwarden_offsets_partition_hidden_groups",
-    },
-    "LagwardenQuorumAtRisk": {"lagwarden_cluster_info", "lagwarden_quorum_voters"},
-    "LagwardenDescriptorsLow": {"lagwarden_descriptor_limit"},
-    "LagwardenWebhookFailing": {"lagwarden_webhook_events_queued"},
-    "LagwardenGroupTargetFastBurn": {"lagwarden_group_target_seconds", "lagwarden_group_time_lag_seconds"},
-    "LagwardenGroupTargetSlowBurn": {"lagwarden_group_target_seconds"},
-}
-"""The series that the texts of an alert query. A site may have switched them off (`metrics.omit`)."""
 
-every_alert = pytest.mark.parametrize("alert", ALERTS.values(), ids=ALERTS)
+def texts_of(rule: dict[str, Any]) -> list[str]:
+    """Return the texts of an alert; none of a recording rule."""
+    return list(rule.get("annotations", {}).values())
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule.get("record"))
-def test_a_rule_selects_existing_series(rule: dict[str, Any]) -> None:
+def expressions_of(rule: dict[str, Any]) -> list[str]:
+    """Return the expression of a rule, and the queries in its texts."""
+    return [rule["expr"], *(query for text in texts_of(rule) for query in template_queries(text))]
+
+
+def lacking(found: dict[str, dict[str, bool]]) -> list[str]:
+    """Return the properties that do not hold, each with its owner."""
+    return [
+        f"{owner}: {name}" for owner, properties in found.items() for name, holds in properties.items() if not holds
+    ]
+
+
+def test_every_rule_selects_existing_series() -> None:
     """Every series and label is one of lagwarden or Prometheus, and only counters have rates."""
-    assert faults(rule["expr"], known(RECORDED)) == []
+    series = known(RECORDED)
+    assert [(rule, found) for rule in RULES if (found := faults(rule["expr"], series))] == []
 
 
 def test_a_rule_with_an_unknown_series_is_found() -> None:
@@ -99,14 +69,13 @@ def test_a_rule_with_an_unknown_series_is_found() -> None:
     assert faults("sum by (zone) (lagwarden_group_lag)", series) == ["no series has the label zone"]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule.get("record"))
-def test_a_rule_needs_no_more_than_the_default_preset(rule: dict[str, Any]) -> None:
+def test_no_rule_needs_more_than_the_default_preset() -> None:
     """Expressions and the queries in texts use only metrics of `standard`."""
-    texts = rule.get("annotations", {}).values()
-    expressions = [rule["expr"], *(query for text in texts for query in template_queries(text))]
-    assert sum(text.count("| query") for text in texts) == len(expressions) - 1
-    used = set[str]().union(*(metrics_of(each, RECORDED) for each in expressions))
-    assert used - STANDARD == set()
+    assert sum(text.count("| query") for rule in RULES for text in texts_of(rule)) == sum(
+        len(expressions_of(rule)) - 1 for rule in RULES
+    )
+    used = [(each, metrics_of(each, RECORDED) - STANDARD) for rule in RULES for each in expressions_of(rule)]
+    assert [(expression, more) for expression, more in used if more] == []
 
 
 def test_alerts_that_the_smallest_preset_cannot_give_are_documented() -> None:
@@ -117,68 +86,71 @@ def test_alerts_that_the_smallest_preset_cannot_give_are_documented() -> None:
     assert missing
 
 
-@every_alert
-def test_an_alert_has_a_severity_and_a_subject(alert: dict[str, Any]) -> None:
-    """Each alert has a severity, the subject of its name, two texts and two links."""
-    assert alert["labels"]["severity"] in {"critical", "warning", "info"}
-    subject = "group" if re.match("Lagwarden(Share)?Group", alert["alert"]) else "monitor"
-    assert alert["labels"]["about"] == ("cluster" if alert["alert"] in ABOUT_CLUSTER else subject)
-    assert alert["annotations"].keys() == {"summary", "description", "runbook_url", "dashboard_url"}
-    assert re.fullmatch(r"Lagwarden([A-Z][a-z]+)+", alert["alert"])
-
-
-@every_alert
-def test_a_text_is_true_without_the_metrics_that_it_queries(alert: dict[str, Any]) -> None:
-    """The result of a query is used only inside its `with`, and an empty result has no text."""
-    texts = alert["annotations"].values()
-    queried = {each.metric for text in texts for query in template_queries(text) for each in asked(query)}
-    assert queried == IN_TEXTS.get(alert["alert"], set())
-    for text in texts:
-        depth = 0
-        for action in re.findall(r"\{\{ (.*?) \}\}", text):
-            assert action != "else"
-            depth += action.startswith(("with ", "range ")) - (action == "end")
-            assert depth or not action.startswith(("first", "(first", ".Labels"))
-        assert depth == 0
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule.get("record"))
-def test_a_rule_never_mixes_clusters(rule: dict[str, Any]) -> None:
-    """Every `by` and `on` over series of lagwarden has the cluster's label, also in texts. No `without` has it."""
-    texts = rule.get("annotations", {}).values()
-    for expression in (rule["expr"], *(query for text in texts for query in template_queries(text))):
-        if {each.metric for each in asked(expression)} <= {"up", "lagwarden:monitors_up:sum"}:
-            continue
-        assert clusters_mixed(expression) == [], expression
-
-
-@every_alert
-def test_an_alert_names_its_cluster(alert: dict[str, Any]) -> None:
-    """The summary has the name of the cluster if there is one, and the link selects the cluster in the dashboard."""
+def form(name: str, alert: dict[str, Any]) -> dict[str, bool]:
+    """Return which properties of the form an alert has."""
+    subject = "group" if re.match("Lagwarden(Share)?Group", name) else "monitor"
+    texts = alert["annotations"]
     shown = r"\{\{ (?:(?:with|or) \$labels\.cluster|with \(first \.\)\.Labels\.cluster) "
-    assert len(re.findall(shown, alert["annotations"]["summary"])) == 1
     chosen = "{{ with $labels.cluster }}&var-cluster={{ . | urlquery }}{{ end }}"
-    assert alert["annotations"]["dashboard_url"].endswith(chosen)
+    return {
+        "name": bool(re.fullmatch(r"Lagwarden([A-Z][a-z]+)+", name)),
+        "severity": alert["labels"]["severity"] in {"critical", "warning", "info"},
+        "subject": alert["labels"]["about"] == ("cluster" if ABOUT_CLUSTER.fullmatch(name) else subject),
+        "texts and links": texts.keys() == {"summary", "description", "runbook_url", "dashboard_url"},
+        "name of the cluster in the summary": len(re.findall(shown, texts["summary"])) == 1,
+        "cluster in the link to the dashboard": texts["dashboard_url"].endswith(chosen),
+    }
 
 
-@every_alert
-def test_an_alert_has_its_runbook(alert: dict[str, Any]) -> None:
-    """The page has the four headings, opens a dashboard and uses a command of lagwarden."""
-    assert alert["annotations"]["runbook_url"] == f"docs/runbooks/{alert['alert']}.md"
-    text = (ROOT / alert["annotations"]["runbook_url"]).read_text()
-    assert re.findall(r"^#+ .*", text, re.MULTILINE) == [
-        f"# {alert['alert']}",
-        "## Meaning",
-        "## Impact",
-        "## Diagnosis",
-        "## Mitigation",
-    ]
-    diagnosis = text.partition("## Diagnosis")[2].partition("## Mitigation")[0]
-    diagnosis = " ".join(diagnosis.split())
-    assert "lagwarden explain GROUP" in diagnosis
+def test_every_alert_has_the_form() -> None:
+    """An alert has a severity, the subject of its name, two texts, two links, and the name of its cluster if any."""
+    assert lacking({name: form(name, alert) for name, alert in ALERTS.items()}) == []
+
+
+def open_parts(text: str) -> list[str]:
+    """Return the actions of a template that use a query's result outside its `with`, or its absence."""
+    depth, found = 0, []
+    for action in re.findall(r"\{\{ (.*?) \}\}", text):
+        depth += action.startswith(("with ", "range ")) - (action == "end")
+        if action == "else" or (not depth and action.startswith(("first", "(first", ".Labels"))):
+            found.append(action)
+    return found + ["missing end"] * depth
+
+
+def test_texts_are_true_without_the_metrics_that_they_query() -> None:
+    """The result of a query is used only inside its `with`, and an empty result has no text."""
+    assert [part for alert in ALERTS.values() for text in texts_of(alert) for part in open_parts(text)] == []
+
+
+def test_no_rule_mixes_clusters() -> None:
+    """Every `by` and `on` over series of lagwarden has the cluster's label, also in texts. No `without` has it."""
+    scraped = {"up", "lagwarden:monitors_up:sum"}
+    assert [
+        (expression, mixed)
+        for rule in RULES
+        for expression in expressions_of(rule)
+        if not {each.metric for each in asked(expression)} <= scraped and (mixed := clusters_mixed(expression))
+    ] == []
+
+
+def runbook(name: str, alert: dict[str, Any]) -> dict[str, bool]:
+    """Return which parts the page of an alert has."""
+    text = (RUNBOOKS / f"{name}.md").read_text()
+    headings = [f"# {name}", "## Meaning", "## Impact", "## Diagnosis", "## Mitigation"]
+    diagnosis = " ".join(text.partition("## Diagnosis")[2].partition("## Mitigation")[0].split())
     board = re.fullmatch(r"/d/lagwarden-(group|monitor|overview)\?.*", alert["annotations"]["dashboard_url"])
-    assert board is not None
-    assert f"*lagwarden / {board[1].title()}*" in diagnosis
+    return {
+        "link": alert["annotations"]["runbook_url"] == f"docs/runbooks/{name}.md",
+        "headings": re.findall(r"^#+ .*", text, re.MULTILINE) == headings,
+        "command": "lagwarden explain GROUP" in diagnosis,
+        "dashboard": board is not None and f"*lagwarden / {board[1].title()}*" in diagnosis,
+        "existing alerts": set(re.findall(r"Lagwarden\w+", text)) <= set(ALERTS),
+    }
+
+
+def test_every_alert_has_its_runbook() -> None:
+    """A page has the headings, opens a dashboard, uses a command of lagwarden, and names only alerts that exist."""
+    assert lacking({name: runbook(name, alert) for name, alert in ALERTS.items()}) == []
 
 
 def test_every_runbook_has_its_alert() -> None:
@@ -188,40 +160,29 @@ def test_every_runbook_has_its_alert() -> None:
     assert listed == list(ALERTS)
 
 
-@every_alert
-def test_a_runbook_names_alerts_that_exist(alert: dict[str, Any]) -> None:
-    """Every alert that a page mentions exists."""
-    text = (RUNBOOKS / f"{alert['alert']}.md").read_text()
-    assert set(re.findall(r"Lagwarden\w+", text)) <= set(ALERTS)
-
-
-@every_alert
-def test_an_alert_has_stories_of_every_kind(alert: dict[str, Any]) -> None:
-    """Each alert has a case of every kind. At least one fires, and the text of one is compared."""
-    cases = [case for case in CASES if case.alert == alert["alert"]]
-    assert {case.kind for case in cases} == set(Kind)
-    assert [case.name for case in cases if case.fires] != []
-    assert any(case.text for case in cases)
-    assert len({case.name for case in cases}) == len(cases)
-
-
-def test_every_story_is_of_an_alert() -> None:
-    """No story is for an alert that was removed."""
+def test_every_alert_has_stories_of_every_kind() -> None:
+    """Each alert has a case of every kind. At least one that fires has its text compared."""
     assert {case.alert for case in CASES} == set(ALERTS)
+    assert len({case.name for case in CASES}) == len(CASES)
+    of_alert = {name: [case for case in CASES if case.alert == name] for name in ALERTS}
+    assert [name for name, cases in of_alert.items() if {case.kind for case in cases} != set(Kind)] == []
+    assert [name for name, cases in of_alert.items() if not any(case.text and case.fires for case in cases)] == []
 
 
-@pytest.mark.parametrize("verdict", [word for word, severity in SEVERITY.items() if severity >= Severity.WARNING])
-def test_every_verdict_of_an_unhealthy_group_has_an_alert(verdict: str) -> None:
+def test_every_verdict_of_an_unhealthy_group_has_an_alert() -> None:
     """Each warning or critical verdict has exactly one alert of the same severity."""
-    severity = SEVERITY[verdict].name.lower()
-    asking = [
-        alert["alert"]
-        for alert in ALERTS.values()
-        for each in asked(alert["expr"])
-        if each.metric == "lagwarden:group_verdict:owned" and selects(each, {"verdict": verdict, "severity": severity})
-    ]
-    assert len(asking) == 1
-    assert ALERTS[asking[0]]["labels"]["severity"] == severity
+    unhealthy = {word: each.name.lower() for word, each in SEVERITY.items() if each >= Severity.WARNING}
+    found = {
+        verdict: [
+            alert["labels"]["severity"]
+            for alert in ALERTS.values()
+            for each in asked(alert["expr"])
+            if each.metric == "lagwarden:group_verdict:owned"
+            and selects(each, {"verdict": verdict, "severity": severity})
+        ]
+        for verdict, severity in unhealthy.items()
+    }
+    assert found == {verdict: [severity] for verdict, severity in unhealthy.items()}
 
 
 def test_no_alert_has_a_threshold_in_offsets() -> None:

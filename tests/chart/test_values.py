@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 import yaml
 
 from deploy.chart.readme import VALUES
 from deploy.chart.values_schema import schema
-from tests.chart.rendering import Object, case, merged, refusal, render
+from tests.chart.rendering import ACCEPTED, Object, case, merged, refusal, render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
@@ -27,343 +28,201 @@ def at(path: str, value: Any) -> Object:
     return dict(value)
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        pytest.param("replicas", 2, id="number of replicas"),
-        pytest.param("replicaCount", 2, id="number of replicas by its usual name"),
-        pytest.param("service.prot", 1, id="misspelt name"),
-        pytest.param("persistence.accessModes", ["ReadWriteMany"], id="list of access modes"),
-        pytest.param("config.kafka.sasl_password", "hush", id="a password in plain values"),
-        pytest.param("config.kafka.oauth_client_secret", "hush", id="a client secret in plain values"),
-        pytest.param("config.kafka.oauth_token_file", "/token", id="a token file that the chart decides"),
-        pytest.param("config.kafka.ssl_ca_file", "/ca", id="a path that the chart decides"),
-        pytest.param("config.job.driver_port", 1, id="a port of the driver that the chart decides"),
-        pytest.param("config.http.port", 1, id="a port that the chart decides"),
-        pytest.param("config.http.web_config", "/x", id="a file that the chart decides"),
-        pytest.param("http.users", {"prometheus": "$2y$10$"}, id="hashes in plain values"),
-        pytest.param("config.checkpoint", {"dir": "/x"}, id="a folder that the chart decides"),
-        pytest.param("config.job.instance", "0/3", id="a part that the pod decides"),
-        pytest.param("config.http.siblings", ["http://a"], id="addresses that the chart decides"),
-        pytest.param("config.job.triger_interval", 5, id="misspelt option of the program"),
-        pytest.param("credentials.sasl.password", "hush", id="a password beside the Secret"),
-        pytest.param(
-            "bootstrapServersFrom.secretKeyRef",
-            {"name": "a", "key": "b", "kye": "c"},
-            id="misspelt name in a nested value",
-        ),
+def changed(name: str, change: Mapping[str, Any]) -> Object:
+    """Return the values of a case with other values at dotted paths; without a name, only those."""
+    return functools.reduce(merged, (at(path, value) for path, value in change.items()), case(name) if name else {})
+
+
+UNKNOWN: Final = {
+    # Names that no value has, or had.
+    "replicas": 2,
+    "replicaCount": 2,
+    "service.prot": 1,
+    "persistence.accessModes": ["ReadWriteMany"],
+    "config.job.triger_interval": 5,
+    "bootstrapServersFrom.secretKeyRef": {"name": "a", "key": "b", "kye": "c"},
+    # Secrets in plain values.
+    "config.kafka.sasl_password": "hush",
+    "config.kafka.oauth_client_secret": "hush",
+    "http.users": {"prometheus": "$2y$10$"},
+    "credentials.sasl.password": "hush",
+    # Options of the program that the chart decides.
+    "config.kafka.oauth_token_file": "/token",
+    "config.kafka.ssl_ca_file": "/ca",
+    "config.job.driver_port": 1,
+    "config.http.port": 1,
+    "config.http.web_config": "/x",
+    "config.checkpoint": {"dir": "/x"},
+    "config.job.instance": "0/3",
+    "config.http.siblings": ["http://a"],
+}
+WRONG: Final = {
+    "mode": "yarn",
+    "executor.memoryOverhead": "1Gi",
+    "terminationGracePeriodSeconds": 10,
+    "image.digest": "sha256:abc",
+    "image.pullPolicy": "Sometimes",
+    "persistence.accessMode": "ReadOnlyMany",
+    "persistence.size": "5 GB",
+    "service.port": 70000,
+    "shards": 0,
+    "serviceMonitor.interval": "soon",
+    "serviceMonitor.labels": {"release": 1},
+    "config.job.trigger_interval": "5 parsecs",
+    "config.job.shards": 0,
+    "config.kafka.security_protocol": "TLS",
+    "probes.startupSeconds": 1,
+}
+
+
+def test_an_unknown_or_wrong_value_is_refused_with_its_path() -> None:
+    """Names that no template reads, values of the wrong kind and values outside their limits are refused."""
+    errors = {path: refusal(changed("minimal", {path: value})) for path, value in (UNKNOWN | WRONG).items()}
+    faults = [path for path in WRONG if path.replace(".", "/") not in errors[path].replace(".", "/")]
+    for path in UNKNOWN:
+        *parents, name = path.split(".") if "kye" not in str(UNKNOWN[path]) else f"{path}.kye".split(".")
+        if "/".join(parents) not in errors[path].replace(".", "/") or name not in errors[path]:
+            faults.append(path)
+    assert [f"{path}: {errors[path]}" for path in faults] == []
+
+
+CONTRADICTIONS: Final[dict[str, list[tuple[dict[str, Any], str]]]] = {
+    "": [
+        ({}, "config.kafka.bootstrap_servers: name the brokers"),
     ],
-)
-def test_an_unknown_value_is_refused_with_its_path(path: str, value: Any) -> None:
-    """A name that no template reads is refused with a message that has its path."""
-    error = refusal(merged(case("minimal"), at(path, value)))
-    *parents, name = path.split(".")
-    if isinstance(value, dict) and "kye" in value:
-        parents, name = [*parents, name], "kye"
-    assert "/".join(parents) in error.replace(".", "/")
-    assert f"'{name}'" in error or name in error
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        pytest.param("mode", "yarn", id="unknown mode"),
-        pytest.param("executor.memoryOverhead", "1Gi", id="Kubernetes quantity for Spark"),
-        pytest.param("terminationGracePeriodSeconds", 10, id="a grace shorter than the program's own"),
-        pytest.param("image.digest", "sha256:abc", id="incomplete digest"),
-        pytest.param("image.pullPolicy", "Sometimes", id="unknown pull policy"),
-        pytest.param("persistence.accessMode", "ReadOnlyMany", id="a read-only volume"),
-        pytest.param("persistence.size", "5 GB", id="not a Kubernetes quantity"),
-        pytest.param("service.port", 70000, id="port out of range"),
-        pytest.param("shards", 0, id="zero pods"),
-        pytest.param("serviceMonitor.interval", "soon", id="not a duration of Prometheus"),
-        pytest.param("serviceMonitor.labels", {"release": 1}, id="number instead of a label text"),
-        pytest.param("config.job.trigger_interval", "5 parsecs", id="not a duration of the program"),
-        pytest.param("config.job.shards", 0, id="below the program's own limit"),
-        pytest.param("config.kafka.security_protocol", "TLS", id="not a protocol of Kafka"),
-        pytest.param("probes.startupSeconds", 1, id="startup time too short"),
-    ],
-)
-def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
-    """A value of the wrong kind or outside its limits is refused with a message that has its path."""
-    error = refusal(merged(case("minimal"), at(path, value)))
-    assert path.replace(".", "/") in error.replace(".", "/")
-
-
-@pytest.mark.parametrize(
-    ("values", "sentence"),
-    [
-        pytest.param({}, "config.kafka.bootstrap_servers: name the brokers", id="no brokers"),
-        pytest.param(
-            merged(case("minimal"), at("bootstrapServersFrom.secretKeyRef", {"name": "a", "key": "b"})),
+    "minimal": [
+        (
+            {"bootstrapServersFrom.secretKeyRef": {"name": "a", "key": "b"}},
             "bootstrapServersFrom: has no effect beside",
-            id="brokers in two values",
         ),
-        pytest.param(
-            merged(case("minimal"), {"config": {"kafka": {"security_protocol": "SASL_SSL"}}}),
-            "credentials.sasl.existingSecret: is needed",
-            id="a login without a Secret",
-        ),
-        pytest.param(
-            merged(case("minimal"), at("credentials.sasl.existingSecret", "x")),
-            "credentials.sasl.existingSecret: has no effect",
-            id="a Secret without a login",
-        ),
-        pytest.param(
-            merged(case("scram"), at("credentials.sasl.usernameKey", "")),
-            "config.kafka.sasl_username: name the user",
-            id="a login without a user",
-        ),
-        pytest.param(
-            merged(case("scram"), at("config.kafka.sasl_username", "me")),
-            "credentials.sasl.usernameKey: has no effect",
-            id="a user twice",
-        ),
-        pytest.param(
-            merged(case("oauth-token"), at("credentials.oauth.serviceAccountToken.audience", "")),
-            "credentials.oauth: set existingSecret (client credentials) or serviceAccountToken.audience",
-            id="OAUTHBEARER without credentials",
-        ),
-        pytest.param(
-            merged(case("oauth-token"), at("credentials.oauth.existingSecret", "x")),
-            "credentials.oauth: takes existingSecret or serviceAccountToken.audience",
-            id="two kinds of tokens",
-        ),
-        pytest.param(
-            merged(case("oauth-client"), at("config.kafka.oauth_token_endpoint", None)),
-            "config.kafka.oauth_token_endpoint: is needed",
-            id="client credentials without an endpoint",
-        ),
-        pytest.param(
-            merged(case("oauth-client"), at("credentials.oauth.clientIdKey", "")),
-            "config.kafka.oauth_client_id: name the client",
-            id="client credentials without a client",
-        ),
-        pytest.param(
-            merged(case("oauth-client"), at("config.kafka.oauth_client_id", "me")),
-            "credentials.oauth.clientIdKey: has no effect",
-            id="a client twice",
-        ),
-        pytest.param(
-            merged(case("oauth-client"), at("credentials.sasl.existingSecret", "x")),
-            "credentials.sasl.existingSecret: has no effect with config.kafka.sasl_mechanism OAUTHBEARER",
-            id="a password beside a token",
-        ),
-        pytest.param(
-            merged(case("scram"), at("credentials.oauth.existingSecret", "x")),
-            "credentials.oauth.existingSecret: has no effect with config.kafka.sasl_mechanism SCRAM-SHA-512",
-            id="a client secret beside a password",
-        ),
-        pytest.param(
-            merged(case("scram"), at("credentials.ca.existingSecret", "x")),
-            "credentials.ca: takes existingSecret or existingConfigMap",
-            id="authorities twice",
-        ),
-        pytest.param(
-            merged(case("minimal"), at("credentials.ca.existingSecret", "x")),
-            "credentials.ca.existingSecret: has no effect",
-            id="authorities without TLS",
-        ),
-        pytest.param(
-            merged(case("minimal"), at("credentials.client.existingSecret", "x")),
-            "credentials.client.existingSecret: has no effect",
-            id="a certificate without TLS",
-        ),
-        pytest.param(
-            merged(case("minimal"), at("credentials.otlp.headers.existingSecret", "x")),
+        ({"config.kafka.security_protocol": "SASL_SSL"}, "credentials.sasl.existingSecret: is needed"),
+        ({"credentials.sasl.existingSecret": "x"}, "credentials.sasl.existingSecret: has no effect"),
+        ({"credentials.ca.existingSecret": "x"}, "credentials.ca.existingSecret: has no effect"),
+        ({"credentials.client.existingSecret": "x"}, "credentials.client.existingSecret: has no effect"),
+        (
+            {"credentials.otlp.headers.existingSecret": "x"},
             "credentials.otlp.headers.existingSecret: has no effect without config.otlp.endpoint",
-            id="headers without a receiver",
         ),
-        pytest.param(
-            merged(case("otlp"), at("config.otlp.endpoint", "http://collector:4318/v1/metrics")),
-            "has no effect without an https URL in config.otlp.endpoint",
-            id="certificates for a receiver without TLS",
-        ),
-        pytest.param(
-            merged(case("otlp"), at("credentials.otlp.ca.existingSecret", "x")),
-            "credentials.otlp.ca: takes existingSecret or existingConfigMap",
-            id="authorities of the receiver twice",
-        ),
-        pytest.param(
-            merged(case("web-login"), at("http.webConfig.tls", False)),
-            "http.certificate.existingSecret: has no effect with http.webConfig.tls: false",
-            id="a certificate of a server without TLS",
-        ),
-        pytest.param(
-            merged(case("web-login"), at("serviceMonitor.authorization", {"credentials": {"name": "a", "key": "b"}})),
-            "serviceMonitor: takes basicAuth or authorization",
-            id="two logins for one scrape",
-        ),
-        pytest.param(
-            merged(case("web-token"), at("serviceMonitor.basicAuth", {"username": {"name": "a", "key": "b"}})),
-            "serviceMonitor.basicAuth: has no effect",
-            id="a password for a server without users",
-        ),
-        pytest.param(
-            merged(case("web-login"), {"serviceMonitor": {"basicAuth": None, "authorization": {"type": "Bearer"}}}),
-            "serviceMonitor.authorization: has no effect",
-            id="a token for a server without a token",
-        ),
-        pytest.param(
-            merged(case("minimal"), at("serviceMonitor.tlsConfig", {"insecureSkipVerify": True})),
-            "serviceMonitor.tlsConfig: has no effect",
-            id="TLS settings for a server without TLS",
-        ),
-        pytest.param(
-            merged(case("web-token"), at("serviceMonitor.namespace", "monitoring")),
-            "serviceMonitor.authorization: is needed",
-            id="a token in a namespace that the ServiceMonitor cannot read",
-        ),
-        pytest.param(
-            merged(case("web-login"), at("serviceMonitor.namespace", "monitoring")),
-            "serviceMonitor.tlsConfig.ca: is needed",
-            id="an authority in a namespace that the ServiceMonitor cannot read",
-        ),
-        pytest.param(
-            merged(case("minimal"), at("ingress.enabled", True)),
-            "ingress.host: is needed",
-            id="an Ingress without a host",
-        ),
-        pytest.param(
-            merged(case("minimal"), {"shards": 3, "persistence": {"existingClaim": "one"}}),
+        ({"serviceMonitor.tlsConfig": {"insecureSkipVerify": True}}, "serviceMonitor.tlsConfig: has no effect"),
+        ({"ingress.enabled": True}, "ingress.host: is needed"),
+        (
+            {"shards": 3, "persistence.existingClaim": "one"},
             "persistence.existingClaim: is one volume for 3 pods (shards)",
-            id="one volume for several pods",
         ),
-        pytest.param(
-            merged(case("minimal"), at("httpRoute.enabled", True)),
-            "httpRoute.parentRefs: is needed",
-            id="an HTTPRoute without a gateway",
-        ),
-        pytest.param(
-            merged(case("minimal"), {"podLabels": {"app.kubernetes.io/name": "x"}}),
-            "podLabels: the label app.kubernetes.io/name is taken",
-            id="a label of the selector",
-        ),
-        pytest.param(
-            merged(case("minimal"), {"podLabels": {"team": "a"}, "commonLabels": {"team": "b"}}),
-            "podLabels: the label team is taken",
-            id="a label twice",
-        ),
-        pytest.param(
-            merged(case("minimal"), {"serviceMonitor": {"labels": {"team": "a"}}, "commonLabels": {"team": "b"}}),
+        ({"httpRoute.enabled": True}, "httpRoute.parentRefs: is needed"),
+        ({"podLabels": {"app.kubernetes.io/name": "x"}}, "podLabels: the label app.kubernetes.io/name is taken"),
+        ({"podLabels": {"team": "a"}, "commonLabels": {"team": "b"}}, "podLabels: the label team is taken"),
+        (
+            {"serviceMonitor.labels": {"team": "a"}, "commonLabels": {"team": "b"}},
             "serviceMonitor.labels: the label team is taken",
-            id="a label of the ServiceMonitor twice",
         ),
-        pytest.param(
-            merged(case("minimal"), at("dashboards.labels", {"grafana_dashboard": "2"})),
-            "dashboards.labels: the label grafana_dashboard is taken",
-            id="the label for the sidecar twice",
-        ),
-        pytest.param(
-            merged(case("minimal"), {"mode": "cluster"}),
-            "persistence.accessMode: ReadWriteOnce is one node's alone",
-            id="mode cluster with a volume of one node",
-        ),
-        pytest.param(
-            merged(case("object-store"), at("persistence.enabled", True)),
-            "persistence.enabled: has no effect with objectStore.address",
-            id="a volume beside an object store",
-        ),
-        pytest.param(
-            merged(case("object-store"), at("shards", 2)),
-            "objectStore.address: needs mode local and one shard",
-            id="two pods with one checkpoint",
-        ),
-        pytest.param(
-            merged(case("cluster"), at("shards", 2)),
-            "shards: is 1 with mode cluster",
-            id="mode cluster with two shards",
-        ),
-        pytest.param(
-            merged(case("cluster"), at("persistence.enabled", False)),
-            "persistence.enabled: is needed with mode cluster",
-            id="mode cluster without a shared checkpoint",
-        ),
-        pytest.param(
-            merged(case("cluster"), at("executor.podLabels", {"team": "b"})),
-            "executor.podLabels: the label team is taken",
-            id="a label of executors twice",
-        ),
-        pytest.param(
-            merged(case("cluster"), at("config.job.master", "spark://master:7077")),
-            "config.job.master: is set by mode cluster",
-            id="mode cluster with a configured master",
-        ),
-        pytest.param(
-            merged(case("cluster"), at("config.job.spark_options", {"spark.executor.memoryOverhead": "2g"})),
-            "config.job.spark_options: spark.executor.memoryOverhead is set by the chart",
-            id="memory of executors twice",
-        ),
-        pytest.param(
-            merged(case("minimal"), at("config.job.master", "spark://master:7077")),
-            "config.job.master: spark://master:7077 needs executors",
-            id="mode local with a master that needs executors",
-        ),
-        pytest.param(
-            merged(case("minimal"), at("config.job.master", "local-cluster[2,1,1024]")),
+        ({"dashboards.labels": {"grafana_dashboard": "2"}}, "dashboards.labels: the label grafana_dashboard is taken"),
+        ({"mode": "cluster"}, "persistence.accessMode: ReadWriteOnce is one node's alone"),
+        ({"config.job.master": "spark://master:7077"}, "config.job.master: spark://master:7077 needs executors"),
+        (
+            {"config.job.master": "local-cluster[2,1,1024]"},
             "config.job.master: local-cluster[2,1,1024] needs executors",
-            id="mode local with a local cluster",
         ),
-        pytest.param(
-            merged(case("minimal"), at("config.job.executors", 2)),
-            "config.job.executors: has no effect with mode local",
-            id="executors of a local master",
-        ),
-        pytest.param(
-            merged(case("operator"), at("shards", 2)),
-            "shards: is 1 with mode operator",
-            id="several pods of a SparkApplication",
-        ),
-        pytest.param(
-            merged(case("operator"), at("resources.limits.memory", None)),
-            "resources.limits.memory: is needed with mode operator",
-            id="mode operator without a memory limit",
-        ),
-        pytest.param(
-            merged(case("operator"), at("config.job.master", "k8s://https://kubernetes.default.svc")),
-            "with mode operator it takes local[N]",
-            id="mode operator with a master that needs executors",
-        ),
-        pytest.param(
-            merged(case("operator"), at("config.job.executors", 2)),
-            "config.job.executors: has no effect with mode operator",
-            id="executors with the operator",
-        ),
-        pytest.param(
-            merged(case("minimal"), {"podAnnotations": {"checksum/config": "x"}}),
-            "podAnnotations: the annotation checksum/config is taken",
-            id="the chart's own annotation",
-        ),
-        pytest.param(
-            merged(case("minimal"), {"extraEnv": [{"name": "LAGWARDEN_CONFIG", "value": "x"}]}),
-            "extraEnv: the name LAGWARDEN_CONFIG is taken",
-            id="a variable of the chart's own",
-        ),
-        pytest.param(
-            merged(case("minimal"), {"extraEnv": [{"name": "A", "value": "x"}, {"name": "A", "value": "y"}]}),
-            "extraEnv: the name A is taken",
-            id="a variable twice",
-        ),
-        pytest.param(
-            merged(case("minimal"), {"extraVolumes": [{"name": "tmp", "emptyDir": {}}]}),
-            "extraVolumes: the name tmp is taken",
-            id="a volume of the chart's own",
-        ),
-        pytest.param(
-            merged(case("minimal"), {"extraVolumeMounts": [{"name": "x", "mountPath": "/etc/lagwarden"}]}),
+        ({"config.job.executors": 2}, "config.job.executors: has no effect with mode local"),
+        ({"podAnnotations": {"checksum/config": "x"}}, "podAnnotations: the annotation checksum/config is taken"),
+        ({"extraEnv": [{"name": "LAGWARDEN_CONFIG", "value": "x"}]}, "extraEnv: the name LAGWARDEN_CONFIG is taken"),
+        ({"extraEnv": [{"name": "A", "value": "x"}, {"name": "A", "value": "y"}]}, "extraEnv: the name A is taken"),
+        ({"extraVolumes": [{"name": "tmp", "emptyDir": {}}]}, "extraVolumes: the name tmp is taken"),
+        (
+            {"extraVolumeMounts": [{"name": "x", "mountPath": "/etc/lagwarden"}]},
             "extraVolumeMounts: the path /etc/lagwarden is taken",
-            id="a path of the chart's own",
         ),
-        pytest.param(
-            merged(case("minimal"), {"extraContainers": [{"name": "lagwarden", "image": "x"}]}),
-            "extraContainers: the name lagwarden is taken",
-            id="two containers with one name",
+        ({"extraContainers": [{"name": "lagwarden", "image": "x"}]}, "extraContainers: the name lagwarden is taken"),
+    ],
+    "scram": [
+        ({"credentials.sasl.usernameKey": ""}, "config.kafka.sasl_username: name the user"),
+        ({"config.kafka.sasl_username": "me"}, "credentials.sasl.usernameKey: has no effect"),
+        (
+            {"credentials.oauth.existingSecret": "x"},
+            "credentials.oauth.existingSecret: has no effect with config.kafka.sasl_mechanism SCRAM-SHA-512",
+        ),
+        ({"credentials.ca.existingSecret": "x"}, "credentials.ca: takes existingSecret or existingConfigMap"),
+    ],
+    "oauth-token": [
+        (
+            {"credentials.oauth.serviceAccountToken.audience": ""},
+            "credentials.oauth: set existingSecret (client credentials) or serviceAccountToken.audience",
+        ),
+        (
+            {"credentials.oauth.existingSecret": "x"},
+            "credentials.oauth: takes existingSecret or serviceAccountToken.audience",
         ),
     ],
-)
-def test_contradictory_values_are_refused(values: Object, sentence: str) -> None:
-    """Each value is valid, but the program would refuse the values or ignore one. The chart refuses them first."""
-    assert sentence in refusal(values)
+    "oauth-client": [
+        ({"config.kafka.oauth_token_endpoint": None}, "config.kafka.oauth_token_endpoint: is needed"),
+        ({"credentials.oauth.clientIdKey": ""}, "config.kafka.oauth_client_id: name the client"),
+        ({"config.kafka.oauth_client_id": "me"}, "credentials.oauth.clientIdKey: has no effect"),
+        (
+            {"credentials.sasl.existingSecret": "x"},
+            "credentials.sasl.existingSecret: has no effect with config.kafka.sasl_mechanism OAUTHBEARER",
+        ),
+    ],
+    "otlp": [
+        (
+            {"config.otlp.endpoint": "http://collector:4318/v1/metrics"},
+            "has no effect without an https URL in config.otlp.endpoint",
+        ),
+        ({"credentials.otlp.ca.existingSecret": "x"}, "credentials.otlp.ca: takes existingSecret or existingConfigMap"),
+    ],
+    "web-login": [
+        (
+            {"http.webConfig.tls": False},
+            "http.certificate.existingSecret: has no effect with http.webConfig.tls: false",
+        ),
+        (
+            {"serviceMonitor.authorization": {"credentials": {"name": "a", "key": "b"}}},
+            "serviceMonitor: takes basicAuth or authorization",
+        ),
+        (
+            {"serviceMonitor.basicAuth": None, "serviceMonitor.authorization.type": "Bearer"},
+            "serviceMonitor.authorization: has no effect",
+        ),
+        ({"serviceMonitor.namespace": "monitoring"}, "serviceMonitor.tlsConfig.ca: is needed"),
+    ],
+    "web-token": [
+        (
+            {"serviceMonitor.basicAuth": {"username": {"name": "a", "key": "b"}}},
+            "serviceMonitor.basicAuth: has no effect",
+        ),
+        ({"serviceMonitor.namespace": "monitoring"}, "serviceMonitor.authorization: is needed"),
+    ],
+    "object-store": [
+        ({"persistence.enabled": True}, "persistence.enabled: has no effect with objectStore.address"),
+        ({"shards": 2}, "objectStore.address: needs mode local and one shard"),
+    ],
+    "cluster": [
+        ({"shards": 2}, "shards: is 1 with mode cluster"),
+        ({"persistence.enabled": False}, "persistence.enabled: is needed with mode cluster"),
+        ({"executor.podLabels": {"team": "b"}}, "executor.podLabels: the label team is taken"),
+        ({"config.job.master": "spark://master:7077"}, "config.job.master: is set by mode cluster"),
+        (
+            {"config.job.spark_options": {"spark.executor.memoryOverhead": "2g"}},
+            "config.job.spark_options: spark.executor.memoryOverhead is set by the chart",
+        ),
+    ],
+    "operator": [
+        ({"shards": 2}, "shards: is 1 with mode operator"),
+        ({"resources.limits.memory": None}, "resources.limits.memory: is needed with mode operator"),
+        ({"config.job.master": "k8s://https://kubernetes.default.svc"}, "with mode operator it takes local[N]"),
+        ({"config.job.executors": 2}, "config.job.executors: has no effect with mode operator"),
+    ],
+}
+"""Values that are valid each, by the case that they change, and the error of the chart."""
+
+
+def test_contradictory_values_are_refused() -> None:
+    """The program would refuse the values or ignore one. The chart refuses them first."""
+    errors = [
+        (name, change, sentence, refusal(changed(name, change)))
+        for name, rows in CONTRADICTIONS.items()
+        for change, sentence in rows
+    ]
+    assert [row for row in errors if row[2] not in row[3]] == []
 
 
 def test_global_values() -> None:
@@ -375,25 +234,27 @@ def test_global_values() -> None:
         assert pod["imagePullSecrets"] == [{"name": "m"}]
 
 
-@pytest.mark.parametrize(
-    ("heap", "limit", "is_refused"),
-    [
-        pytest.param("512m", "2560Mi", False, id="default values"),
-        pytest.param("16g", "4Gi", True, id="heap larger than the limit"),
-        pytest.param("3G", "4Gi", False, id="exactly 1 GiB beside the heap"),
-        pytest.param("3073m", "4Gi", True, id="1 MiB less than 1 GiB beside the heap"),
-        pytest.param("1536m", "2.5Gi", False, id="fractional limit"),
-        pytest.param("2g", "3000M", True, id="limit in decimal units"),
-        pytest.param("2g", "4294967296", False, id="limit in bytes"),
-    ],
-)
-def test_a_heap_that_the_limit_cannot_hold_is_refused(heap: str, limit: str, *, is_refused: bool) -> None:
+HEAPS: Final = {
+    ("512m", "2560Mi"): True,
+    ("16g", "4Gi"): False,
+    ("3G", "4Gi"): True,
+    ("3073m", "4Gi"): False,
+    ("1536m", "2.5Gi"): True,
+    ("2g", "3000M"): False,
+    ("2g", "4294967296"): True,
+}
+"""Heaps and memory limits, and whether the limit has 1 GiB beside the heap."""
+
+
+def test_a_heap_that_the_limit_cannot_hold_is_refused() -> None:
     """With less than 1 GiB beside the heap the kernel would kill the process hours later."""
-    values = {"config": {"job": {"driver_memory": heap}}, "resources": {"limits": {"memory": limit}}}
-    if is_refused:
-        assert "resources.limits.memory" in refusal(merged(case("minimal"), values))
-    else:
-        assert render(merged(case("minimal"), values)).objects
+
+    def error(heap: str, limit: str) -> str:
+        return refusal(changed("minimal", {"config.job.driver_memory": heap, "resources.limits.memory": limit}))
+
+    errors = {pair: error(*pair) for pair in HEAPS}
+    wanted = {pair: ACCEPTED if fits else "resources.limits.memory" for pair, fits in HEAPS.items()}
+    assert [(pair, errors[pair]) for pair in HEAPS if wanted[pair] not in errors[pair]] == []
 
 
 # --- every value does something ---
@@ -527,17 +388,26 @@ def test_the_values_are_those_of_the_schema() -> None:
     assert [path for path in missing(wanted, DEFAULTS, "") if not path.startswith(whole)] == []
 
 
-@pytest.mark.parametrize("path", LEAVES)
-def test_every_value_has_an_effect(path: str, chart_with_files: Path) -> None:
-    """A value that is not the default changes the objects."""
+@functools.cache
+def objects_of(values: str, chart: Path) -> tuple[Object, ...]:
+    """Return the objects of these values, which are JSON."""
+    return render(json.loads(values), chart).objects
+
+
+def has_effect(path: str, chart: Path) -> bool:
+    """Return whether a value at a path that is not the default changes the objects."""
     given = max((prefix for prefix in GIVEN if path.startswith(prefix)), key=len, default=None)
     base = merged(merged(case("minimal"), ON), GIVEN[given] if given else {})
     if path == "bootstrapServersFrom":
         base["config"]["kafka"] = {"bootstrap_servers": []}
     default, part = LEAVES[path]
     value = SAMPLES[path] if path in SAMPLES else another(value_at(base, path, default), part)
-    changed = render(merged(base, at(path, value)), chart_with_files)
+    found = render(merged(base, at(path, value)), chart).objects
     if path == "bootstrapServersFrom":
-        assert "LAGWARDEN_KAFKA_BOOTSTRAP_SERVERS" in json.dumps(changed.objects)
-    else:
-        assert changed.objects != render(base, chart_with_files).objects
+        return "LAGWARDEN_KAFKA_BOOTSTRAP_SERVERS" in json.dumps(found)
+    return found != objects_of(json.dumps(base), chart)
+
+
+def test_every_value_has_an_effect(chart_with_files: Path) -> None:
+    """Each value of the chart changes the objects."""
+    assert [path for path in LEAVES if not has_effect(path, chart_with_files)] == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import re
 import subprocess
 from typing import TYPE_CHECKING, Any, Final
@@ -77,6 +78,48 @@ class Case:
     def name(self) -> str:
         """The name of the row."""
         return f"{self.alert}: {self.kind.value}: {self.story}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Story:
+    """One or more cases of an alert, which do not have its name yet."""
+
+    cases: tuple[Case, ...]
+
+    def __add__(self, other: Story) -> Story:
+        return Story(self.cases + other.cases)
+
+    def says(self, summary: str, description: str) -> Story:
+        """Return the story with the text of the first case that fires."""
+        first = next(number for number, case in enumerate(self.cases) if case.fires)
+        with_text = dataclasses.replace(self.cases[first], text=Text(summary, description))
+        return Story((*self.cases[:first], with_text, *self.cases[first + 1 :]))
+
+
+def _story(kind: Kind, at: str, series: Mapping[str, str], fires: Sequence[Mapping[str, str]] = ()) -> Story:
+    return Story((Case("", kind, "", series, at, fires),))
+
+
+before: Final = functools.partial(_story, Kind.BEFORE)
+after: Final = functools.partial(_story, Kind.AFTER)
+odd: Final = functools.partial(_story, Kind.ODD)
+vanished: Final = functools.partial(_story, Kind.VANISHED)
+dead: Final = functools.partial(_story, Kind.DEAD)
+
+
+def edge(quiet_at: str, at: str, series: Mapping[str, str], fires: Sequence[Mapping[str, str]]) -> Story:
+    """Return a story whose alert does not fire at the first time, and fires at the second."""
+    return before(quiet_at, series) + after(at, series, fires)
+
+
+def stories(table: Mapping[str, Mapping[str, Story]]) -> list[Case]:
+    """Return the cases of a table: alert -> sentence -> story."""
+    return [
+        dataclasses.replace(case, alert=alert, story=f"{sentence} ({case.at})")
+        for alert, rows in table.items()
+        for sentence, story in rows.items()
+        for case in story.cases
+    ]
 
 
 def alerts() -> dict[str, dict[str, Any]]:
@@ -175,15 +218,22 @@ def _part_text(part: re.Match[str], labels: Mapping[str, str]) -> str:
     return "" if value is None else part["text"].replace("{{ . | urlquery }}", value)
 
 
+def run_promtool(
+    promtool: str, tests: Sequence[Mapping[str, Any]], folder: Path, rules: Sequence[Path] = FILES
+) -> str | None:
+    """Run tests of promtool, by default with the rules of the chart; return its complaints, or None."""
+    file = folder / "tests.yaml"
+    given = {"rule_files": [str(each) for each in rules], "evaluation_interval": "30s", "tests": list(tests)}
+    file.write_text(yaml.safe_dump(given, allow_unicode=True))
+    done = subprocess.run([promtool, "test", "rules", str(file)], capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else done.stdout + done.stderr
+
+
 def promtool_complaints(
     promtool: str, cases: Sequence[Case], folder: Path, rules: Mapping[str, Any] | None = None
 ) -> str | None:
     """Run rows through promtool with these rules, or those of the chart; return its complaints, or None."""
-    file, own = folder / "cases.yaml", folder / "rules.yaml"
+    own = folder / "rules.yaml"
     if rules is not None:
         own.write_text(yaml.safe_dump(rules, allow_unicode=True))
-    files = FILES if rules is None else [own]
-    tests = {"rule_files": [str(each) for each in files], "evaluation_interval": "30s"}
-    file.write_text(yaml.safe_dump({**tests, "tests": [group_test(case) for case in cases]}, allow_unicode=True))
-    done = subprocess.run([promtool, "test", "rules", str(file)], capture_output=True, text=True, check=False)
-    return None if done.returncode == 0 else done.stdout + done.stderr
+    return run_promtool(promtool, [group_test(case) for case in cases], folder, FILES if rules is None else [own])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.chart.alerts import clusters as alert_cases_clusters
-from tests.chart.alerts import groups as alert_cases_groups
-from tests.chart.alerts import monitor as alert_cases_monitor
+from tests.chart.alerts import clusters, groups, monitor
 
-CASES: Final = [*alert_cases_groups.CASES, *alert_cases_monitor.CASES, *alert_cases_clusters.CASES]
+CASES: Final = [*groups.CASES, *monitor.CASES, *clusters.CASES]

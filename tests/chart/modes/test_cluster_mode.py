@@ -167,11 +167,3 @@ def test_a_changed_template_is_a_new_driver() -> None:
 
     changed = merged(case("cluster"), {"executor": {"priorityClassName": "another"}})
     assert mark(changed) != mark(case("cluster")) == mark(case("cluster"))
-
-
-def test_mode_local_has_no_object_of_mode_cluster() -> None:
-    """Mode local has no Role, no second Service and no template."""
-    rendered = render(case("minimal"))
-    assert rendered.of_kind("Role") == rendered.of_kind("RoleBinding") == []
-    assert len(rendered.of_kind("Service")) == 1
-    assert rendered.one("ConfigMap")["data"].keys() == {"lagwarden.yaml"}

@@ -96,27 +96,26 @@ def test_the_driver_restarts_whenever_it_ends(rendered: Rendered) -> None:
     assert set(tolerations["applicationTimeoutConfig"].values()) == {0}
 
 
-@pytest.mark.parametrize(("kept", "policy"), [("Retain", "keep"), ("Delete", None)])
-def test_the_resource_policy_of_the_claim_follows_when_deleted(kept: str, policy: str | None) -> None:
-    """Helm's annotation follows `persistence.whenDeleted`, because no StatefulSet owns the claim."""
-    rendered = render(merged(case("operator"), {"persistence": {"whenDeleted": kept}}))
-    claim = rendered.one("PersistentVolumeClaim")
-    assert claim["metadata"]["annotations"].get("helm.sh/resource-policy") == policy
-    assert claim["spec"]["accessModes"] == ["ReadWriteOncePod"]
+def test_the_claim_follows_the_values() -> None:
+    """Helm's annotation follows `persistence.whenDeleted`, because no StatefulSet owns the claim.
 
+    The chart makes no claim if it has an existing one, or if persistence is off.
+    """
 
-@pytest.mark.parametrize(
-    ("persistence", "volume"),
-    [
-        pytest.param({"existingClaim": "kept"}, {"persistentVolumeClaim": {"claimName": "kept"}}, id="existing claim"),
-        pytest.param({"enabled": False}, {"emptyDir": {"sizeLimit": "5Gi"}}, id="persistence disabled"),
-    ],
-)
-def test_no_claim_is_made_with_an_existing_claim_or_without_persistence(persistence: Object, volume: Object) -> None:
-    """The chart makes no claim if it has an existing one, or if persistence is off."""
-    rendered = render(merged(case("operator"), {"persistence": persistence}))
-    assert rendered.of_kind("PersistentVolumeClaim") == []
-    assert {"name": "checkpoint", **volume} in rendered.pod["volumes"]
+    def made(**persistence: object) -> Rendered:
+        return render(merged(case("operator"), {"persistence": persistence}))
+
+    for kept, policy in (("Retain", "keep"), ("Delete", None)):
+        claim = made(whenDeleted=kept).one("PersistentVolumeClaim")
+        assert claim["metadata"]["annotations"].get("helm.sh/resource-policy") == policy
+        assert claim["spec"]["accessModes"] == ["ReadWriteOncePod"]
+    existing = {"persistentVolumeClaim": {"claimName": "kept"}}
+    for rendered, volume in (
+        (made(existingClaim="kept"), existing),
+        (made(enabled=False), {"emptyDir": {"sizeLimit": "5Gi"}}),
+    ):
+        assert rendered.of_kind("PersistentVolumeClaim") == []
+        assert {"name": "checkpoint", **volume} in rendered.pod["volumes"]
 
 
 def test_labels_of_the_target_do_not_change_with_the_pod(rendered: Rendered) -> None:
@@ -124,9 +123,3 @@ def test_labels_of_the_target_do_not_change_with_the_pod(rendered: Rendered) -> 
     (endpoint,) = rendered.one("ServiceMonitor")["spec"]["endpoints"]
     assert {"targetLabel": "instance", "replacement": "kafka/watch-lagwarden"} in endpoint["relabelings"]
     assert {"action": "labeldrop", "regex": "pod"} in endpoint["relabelings"]
-
-
-def test_mode_local_has_no_object_of_mode_operator() -> None:
-    """Mode local has no SparkApplication and no separate claim."""
-    rendered = render(case("minimal"))
-    assert rendered.of_kind("SparkApplication") == rendered.of_kind("PersistentVolumeClaim") == []

@@ -66,10 +66,3 @@ def test_policy_and_budget_are_for_all_pods(sharded: Rendered) -> None:
     budget = sharded.one("PodDisruptionBudget")["spec"]
     assert budget["selector"]["matchLabels"].items() <= labels.items()
     assert budget["maxUnavailable"] == 1
-
-
-def test_a_single_pod_has_no_part() -> None:
-    """A single pod has no variable for its part, and one Service."""
-    rendered = render(case("minimal"))
-    assert "LAGWARDEN_JOB_INSTANCE" not in {one["name"] for one in rendered.container["env"]}
-    assert len(rendered.of_kind("Service")) == 1

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 import yaml
 
-from tests.chart.rendering import CASES, Object, case, merged, render
+from tests.chart.rendering import Object, case, every_render, merged, render
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
@@ -25,13 +25,13 @@ def disk_of_volumes(pod: Object) -> int:
     return sum(mebibytes(volume["emptyDir"]["sizeLimit"]) for volume in pod["volumes"] if "emptyDir" in volume)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_limit_holds_the_volumes_on_the_node_and_the_log(name: str) -> None:
+def test_the_limit_holds_the_volumes_on_the_node_and_the_log() -> None:
     """Kubernetes evicts a pod above its limit, so the limit is above all that the volumes may take."""
-    rendered = render(case(name))
-    both = rendered.container["resources"]
-    assert mebibytes(both["limits"][STORAGE]) >= disk_of_volumes(rendered.pod) + 256
-    assert 0 < mebibytes(both["requests"][STORAGE]) <= mebibytes(both["limits"][STORAGE])
+    for name, rendered in every_render():
+        sizes = rendered.container["resources"]
+        limit, request = (mebibytes(sizes[kind][STORAGE]) for kind in ("limits", "requests"))
+        assert limit >= disk_of_volumes(rendered.pod) + 256, name
+        assert 0 < request <= limit, name
 
 
 def test_the_limit_of_executors_holds_their_volumes_and_the_log() -> None:
@@ -41,15 +41,13 @@ def test_the_limit_of_executors_holds_their_volumes_and_the_log() -> None:
     assert mebibytes(container["resources"]["limits"][STORAGE]) >= disk_of_volumes(pod) + 256
 
 
-@pytest.mark.parametrize(
-    ("change", "limit"),
-    [
-        pytest.param({}, "4352Mi", id="temporary files and the log"),
-        pytest.param({"tmp": {"sizeLimit": "8Gi"}}, "8448Mi", id="a larger /tmp"),
-        pytest.param({"persistence": {"enabled": False}}, "9472Mi", id="checkpoint on the node"),
-        pytest.param({"resources": {"limits": {STORAGE: "20Gi"}}}, "20Gi", id="limit in the values"),
-    ],
-)
-def test_the_limit_follows_the_values(change: Object, limit: str) -> None:
+def test_the_limit_follows_the_values() -> None:
     """The default limit grows with the volumes, and a limit in the values is kept."""
-    assert render(merged(case("minimal"), change)).container["resources"]["limits"][STORAGE] == limit
+    changes: list[tuple[Object, str]] = [
+        ({}, "4352Mi"),
+        ({"tmp": {"sizeLimit": "8Gi"}}, "8448Mi"),
+        ({"persistence": {"enabled": False}}, "9472Mi"),
+        ({"resources": {"limits": {STORAGE: "20Gi"}}}, "20Gi"),
+    ]
+    found = [render(merged(case("minimal"), change)).container["resources"]["limits"][STORAGE] for change, _ in changes]
+    assert found == [limit for _, limit in changes]
