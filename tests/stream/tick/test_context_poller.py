@@ -124,12 +124,20 @@ def test_a_recreated_topic_is_logged_and_its_old_id_keeps_its_name_while_referen
 
 
 def test_retention_is_requested_every_ten_minutes_and_logged_when_it_changes(answers: Answers) -> None:
-    """The first answer is logged, and an equal answer is not."""
+    """The first answer is logged, and an equal answer is not.
+
+    If an answer is missing, the last one stays in use, and the next tick sends the request again.
+    """
     ticks = Ticks()
     with structlog.testing.capture_logs() as lines:
         assert {ticks.poll(after).retention for after in (0, 10, 590, 601, 1300)} == {KEPT}
     assert answers.retentions == 3
     assert [line["event"] for line in lines] == ["offsets retention"]
+    answers.retention = OffsetsRetention(None, None, "unknown")
+    assert [ticks.poll(after).retention for after in (1901, 1911)] == [KEPT, KEPT]
+    assert answers.retentions == 5
+    answers.retention = OffsetsRetention(5000, 1000, "broker")
+    assert ticks.poll(1921).retention == answers.retention
 
 
 def test_an_unknown_retention_is_requested_again_after_a_minute(answers: Answers) -> None:
@@ -143,36 +151,23 @@ def test_an_unknown_retention_is_requested_again_after_a_minute(answers: Answers
     assert answers.retentions == 2
 
 
-def test_a_missing_retention_changes_nothing(answers: Answers) -> None:
-    """The last answer stays in use, and the next tick sends the request again."""
-    ticks = Ticks()
-    ticks.poll()
-    answers.retention = OffsetsRetention(None, None, "unknown")
-    assert [ticks.poll(after).retention for after in (601, 611)] == [KEPT, KEPT]
-    assert answers.retentions == 3
-    answers.retention = OffsetsRetention(5000, 1000, "broker")
-    assert ticks.poll(621).retention == answers.retention
-
-
 def test_a_described_rebalance_is_used_until_a_newer_record(answers: Answers) -> None:
-    """Only described states that no record shows are used, and a newer record ends their use."""
-    ticks = Ticks()
+    """Only described states that no record shows are used, and a newer record ends their use.
+
+    The start of the rebalance is the first tick that saw it.
+    """
+    ticks, seen = Ticks(), {"g": int((NOON + 10) * 1000)}
     assert ticks.poll().described_states == {}, "Stable is what the log says"
     answers.states["g"] = "PreparingRebalance"
     context = ticks.poll(10)
     assert (context.described_states, context.rebalancing) == ({"g": "PreparingRebalance"}, frozenset({"g"}))
-    ticks.read([(group_key("g"), group_value(2, ["m"]))], NOON + 11)
-    assert ticks.poll(12).described_states == {}
-
-
-def test_the_start_of_a_rebalance_is_the_first_tick_that_saw_it(answers: Answers) -> None:
-    """The start stays the same until the group no longer rebalances."""
-    ticks = Ticks()
-    answers.states["g"] = "PreparingRebalance"
-    assert ticks.poll(10).rebalancing_since == {"g": int((NOON + 10) * 1000)}
-    assert ticks.poll(20).rebalancing_since == {"g": int((NOON + 10) * 1000)}
+    assert context.rebalancing_since == ticks.poll(20).rebalancing_since == seen
     answers.states["g"] = "Stable"
     assert ticks.poll(30).rebalancing_since == {}
+    answers.states["g"] = "PreparingRebalance"
+    assert ticks.poll(40).described_states == {"g": "PreparingRebalance"}
+    ticks.read([(group_key("g"), group_value(2, ["m"]))], NOON + 41)
+    assert ticks.poll(42).described_states == {}
 
 
 def test_describe_requests_are_bounded(answers: Answers) -> None:

@@ -1,4 +1,4 @@
-"""The lag of the reader on the offsets topic, and the time since which a transaction blocks a partition."""
+"""The lag of the reader on the offsets topic, and the gaps below the high watermark that transactions open."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from exporters.readmodel import OFFSETS_UNAVAILABLE, OFFSETS_UNAVAILABLE_GROUPS
 from stream.cluster.offsets_topic import NAME
-from stream.groups.instances import InstanceShare
+from stream.groups.instances import EVERY_GROUP, InstanceShare
 from stream.tick.ends_index import EndsIndex
 from stream.tick.offsets_topic_lag import (
     OffsetsTopicLag,
@@ -20,30 +19,46 @@ from stream.tick.offsets_topic_lag import (
     unavailable_groups_table,
     unavailable_table,
 )
+from stream.tick.stable_gaps import StableGap, StableGaps
+from tests.stream.health.tables import wrong
 from tests.support.driver_states import ends_of
 
-# The story, (high watermark, last stable offset) at each second, and the start of the gap at the last second.
-STORIES: list[tuple[str, list[tuple[int | None, int | None]], int | None]] = [
-    ("no gap", [(5, 5), (6, 6)], None),
-    ("a gap from the first poll", [(5, 3), (6, 3), (7, 3)], 0),
-    ("a later gap", [(5, 5), (6, 5), (7, 5)], 1),
-    ("transactions that end and begin: the stable offset moves", [(5, 3), (7, 5), (9, 8)], 2),
-    ("a closed gap", [(5, 3), (6, 6)], None),
-    ("no answer for a while", [(5, 3), (None, None), (6, 3)], 0),
-    ("no answer now", [(5, 3), (None, None)], 0),
-]
+Ends = tuple[int | None, int | None]
 
 
-@pytest.mark.parametrize(("ends", "since"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
-def test_a_gap_begins_with_its_last_stable_offset(ends: list[tuple[int | None, int | None]], since: int | None) -> None:
-    """A gap is as old as the last stable offset below the high watermark."""
-    partitions, row = OffsetsTopicLag(), dict[str, Any]()
-    for second, (high, stable) in enumerate(ends):
-        error = "no_leader" if high is None else None
-        table = ends_of([(NAME, 0, high, stable, 0, error), ("t", 0, 9, 1, 0, None)])
-        (row,) = partitions.update(EndsIndex(table), {0: 2}, second).to_pylist()
-    gap_since = row["stable_gap_since"]
-    assert (None if gap_since is None else (gap_since - dt.datetime(1970, 1, 1)).total_seconds()) == since  # noqa: DTZ001 - Arrow's are naive
+def test_a_gap_is_as_old_as_its_last_stable_offset() -> None:
+    """An offset that is unknown at a tick does not change the gap."""
+    stories: dict[str, tuple[list[Ends], dict[int, StableGap]]] = {
+        "no gap": ([(5, 5)], {}),
+        "the last stable offset stays": ([(5, 3), (9, 3)], {0: StableGap(3, 0)}),
+        "the last stable offset has moved": ([(5, 3), (9, 4)], {0: StableGap(4, 10)}),
+        "the transaction has ended": ([(5, 3), (9, 9)], {}),
+        "offsets unknown for one tick": ([(5, 3), (None, None), (9, 3)], {0: StableGap(3, 0)}),
+        "last stable offset unknown": ([(5, 3), (9, None)], {0: StableGap(3, 0)}),
+    }
+
+    def gap(ends: list[Ends]) -> dict[int, StableGap]:
+        gaps = StableGaps(EVERY_GROUP)
+        for tick, (high, stable) in enumerate(ends):
+            known = gaps.update(EndsIndex(ends_of([(NAME, 0, high, stable, 0, None)])), 10 * tick)
+        return dict(known)
+
+    assert wrong(stories, gap) == []
+
+
+def test_partitions_of_other_instances_have_no_gaps() -> None:
+    """Each instance tracks the gaps of its own partitions."""
+    ends = EndsIndex(ends_of([(NAME, number, 9, 4, 0, None) for number in range(4)]))
+    assert list(StableGaps(InstanceShare(1, 2)).update(ends, 0)) == [1, 3]
+
+
+def test_a_gap_has_the_time_since_which_it_is_open() -> None:
+    """The gap below the high watermark begins with its last stable offset; `StableGaps` has the cases."""
+    partitions, found = OffsetsTopicLag(), []
+    for second, (high, stable) in enumerate([(5, 5), (6, 5), (7, 5), (8, 8)]):
+        ends = EndsIndex(ends_of([(NAME, 0, high, stable, 0, None), ("t", 0, 9, 1, 0, None)]))
+        found += partitions.update(ends, {0: 2}, second)["stable_gap_since"].cast(pa.int64()).to_pylist()
+    assert found == [None, 1_000, 1_000, None]
 
 
 def test_partitions_without_metadata_of_the_topic_do_not_answer() -> None:

@@ -81,6 +81,20 @@ def tick(publisher: Publisher, status: ServiceStatus) -> tuple[EndsIndex, Mappin
     return ticker_of(publisher, status).tick(current=False)
 
 
+def current(publisher: Publisher) -> PublishedSnapshot:
+    """Return the published snapshot."""
+    published = publisher.current()
+    assert published is not None
+    return published
+
+
+def details(publisher: Publisher) -> Any:
+    """Return the details of group g."""
+    detail = publisher.details("g")
+    assert detail is not None
+    return detail
+
+
 def shard_of(offset: int) -> ShardReader:
     """Return a shard in which g committed this offset on t-0."""
     shard = ShardReader()
@@ -94,8 +108,7 @@ def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, status: Service
     assert publisher.current() is None
     publisher.apply([(0, shard_of(4).change)], catching_up=False)
     assert tick(publisher, status) is not None
-    published = publisher.current()
-    assert published is not None
+    published = current(publisher)
     assert published.snapshot.partitions.column("lag").to_pylist() == [6]
     assert ends.requested == [{"t", NAME}]
     assert status.monitor_status().ready
@@ -141,18 +154,6 @@ def test_an_offsets_partition_without_a_leader_makes_the_monitor_not_ready(
     assert not any("no leader" in reason for reason in status.monitor_status().not_ready_reasons)
 
 
-def test_the_lag_of_the_reader_on_the_offsets_topic_is_shown(ends: Ends, status: ServiceStatus) -> None:
-    """The distance is the number of readable offsets; the gap is the number that an open transaction hides."""
-    publisher = Publisher()
-    tick(publisher, status)
-    rows = status.monitor_status().offsets_partitions.to_pylist()
-    assert [(row["position"], row["distance"], row["stable_gap"]) for row in rows] == [(80, 10, 10), (5, 0, 0)]
-    ends.rows = [(NAME, 0, None, None, None, "no_leader"), (NAME, 1, 4, 4, 0, None)]
-    tick(publisher, status)
-    rows = status.monitor_status().offsets_partitions.to_pylist()
-    assert [(row["position"], row["distance"], row["stable_gap"]) for row in rows] == [(80, None, None), (5, 0, 0)]
-
-
 def test_positions_are_those_before_the_ends(
     ends: Ends, status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,8 +184,7 @@ def test_details_are_those_of_the_published_snapshot(ends: Ends, status: Service
     assert publisher.details("g") is None, "no snapshot yet"
     assert publisher.groups_of_client(None, None) == frozenset()
     tick(publisher, status)
-    detail = publisher.details("g")
-    assert detail is not None
+    detail = details(publisher)
     assert [member.member_id for member in detail.members] == ["m"]
     assert [(each.transition, each.came) for each in detail.transitions] == [("created", 0), ("rebalanced", 1)]
     assert publisher.details("stranger") is None
@@ -194,8 +194,7 @@ def test_details_are_those_of_the_published_snapshot(ends: Ends, status: Service
 
     publisher.apply([(0, shard.read([(group_key("g"), None)], time=now - 1000))], catching_up=False)
     tick(publisher, status)
-    detail = publisher.details("g")
-    assert detail is not None
+    detail = details(publisher)
     assert (detail.members, detail.transitions[-1].transition, detail.transitions[-1].cause) == ((), "dead", "unknown")
     deaths = {row["cause"]: row["groups"] for row in status.monitor_status().deaths.to_pylist()}
     assert deaths == {"deleted": 0, "expired": 0, "topic deleted": 0, "unknown": 1}
@@ -243,9 +242,7 @@ def test_verdicts_are_published_and_stored(ends: Ends, status: ServiceStatus, tm
     ends.rows = [("t", 0, 4, 4, 0, None), (NAME, 0, 100, 90, 0, None)]
     publisher.apply([(0, shard_of(4).change)], catching_up=False)
     tick(publisher, status)
-    published, detail = publisher.current(), publisher.details("g")
-    assert published is not None
-    assert detail is not None
+    published, detail = current(publisher), details(publisher)
     assert detail.finding is not None
     shown = published.snapshot.groups.to_pylist()[0]
     assert (shown["verdict"], detail.finding.verdict, detail.partition_findings) == ("caught_up", "caught_up", ())
@@ -288,7 +285,5 @@ def test_commits_are_counted_over_the_life_of_the_process(ends: Ends, status: Se
 def counted(publisher: Publisher, status: ServiceStatus) -> dict[str, int | None]:
     """Run a tick and return the commits of each group."""
     assert tick(publisher, status) is not None
-    published = publisher.current()
-    assert published is not None
-    groups = published.snapshot.groups
+    groups = current(publisher).snapshot.groups
     return dict(zip(groups["group"].to_pylist(), groups["commits"].to_pylist(), strict=True))

@@ -63,14 +63,8 @@ class Monitor:
         self.status.phase, self.status.cluster_id = RUNNING, "c"
         self.status.progress = CatchUpProgress({0: 80}, {0: 90})
         self.publisher = Publisher()
-        self.ticker = Ticker(
-            self.publisher,
-            self.status,
-            CLUSTER,
-            cast("ContextPoller", FixedPoller()),
-            tick_interval=10,
-            trigger_interval=1,
-        )
+        poller = cast("ContextPoller", FixedPoller())
+        self.ticker = Ticker(self.publisher, self.status, CLUSTER, poller, tick_interval=10, trigger_interval=1)
         self.shard = ShardReader()
         for group in "abcde":
             self.join(group, BAD if group == "c" else 1)
@@ -337,7 +331,7 @@ def test_predictions_are_checked_group_by_group_if_one_fails(monkeypatch: pytest
 
 def real_prediction() -> Callable[..., Any]:
     """Return the real prediction."""
-    from stream.groups.expiry.check import predict_removed  # noqa: PLC0415 - the one that is not patched
+    from stream.groups.expiry.check import predict_removed
 
     return predict_removed
 

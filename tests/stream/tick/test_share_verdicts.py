@@ -36,21 +36,9 @@ def polled(
 
     `partitions` is the number of all partitions of the group; None means these.
     """
-    rows = [
-        {
-            "group": "g",
-            "topic": "orders",
-            "partition": partition,
-            "lag": lag,
-            "start_offset": 10,
-            "finished": finished,
-            "returned": 0,
-            "acknowledged": 0,
-            "archived": 0,
-            "returns": 0,
-        }
-        for partition, lag in enumerate(lags)
-    ]
+    known = {"group": "g", "topic": "orders", "start_offset": 10, "finished": finished}
+    zeros = dict.fromkeys(("returned", "acknowledged", "archived", "returns"), 0)
+    rows = [{**known, **zeros, "partition": partition, "lag": lag} for partition, lag in enumerate(lags)]
     reasons = [{"fact": model.SHARE_GROUPS_FACT, "reason": unknown, "amount": 1}] if unknown else []
     return facts(
         taken_at=BEGIN + 60.0 * minute,
@@ -132,17 +120,11 @@ def test_a_stopped_share_group_is_shown_everywhere(monitor: Monitor) -> None:
     assert [each.verdict for each in detail.verdicts] == ["share_stopped"]
 
 
-def test_a_healthy_share_group_is_fine(monitor: Monitor) -> None:
-    """A healthy share group has a verdict, as other groups have, and no sentence."""
-    row = monitor.tick(polled(0, 0, 0))
-    assert (row["verdict"], row["severity"], row["sentence"]) == ("caught_up", "fine", None)
-    detail = monitor.publisher.details("g")
-    assert detail is not None
-    assert detail.partition_findings == ()
-
-
 def test_a_share_group_has_its_lag_and_its_topics(monitor: Monitor) -> None:
-    """The lag is the number of known records that are not finished; a topic has its own verdict."""
+    """The lag is the number of known records that are not finished; a topic has its own verdict.
+
+    `lagwarden_share_group_lag` has that lag; a sum of `lagwarden_group_lag` is a sum of offsets.
+    """
     monitor.tick(polled(0, 40, 7, None, 0))
     row = monitor.tick(polled(5, 40, 7, None, 0))
     assert {name: row[name] for name in NUMBERS} == dict(zip(NUMBERS, (4, 47, 40, 1), strict=True))
@@ -150,11 +132,6 @@ def test_a_share_group_has_its_lag_and_its_topics(monitor: Monitor) -> None:
     assert {name: reader[name] for name in NUMBERS} == dict(zip(NUMBERS, (4, 47, 40, 1), strict=True))
     assert (reader["group"], reader["group_severity"], reader["verdict"]) == ("g", "critical", "share_stopped")
     assert monitor.readers("others") == []
-
-
-def test_the_lag_of_share_groups_is_not_among_the_metrics_about_committed_offsets(monitor: Monitor) -> None:
-    """`lagwarden_share_group_lag` has the lag of share groups; a sum of `lagwarden_group_lag` is a sum of offsets."""
-    monitor.tick(polled(0, 40))
     text = monitor.metrics()
     assert 'lagwarden_group_members{group="g"} 1' in text
     for name in ("group_lag", "group_lag_max", "group_partitions", "group_topic_lag"):
@@ -162,10 +139,20 @@ def test_the_lag_of_share_groups_is_not_among_the_metrics_about_committed_offset
 
 
 def test_a_share_group_with_unknown_progress_is_listed_for_its_topic(monitor: Monitor) -> None:
-    """The topic follows from the subscription of the members or from known partitions; the row has no numbers."""
-    for found in (None, polled(0, unknown="not_authorized"), polled(1, 40, partitions=2)):
+    """The topic follows from the subscription of the members or from known partitions; the row has no numbers.
+
+    The verdict is unknown, and its sentence has the reason of the poll, if there is one.
+    """
+    stories = {
+        "not known here.": None,
+        "(not_authorized)": polled(0, unknown="not_authorized"),
+        "": polled(1, 40, partitions=2),
+    }
+    for reason, found in stories.items():
         row = monitor.tick(found)
         assert {row[name] for name in NUMBERS} == {None}
+        assert (row["verdict"], row["severity"]) == ("unknown", "unknown")
+        assert reason in row["sentence"]
         (reader,) = monitor.readers("orders")
         assert {reader[name] for name in (*NUMBERS, "verdict")} == {None}
 
@@ -177,11 +164,3 @@ def test_a_fault_older_than_the_monitor_raises_no_alert(monitor: Monitor) -> Non
     monitor.tick(polled(first // 60 + 6, 30, finished=1))
     row = monitor.tick(polled(first // 60 + 20, 30, finished=1))
     assert (row["verdict"], row["unpaged"]) == ("share_stopped", False)
-
-
-def test_a_share_group_whose_progress_cannot_be_read_is_unknown(monitor: Monitor) -> None:
-    """The sentence of the verdict has the reason of the poll, if there is one."""
-    row = monitor.tick(polled(0, unknown="not_authorized"))
-    assert (row["verdict"], row["severity"]) == ("unknown", "unknown")
-    assert "(not_authorized)" in row["sentence"]
-    assert "not known here." in monitor.tick(None)["sentence"]

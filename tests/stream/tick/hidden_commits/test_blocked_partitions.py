@@ -20,6 +20,7 @@ from stream.tick.hidden_commits.model import BlockedOffsetsPartition
 from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup
+from tests.stream.health.tables import wrong
 from tests.support.driver_states import ends_of
 from tests.support.scripted_cluster import no_cluster
 
@@ -74,23 +75,18 @@ class Ticks:
         return self.partitions.blocked
 
 
-@pytest.mark.parametrize(
-    ("stable", "is_blocked"),
-    [
-        pytest.param([100, 100, 100], False, id="no gap"),
-        pytest.param([50], False, id="a gap shorter than the grace period"),
-        pytest.param([50, 50], True, id="unchanged for longer than the grace period"),
-        pytest.param([50, 60, 70], False, id="transactions that end one after the other"),
-        pytest.param([50, 50, 100], False, id="the transaction has ended"),
-        pytest.param([50, None, 50], True, id="ends not known for one tick"),
-        pytest.param([50, 50, None], True, id="ends not known now: no change"),
-    ],
-)
-def test_a_partition_is_blocked_after_the_grace_period(
-    leader: Leader, stable: list[int | None], *, is_blocked: bool
-) -> None:
+def test_a_partition_is_blocked_after_the_grace_period(leader: Leader) -> None:
     """The last stable offset of a blocked partition is unchanged and below the high watermark."""
-    assert [each.offsets_partition for each in Ticks().update(*stable)] == [0] * is_blocked
+    stories: dict[str, tuple[list[int | None], list[int]]] = {
+        "no gap": ([100, 100, 100], []),
+        "a gap shorter than the grace period": ([50], []),
+        "unchanged for longer than the grace period": ([50, 50], [0]),
+        "transactions that end one after the other": ([50, 60, 70], []),
+        "the transaction has ended": ([50, 50, 100], []),
+        "ends not known for one tick": ([50, None, 50], [0]),
+        "ends not known now: no change": ([50, 50, None], [0]),
+    }
+    assert wrong(stories, lambda stable: [each.offsets_partition for each in Ticks().update(*stable)]) == []
     assert all(topic == NAME and partitions == [0] for topic, partitions in leader.requested)
 
 
@@ -126,11 +122,9 @@ def test_a_blocked_partition_has_its_oldest_transaction(leader: Leader) -> None:
     assert Ticks().update(50, 50) == (BlockedOffsetsPartition(0, NOON, 7, "tx", hanging=True),)
 
 
-@pytest.mark.parametrize(
-    "away", [True, False], ids=["no broker answers", "the leader of the partition does not answer"]
-)
+@pytest.mark.parametrize("away", [True, False])
 def test_a_partition_is_blocked_without_a_known_transaction(leader: Leader, *, away: bool) -> None:
-    """The producer and the transactional id are unknown."""
+    """No broker answers, or not the leader of the partition: the producer and the transactional id are unknown."""
     leader.away, leader.row = away, None
     assert Ticks().update(50, 50) == (BlockedOffsetsPartition(0, NOON),)
 

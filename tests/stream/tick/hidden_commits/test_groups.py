@@ -126,16 +126,16 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     return made
 
 
-def test_nothing_is_read_while_no_partition_is_blocked(cluster: Cluster) -> None:
-    """The driver state is returned unchanged."""
+def test_a_partition_without_new_records_changes_nothing(cluster: Cluster) -> None:
+    """Nothing is read while no partition is blocked; in a blocked partition, a group without new records is read."""
     for _ in range(3):
         shown = cluster.tick()
-        assert (shown.read_groups, shown.unread_groups, dict(shown.blocked_partitions)) == (
-            frozenset(),
-            frozenset(),
-            {},
-        )
+        found = shown.read_groups, shown.unread_groups, dict(shown.blocked_partitions)
+        assert found == (frozenset(), frozenset(), {})
     assert cluster.reads == []
+    cluster.tick(0)
+    shown = cluster.tick(0)
+    assert (shown.read_groups, bool(shown.is_hidden.any())) == (frozenset({GROUP}), False)
 
 
 def test_a_blocked_partition_is_read_from_the_next_tick_on(cluster: Cluster) -> None:
@@ -152,13 +152,6 @@ def test_a_blocked_partition_is_read_from_the_next_tick_on(cluster: Cluster) -> 
     assert shown.state.runs.spans.last_time.tolist() == [NOON, NOON]
     cluster.tick(0)
     assert cluster.reads == [{0: STABLE}, {0: STABLE + 1}]
-
-
-def test_a_partition_without_new_records_changes_nothing(cluster: Cluster) -> None:
-    """A group without new records counts as read."""
-    cluster.tick(0)
-    shown = cluster.tick(0)
-    assert (shown.read_groups, bool(shown.is_hidden.any())) == (frozenset({GROUP}), False)
 
 
 def test_the_log_counts_again_once_the_job_has_read_it(cluster: Cluster) -> None:
@@ -246,16 +239,9 @@ def test_a_partition_that_is_not_read_to_its_end_stays_unread(cluster: Cluster) 
     cluster.commit(GROUP, 31, hidden=True)
     shown = cluster.tick(0)
     assert (offsets(shown)[GROUP, "t"], shown.unread_groups) == ((31, True), frozenset({GROUP}))
-
-
-def test_a_partition_whose_leader_does_not_answer_is_unread(cluster: Cluster) -> None:
-    """Commits that were read before stay; the groups are unread, because they may have committed since."""
-    cluster.commit(GROUP, 30, hidden=True)
-    cluster.tick(0)
-    cluster.tick(0)
     cluster.is_away = True
     shown = cluster.tick(0)
-    assert (offsets(shown)[GROUP, "t"], shown.unread_groups) == ((30, True), frozenset({GROUP}))
+    assert (offsets(shown)[GROUP, "t"], shown.unread_groups) == ((31, True), frozenset({GROUP})), "no leader answers"
 
 
 def test_share_groups_are_not_among_the_unread_groups(cluster: Cluster) -> None:
@@ -409,17 +395,6 @@ def test_a_commit_whose_marker_the_job_has_read_first_is_not_deleted(cluster: Cl
     assert offsets(cluster.tick())[GROUP, "t"] == (40, False)
 
 
-def test_a_truncated_log_is_read_again(cluster: Cluster) -> None:
-    """The records that were read before the truncation are dropped."""
-    cluster.tick(0)
-    cluster.write((commit_key(GROUP, "t", 0), None))
-    cluster.tick(0)
-    cluster.is_lost = True
-    cluster.tick(0)
-    cluster.is_lost = False
-    assert offsets(cluster.tick(0))[GROUP, "t"] == (10, False)
-
-
 def test_memberships_count_once_the_partition_was_read_to_its_end(cluster: Cluster) -> None:
     """A part of the records would be an old state of the group; a later incomplete read keeps the memberships."""
     cluster.unread = 1
@@ -433,15 +408,24 @@ def test_memberships_count_once_the_partition_was_read_to_its_end(cluster: Clust
     assert cluster.tick(0).state.memberships[GROUP].state == "Stable"
 
 
-def test_the_hidden_part_is_read_again_behind_a_new_last_stable_offset(cluster: Cluster) -> None:
-    """The next transaction blocks the partition at an offset beyond the records that were read."""
+@pytest.mark.parametrize("lost", [True, False])
+def test_the_hidden_part_is_read_again(cluster: Cluster, *, lost: bool) -> None:
+    """The records that were read before are dropped if the log was truncated.
+
+    They are also dropped if the next transaction blocks the partition at an offset beyond them.
+    """
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.tick(0)
     assert (GROUP, "t") not in offsets(cluster.tick(0))
-    cluster.stable = cluster.log.position + 5
-    cluster.log = HiddenWriter(cluster.stable)
-    cluster.tick(0)
+    if lost:
+        cluster.is_lost = True
+        cluster.tick(0)
+        cluster.is_lost = False
+    else:
+        cluster.stable = cluster.log.position + 5
+        cluster.log = HiddenWriter(cluster.stable)
+        cluster.tick(0)
     assert offsets(cluster.tick(0))[GROUP, "t"] == (10, False)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import string
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,17 +20,16 @@ from stream.health.columns import NOT_KNOWN
 from stream.health.evaluator import Evaluator
 from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage, OpenTransaction
 from stream.health.limits import HealthLimits
-from stream.health.verdict import VERDICTS, Verdict
+from stream.health.verdict import Verdict
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
-from stream.tick.inputs.group_state import rebalancing_since
 from stream.tick.inputs.rebalance_count import RebalanceCounter
 from stream.tick.snapshot import build as snapshot
 from tests.stream.groups import written
 from tests.stream.tick.health_inputs import health_inputs
-from tests.stream.tick.timeline import LIMITS, START, START_MS, TICK, end, generation
+from tests.stream.tick.timeline import LIMITS, START, START_MS, TICK, generation
 from tests.support.commits import SLOT_MS
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.group_histories import renamed
@@ -39,201 +37,53 @@ from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from tests.support.driver_states import Raw
-    from tests.support.group_histories import Written
 
-LONG_PAST = 10_000
-"""A log position behind all records of the stories: they are history from before the monitor started."""
 V = Verdict
-
-
-@dataclasses.dataclass(frozen=True)
-class Story:
-    """The actions of a group; seconds count from `START`."""
-
-    commit: Callable[[int], int | None]
-    """The offset that the group commits at each tick, if any."""
-    records: Mapping[int, Written] = dataclasses.field(default_factory=dict)
-    described: str | None = None
-    """The state of the group in DescribeGroups from 600 on."""
-    topic: str = "t"
-    """The topic; all commits are for its partition 0."""
-    live_from: int = 0
-
-
-def until(last: int) -> Callable[[int], int | None]:
-    """Return commits five seconds behind the end, up to second `last`."""
-    return lambda second: end(second - 5) if second <= last else None
-
-
-def back(second: int) -> int:
-    """Return an offset five seconds behind the end; from 600 on, ten minutes behind it."""
-    return end(second - 5) if second < 600 else end(second - 600)
-
-
-def first_half(second: int) -> int:
-    """Return the last stable offset of `held`: a transaction is open from 600 on."""
-    return min(end(second), end(600))
-
-
-NORMAL = {0: generation(1, "m")}
-STORM = {at: generation(1 + at // 20, "m", f"n{at}") for at in range(0, 900, 20)}
-SLOW = {at: 100_000 + 10 * at for at in range(0, 910, 10)}
-
-STORIES: list[tuple[str, Story, Verdict]] = [
-    ("commits the end offset", Story(end, NORMAL), V.CAUGHT_UP),
-    ("commits five seconds behind the end", Story(until(900), NORMAL), V.OK),
-    ("commits end, the group has a member", Story(until(600), NORMAL), V.STOPPED),
-    ("commits end, the group never had a member", Story(until(600)), V.STOPPED),
-    ("commits the same offset repeatedly", Story(lambda at: end(min(at, 600) - 5), NORMAL), V.STALLED),
-    ("its members leave", Story(until(600), {**NORMAL, 600: generation(2)}), V.NO_MEMBERS),
-    ("rewinds while it has members", Story(back, NORMAL), V.REWOUND),
-    ("is reset while empty", Story(back, {**NORMAL, 590: generation(2), 610: generation(3, "m")}), V.RESET),
-    (
-        "rewinds before it becomes empty",
-        Story(back, {**NORMAL, 620: generation(2), 630: generation(3, "m")}),
-        V.REWOUND,
-    ),
-    ("a rebalance every 20 seconds", Story(SLOW.get, STORM), V.REBALANCE_STORM),
-    ("the same rebalances in replayed history", Story(SLOW.get, STORM, live_from=LONG_PAST), V.FALLING_BEHIND),
-    (
-        "a rebalance that does not end",
-        Story(until(600), NORMAL, described="PreparingRebalance"),
-        V.REBALANCING_TOO_LONG,
-    ),
-    (
-        "no member subscribes to the topic",
-        Story(until(600), {0: generation(1, "m", subscribes="other", owns="other")}),
-        V.ABANDONED,
-    ),
-    ("no member owns the partition", Story(until(600), {0: generation(1, "m", owns="other")}), V.UNASSIGNED),
-    (
-        "an open transaction blocks the partition",
-        Story(first_half, {0: generation(1, "m", subscribes="held", owns="held")}, topic="held"),
-        V.HELD_BACK,
-    ),
-    (
-        "the topic was deleted",
-        Story(end, {0: generation(1, "m", subscribes="gone", owns="gone")}, topic="gone"),
-        V.UNKNOWN,
-    ),
-]
-
-
-def ends_at(second: int) -> pa.Table:
-    """Return the ends of all topics: `quiet` gets no records, `held` has an open transaction."""
-    rows = {"t": (end(second),) * 2, "quiet": (7, 7), "held": (end(second), first_half(second))}
-    described: list[Any] = [(topic, 0, *both, 0, None) for topic, both in rows.items()]
-    return ends_of([*described, ("gone", -1, None, None, None, "not_found")])
-
-
-def play(stories: Mapping[str, Story], live_from: int) -> dict[str, tuple[Verdict, Verdict]]:
-    """Play stories tick by tick, each with a group of its own, and a healthy group.
-
-    Returns the verdicts of the partition and of the group at the last tick, by the name of the story.
-    """
-    shard, evaluator = ShardReader(StateLimits(60, live_from=live_from)), Evaluator(LIMITS)
-    groups = dict(zip(string.ascii_lowercase, stories.values(), strict=False))
-    since: dict[str, int] = {}
-    for second in range(0, 900 + 1, TICK):
-        now = START_MS + second * 1000
-        records: list[Raw] = [(commit_key("z", "quiet", 0), commit_value(7, now))]
-        for group, story in groups.items():
-            if second in story.records:
-                records.append(renamed(story.records[second], group))
-            offset = story.commit(second)
-            if offset is not None:
-                records.append((commit_key(group, story.topic, 0), commit_value(offset, now)))
-        shard.read(records, now)
-        described = {group: story.described for group, story in groups.items() if story.described and second > 600}
-        context = dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
-        since = rebalancing_since(since, context, now)
-        context = dataclasses.replace(context, rebalancing_since=since)
-        inputs = health_inputs(shard.driver_state.columns(), ends_at(second), now / 1000, context, LIMITS)
-        result = evaluator.evaluate(inputs)
-    assert inputs.groups.names == (*groups, "z")
-    assert inputs.group.tolist() == list(range(len(groups) + 1)), "one row per group"
-    verdicts = [(VERDICTS[row], VERDICTS[all_]) for row, all_ in zip(result.verdict, result.group_verdict, strict=True)]
-    assert verdicts[-1] == (V.CAUGHT_UP, V.CAUGHT_UP)
-    return dict(zip(stories, verdicts, strict=False))
-
-
-@pytest.fixture(scope="module")
-def ended() -> dict[str, tuple[Verdict, Verdict]]:
-    """Play all stories; those with replayed history are played by another monitor."""
-    verdicts = {}
-    for live_from in (0, LONG_PAST):
-        verdicts |= play({name: story for name, story, _ in STORIES if story.live_from == live_from}, live_from)
-    return verdicts
-
-
-@pytest.mark.parametrize(("name", "verdict"), [(s[0], s[2]) for s in STORIES], ids=[s[0] for s in STORIES])
-def test_each_story_ends_with_its_verdict(
-    ended: dict[str, tuple[Verdict, Verdict]], name: str, verdict: Verdict
-) -> None:
-    """The partition and its group have the same verdict."""
-    assert ended[name] == (verdict, verdict)
-
-
 MINUTE = 60_000
 ALIVE = group_value(1, ["m"], time=-1)
 EMPTIED_TWICE = [ALIVE, *(group_value(2 + n, ["m"] * (n % 2), time=-1) for n in range(3))]
-GROUPS: list[tuple[str, list[tuple[int, bytes]], dict[str, str], dict[str, Any]]] = [
-    (
-        "members since the generation",
-        [(5, ALIVE)],
-        {},
+EMPTIED = [(5, ALIVE), (7, group_value(2, [], time=-1))]
+REFILLED = [*EMPTIED, (9, group_value(3, ["m"], time=-1)), (11, group_value(4, ["m", "n"], time=-1))]
+GROUPS: dict[str, tuple[Any, ...]] = {
+    # story: records, described state, the position at which live records begin, columns
+    "members since the generation": (
+        *([(5, ALIVE)], None, 0),
         {"stage": GroupStage.STABLE, "since": 5, "members": 1, "rebalances": 1, "emptied": -1, "refilled": -1},
     ),
-    (
-        "emptied and still empty",
-        [(5, ALIVE), (7, group_value(2, [], time=-1))],
-        {},
+    "emptied and still empty": (
+        *(EMPTIED, None, 0),
         {"stage": GroupStage.EMPTY, "since": 7, "members": 0, "emptied": 7, "refilled": -1},
     ),
-    (
-        "emptied, refilled, and rebalanced after that",
-        [
-            (5, ALIVE),
-            (7, group_value(2, [], time=-1)),
-            (9, group_value(3, ["m"], time=-1)),
-            (11, group_value(4, ["m", "n"], time=-1)),
-        ],
-        {},
+    "emptied, refilled, and rebalanced after that": (
+        *(REFILLED, None, 0),
         {"stage": GroupStage.STABLE, "since": 11, "members": 2, "rebalances": 3, "emptied": 7, "refilled": 9},
     ),
-    (
-        "emptied for the second time",
-        [(5 + 2 * n, value) for n, value in enumerate(EMPTIED_TWICE)],
-        {},
+    "emptied for the second time": (
+        *([(5 + 2 * n, value) for n, value in enumerate(EMPTIED_TWICE)], None, 0),
         {"stage": GroupStage.EMPTY, "since": 11, "rebalances": 2, "emptied": 11, "refilled": -1},
     ),
-    (
-        "rebalances before the storm window are not counted",
-        [(0, ALIVE), (8 * MINUTE, group_value(2, ["m"], time=-1))],
-        {},
+    "rebalances before the storm window are not counted": (
+        *([(0, ALIVE), (8 * MINUTE, group_value(2, ["m"], time=-1))], None, 0),
         {"since": 8 * MINUTE, "rebalances": 1},
     ),
-    (
-        "described as rebalancing for the first time",
-        [(5, ALIVE)],
-        {"g": "CompletingRebalance"},
+    "rebalances in replayed history are not counted": (REFILLED, None, 10_000, {"since": 11, "rebalances": 0}),
+    "described as rebalancing for the first time": (
+        *([(5, ALIVE)], "CompletingRebalance", 0),
         {"stage": GroupStage.REBALANCING, "since": 10 * MINUTE},
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("records", "described", "expected"), [g[1:] for g in GROUPS], ids=[g[0] for g in GROUPS])
+@pytest.mark.parametrize(("records", "described", "live_from", "expected"), GROUPS.values(), ids=GROUPS)
 def test_state_and_dates_of_a_group(
-    records: list[tuple[int, bytes]], described: dict[str, str], expected: dict[str, Any]
+    records: list[tuple[int, bytes]], described: str | None, live_from: int, expected: dict[str, Any]
 ) -> None:
     """Stage, dates and rebalances follow from the group history and from DescribeGroups."""
-    shard = ShardReader()
+    shard = ShardReader(StateLimits(60, live_from=live_from))
     for time, value in records:
         shard.read([(group_key("g"), value)], START_MS + time)
-    context = dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
+    context = dataclasses.replace(UNKNOWN_CLUSTER, described_states={"g": described} if described else {})
     groups = health_inputs(shard.driver_state.columns(), ends_of([]), START + 10 * 60, context).groups
     moments = {"since", "emptied", "refilled"}
     values = {name: int(getattr(groups, name)[0]) for name in expected}
@@ -267,40 +117,22 @@ def test_members_that_joined_since_the_last_tick_are_listed() -> None:
     assert inputs.groups.joined.tolist() == [1]
 
 
-KINDS: list[tuple[str, list[Raw], GroupStage, bool]] = [
-    ("offsets only", [(commit_key("g", "t", 0), commit_value(1, 1))], GroupStage.OFFSETS_ONLY, False),
-    ("a group that no member has joined", [written.classic(kind="")], GroupStage.OFFSETS_ONLY, False),
-    ("a classic group", [written.classic(written.classic_member("m"))], GroupStage.STABLE, False),
-    ("a static member", [written.classic(written.classic_member("m", instance="i"))], GroupStage.STABLE, True),
-    ("no target assignment yet", [written.group_epoch(2), written.member("m", "t")], GroupStage.REBALANCING, False),
-    (
-        "a member that has not reached the target",
-        [written.group_epoch(2), written.member("m", "t"), written.target_epoch(2), written.stands("m", 1, {})],
-        GroupStage.REBALANCING,
-        False,
-    ),
-    (
-        "all members at the target",
-        [written.group_epoch(2), written.member("m", "t"), written.target_epoch(2), written.stands("m", 2, {})],
-        GroupStage.STABLE,
-        False,
-    ),
-    (
-        "a share group, which has no state for rebalances",
-        [written.group_epoch(2, kind=11), written.sharer("m", "t")],
-        GroupStage.STABLE,
-        False,
-    ),
-    (
-        "a topology that is not ready",
-        [written.group_epoch(2, kind=17, validated_topology_epoch=0), written.worker("m"), written.topology(1)],
-        GroupStage.REBALANCING,
-        False,
-    ),
-]
+TARGET = [written.group_epoch(2), written.member("m", "t"), written.target_epoch(2)]
+NOT_READY = written.group_epoch(2, kind=17, validated_topology_epoch=0)
+KINDS: dict[str, tuple[list[Raw], GroupStage, bool]] = {
+    "offsets only": ([(commit_key("g", "t", 0), commit_value(1, 1))], GroupStage.OFFSETS_ONLY, False),
+    "no member has ever joined": ([written.classic(kind="")], GroupStage.OFFSETS_ONLY, False),
+    "a classic group": ([written.classic(written.classic_member("m"))], GroupStage.STABLE, False),
+    "a static member": ([written.classic(written.classic_member("m", instance="i"))], GroupStage.STABLE, True),
+    "no target assignment yet": (TARGET[:2], GroupStage.REBALANCING, False),
+    "not at the target": ([*TARGET, written.stands("m", 1, {})], GroupStage.REBALANCING, False),
+    "all members at the target": ([*TARGET, written.stands("m", 2, {})], GroupStage.STABLE, False),
+    "a share group": ([written.group_epoch(2, kind=11), written.sharer("m", "t")], GroupStage.STABLE, False),
+    "an unready topology": ([NOT_READY, written.worker("m"), written.topology(1)], GroupStage.REBALANCING, False),
+}
 
 
-@pytest.mark.parametrize(("records", "stage", "static"), [k[1:] for k in KINDS], ids=[k[0] for k in KINDS])
+@pytest.mark.parametrize(("records", "stage", "static"), KINDS.values(), ids=KINDS)
 def test_the_stage_of_a_group_follows_from_its_records(records: list[Raw], stage: GroupStage, static: bool) -> None:  # noqa: FBT001 - a row
     """States of groups of all types are mapped to a stage; static members are recognised."""
     shard = ShardReader()

@@ -1,13 +1,15 @@
-"""Recent rebalances: more than a history keeps, and across a restart."""
+"""Recent rebalances: more than a history keeps, across a restart, and the members that joined at the last one."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
-import pytest
-
 from stream.groups.lifecycle.model import GroupHistory
+from stream.groups.membership.model import MemberClient, Membership, identity
+from stream.tick.inputs.joined_members import JoinedMembers
 from stream.tick.inputs.rebalance_count import RebalanceCounter
+from tests.stream.health.tables import wrong
 
 WINDOW = 600
 TICK = 10
@@ -18,27 +20,28 @@ def history(count: int) -> GroupHistory:
     return GroupHistory("classic", "Stable", 0, 0, None, {"rebalanced": count} if count else {}, ())
 
 
-# The case, the count of the history at each tick, and the recent rebalances at the last tick.
-STORIES = [
-    ("no rebalance since the first tick", [40, 40, 40], 0),
-    ("rebalances at every tick", [40, 43, 46], 6),
-    ("more than a history keeps", [0, 50, 100], 100),
-    ("all before the window", [40, 43, *[43] * 70], 0),
-    ("partly before the window", [40, *[43] * 55, *[45] * 20], 2),
-    ("all within the window", [40, *[43] * 40, *[45] * 10], 5),
-    ("a new group of the same name", [40, 45, 2], 0),
-    ("a new group of the same name that rebalances", [40, 45, 2, 9], 7),
-]
+STORIES = {
+    # The count of the history at each tick, and the recent rebalances at the last tick.
+    "no rebalance since the first tick": ([40, 40, 40], 0),
+    "rebalances at every tick": ([40, 43, 46], 6),
+    "more than a history keeps": ([0, 50, 100], 100),
+    "all before the window": ([40, 43, *[43] * 70], 0),
+    "partly before the window": ([40, *[43] * 55, *[45] * 20], 2),
+    "all within the window": ([40, *[43] * 40, *[45] * 10], 5),
+    "a new group of the same name": ([40, 45, 2], 0),
+    "a new group of the same name that rebalances": ([40, 45, 2, 9], 7),
+}
 
 
-@pytest.mark.parametrize(("counts", "expected"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
-def test_recent_rebalances_are_a_difference_of_counts(counts: list[int], expected: int) -> None:
+def test_recent_rebalances_are_a_difference_of_counts() -> None:
     """The rebalances within the window before the last tick are counted."""
-    rebalances = RebalanceCounter(WINDOW)
-    recent = 0
-    for tick, count in enumerate(counts):
-        recent = rebalances.update({"g": history(count)}, tick * TICK).get("g", 0)
-    assert recent == expected
+
+    def recent(counts: list[int]) -> int:
+        rebalances = RebalanceCounter(WINDOW)
+        found = [rebalances.update({"g": history(each)}, tick * TICK) for tick, each in enumerate(counts)]
+        return found[-1].get("g", 0)
+
+    assert wrong(STORIES, recent) == []
 
 
 def test_counting_continues_after_a_restart() -> None:
@@ -70,3 +73,41 @@ def test_a_clock_that_was_set_back_restarts_the_count() -> None:
     rebalances.update({"g": history(1)}, 1000)
     assert dict(rebalances.update({"g": history(5)}, 500)) == {"g": 0}
     assert dict(rebalances.update({"g": history(6)}, 510)) == {"g": 1}
+
+
+A, B, C = (MemberClient(name, f"client-{name}", "/10.0.0.7") for name in "abc")
+
+
+def group(*clients: MemberClient, generation: int = 1) -> Membership:
+    """Return a group with these members."""
+    names = frozenset(identity(each.member_id, each.instance_id) for each in clients)
+    return Membership(
+        "classic", "Stable", len(clients), generation=generation, member_names=names, clients=tuple(clients)
+    )
+
+
+def test_members_that_were_not_there_at_the_last_tick_have_joined() -> None:
+    """New members are listed until the next rebalance, by the number of their group in the list of the current tick."""
+    joined = JoinedMembers()
+    assert joined.update(["g"], {"g": group(A)}) == {}
+    second = group(A, B, C, generation=2)
+    assert joined.update(["f", "g"], {"g": second}) == {1: (B, C)}
+    assert joined.update(["g"], {"g": second}) == {0: (B, C)}
+    assert joined.update(["g"], {"g": dataclasses.replace(second, state="CompletingRebalance")}) == {0: (B, C)}
+    assert joined.update(["g"], {"g": group(A, generation=3)}) == {}
+
+
+def test_no_member_has_joined_at_the_first_tick_with_a_group() -> None:
+    """The members of a new group may be old; a group that was removed and returns is a new group."""
+    joined = JoinedMembers()
+    assert joined.update(["g"], {"g": group(A, B)}) == {}
+    assert joined.update(["g"], {}) == {}
+    assert joined.update(["g"], {"g": group(C)}) == {}
+
+
+def test_a_static_member_that_rejoins_has_not_joined() -> None:
+    """The member id of a static member that rejoins is new, its instance id is not."""
+    joined = JoinedMembers()
+    old = dataclasses.replace(A, instance_id="i-1")
+    joined.update(["g"], {"g": group(old)})
+    assert joined.update(["g"], {"g": group(dataclasses.replace(old, member_id="a-2"), B, generation=2)}) == {0: (B,)}

@@ -1,4 +1,4 @@
-"""The rows of a tick: all commits, and partitions that belong to a group without a commit; sorted and limited."""
+"""The rows of a tick, and what is found for them: aborted commits and the assignment."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import pytest
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream.groups.commits.aborts import AbortedCommits, no_aborts
 from stream.groups.commits.runs import columns_of
+from stream.health.columns import NOT_KNOWN
+from stream.health.inputs import NO_OWNER, AbortStreak
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
+from stream.tick.inputs.aborted_commits import aborts_by_row
+from stream.tick.inputs.assignment import AssignmentInputs
 from stream.tick.inputs.rows import InputRows, RowFinder
 from tests.stream.groups import written
+from tests.stream.health.tables import wrong
 from tests.support.driver_states import Raw, ShardReader
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value
@@ -45,71 +51,44 @@ def classic(topic: str, **owned: tuple[int, ...]) -> Raw:
     return written.classic(member)
 
 
-STORIES: list[tuple[str, list[Place], list[Raw], ClusterContext, list[Place]]] = [
-    ("a group with offsets only", [("g", "t", 1)], [], context_of(t=3), []),
-    ("a simple group that leaves one out", [("g", "t", 1), ("g", "t", 2)], [], context_of(t=3), [("g", "t", 0)]),
-    ("a simple group that commits one of two", [("g", "t", 1)], [], context_of(t=2), []),
-    ("a simple group that reads its share", [("g", "t", 1), ("g", "t", 2)], [], context_of(t=4), []),
-    ("a simple group on a topic of unknown size", [("g", "t", 1), ("g", "t", 2)], [], context_of(), []),
-    (
-        "a simple group beyond the partition count",
-        [("g", "t", 7), ("g", "t", 1), ("g", "t", 2)],
-        [],
-        context_of(t=3),
-        [("g", "t", 0)],
-    ),
-    (
-        "all partitions of a subscribed topic",
-        [("g", "t", 1)],
-        [classic("t")],
-        context_of(t=3),
-        [("g", "t", 0), ("g", "t", 2)],
-    ),
-    ("a group without any commit", [], [classic("t")], context_of(t=1), [("g", "t", 0)]),
-    ("a topic that sorts before all others", [("g", "t", 0)], [classic("a")], context_of(a=1, t=1), [("g", "a", 0)]),
-    ("a deleted topic", [("g", "t", 0)], [classic("a")], context_of(a=0), []),
-    ("a topic without a known partition count", [("g", "t", 0)], [classic("a")], context_of(), []),
-    ("owned and not subscribed to", [], [classic("a", t=(2,))], context_of(t=3, a=0), [("g", "t", 2)]),
-    ("owned beyond the partition count", [], [classic("a", t=(2, 7))], context_of(t=3, a=0), [("g", "t", 2)]),
-    ("only partitions that do not exist", [("g", "t", 0)], [classic("a", t=(7,))], context_of(t=3, a=0), []),
-    (
-        "a topic without any partition in the assignment",
-        [("g", "t", 0)],
-        [classic("a", t=())],
-        context_of(t=3, a=0),
-        [],
-    ),
-    ("committed beyond the partition count", [("g", "t", 9)], [classic("t")], context_of(t=1), [("g", "t", 0)]),
-    ("an empty group", [("g", "t", 0)], [written.classic()], context_of(t=3), []),
-    (
-        "topics by id",
-        [],
-        [written.group_epoch(2), written.member("m", "a"), written.stands("m", 2, {written.ORDERS: (0,)})],
-        context_of(written.NAMES, orders=2, a=0),
-        [("g", "orders", 0)],
-    ),
-    (
-        "a share group",
-        [],
-        [written.group_epoch(2, kind=11), written.sharer("m", "orders")],
-        context_of(written.NAMES, orders=2),
-        [],
-    ),
-]
+G0, G1, G2 = (("g", "t", number) for number in range(3))
+BY_ID = [written.group_epoch(2), written.member("m", "a"), written.stands("m", 2, {written.ORDERS: (0,)})]
+SHARED = [written.group_epoch(2, kind=11), written.sharer("m", "orders")]
+STORIES: dict[str, tuple[Any, ...]] = {
+    # Commits, records, context, and the rows without a commit.
+    "a group with offsets only": ([G1], [], context_of(t=3), []),
+    "a simple group that leaves one out": ([G1, G2], [], context_of(t=3), [G0]),
+    "a simple group that commits one of two": ([G1], [], context_of(t=2), []),
+    "a simple group that reads its share": ([G1, G2], [], context_of(t=4), []),
+    "a simple group on a topic of unknown size": ([G1, G2], [], context_of(), []),
+    "a simple group beyond the partition count": ([("g", "t", 7), G1, G2], [], context_of(t=3), [G0]),
+    "all partitions of a subscribed topic": ([G1], [classic("t")], context_of(t=3), [G0, G2]),
+    "a group without any commit": ([], [classic("t")], context_of(t=1), [G0]),
+    "a topic that sorts before all others": ([G0], [classic("a")], context_of(a=1, t=1), [("g", "a", 0)]),
+    "a deleted topic": ([G0], [classic("a")], context_of(a=0), []),
+    "a topic without a known partition count": ([G0], [classic("a")], context_of(), []),
+    "owned and not subscribed to": ([], [classic("a", t=(2,))], context_of(t=3, a=0), [G2]),
+    "owned beyond the partition count": ([], [classic("a", t=(2, 7))], context_of(t=3, a=0), [G2]),
+    "only partitions that do not exist": ([G0], [classic("a", t=(7,))], context_of(t=3, a=0), []),
+    "a topic without any partition in the assignment": ([G0], [classic("a", t=())], context_of(t=3, a=0), []),
+    "committed beyond the partition count": ([("g", "t", 9)], [classic("t")], context_of(t=1), [G0]),
+    "an empty group": ([G0], [written.classic()], context_of(t=3), []),
+    "topics by id": ([], BY_ID, context_of(written.NAMES, orders=2, a=0), [("g", "orders", 0)]),
+    "a share group": ([], SHARED, context_of(written.NAMES, orders=2), []),
+}
 
 
-@pytest.mark.parametrize(
-    ("commits", "records", "context", "uncommitted"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES]
-)
-def test_rows_without_a_commit(
-    commits: list[Place], records: list[Raw], context: ClusterContext, uncommitted: list[Place]
-) -> None:
+def test_rows_without_a_commit() -> None:
     """Each case has the rows of its commits, and the listed rows without a commit."""
-    state = shard_of(commits, *records).driver_state.columns()
-    rows = RowFinder().find(state, context)
-    assert [each for each, known in zip(named(rows), rows.committed, strict=True) if not known] == uncommitted
-    assert named(rows) == sorted([*commits, *uncommitted])
-    assert list(rows.topics) == sorted(rows.topics)
+
+    def uncommitted(commits: list[Place], records: list[Raw], context: ClusterContext) -> list[Place]:
+        rows = RowFinder().find(shard_of(commits, *records).driver_state.columns(), context)
+        found = [each for each, known in zip(named(rows), rows.committed, strict=True) if not known]
+        assert named(rows) == sorted([*commits, *found])
+        assert list(rows.topics) == sorted(rows.topics)
+        return found
+
+    assert wrong(STORIES, uncommitted) == []
 
 
 PLACES = st.lists(
@@ -165,3 +144,75 @@ def test_columns_with_several_numbers_per_row_are_aligned() -> None:
     """A column of topic ids has two numbers per row."""
     rows: Any = RowFinder().find(shard_of([("g", "t", 1)], classic("t")).driver_state.columns(), context_of(t=2))
     assert rows.align(np.array([[7, 8]]), 0).tolist() == [[0, 0], [7, 8]]
+
+
+def aborts_of(*rows: tuple[str, str, int, int]) -> AbortedCommits:
+    """Return the aborted commits of these groups, topics and partitions, each with the time of its last one."""
+    last = np.array([time for *_, time in rows], np.int64)
+    count, producer = np.full(len(rows), 5), np.full(len(rows), 4_000)
+    keys = pa.array([commit_key(*place) for *place, _ in rows], pa.binary())
+    return AbortedCommits(keys, count, last - 9, last - 90, last, last, producer)
+
+
+def test_aborted_commits_are_found_by_row() -> None:
+    """Aborted commits have a row if the partition has commits or a member subscribes to the topic; others have none."""
+    shard = shard_of([("g", "t", 1), ("h", "t", 0)], classic("t"))
+    rows = RowFinder().find(shard.driver_state.columns(), context_of(t=3))
+    aborts = aborts_of(("h", "t", 0, 100), ("g", "t", 2, 200), ("g", "other", 0, 300), ("z", "t", 0, 400))
+    assert len(rows) == 4
+    assert aborts_by_row(rows, aborts) == {
+        2: AbortStreak(5, 110, 200, 4_000),
+        3: AbortStreak(5, 10, 100, 4_000),
+    }
+    assert aborts_by_row(rows, no_aborts()) == {}
+
+
+def test_the_newest_of_two_shards_counts() -> None:
+    """The newest aborted commits count; a group whose coordinator moved may have older ones in its former shard."""
+    rows = RowFinder().find(shard_of([("g", "t", 1)]).driver_state.columns(), context_of(t=3))
+    for times in ((100, 200), (200, 100)):
+        found = aborts_by_row(rows, aborts_of(*(("g", "t", 1, time) for time in times)))
+        assert found == {0: AbortStreak(5, 110, 200, 4_000)}
+
+
+def test_the_assignment_is_reused_until_a_state_changes() -> None:
+    """A commit does not change the assignment; a described rebalance and a new assignment do."""
+    shard, finder, assignment = ShardReader(), RowFinder(), AssignmentInputs()
+
+    def owner(described: dict[str, str]) -> list[int]:
+        state, context = shard.driver_state.columns(), dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
+        return assignment.build(finder.find(state, context), state, context).members.number.tolist()
+
+    def assign(*partitions: int) -> None:
+        member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": partitions}))
+        shard.read([written.classic(member)])
+
+    assign(0)
+    shard.read([(commit_key("g", "t", 0), commit_value(1, 1))])
+    assert owner({}) == [0]
+    shard.read([(commit_key("g", "t", 0), commit_value(2, 2))])
+    assert owner({}) == [0]
+    assert owner({"g": "PreparingRebalance"}) == [NOT_KNOWN]
+    assert owner({}) == [0]
+    assign(1)
+    assert owner({}) == [NO_OWNER]
+
+
+def test_members_are_listed_by_subscription_if_subscriptions_differ() -> None:
+    """The most frequent subscription is first; members that subscribe to nothing are in no list."""
+    shard, finder = ShardReader(), RowFinder()
+    shard.read([(commit_key("g", "t", 0), commit_value(1, 1))])
+
+    def subscribers(*topics: tuple[str, ...]) -> list[tuple[tuple[str, ...], int]]:
+        members = [
+            written.classic_member(f"m{number}", wants=written.subscription(*each), has=written.assignment({}))
+            for number, each in enumerate(topics)
+        ]
+        shard.read([written.classic(*members)])
+        state = shard.driver_state.columns()
+        found = AssignmentInputs().build(finder.find(state, UNKNOWN_CLUSTER), state, UNKNOWN_CLUSTER).subscribers
+        return [(each.topics, len(each.clients)) for each in found.get(0, ())]
+
+    assert subscribers(("t",), ("t",)) == []
+    assert subscribers(("t",), ()) == []
+    assert subscribers(("t",), ("u", "t"), ("t", "u")) == [(("t", "u"), 2), (("t",), 1)]

@@ -90,23 +90,18 @@ def test_a_tail_is_read_once_while_the_end_is_unchanged(brokers: Brokers) -> Non
     assert rows_of(tails.update(TOPICS, ends(orders=10_004))) == []
 
 
-def test_an_unknown_end_keeps_the_result(brokers: Brokers) -> None:
-    """A tail is not read again after two ticks without the end of its partition."""
+def test_an_unknown_end_keeps_the_result_and_a_moved_end_causes_no_read(brokers: Brokers) -> None:
+    """A tail is not read again after two ticks without the end of its partition. Only tails at rest are read."""
     tails = new_lookup()
     tails.schedule(window(ROW))
     tails.update(TOPICS, ends(orders=10_003))
     tails.update(TOPICS, EndsIndex(ends_of([("orders", 0, None, None, None, "no_leader")])))
     tails.update(TOPICS, EndsIndex(ends_of([("orders", -1, None, None, None, "not_found")])))
     assert len(rows_of(tails.update(TOPICS, ends(orders=10_003)))) == 1
+    moved = new_lookup()
+    moved.schedule(window(ROW))
+    assert rows_of(moved.update(TOPICS, ends(orders=10_009))) == []
     assert len(brokers.requests) == 1
-
-
-def test_a_tail_that_moved_since_it_was_scheduled_is_not_read(brokers: Brokers) -> None:
-    """Only tails of partitions at rest are read."""
-    tails = new_lookup()
-    tails.schedule(window(ROW))
-    assert rows_of(tails.update(TOPICS, ends(orders=10_009))) == []
-    assert brokers.requests == []
 
 
 def test_one_read_serves_all_groups_of_a_partition(brokers: Brokers) -> None:
@@ -142,48 +137,35 @@ def test_the_shortest_tails_are_read_first_up_to_the_limit(brokers: Brokers) -> 
     assert [each.topic for each in brokers.requests] == ["payments", "orders"]
 
 
-UNREADABLE = pytest.mark.parametrize(
-    ("reason", "attempts", "word"),
-    [
-        pytest.param(ErrorReason.NOT_AUTHORIZED, 1, "not_authorized", id="denied: not retried at once"),
-        pytest.param(ErrorReason.UNSUPPORTED, 1, "unsupported", id="request not supported"),
-        pytest.param(ErrorReason.TIMED_OUT, 3, "timed_out", id="timed out: retried twice"),
-        pytest.param(ErrorReason.NO_LEADER, 3, "no_leader", id="no leader: retried twice"),
-        pytest.param(None, 3, "timed_out", id="not read to its end in time: retried twice"),
-    ],
-)
+UNREADABLE: dict[tuple[ErrorReason | None, str], int] = {
+    # The reason, the word for it, and the number of attempts.
+    (ErrorReason.NOT_AUTHORIZED, "not_authorized"): 1,
+    (ErrorReason.UNSUPPORTED, "unsupported"): 1,
+    (ErrorReason.TIMED_OUT, "timed_out"): 3,
+    (ErrorReason.NO_LEADER, "no_leader"): 3,
+    (None, "timed_out"): 3,  # not read to its end in time
+}
 
 
-@UNREADABLE
-def test_a_tail_that_cannot_be_read_has_a_reason(
-    brokers: Brokers, reason: ErrorReason | None, attempts: int, word: str
-) -> None:
-    """A tail has no result and a reason after its last attempt, and is not requested again."""
-    brokers.data_end, brokers.reason = None, reason
-    tails = new_lookup()
-    for attempt in range(1, attempts + 2):
-        tails.schedule(window(ROW))
-        found = tails.update(TOPICS, ends(orders=10_003))
-        assert rows_of(found) == []
-        unreadable = list(zip(found.unreadable.tolist(), found.reasons.tolist(), strict=True))
-        assert unreadable == ([(0, word)] if attempt >= attempts else [])
-    assert len(brokers.requests) == attempts
-    assert tails.update(["another", *TOPICS], ends(orders=10_003)).unreadable.tolist() == [1 << 32]
+@pytest.mark.parametrize("transactions", [True, False])
+def test_a_tail_that_cannot_be_read_has_a_reason(monkeypatch: pytest.MonkeyPatch, *, transactions: bool) -> None:
+    """A tail has no result and a reason after its last attempt, and is not requested again.
 
-
-@UNREADABLE
-def test_in_a_cluster_without_transactions_an_unreadable_tail_is_data(
-    brokers: Brokers, reason: ErrorReason | None, attempts: int, word: str
-) -> None:
-    """Only transactions write control records."""
-    brokers.data_end, brokers.reason, brokers.transactions = None, reason, False
-    tails = new_lookup()
-    found = []
-    for _ in range(attempts):
-        tails.schedule(window(ROW))
-        found.append(tails.update(TOPICS, ends(orders=10_003)))
-    assert [rows_of(each) for each in found] == [[]] * (attempts - 1) + [[(0, 10_000, 10_003, 10_003)]]
-    assert word not in found[-1].reasons
+    In a cluster without transactions an unreadable tail is data, because only transactions write control records.
+    """
+    for (reason, word), attempts in UNREADABLE.items():
+        brokers, tails = Brokers(monkeypatch), new_lookup()
+        brokers.data_end, brokers.reason, brokers.transactions = None, reason, transactions
+        for attempt in range(1, attempts + 1 + transactions):
+            tails.schedule(window(ROW))
+            found = tails.update(TOPICS, ends(orders=10_003))
+            is_last = attempt >= attempts
+            assert rows_of(found) == ([(0, 10_000, 10_003, 10_003)] if is_last and not transactions else [])
+            unreadable = list(zip(found.unreadable.tolist(), found.reasons.tolist(), strict=True))
+            assert unreadable == ([(0, word)] if is_last and transactions else [])
+        assert len(brokers.requests) == attempts
+        moved = tails.update(["another", *TOPICS], ends(orders=10_003))
+        assert moved.unreadable.tolist() == ([1 << 32] if transactions else [])
 
 
 def in_use(made: Window) -> Window:
@@ -208,15 +190,6 @@ def test_an_unreadable_tail_is_retried_later(brokers: Brokers) -> None:
     assert (rows_of(found), len(found.unreadable)) == ([(0, 10_000, 10_000, 10_003)], 0)
 
 
-def test_the_reason_stays_when_the_partition_grows(brokers: Brokers) -> None:
-    """Without the reason, the group would look stuck at the tick at which a record arrives."""
-    brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
-    tails = new_lookup()
-    tails.schedule(window(ROW))
-    assert len(tails.update(TOPICS, ends(orders=10_003)).unreadable) == 1
-    assert len(tails.update(TOPICS, ends(orders=10_008)).unreadable) == 1
-
-
 def test_an_unreadable_tail_that_is_not_in_use_is_dropped(brokers: Brokers) -> None:
     """A tail is dropped when its groups have advanced and its retry is due."""
     brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
@@ -224,31 +197,26 @@ def test_an_unreadable_tail_that_is_not_in_use_is_dropped(brokers: Brokers) -> N
     tails = LogTailLookup(no_cluster(), LookupLimits(slow_refresh=600), lambda: clock[0])
     tails.schedule(window(ROW))
     assert len(tails.update(TOPICS, ends(orders=10_003)).unreadable) == 1
+    assert len(tails.update(TOPICS, ends(orders=10_008)).unreadable) == 1, "the reason stays when the partition grows"
     tails.schedule(pane(ROW))
     clock[0] = 601
     assert len(tails.update(TOPICS, ends(orders=10_003)).unreadable) == 0
 
 
 def test_a_tail_of_markers_stays_valid_while_it_is_in_use(brokers: Brokers) -> None:
-    """Records after the markers are unread; the markers do not make them older."""
-    brokers.data_end = 10_000
-    tails = new_lookup()
-    tails.schedule(window(ROW))
-    tails.update(TOPICS, ends(orders=10_003))
-    tails.schedule(in_use(pane(ROW)))
-    assert rows_of(tails.update(TOPICS, ends(orders=10_009))) == [(0, 10_000, 10_000, 10_003)]
-    tails.schedule(pane(ROW))
-    assert rows_of(tails.update(TOPICS, ends(orders=10_009))) == []
+    """Records after the markers are unread; the markers do not make them older.
 
-
-def test_a_tail_above_the_end_is_dropped(brokers: Brokers) -> None:
-    """The log was truncated and may have other records at these offsets now."""
+    A tail above the end is dropped: the log was truncated and may have other records at these offsets now.
+    """
     brokers.data_end = 10_000
-    tails = new_lookup()
-    tails.schedule(window(ROW))
-    tails.update(TOPICS, ends(orders=10_003))
-    tails.schedule(in_use(pane(ROW)))
-    assert rows_of(tails.update(TOPICS, ends(orders=10_002))) == []
+    for later, is_valid in ((10_009, True), (10_002, False)):
+        tails = new_lookup()
+        tails.schedule(window(ROW))
+        tails.update(TOPICS, ends(orders=10_003))
+        tails.schedule(in_use(pane(ROW)))
+        assert rows_of(tails.update(TOPICS, ends(orders=later))) == [(0, 10_000, 10_000, 10_003)] * is_valid
+        tails.schedule(pane(ROW))
+        assert rows_of(tails.update(TOPICS, ends(orders=later))) == []
 
 
 def test_an_unreachable_cluster_makes_no_tail_unreadable(brokers: Brokers) -> None:

@@ -105,7 +105,7 @@ def still(end: Callable[[int], int], offset: int, log_start: int = 0) -> Partiti
         pytest.param(every(600, 900), 5_000, id="within a burst"),
         pytest.param(lambda t: 9_000 if t >= -2_500 * SECOND else 5, 7, id="one burst long ago"),
         pytest.param(
-            lambda t: 5_000 + max(0, (t + MINUTE) // SECOND), 4_000, id="all at the start, and again in the last minute"
+            lambda t: 5_000 + max(0, (t + MINUTE) // SECOND), 4_000, id="at the start, and in the last minute"
         ),
     ],
 )

@@ -11,6 +11,7 @@ from stream.cluster.transport.error_codes import ErrorReason
 from stream.tick.lookups import topic_retention as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.topic_retention import UNLIMITED, TopicRetentionLookup, retention_ms
+from tests.stream.health.tables import wrong
 from tests.support.scripted_cluster import no_cluster
 
 if TYPE_CHECKING:
@@ -25,42 +26,30 @@ def settings(policy: str | None, retention: str | None, reason: ErrorReason | No
     return {name: TopicConfig(name, value, reason=reason) for name, value in values.items()}
 
 
-@pytest.mark.parametrize(
-    ("policy", "retention", "expected"),
-    [
-        pytest.param("delete", "604800000", 604_800_000, id="a week"),
-        pytest.param("delete", "-1", UNLIMITED, id="unlimited"),
-        pytest.param("compact", "604800000", UNLIMITED, id="compacted: no record is deleted for its age"),
-        pytest.param("compact,delete", "5000", 5_000, id="compacted and deleted for its age"),
-        pytest.param("delete", None, None, id="not known"),
-        pytest.param(None, "5000", 5_000, id="policy not known: delete is the default"),
-    ],
-)
-def test_retention_follows_from_the_configs(policy: str | None, retention: str | None, expected: int | None) -> None:
+def test_retention_follows_from_the_configs() -> None:
     """A topic that does not delete records for their age has no retention."""
-    assert retention_ms(settings(policy, retention)) == expected
+    stories = {
+        "a week": ("delete", "604800000", 604_800_000),
+        "unlimited": ("delete", "-1", UNLIMITED),
+        "compacted: no record is deleted for its age": ("compact", "604800000", UNLIMITED),
+        "compacted and deleted for its age": ("compact,delete", "5000", 5_000),
+        "not known": ("delete", None, None),
+        "policy not known: delete is the default": (None, "5000", 5_000),
+    }
+    assert wrong(stories, lambda *configs: retention_ms(settings(*configs))) == []
 
 
-@pytest.mark.parametrize(
-    ("policy", "gapless"),
-    [
-        pytest.param("delete", True, id="deleted only"),
-        pytest.param("compact", False, id="compacted"),
-        pytest.param("compact,delete", False, id="compacted and deleted"),
-        pytest.param(None, False, id="not known"),
-    ],
-)
-def test_a_topic_is_gapless_if_it_is_known_not_to_be_compacted(
-    policy: str | None, *, gapless: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_topic_is_gapless_if_it_is_known_not_to_be_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A topic is not gapless before its policy is known, and after it is no longer used."""
-    monkeypatch.setattr(lookup, "read_topic_configs", lambda *_: {"orders": settings(policy, "1000")})
-    retention = TopicRetentionLookup(no_cluster(), LookupLimits())
-    assert not retention.gapless
-    retention.update(["orders"], NOON)
-    assert retention.gapless == (frozenset({"orders"}) if gapless else frozenset())
-    retention.update([], NOON + 1)
-    assert not retention.gapless
+    for policy, gapless in (("delete", {"orders"}), ("compact", set()), ("compact,delete", set()), (None, set())):
+        configs = {"orders": settings(policy, "1000")}
+        monkeypatch.setattr(lookup, "read_topic_configs", lambda *_, found=configs: found)
+        retention = TopicRetentionLookup(no_cluster(), LookupLimits())
+        assert not retention.gapless
+        retention.update(["orders"], NOON)
+        assert retention.gapless == gapless
+        retention.update([], NOON + 1)
+        assert not retention.gapless
 
 
 class Brokers:
@@ -112,15 +101,9 @@ def test_topics_per_tick_are_limited(brokers: Brokers) -> None:
     assert len(retention.update(names, NOON + 30)) == 5
 
 
-@pytest.mark.parametrize(
-    ("reason", "requests"),
-    [
-        pytest.param(ErrorReason.UNREACHABLE, 3, id="unreachable: requested again at the next tick"),
-        pytest.param(ErrorReason.NOT_AUTHORIZED, 1, id="denied: requested again after ten minutes"),
-    ],
-)
+@pytest.mark.parametrize(("reason", "requests"), [(ErrorReason.UNREACHABLE, 3), (ErrorReason.NOT_AUTHORIZED, 1)])
 def test_a_topic_without_an_answer_has_no_entry(brokers: Brokers, reason: ErrorReason, requests: int) -> None:
-    """Without an answer, no default is assumed."""
+    """Without an answer, no default is assumed; an unreachable broker is asked again at the next tick."""
     brokers.reason = reason
     retention = new_lookup()
     assert [retention.update(["a"], NOON + 10 * tick) for tick in range(3)] == [{}] * 3

@@ -15,6 +15,7 @@ from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup
 from stream.tick.lookups.transaction_log import TransactionLogLookup
+from tests.stream.health.tables import wrong
 from tests.support.scripted_cluster import no_cluster
 from tests.support.transactions import COMPLETE_COMMIT, Log, record
 
@@ -81,50 +82,41 @@ def test_a_producer_without_a_coordinator_answer_is_found_in_the_log(monkeypatch
     assert ticks.log.begun == 1
 
 
-@pytest.mark.parametrize(
-    ("records", "name", "hanging"),
-    [
-        pytest.param([], None, True, id="producer not in the log"),
-        pytest.param([record("id", 7, COMPLETE_COMMIT, updated=NOON - HOUR)], "id", True, id="ended long ago"),
-        pytest.param([record("id", 7, COMPLETE_COMMIT, updated=NOON)], "id", None, id="ended just now"),
-        pytest.param(
-            [record("id", 7, places=(("t", (1,)),))], "id", True, id="the transaction does not include the partition"
-        ),
-        pytest.param(
-            [record("id", 7), record("id", 8)], "id", True, id="the transactional id has another producer now"
-        ),
-        pytest.param([record("id", 7)], "id", False, id="the coordinator will end it"),
-    ],
-)
-def test_a_transaction_hangs_if_no_coordinator_will_end_it(
-    monkeypatch: pytest.MonkeyPatch, records: list[LogRecord], name: str | None, *, hanging: bool | None
-) -> None:
+HANGING: dict[str, tuple[Any, ...]] = {
+    # Records of the log, and the expected transactional id and whether it hangs.
+    "producer not in the log": ([], (None, True)),
+    "ended long ago": ([record("id", 7, COMPLETE_COMMIT, updated=NOON - HOUR)], ("id", True)),
+    "ended just now": ([record("id", 7, COMPLETE_COMMIT, updated=NOON)], ("id", None)),
+    "it does not include the partition": ([record("id", 7, places=(("t", (1,)),))], ("id", True)),
+    "the transactional id has another producer now": ([record("id", 7), record("id", 8)], ("id", True)),
+    "the coordinator will end it": ([record("id", 7)], ("id", False)),
+}
+OLDEST: dict[str, tuple[Any, ...]] = {
+    # Records of the log, and the expected producer.
+    "oldest of two": ([record("young", 2, began=NOON - TICK), record("old", 1, began=NOON - HOUR)], 1),
+    "transaction that started later": ([record("later", 2, began=NOON + HOUR)], None),
+    "no transaction in this partition": ([record("elsewhere", 2, places=(("t", (1,)),))], None),
+}
+
+
+def test_a_transaction_hangs_if_no_coordinator_will_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A transaction hangs if the log has no open transaction of its producer that includes the partition."""
-    row = Ticks(monkeypatch, *records).tick()
-    assert (row["transactional_id"], row["hanging"]) == (name, hanging)
+
+    def hangs(records: list[LogRecord]) -> tuple[str | None, bool | None]:
+        row = Ticks(monkeypatch, *records).tick()
+        return row["transactional_id"], row["hanging"]
+
+    assert wrong(HANGING, hangs) == []
 
 
-@pytest.mark.parametrize(
-    ("records", "producer"),
-    [
-        pytest.param(
-            [record("young", 2, began=NOON - TICK), record("old", 1, began=NOON - HOUR)],
-            1,
-            id="oldest of two transactions",
-        ),
-        pytest.param([record("later", 2, began=NOON + HOUR)], None, id="transaction that started later"),
-        pytest.param([record("elsewhere", 2, places=(("t", (1,)),))], None, id="no transaction in this partition"),
-    ],
-)
-def test_a_topic_without_read_permission_is_completed_from_the_log(
-    monkeypatch: pytest.MonkeyPatch, records: list[LogRecord], producer: int | None
-) -> None:
+def test_a_topic_without_read_permission_is_completed_from_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest open transaction of the partition in the log starts at the last stable offset."""
-    ticks = Ticks(monkeypatch, *records)
-    ticks.answer = REFUSED
-    row = ticks.tick()
-    assert row["producer_id"] == producer
-    assert (row["start_offset"], row["error"]) == ((None, "not_authorized") if producer is None else (4, None))
+    for records, producer in OLDEST.values():
+        ticks = Ticks(monkeypatch, *records)
+        ticks.answer = REFUSED
+        row = ticks.tick()
+        assert row["producer_id"] == producer
+        assert (row["start_offset"], row["error"]) == ((None, "not_authorized") if producer is None else (4, None))
 
 
 def test_a_long_log_is_read_over_several_ticks(monkeypatch: pytest.MonkeyPatch) -> None:

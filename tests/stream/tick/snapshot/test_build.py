@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,20 +15,32 @@ from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.snapshot import build as snapshot
 from stream.tick.verdicts.evaluate import VerdictEvaluator
+from tests.stream.health.tables import wrong
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
-# The story, what was committed on t-0, the partition's (high watermark, log start, error) or None, lag, reason.
-STORIES = [
-    ("behind the end", 10, (25, 0, None), 15, None),
-    ("at the end", 25, (25, 0, None), 0, None),
-    ("below the log start: only what is left to read counts", 10, (25, 20, None), 5, None),
-    ("all unread records are deleted", 10, (25, 25, None), 0, None),
-    ("above the end: never negative", 30, (25, 0, None), None, "beyond_end"),
-    ("no leader to ask", 10, (None, None, "no_leader"), None, "no_leader"),
-    ("the end is known, the start is not", 10, (25, None, "timed_out"), None, "timed_out"),
-]
+if TYPE_CHECKING:
+    from stream.groups.driver_state import GroupColumns
+
+STORIES: dict[str, tuple[Any, ...]] = {
+    # What was committed on t-0, the partition's high watermark, log start and error, and its lag and the reason.
+    "behind the end": (10, (25, 0, None), (15, None)),
+    "at the end": (25, (25, 0, None), (0, None)),
+    "below the log start: only what is left to read counts": (10, (25, 20, None), (5, None)),
+    "all unread records are deleted": (10, (25, 25, None), (0, None)),
+    "above the end: never negative": (30, (25, 0, None), (None, "beyond_end")),
+    "no leader to ask": (10, (None, None, "no_leader"), (None, "no_leader")),
+    "the end is known, the start is not": (10, (25, None, "timed_out"), (None, "timed_out")),
+}
+UNKNOWN: dict[str, tuple[Any, ...]] = {
+    # The answered ends, and the reason for the unknown lag of t-0.
+    "no answer yet": ([], "not_asked"),
+    "unknown topic": ([("t", -1, None, None, None, "not_found")], "not_found"),
+    "not authorized": ([("t", -1, None, None, None, "not_authorized")], "not_authorized"),
+    "no such partition": ([("t", 1, 5, 5, 0, None)], "unknown_partition"),
+    "an answer for other topics": ([("other", 0, 5, 5, 0, None)], "not_asked"),
+}
 
 
 def rows(table: Any) -> list[dict[str, Any]]:
@@ -38,55 +49,48 @@ def rows(table: Any) -> list[dict[str, Any]]:
     return listed
 
 
-@pytest.mark.parametrize(("committed", "end", "lag", "reason"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
-def test_the_lag_of_a_partition(
-    committed: int, end: tuple[int | None, int | None, str | None], lag: int | None, reason: str | None
-) -> None:
+def one_commit(offset: int, epoch: int = -1) -> GroupColumns:
+    """Return the driver state of a group with one commit on t-0."""
+    shard = ShardReader()
+    shard.read([(commit_key("g", "t", 0), commit_value(offset, 7, leader_epoch=epoch))])
+    return shard.driver_state.columns()
+
+
+def test_the_lag_of_a_partition() -> None:
     """The lag of a partition is that of the story, or null with a reason."""
-    shard = ShardReader()
-    shard.read([(commit_key("g", "t", 0), commit_value(committed, 7))])
-    high, start, error = end
-    built = snapshot.build(shard.driver_state.columns(), ends_of([("t", 0, high, high, start, error)]), 1.0)
-    (row,) = rows(built.partitions)
-    assert (row["committed_offset"], row["lag"], row["lag_unknown_reason"]) == (committed, lag, reason)
-    (group,) = rows(built.groups)
-    assert (group["lag_sum"], group["lag_max"], group["partitions_lag_unknown"]) == (lag, lag, int(lag is None))
-    assert rows(built.unknown_lags) == ([] if lag is not None else [{"group": "g", "reason": reason, "partitions": 1}])
+
+    def lag(committed: int, end: tuple[int | None, int | None, str | None]) -> tuple[int | None, str | None]:
+        high, start, error = end
+        built = snapshot.build(one_commit(committed), ends_of([("t", 0, high, high, start, error)]), 1.0)
+        (row,), (group,) = rows(built.partitions), rows(built.groups)
+        found, reason = row["lag"], row["lag_unknown_reason"]
+        assert row["committed_offset"] == committed
+        assert (group["lag_sum"], group["lag_max"], group["partitions_lag_unknown"]) == (found, found, found is None)
+        unknown = [] if found is not None else [{"group": "g", "reason": reason, "partitions": 1}]
+        assert rows(built.unknown_lags) == unknown
+        return found, reason
+
+    assert wrong(STORIES, lag) == []
 
 
-@pytest.mark.parametrize(
-    ("epoch", "reason"),
-    [(5, "truncated"), (4, "beyond_end"), (3, "recreated"), (None, "beyond_end")],
-    ids=["a later leader", "the same leader", "an earlier leader", "an unknown leader"],
-)
-def test_the_leader_epoch_explains_a_commit_above_the_end(epoch: int | None, reason: str) -> None:
+def test_the_leader_epoch_explains_a_commit_above_the_end() -> None:
     """A later leader has truncated the log; an earlier leader belongs to another topic of the name."""
-    shard = ShardReader()
-    shard.read([(commit_key("g", "t", 0), commit_value(30, 7, leader_epoch=4))])
-    epochs = {} if epoch is None else {("t", 0): epoch}
-    ends = ends_of([("t", 0, 25, 25, 0, None)], epochs=epochs)
-    (row,) = rows(snapshot.build(shard.driver_state.columns(), ends, 1.0).partitions)
-    assert (row["lag"], row["lag_unknown_reason"]) == (None, reason)
+    reasons = {5: "truncated", 4: "beyond_end", 3: "recreated", None: "beyond_end"}
+    for epoch, reason in reasons.items():
+        ends = ends_of([("t", 0, 25, 25, 0, None)], epochs={} if epoch is None else {("t", 0): epoch})
+        (row,) = rows(snapshot.build(one_commit(30, epoch=4), ends, 1.0).partitions)
+        assert (row["lag"], row["lag_unknown_reason"]) == (None, reason)
 
 
-@pytest.mark.parametrize(
-    ("ends", "reason"),
-    [
-        ([], "not_asked"),
-        ([("t", -1, None, None, None, "not_found")], "not_found"),
-        ([("t", -1, None, None, None, "not_authorized")], "not_authorized"),
-        ([("t", 1, 5, 5, 0, None)], "unknown_partition"),
-        ([("other", 0, 5, 5, 0, None)], "not_asked"),
-    ],
-    ids=["no answer yet", "unknown topic", "not authorized", "no such partition", "an answer for other topics"],
-)
-def test_a_partition_that_the_cluster_does_not_know(ends: list[Any], reason: str) -> None:
+def test_a_partition_that_the_cluster_does_not_know() -> None:
     """A partition that the cluster does not know has no numbers, and one reason."""
-    shard = ShardReader()
-    shard.read([(commit_key("g", "t", 0), commit_value(3, 7))])
-    (row,) = rows(snapshot.build(shard.driver_state.columns(), ends_of(ends), 1.0).partitions)
-    assert (row["lag"], row["high_watermark"], row["log_start_offset"]) == (None, None, None)
-    assert row["lag_unknown_reason"] == reason
+
+    def reason(ends: list[Any]) -> str:
+        (row,) = rows(snapshot.build(one_commit(3), ends_of(ends), 1.0).partitions)
+        assert (row["lag"], row["high_watermark"], row["log_start_offset"]) == (None, None, None)
+        return str(row["lag_unknown_reason"])
+
+    assert wrong(UNKNOWN, reason) == []
 
 
 def test_group_sums_cover_known_partitions() -> None:
@@ -230,15 +234,13 @@ def test_tables_are_sorted_typed_and_agree(commits: list[tuple[str, str, int, in
         assert group["partitions_lag_unknown"] == len(lags) - len(known)
 
 
-@pytest.mark.parametrize("offset", [-1, -1001, -(2**63)])
-def test_a_negative_offset_has_no_lag(offset: int) -> None:
+def test_a_negative_offset_has_no_lag() -> None:
     """A broker treats a negative offset as no commit: the lag is unknown, with its own reason."""
-    shard = ShardReader()
-    shard.read([(commit_key("g", "t", 0), commit_value(offset, 1)), (commit_key("g", "t", 1), commit_value(0, 1))])
-    ends = ends_of([("t", partition, 10, 10, 0, None) for partition in range(2)])
-    built = snapshot.build(shard.driver_state.columns(), ends, 1.0)
-    assert [(row["lag"], row["lag_unknown_reason"]) for row in rows(built.partitions)] == [
-        (None, "negative_offset"),
-        (10, None),
-    ]
-    assert built.groups.column("lag_sum").to_pylist() == [10]
+    for offset in (-1, -1001, -(2**63)):
+        shard = ShardReader()
+        shard.read([(commit_key("g", "t", 0), commit_value(offset, 1)), (commit_key("g", "t", 1), commit_value(0, 1))])
+        ends = ends_of([("t", partition, 10, 10, 0, None) for partition in range(2)])
+        built = snapshot.build(shard.driver_state.columns(), ends, 1.0)
+        found = [(row["lag"], row["lag_unknown_reason"]) for row in rows(built.partitions)]
+        assert found == [(None, "negative_offset"), (10, None)]
+        assert built.groups.column("lag_sum").to_pylist() == [10]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.snapshot import build as snapshot
 from tests.stream.groups import written
+from tests.stream.health.tables import wrong
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 
@@ -49,89 +48,45 @@ def members(*assigned: dict[str, Sequence[int]], wants: Sequence[str] = ("t",), 
 
 
 FOUR: Places = {("t", 0): 10, ("t", 1): 20, ("t", 2): 0, ("t", 3): 40}
+TWO: Places = {("t", 0): 9, ("u", 0): 5}
+PAIRS: Places = {("t", 0): 9, ("t", 1): 3, ("u", 0): 5, ("u", 1): 0}
+APART: Places = {("t", 0): 9, ("t", 1): 0, ("u", 0): 0, ("u", 1): 5}
+BOTH = {"t": (0,), "u": (0,)}
+ALL = members({"t": range(4)})
+NONE = (None, None)
+UNDECODABLE = written.classic(written.classic_member("m", wants=written.subscription("t"), has=b"\xff"))
 
 
-@pytest.mark.parametrize(
-    ("places", "group", "scalable", "useful"),
-    [
-        pytest.param(FOUR, members({"t": range(4)}), 70, 4, id="one member with all partitions"),
-        pytest.param(
-            FOUR,
-            members({"t": (0, 1)}, {"t": (2, 3)}),
-            30,
-            4,
-            id="one member with two lagging partitions, one with one",
-        ),
-        pytest.param(
-            FOUR, members({"t": (0, 2)}, {"t": (1,)}, {"t": (3,)}), 0, 4, id="at most one lagging partition per member"
-        ),
-        pytest.param(FOUR, members({"t": (0, 2)}, {"t": (1,)}), 40, 4, id="a partition without an owner"),
-        pytest.param(FOUR, members({"t": (0, 1, 2, 3)}, {"t": ()}), 70, 4, id="idle member without partitions"),
-        pytest.param({("t", 0): 9}, members({"t": (0,)}), 0, 1, id="a hot partition: no member can help"),
-        pytest.param(
-            {("t", 0): 9, ("u", 0): 5},
-            members({"t": (0,), "u": (0,)}, wants=("t", "u")),
-            14,
-            2,
-            id="partitions of two topics",
-        ),
-        pytest.param(
-            {("t", 0): 9, ("u", 0): 5},
-            members({"t": (0,), "u": (0,)}, wants=("t", "u"), protocol="range"),
-            0,
-            1,
-            id="the range assignor gives the first partitions of all topics to one member",
-        ),
-        pytest.param(
-            {("t", 0): 9, ("t", 1): 0, ("u", 0): 0, ("u", 1): 5},
-            members({"t": (0, 1), "u": (0, 1)}, wants=("t", "u"), protocol="range"),
-            14,
-            2,
-            id="the range assignor separates partitions of different numbers, of different topics too",
-        ),
-        pytest.param(
-            {("t", 0): 9, ("t", 1): 3, ("u", 0): 5, ("u", 1): 0},
-            members({"t": (0,), "u": (0,)}, {"t": (1,), "u": (1,)}, wants=("t", "u"), protocol="range"),
-            0,
-            2,
-            id="the range assignor with all useful members: no member can help",
-        ),
-        pytest.param(
-            {("t", 0): 9, ("t", 1): 3, ("u", 0): 5, ("u", 1): 0},
-            members({"t": (0,), "u": (0,)}, {"t": (1,)}, wants=("t", "u"), protocol="range"),
-            0,
-            2,
-            id="the range assignor and a partition without lag and owner",
-        ),
-        pytest.param(
-            FOUR | {("old", 0): 99}, members({"t": range(4)}), 70, 4, id="a topic that is no longer read does not count"
-        ),
-        pytest.param(FOUR, written.classic(), 70, None, id="no members: any member would help"),
-        pytest.param(FOUR | {("t", 2): None}, members({"t": range(4)}), None, None, id="partition with unknown lag"),
-        pytest.param(
-            FOUR | {("old", 0): None},
-            members({"t": range(4)}),
-            70,
-            4,
-            id="unknown lag of a topic that is no longer read",
-        ),
-        pytest.param(
-            FOUR, members({"t": range(4)}, protocol="stream"), None, None, id="Kafka Streams distributes tasks"
-        ),
-        pytest.param(
-            FOUR,
-            written.classic(written.classic_member("m", wants=written.subscription("t"), has=b"\xff")),
-            None,
-            None,
-            id="an assignment that cannot be decoded",
-        ),
-    ],
-)
-def test_only_lag_that_a_member_could_take_is_scalable(
-    places: Places, group: Written, scalable: int | None, useful: int | None
-) -> None:
+def ranged(*assigned: dict[str, Sequence[int]]) -> Written:
+    """Return a group with the range assignor, which gives the first partitions of all topics to one member."""
+    return members(*assigned, wants=("t", "u"), protocol="range")
+
+
+STORIES: dict[str, tuple[Any, ...]] = {
+    # Places, record of the group, and the scalable lag with the useful members.
+    "one member with all partitions": (FOUR, ALL, (70, 4)),
+    "a member with two lagging partitions, one with one": (FOUR, members({"t": (0, 1)}, {"t": (2, 3)}), (30, 4)),
+    "a lagging partition per member": (FOUR, members({"t": (0, 2)}, {"t": (1,)}, {"t": (3,)}), (0, 4)),
+    "a partition without an owner": (FOUR, members({"t": (0, 2)}, {"t": (1,)}), (40, 4)),
+    "idle member without partitions": (FOUR, members({"t": (0, 1, 2, 3)}, {"t": ()}), (70, 4)),
+    "a hot partition: no member can help": ({("t", 0): 9}, members({"t": (0,)}), (0, 1)),
+    "partitions of two topics": (TWO, members(BOTH, wants=("t", "u")), (14, 2)),
+    "partitions of two topics with one number, range assignor": (TWO, ranged(BOTH), (0, 1)),
+    "partitions of different numbers, range assignor": (APART, ranged({"t": (0, 1), "u": (0, 1)}), (14, 2)),
+    "all useful members, range assignor": (PAIRS, ranged(BOTH, {"t": (1,), "u": (1,)}), (0, 2)),
+    "a partition without lag and owner, range assignor": (PAIRS, ranged(BOTH, {"t": (1,)}), (0, 2)),
+    "a topic that is no longer read does not count": (FOUR | {("old", 0): 99}, ALL, (70, 4)),
+    "no members: any member would help": (FOUR, written.classic(), (70, None)),
+    "partition with unknown lag": (FOUR | {("t", 2): None}, ALL, NONE),
+    "unknown lag of a topic that is no longer read": (FOUR | {("old", 0): None}, ALL, (70, 4)),
+    "Kafka Streams distributes tasks": (FOUR, members({"t": range(4)}, protocol="stream"), NONE),
+    "an assignment that cannot be decoded": (FOUR, UNDECODABLE, NONE),
+}
+
+
+def test_only_lag_that_a_member_could_take_is_scalable() -> None:
     """Two partitions with lag of one owner are scalable, the only one of an owner is not; unknown is null, not 0."""
-    assert scaling(places, [group]) == (scalable, useful)
+    assert wrong(STORIES, lambda places, group: scaling(places, [group])) == []
 
 
 def test_a_group_that_only_stores_offsets_is_not_scalable() -> None:
@@ -150,24 +105,11 @@ def test_partitions_without_a_commit_count_as_places_for_members() -> None:
     assert scaling({("t", 0): 10}, [members({"t": (0, 1, 2)})], partition_counts={"t": 3}) == (0, 3)
 
 
-@pytest.mark.parametrize(
-    ("named", "scalable"),
-    [
-        pytest.param({written.ORDERS: "t"}, 30, id="known topic"),
-        pytest.param({}, None, id="unknown topic id"),
-    ],
-)
-def test_a_consumer_group_names_topics_by_id(named: dict[bytes, str], scalable: int | None) -> None:
+def test_a_consumer_group_names_topics_by_id() -> None:
     """The scalable lag is unknown without the name of a topic id."""
-    records = [
-        written.group_epoch(1),
-        written.target_epoch(1),
-        written.member("m", "t"),
-        written.member("n", "t"),
-        written.stands("m", 1, {written.ORDERS: (0, 1)}),
-        written.stands("n", 1, {written.ORDERS: (2, 3)}),
-    ]
-    assert scaling(FOUR, records, topic_names=named)[0] == scalable
+    records = [*consumer_group()]
+    assert scaling(FOUR, records, topic_names={written.ORDERS: "t"})[0] == 30
+    assert scaling(FOUR, records, topic_names={})[0] is None
 
 
 def test_members_and_assigned_partitions_are_counted_by_topic() -> None:
@@ -199,36 +141,24 @@ def consumer_group(*records: Written) -> list[Written]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("records", "expected"),
-    [
-        pytest.param([], (30, 4), id="reconciled"),
-        pytest.param([written.group_epoch(3)], (None, None), id="a target assignment is being computed"),
-        pytest.param(
-            [written.group_epoch(3), written.target_epoch(3), written.target("m", {written.ORDERS: (0, 1, 2)})],
-            (None, None),
-            id="a target that no member has yet",
-        ),
-        pytest.param(
-            [written.stands("m", 2, {written.ORDERS: (0,)}, state=1, gives_up={written.ORDERS: (1,)})],
-            (None, None),
-            id="a member must revoke a partition",
-        ),
-        pytest.param([written.stands("n", -2, {written.ORDERS: (2, 3)})], (None, None), id="a static member is away"),
-        pytest.param([written.gone(written.member("n", "t"))], (30 + 40, 4), id="a member has left its partitions"),
-        pytest.param(
-            [written.member("n", regex="t.*"), written.stands("n", 2, {written.ORDERS: (2,)})],
-            (None, None),
-            id="a partition without an owner, which an expression may match",
-        ),
-    ],
-)
-def test_nothing_is_known_while_a_consumer_group_reconciles(
-    records: list[Written], expected: tuple[int | None, int | None]
-) -> None:
+NEW_TARGET = [written.group_epoch(3), written.target_epoch(3), written.target("m", {written.ORDERS: (0, 1, 2)})]
+REVOKES = written.stands("m", 2, {written.ORDERS: (0,)}, state=1, gives_up={written.ORDERS: (1,)})
+BY_REGEX = [written.member("n", regex="t.*"), written.stands("n", 2, {written.ORDERS: (2,)})]
+RECONCILING: dict[str, tuple[Any, ...]] = {
+    "reconciled": ([], (30, 4)),
+    "a target assignment is being computed": ([written.group_epoch(3)], NONE),
+    "a target that no member has yet": (NEW_TARGET, NONE),
+    "a member must revoke a partition": ([REVOKES], NONE),
+    "a static member is away": ([written.stands("n", -2, {written.ORDERS: (2, 3)})], NONE),
+    "a member has left its partitions": ([written.gone(written.member("n", "t"))], (30 + 40, 4)),
+    "a partition without an owner, which an expression may match": (BY_REGEX, NONE),
+}
+
+
+def test_nothing_is_known_while_a_consumer_group_reconciles() -> None:
     """The numbers are those of the current assignment, and unknown while partitions may move."""
     names: dict[str, Any] = {"topic_names": {written.ORDERS: "t"}, "partition_counts": {"t": 4}}
-    assert scaling(FOUR, consumer_group(*records), **names) == expected
+    assert wrong(RECONCILING, lambda records: scaling(FOUR, consumer_group(*records), **names)) == []
 
 
 def test_static_members_of_a_classic_group_count() -> None:
@@ -244,32 +174,11 @@ def test_static_members_of_a_classic_group_count() -> None:
     assert scaling(FOUR, [group, without_b]) == (30 + 40, 4)
 
 
-@pytest.mark.parametrize(
-    "records",
-    [
-        pytest.param(
-            [
-                written.group_epoch(1, kind=11),
-                written.target_epoch(1, kind=12),
-                written.sharer("m", "t"),
-                written.shares("m", 1, {written.ORDERS: (0, 1, 2, 3)}),
-            ],
-            id="a share group, whose members share partitions",
-        ),
-        pytest.param(
-            [
-                written.classic(
-                    written.classic_member(
-                        "w", wants=written.connect_metadata(), has=written.connect_work({"sink": (0,)})
-                    ),
-                    kind="connect",
-                    protocol="sessioned",
-                )
-            ],
-            id="workers of Connect, which have tasks",
-        ),
-    ],
-)
-def test_groups_that_do_not_distribute_partitions_are_not_scalable(records: list[Written]) -> None:
-    """The lag of share groups and of Connect workers does not show how many members would help."""
-    assert scaling(FOUR, records, topic_names={written.ORDERS: "t"}) == (None, None)
+def test_groups_that_do_not_distribute_partitions_are_not_scalable() -> None:
+    """The lag of share groups and of Connect workers, which have tasks, does not show how many members would help."""
+    work = {"wants": written.connect_metadata(), "has": written.connect_work({"sink": (0,)})}
+    workers = written.classic(written.classic_member("w", **work), kind="connect", protocol="sessioned")
+    shared = [written.group_epoch(1, kind=11), written.target_epoch(1, kind=12), written.sharer("m", "t")]
+    shared.append(written.shares("m", 1, {written.ORDERS: (0, 1, 2, 3)}))
+    for records in (shared, [workers]):
+        assert scaling(FOUR, records, topic_names={written.ORDERS: "t"}) == NONE

@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 from stream.groups.commits.slots import Slots
 from stream.tick.snapshot.throughput import commit_intervals, hot_ratios, throughput_columns
+from tests.stream.health.tables import wrong
 
 NAN = float("nan")
 
@@ -26,18 +26,15 @@ def slots(*rows: tuple[int, int, int]) -> Slots:
     return Slots(row, time // 1000, time, time, commits)
 
 
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        pytest.param([(0, 1000, 9), (0, 6000, 1)], 5000, id="one commit after that of the first slot"),
-        pytest.param([(0, 1000, 1), (0, 6000, 5), (0, 11_000, 5)], 1000, id="ten commits in ten seconds"),
-        pytest.param([(0, 1000, 7)], -1, id="one slot only"),
-        pytest.param([], -1, id="no commit"),
-    ],
-)
-def test_the_mean_time_between_commits(rows: list[tuple[int, int, int]], expected: int) -> None:
+def test_the_mean_time_between_commits() -> None:
     """The mean is over the time from the last commit of the first slot to the last commit of the last slot."""
-    assert commit_intervals(slots(*rows), 1).tolist() == [expected]
+    stories = {
+        "one commit after that of the first slot": ([(0, 1000, 9), (0, 6000, 1)], [5000]),
+        "ten commits in ten seconds": ([(0, 1000, 1), (0, 6000, 5), (0, 11_000, 5)], [1000]),
+        "one slot only": ([(0, 1000, 7)], [-1]),
+        "no commit": ([], [-1]),
+    }
+    assert wrong(stories, lambda rows: commit_intervals(slots(*rows), 1).tolist()) == []
 
 
 def test_each_row_has_its_own_interval() -> None:
@@ -59,22 +56,22 @@ def test_a_group_has_the_shortest_interval_and_the_greatest_unread_share() -> No
     assert found == {"commit_interval": [2.0, None, None], "unread_ratio": [0.75, 0.0, None]}
 
 
-@pytest.mark.parametrize(
-    ("rates", "expected"),
-    [
-        pytest.param([90.0, 10.0, 20.0, 30.0], [4.5, None, None, None], id="far above the others"),
-        pytest.param([59.0, 10.0, 20.0, 30.0], [None] * 4, id="less than three times the mean"),
-        pytest.param([90.0, 10.0], [None] * 2, id="one other partition only"),
-        pytest.param([90.0, NAN, NAN, 1.0], [None] * 4, id="unknown rates of other partitions"),
-        pytest.param([90.0, 0.0, 0.0], [90.0, None, None], id="idle partitions count as one record per second"),
-        pytest.param([2.0, 0.1, 0.1], [None] * 3, id="too few records to compare"),
-        pytest.param([], [], id="no partition"),
-    ],
-)
-def test_hot_partitions(rates: list[float], expected: list[float | None]) -> None:
+def test_hot_partitions() -> None:
     """A hot partition grows at least three times as fast as the mean of the other partitions of its topic."""
-    topic = np.zeros(len(rates), np.int64)
-    assert hot_ratios(topic, np.array(rates, np.float64)).to_pylist() == expected
+    stories = {
+        "far above the others": ([90.0, 10.0, 20.0, 30.0], [4.5, None, None, None]),
+        "less than three times the mean": ([59.0, 10.0, 20.0, 30.0], [None] * 4),
+        "one other partition only": ([90.0, 10.0], [None] * 2),
+        "unknown rates of other partitions": ([90.0, NAN, NAN, 1.0], [None] * 4),
+        "idle partitions count as one record per second": ([90.0, 0.0, 0.0], [90.0, None, None]),
+        "too few records to compare": ([2.0, 0.1, 0.1], [None] * 3),
+        "no partition": ([], []),
+    }
+
+    def ratios(rates: list[float]) -> list[float | None]:
+        return hot_ratios(np.zeros(len(rates), np.int64), np.array(rates, np.float64)).to_pylist()  # type: ignore[no-any-return]
+
+    assert wrong(stories, ratios) == []
 
 
 def test_partitions_are_compared_within_their_topic() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from stream.checkpoint.directory import VERDICTS
 from stream.groups.membership.unassigned import UnassignedTracker
-from stream.groups.reduce import StateLimits
 from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import Verdict
 from stream.tick.context import UNKNOWN_CLUSTER
@@ -19,7 +18,6 @@ from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenComm
 from stream.tick.snapshot import build as snapshot
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
-from tests.stream.groups import written
 from tests.stream.tick.timeline import LIMITS, START, START_MS, TICK, end, generation
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key
@@ -111,11 +109,13 @@ def test_a_stopped_group_is_shown_everywhere() -> None:
     assert (changes["stopped"], sum(changes.values()), set(changes)) == (1, 1, {*Verdict, *ShareVerdict})
 
 
-def test_a_verdict_and_its_date_survive_a_restart(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("reads_until", "verdict"), [(600, "stopped"), (10_000, "ok")])
+def test_a_verdict_and_its_date_survive_a_restart(tmp_path: Path, reads_until: int, verdict: str) -> None:
     """The next process shows the verdict of the last one, with the same time and history, and counts no change."""
     first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
-    story = Story(600)
+    story = Story(reads_until)
     before = row(story.run(first, 900)[1].groups)
+    assert before["verdict"] == verdict
     first.save()
     second = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     for _ in range(6):
@@ -141,17 +141,6 @@ def test_a_fault_before_a_restart_is_paged(tmp_path: Path) -> None:
     new.save()
     third = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path / "new"))
     assert [row(story.tick(third)[1].groups)["unpaged"] for _ in range(3)] == [True] * 3
-
-
-def test_a_healthy_group_is_not_unknown_after_a_restart(tmp_path: Path) -> None:
-    """A fine verdict stays until enough data is known."""
-    first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
-    story = Story(10_000)
-    assert row(story.run(first, 600)[1].groups)["verdict"] == "ok"
-    first.save()
-    second = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
-    assert {row(story.tick(second)[1].groups)["verdict"] for _ in range(6)} == {"ok"}
-    assert [each.verdict for each in second.changes_of("g")] == ["ok"]
 
 
 def test_verdicts_are_stored_while_the_process_runs(tmp_path: Path) -> None:
@@ -206,21 +195,6 @@ def test_verdicts_are_written_although_the_clock_was_set_back(tmp_path: Path) ->
     assert VerdictStore(tmp_path).read() is not None
 
 
-def test_a_rebalance_storm_of_many_members_is_found() -> None:
-    """Twenty members rebalance more often than the history keeps transitions; rare rebalances are no storm."""
-    names = [written.classic_member(f"m{at}", wants=written.subscription("t")) for at in range(20)]
-    for every, verdict in ((1, "rebalance_storm"), (20, "falling_behind")):
-        evaluator, story = VerdictEvaluator(LIMITS), Story(0, members=False)
-        story.shard = ShardReader(StateLimits(keep_slots=60, keep_transitions=32))
-        for tick in range(90):
-            now = START + story.second
-            story.shard.read([(commit_key("g", "t", 0), commit_value(100_000 + 10 * tick, now * 1000))], now * 1000)
-            if tick % every == 0:
-                story.shard.read([written.classic(*names, generation=tick + 1, time=-1)], now * 1000)
-            story.evaluate(evaluator)
-        assert row(story.tick(evaluator)[1].groups)["verdict"] == verdict
-
-
 def test_a_dead_group_has_no_verdict() -> None:
     """A group in its grace period is shown as dead, without a verdict."""
     evaluator, story = VerdictEvaluator(LIMITS), Story(600)
@@ -232,18 +206,6 @@ def test_a_dead_group_has_no_verdict() -> None:
     assert [dead[name] for name in columns] == [None] * len(columns)
     assert (evaluated.finding("g"), evaluated.partition_findings("g")) == (None, ())
     assert sum(each["groups"] for each in shown.verdict_groups.to_pylist()) == 0
-
-
-def test_a_snapshot_without_an_evaluation_has_no_verdicts() -> None:
-    """A capture has no end offsets: all columns of health are null, and there are no counts."""
-    story = Story(600)
-    story.run(VerdictEvaluator(LIMITS), 60)
-    shown = snapshot.build(story.shard.driver_state.columns(), ends_of([]), START + 60)
-    columns = ("lost", "margin", "time_lag", "produce_rate", "trend", "verdict", "verdict_since", "offset_hidden")
-    assert [row(shown.partitions)[name] for name in columns] == [None] * len(columns)
-    assert row(shown.groups)["verdict"] is None
-    assert row(shown.topics)["verdict"] is None
-    assert len(shown.verdict_groups) == 0
 
 
 class Backfill:
@@ -273,12 +235,6 @@ def test_the_end_history_is_backfilled_once() -> None:
     assert backfill.calls == 1
 
 
-def with_hidden_commits(state: GroupColumns) -> HiddenCommits:
-    """Return the state with all commits of g behind the last stable offset."""
-    is_hidden = np.ones(len(state.runs), np.bool_)
-    return HiddenCommits(state, is_hidden, {3: BlockedOffsetsPartition(3, 5)}, frozenset({"g"}))
-
-
 def before_the_read(state: GroupColumns) -> HiddenCommits:
     """Return the state while commits of g are hidden and have not been read yet."""
     none = np.zeros(len(state.runs), np.bool_)
@@ -295,15 +251,6 @@ def test_a_hidden_group_gets_no_bad_verdict() -> None:
     assert row(shown.partitions)["verdict"] == "ok"
     story.hide = None
     assert row(story.tick(evaluator)[1].partitions)["verdict"] == "stopped"
-
-
-def test_hidden_commits_are_marked() -> None:
-    """Rows with a commit that is not yet stable and their group are marked; a partition without a commit is not."""
-    story = Story(600)
-    story.hide = with_hidden_commits
-    shown = story.run(VerdictEvaluator(LIMITS), 60, partitions=2)[1]
-    assert [each["offset_hidden"] for each in shown.partitions.to_pylist()] == [True, False]
-    assert row(shown.groups)["held_back"] is True
 
 
 def test_burrow_rules_have_their_own_verdicts() -> None:

@@ -1,35 +1,44 @@
-"""Findings in the read model: words, seconds and timestamps."""
+"""Findings in the read model: words, seconds and timestamps, and the details and the reference page with them."""
 
 from __future__ import annotations
 
-import pytest
+import dataclasses
+from pathlib import Path
 
 from stream.health.evaluation import Finding
 from stream.health.evidence import COLUMNS, Value
+from stream.health.rules import RULES
 from stream.health.verdict import Severity
+from stream.tick.verdicts import reference_page
+from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.messages import finding, partition_findings
+from stream.tick.verdicts.tick_details import TickDetails
 from tests.stream.health.panes import Row, judged, pane
+from tests.stream.tick.timeline import LIMITS
+from tests.stream.tick.verdicts.test_evaluate import Story
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "converted"),
-    [
-        pytest.param("commit_time", 1_700_000_000_500, ("commit_time", "2023-11-14T22:13:20.500Z"), id="a timestamp"),
-        pytest.param("stable_since", 0, ("stable_since", "1970-01-01T00:00:00.000Z"), id="the epoch"),
-        pytest.param("time_lag", 1_500, ("time_lag", 1.5), id="an age"),
-        pytest.param("patience", 20_000, ("patience_seconds", 20.0), id="a duration has its unit in the name"),
-        pytest.param("loss_in", None, ("loss_in_seconds", None), id="an unknown duration"),
-        pytest.param("commit_time", None, ("commit_time", None), id="an unknown timestamp"),
-        pytest.param("lag", 7, ("lag", 7), id="a count"),
-        pytest.param("transaction", "producer 7", ("transaction", "producer 7"), id="a word"),
-    ],
-)
-def test_evidence_is_in_seconds_and_timestamps(name: str, value: Value, converted: tuple[str, Value]) -> None:
+def test_evidence_is_in_seconds_and_timestamps() -> None:
     """No value of the evidence is in milliseconds."""
-    found = Finding("stopped", Severity.CRITICAL, 1_500, "It stands.", {name: value}, "Look.")
-    detail = finding(found)
-    assert dict(detail.evidence) == dict([converted])
-    assert (detail.verdict, detail.severity, detail.since, detail.next_step) == ("stopped", "critical", 1.5, "Look.")
+    stories: dict[str, tuple[str, Value, tuple[str, Value]]] = {
+        "a timestamp": ("commit_time", 1_700_000_000_500, ("commit_time", "2023-11-14T22:13:20.500Z")),
+        "the epoch": ("stable_since", 0, ("stable_since", "1970-01-01T00:00:00.000Z")),
+        "an age": ("time_lag", 1_500, ("time_lag", 1.5)),
+        "a duration has its unit in the name": ("patience", 20_000, ("patience_seconds", 20.0)),
+        "an unknown duration": ("loss_in", None, ("loss_in_seconds", None)),
+        "an unknown timestamp": ("commit_time", None, ("commit_time", None)),
+        "a count": ("lag", 7, ("lag", 7)),
+        "a word": ("transaction", "producer 7", ("transaction", "producer 7")),
+    }
+    for name, value, converted in stories.values():
+        detail = finding(Finding("stopped", Severity.CRITICAL, 1_500, "It stands.", {name: value}, "Look."))
+        assert dict(detail.evidence) == dict([converted])
+        assert (detail.verdict, detail.severity, detail.since, detail.next_step) == (
+            "stopped",
+            "critical",
+            1.5,
+            "Look.",
+        )
 
 
 def test_all_durations_in_the_evidence_are_converted() -> None:
@@ -63,3 +72,39 @@ def test_the_worst_partitions_of_a_group_are_first() -> None:
         (1, "unknown"),
     ]
     assert len(partition_findings(judged(window, codes), 1, limit=2)) == 2
+
+
+def test_the_page_is_generated_from_the_rules() -> None:
+    """`docs/health.md` is what `python -m stream.tick.verdicts.reference_page` prints."""
+    assert Path("docs/health.md").read_text() == reference_page.page()
+
+
+def test_every_verdict_has_one_row_with_a_meaning_and_a_next_step() -> None:
+    """The meaning is a sentence, and the next step is not empty."""
+    for rule in RULES:
+        (row,) = [line for line in reference_page.page().splitlines() if line.startswith(f"| `{rule.verdict}` |")]
+        _, _, meaning, step, _ = row.split("|")
+        assert meaning.strip().endswith((".", ")"))
+        assert step.strip()
+
+
+def test_details_keep_the_findings_and_drop_the_commits() -> None:
+    """The packed tick has the findings and the topics of a group, but no commits."""
+    evaluated, _ = Story(600).run(VerdictEvaluator(LIMITS), 900)
+    details = TickDetails.pack(evaluated)
+    finding = details.finding("g")
+    assert finding is not None
+    assert finding.verdict == "stopped"
+    assert finding == evaluated.finding("g")
+    assert details.partition_findings("g") == evaluated.partition_findings("g") != ()
+    assert len(details.hidden.state.runs) == 0
+    assert details.hidden.state.topics_of("g") == ["t"]
+
+
+def test_an_unknown_or_dead_group_has_no_findings() -> None:
+    """An unknown or dead group has no findings before the tick is packed, and none after it."""
+    evaluated, _ = Story(600).run(VerdictEvaluator(LIMITS), 900)
+    dead = dataclasses.replace(evaluated, alive=~evaluated.alive)
+    for tick, group in ((evaluated, "stranger"), (evaluated, "a"), (dead, "g")):
+        for shown in (tick, TickDetails.pack(tick)):
+            assert (shown.finding(group), shown.partition_findings(group)) == (None, ())

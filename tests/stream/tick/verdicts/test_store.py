@@ -72,31 +72,27 @@ def archive(folder: Path, **members: object) -> bytes:
 COMPLETE: dict[str, object] = {"about": {"format": FORMAT, "rules": "lagwarden"}, "changes": {}, "rebalances": {}}
 
 
-@pytest.mark.parametrize(
-    "members",
-    [
-        pytest.param({**COMPLETE, "about": {"format": FORMAT + 1, "rules": "lagwarden"}}, id="another format"),
-        pytest.param({**COMPLETE, "about": {}}, id="no format"),
-        pytest.param({"about": COMPLETE["about"]}, id="a part only"),
-        pytest.param({**COMPLETE, "changes": []}, id="changes of another shape"),
-        pytest.param({**COMPLETE, "changes": {"g": [[1, 2]]}}, id="a change of another shape"),
-        pytest.param({**COMPLETE, "rebalances": {"g": [["x", "y"]]}}, id="counts that are not numbers"),
-        pytest.param({**COMPLETE, "share_groups": [7]}, id="share groups of another shape"),
-    ],
-)
+FOREIGN: dict[str, dict[str, object]] = {
+    "another format": {**COMPLETE, "about": {"format": FORMAT + 1, "rules": "lagwarden"}},
+    "no format": {**COMPLETE, "about": {}},
+    "a part only": {"about": COMPLETE["about"]},
+    "changes of another shape": {**COMPLETE, "changes": []},
+    "a change of another shape": {**COMPLETE, "changes": {"g": [[1, 2]]}},
+    "counts that are not numbers": {**COMPLETE, "rebalances": {"g": [["x", "y"]]}},
+    "share groups of another shape": {**COMPLETE, "share_groups": [7]},
+}
+
+
+@pytest.mark.parametrize("members", FOREIGN.values(), ids=FOREIGN)
 def test_a_foreign_file_is_set_aside(tmp_path: Path, members: dict[str, object]) -> None:
     """A foreign file gets another name, and a new file can be written."""
-    content = archive(tmp_path, **members)
-    _is_set_aside(tmp_path, content)
+    _is_set_aside(tmp_path, archive(tmp_path, **members))
 
 
-@pytest.mark.parametrize(
-    "cut", [0, 1, 20, 0.5, -1], ids=["empty", "one byte", "the head", "the half", "all but a byte"]
-)
+@pytest.mark.parametrize("cut", [0, 1, 20, 0.5, -1])
 def test_a_broken_file_is_set_aside(tmp_path: Path, cut: float) -> None:
     """A file that is cut off, as after a full disk or a power failure, gets another name."""
-    file = VerdictStore(tmp_path)
-    file.write(StoredVerdicts("lagwarden", b"shown" * 99))
+    VerdictStore(tmp_path).write(StoredVerdicts("lagwarden", b"shown" * 99))
     content = (tmp_path / VERDICTS).read_bytes()
     _is_set_aside(tmp_path, content[: cut if isinstance(cut, int) else int(len(content) * cut)])
 
