@@ -12,15 +12,14 @@ from decoders.compose import message_reader
 from decoders.errors import DecodeError, MalformedBytes
 from decoders.scalar import NO_FIELDS, decode
 from decoders.schema import INT8, INT32, STRING, UUID, ArrayOf, Field, Message, Struct, versions
-from decoders.tables import RECORD_TYPES, embedded, metadata, share_state, transaction
-from tests.decoders.writing import corrupted, random_fields, random_record, write
+from decoders.tables import RECORD_TYPES
+from tests.decoders.writing import MESSAGES, corrupted, random_fields, random_record, write
 from tests.support.hypothesis_profiles import inputs, new_random
 from tests.support.resources import peak_memory
 
 if TYPE_CHECKING:
     from decoders.records import Fields
 
-ROWS = (*RECORD_TYPES, *transaction.TRANSACTION_TYPES, *share_state.SHARE_STATE_TYPES, *metadata.METADATA_TYPES)
 # Shapes that no current Kafka message has, but that a table may have in the future.
 _EMPTY = Struct("Empty", ())
 ODD = Message(
@@ -37,11 +36,7 @@ ODD = Message(
     ),
     "0-1",
 )
-MESSAGES = [
-    *(table for row in ROWS for table in (row.key, row.value, *row.older_layouts) if table is not None),
-    *(table for table in vars(embedded).values() if isinstance(table, Message)),
-    ODD,
-]
+ALL = [*MESSAGES, ODD]
 CURRENT_TYPES = [row for row in RECORD_TYPES if not row.removed]
 Read = tuple[Any, int]
 
@@ -82,7 +77,7 @@ def pruned(fields: Any, only: frozenset[str]) -> Any:
     return tuple(pruned(each, only) for each in fields) if isinstance(fields, tuple) else fields
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.name)
+@pytest.mark.parametrize("message", ALL, ids=lambda message: message.name)
 def test_valid_bytes_are_never_declined(message: Message) -> None:
     """Bytes encoded by a table are read completely, at any position of a buffer."""
     rng = random.Random(message.name)  # noqa: S311  # test data, not cryptography
@@ -94,7 +89,7 @@ def test_valid_bytes_are_never_declined(message: Message) -> None:
             assert compiled(message, version, raw + tail, 6) == (fields, len(raw))
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.name)
+@pytest.mark.parametrize("message", ALL, ids=lambda message: message.name)
 def test_a_compiled_reader_agrees_with_the_composed_reader(message: Message) -> None:
     """Corrupted bytes give no result if the composed reader raises, and never a different one."""
     rng = random.Random(message.name)  # noqa: S311  # test data, not cryptography
@@ -105,7 +100,7 @@ def test_a_compiled_reader_agrees_with_the_composed_reader(message: Message) -> 
 def test_compiled_readers_agree_with_composed_readers_on_many_corrupted_messages() -> None:
     """The readers agree on hundreds of corrupted messages of every type and version, other ones in each run."""
     rng, rounds = new_random(), inputs(1_500)
-    compared = sum(count_agreements(message, rng, rounds) for message in MESSAGES)
+    compared = sum(count_agreements(message, rng, rounds) for message in ALL)
     assert compared > 50_000 * rounds // 1_500
 
 

@@ -8,14 +8,7 @@ import pytest
 
 from decoders.compose import message_reader
 from decoders.schema import Message, versions
-from decoders.tables import RECORD_TYPES, embedded, metadata, share_state, transaction
-from tests.decoders.writing import random_fields, write
-
-ROWS = (*RECORD_TYPES, *transaction.TRANSACTION_TYPES, *share_state.SHARE_STATE_TYPES, *metadata.METADATA_TYPES)
-MESSAGES = [
-    *(table for row in ROWS for table in (row.key, row.value, *row.older_layouts) if table is not None),
-    *(table for table in vars(embedded).values() if isinstance(table, Message)),
-]
+from tests.decoders.writing import MESSAGES, random_fields, write
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.name)

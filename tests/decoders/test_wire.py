@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,73 +12,34 @@ from decoders import wire
 from decoders.errors import DecodeReason, MalformedBytes
 from tests.support.resources import peak_memory
 
+FIXED: dict[str, tuple[Any, tuple[tuple[str, Any], ...]]] = {
+    "int8": (wire.int8, (("80", -128), ("7f", 127), ("00", 0))),
+    "int16": (wire.int16, (("8000", -32768), ("7fff", 32767), ("0000", 0))),
+    "uint16": (wire.uint16, (("ffff", 65535), ("8000", 32768), ("0000", 0))),
+    "int32": (wire.int32, (("80000000", -(2**31)), ("7fffffff", 2**31 - 1), ("00000000", 0))),
+    "int64": (wire.int64, (("80" + "00" * 7, -(2**63)), ("7f" + "ff" * 7, 2**63 - 1), ("00" * 8, 0))),
+    "float64": (wire.float64, (("3ff8000000000000", 1.5), ("00" * 8, 0.0))),
+    "boolean: every value except zero is true": (wire.boolean, (("00", False), ("01", True), ("ff", True))),
+    "uuid": (wire.uuid, (("00" * 16, bytes(16)), ("0f" * 16, b"\x0f" * 16))),
+}
 
-class FixedReader:
-    """The contract of every reader of fixed width. Subclasses define the values."""
 
-    read: ClassVar[Any]
-    cases: ClassVar[tuple[tuple[str, Any], ...]]
+def reason_of(read: Any, raw: bytes) -> DecodeReason:
+    """Return the reason why a reader refuses bytes."""
+    with pytest.raises(MalformedBytes) as refused:
+        read(raw, 0)
+    return refused.value.reason
 
-    def test_reads_a_value_and_stops_after_it(self) -> None:
-        """The smallest, the largest and the zero value are read from the middle of a buffer."""
-        for raw, value in self.cases:
-            width = len(raw) // 2
-            assert type(self).read(b"\xaa" + bytes.fromhex(raw) + b"\xaa", 1) == (value, 1 + width)
 
-    def test_refuses_a_truncated_value(self) -> None:
-        """A truncated value is SHORT, at the position where it begins."""
-        for raw, _ in self.cases:
+def test_values_of_fixed_width() -> None:
+    """The smallest, the largest and the zero value are read from the middle of a buffer. Truncated, they are SHORT."""
+    for name, (read, cases) in FIXED.items():
+        for raw, value in cases:
+            encoded = bytes.fromhex(raw)
+            assert read(b"\xaa" + encoded + b"\xaa", 1) == (value, 1 + len(encoded)), name
             with pytest.raises(MalformedBytes) as refused:
-                type(self).read(bytes.fromhex(raw)[:-1], 0)
-            assert (refused.value.reason, refused.value.position) == (DecodeReason.SHORT, 0)
-
-
-class TestInt8(FixedReader):
-    """A signed byte."""
-
-    read, cases = staticmethod(wire.int8), (("80", -128), ("7f", 127), ("00", 0))
-
-
-class TestInt16(FixedReader):
-    """A signed 16-bit number."""
-
-    read, cases = staticmethod(wire.int16), (("8000", -32768), ("7fff", 32767), ("0000", 0))
-
-
-class TestUint16(FixedReader):
-    """An unsigned 16-bit number."""
-
-    read, cases = staticmethod(wire.uint16), (("ffff", 65535), ("8000", 32768), ("0000", 0))
-
-
-class TestInt32(FixedReader):
-    """A signed 32-bit number."""
-
-    read, cases = staticmethod(wire.int32), (("80000000", -(2**31)), ("7fffffff", 2**31 - 1), ("00000000", 0))
-
-
-class TestInt64(FixedReader):
-    """A signed 64-bit number."""
-
-    read, cases = staticmethod(wire.int64), (("80" + "00" * 7, -(2**63)), ("7f" + "ff" * 7, 2**63 - 1), ("00" * 8, 0))
-
-
-class TestFloat64(FixedReader):
-    """A 64-bit floating-point number."""
-
-    read, cases = staticmethod(wire.float64), (("3ff8000000000000", 1.5), ("00" * 8, 0.0))
-
-
-class TestBoolean(FixedReader):
-    """One byte; every value except zero is true."""
-
-    read, cases = staticmethod(wire.boolean), (("00", False), ("01", True), ("ff", True))
-
-
-class TestUuid(FixedReader):
-    """Sixteen raw bytes."""
-
-    read, cases = staticmethod(wire.uuid), (("00" * 16, bytes(16)), ("0f" * 16, b"\x0f" * 16))
+                read(encoded[:-1], 0)
+            assert (refused.value.reason, refused.value.position) == (DecodeReason.SHORT, 0), name
 
 
 VARINTS = {
@@ -99,16 +60,12 @@ def test_a_varint_is_a_signed_number_of_32_bits() -> None:
         encoded = bytes.fromhex(raw)
         assert wire.uvarint(encoded + b"\x01", 0) == (value, len(encoded)), story
         for length in range(len(encoded)):
-            with pytest.raises(MalformedBytes) as refused:
-                wire.uvarint(encoded[:length], 0)
-            assert refused.value.reason is DecodeReason.SHORT, story
+            assert reason_of(wire.uvarint, encoded[:length]) is DecodeReason.SHORT, story
 
 
 def test_a_varint_of_six_bytes_is_refused() -> None:
     """A varint must end at the fifth byte."""
-    with pytest.raises(MalformedBytes) as refused:
-        wire.uvarint(b"\x80" * 6, 0)
-    assert refused.value.reason is DecodeReason.BAD_VARINT
+    assert reason_of(wire.uvarint, b"\x80" * 6) is DecodeReason.BAD_VARINT
 
 
 @given(st.integers(0, 2**31 - 1))
@@ -137,9 +94,7 @@ def test_any_negative_length_is_null_if_null_is_allowed(build: Any, read_length:
     for raw, reason in ((null, DecodeReason.NULL_NOT_ALLOWED), (below, DecodeReason.NEGATIVE_LENGTH)):
         encoded = bytes.fromhex(raw)
         assert nullable(encoded, 0) == (None, len(encoded))
-        with pytest.raises(MalformedBytes) as refused:
-            strict(encoded, 0)
-        assert refused.value.reason is reason
+        assert reason_of(strict, encoded) is reason
 
 
 def test_text_that_is_not_utf8_is_replaced() -> None:
@@ -153,9 +108,7 @@ def test_a_compact_string_has_at_most_32767_bytes() -> None:
     read = wire.text(wire.compact_length, nullable=False)
     longest = b"\x80\x80\x02" + b"x" * 0x7FFF
     assert read(longest, 0)[1] == len(longest)
-    with pytest.raises(MalformedBytes) as refused:
-        read(b"\x81\x80\x02" + b"x" * 0x8000, 0)
-    assert refused.value.reason is DecodeReason.STRING_TOO_LONG
+    assert reason_of(read, b"\x81\x80\x02" + b"x" * 0x8000) is DecodeReason.STRING_TOO_LONG
 
 
 @pytest.mark.parametrize(

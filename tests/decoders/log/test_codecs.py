@@ -34,10 +34,12 @@ def test_forms_of_other_clients_are_decompressed(data: bytes) -> None:
     assert decompress(Codec.LZ4, bytes(cramjam.lz4.compress(data))) == data
 
 
-@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.ZSTD])
-def test_concatenated_streams_are_decompressed_as_one(codec: Codec) -> None:
-    """Two consecutive streams give both contents, as in Java's readers."""
-    assert decompress(codec, write.compress(codec, b"one ") + write.compress(codec, b"two")) == b"one two"
+def test_concatenated_streams_are_decompressed_as_one() -> None:
+    """Two consecutive streams give both contents, as in Java's readers. A skippable zstd frame has no content."""
+    for codec in (Codec.GZIP, Codec.SNAPPY, Codec.ZSTD):
+        assert decompress(codec, write.compress(codec, b"one ") + write.compress(codec, b"two")) == b"one two"
+    piece = write.compress(write.ZSTD, b"one ")
+    assert decompress(Codec.ZSTD, piece + struct.pack("<II", 0x184D2A53, 3) + b"abc" + piece) == b"one one "
 
 
 @given(
@@ -58,12 +60,6 @@ def test_gzip_with_too_many_members_is_refused() -> None:
     assert decompress(Codec.GZIP, write.compress(write.GZIP, b"") * 900) == b""
     with pytest.raises(Damaged):
         decompress(Codec.GZIP, write.compress(write.GZIP, b"") * 5_000)
-
-
-def test_skippable_zstd_frames_are_skipped() -> None:
-    """A skippable frame between two frames has no content."""
-    piece = write.compress(write.ZSTD, b"one ")
-    assert decompress(Codec.ZSTD, piece + struct.pack("<II", 0x184D2A53, 3) + b"abc" + piece) == b"one one "
 
 
 @pytest.mark.parametrize("codec", COMPRESSED)

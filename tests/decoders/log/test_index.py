@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -42,14 +42,15 @@ def test_the_sanity_checks_are_those_of_the_broker(tmp_path: Path) -> None:
     """An index is valid exactly if a broker would not rebuild it at startup. A preallocated time index is not valid."""
     path = tmp_path / "a.index"
     one, first = struct.pack(">ii", 3, 100), struct.pack(">qi", 500, 3)
-    for read, raw, is_sane in (
-        *((OffsetIndex.read, raw, True) for raw in (struct.pack(">iiii", 3, 100, 7, 250), b"", one + bytes(16))),
-        *((OffsetIndex.read, raw, False) for raw in (one + b"\0", struct.pack(">ii", -3, 100))),
-        *((TimeIndex.read, raw, True) for raw in (struct.pack(">qiqi", 500, 3, 800, 9), b"")),
-        *((TimeIndex.read, raw, False) for raw in (first + bytes(12), first + b"\0", struct.pack(">qi", 500, -3))),
-    ):
+    rows: list[tuple[Any, bytes, bool]] = [
+        *((OffsetIndex, raw, True) for raw in (struct.pack(">iiii", 3, 100, 7, 250), b"", one + bytes(16))),
+        *((OffsetIndex, raw, False) for raw in (one + b"\0", struct.pack(">ii", -3, 100))),
+        *((TimeIndex, raw, True) for raw in (struct.pack(">qiqi", 500, 3, 800, 9), b"")),
+        *((TimeIndex, raw, False) for raw in (first + bytes(12), first + b"\0", struct.pack(">qi", 500, -3))),
+    ]
+    for index, raw, is_sane in rows:
         path.write_bytes(raw)
-        assert (read(path, 1_000).fault() is None) is is_sane, raw
+        assert (index.read(path, 1_000).fault() is None) is is_sane, raw
 
 
 def test_aborted_transactions_of_a_real_broker_are_read() -> None:

@@ -417,7 +417,7 @@ NO_OWNER: dict[str, list[Written]] = {
     "undecodable key": [(b"\0\2\0", classic()[1])],
 }
 
-EVERY = CLASSIC | CONSUMER | OTHERS | CONVERTED
+EVERY: dict[str, tuple[list[Written], dict[str, Any]]] = CLASSIC | CONSUMER | OTHERS | CONVERTED
 
 
 def test_the_membership_follows_from_the_records() -> None:
