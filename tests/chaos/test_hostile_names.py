@@ -9,6 +9,7 @@ import re
 import subprocess
 import time
 import urllib.parse
+from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -18,17 +19,17 @@ from sandbox.kafka.broker import Broker
 from sandbox.ports import LOOPBACK
 from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from stream.cli.app import main
-from tests.chaos.markup import Markup
 from tests.chaos.names import MEMBERS_GROUP, NAMES, TOPIC, records, shown
 from tests.integration.traffic import commit, consumer, join_and_commit, make_topic, offsets_ends, write_raw
 from tests.support.monitor import Answer, Monitor
+from tests.support.processes import patience
 from tests.support.terminal import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 
 PARTITIONS: Final = 4
 LIVE: Final = ("terminal sequences", "HTML element", "Prometheus labels")
@@ -89,6 +90,44 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileCluster
             yield HostileCluster(monitor, capture)
 
 
+class Markup(HTMLParser):
+    """The elements, attributes, comments and inline scripts of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: set[str] = set()
+        self.attributes: set[str] = set()
+        self.comments: list[str] = []
+        self.scripts: list[str] = []
+        self.shown: list[str] = []
+        """Visible text and titles."""
+        self._in_script = False
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """See HTMLParser."""
+        self.elements.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.shown += [value or "" for name, value in attrs if name in {"title", "aria-label"}]
+        self._in_script = tag == "script"
+
+    def handle_comment(self, data: str) -> None:
+        """See HTMLParser."""
+        self.comments.append(data)
+
+    def handle_data(self, data: str) -> None:
+        """See HTMLParser."""
+        if not self._in_script:
+            self.shown.append(data)
+        elif data.strip():
+            self.scripts.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        """See HTMLParser."""
+        self._in_script = self._in_script and tag != "script"
+
+
 def raw(text: str) -> list[str]:
     """Return the characters of a text that must not be printed unescaped."""
     return sorted({sign for sign in text if not sign.isprintable() and sign != "\n"})
@@ -118,7 +157,9 @@ def test_promtool_accepts_the_metrics(cluster: HostileCluster) -> None:
     except ToolMissingError as missing:
         pytest.skip(str(missing))
     text = cluster.monitor.get("/metrics").text.encode()
-    done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(
+        [promtool, "check", "metrics"], input=text, capture_output=True, check=False, timeout=patience(60)
+    )
     assert done.returncode in {0, 3}, done.stderr.decode()[-2000:]  # 3: a matter of style
     assert b"error while linting" not in done.stderr
     assert subprocess.run([promtool, "check", "metrics"], input=b'a{b="c\n"} 1\n', check=False).returncode == 1
