@@ -89,9 +89,9 @@ class Jvm:
             return self._session
 
     def _end(self) -> None:
-        if self._session is not None:
-            end_session(self._session, _GRACE)
-        self._session = None
+        session, self._session = self._session, None
+        if session is not None:
+            end_session(session, _GRACE)
 
 
 class InProcessJob(ObservedMonitor):

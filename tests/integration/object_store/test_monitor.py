@@ -1,4 +1,4 @@
-"""A monitor whose checkpoint is in an object store: a real S3 server, Hadoop's client, and lagwarden's own."""
+"""A checkpoint in an object store: a real S3 server, Hadoop's client, and lagwarden's own."""
 
 from __future__ import annotations
 
@@ -8,70 +8,86 @@ import pytest
 
 from sandbox.kafka.jars import jar_set
 from sandbox.object_store import BUCKET, CREDENTIALS, ObjectStoreServer
+from stream.config.loader import load
 from stream.errors import ExitCode
+from stream.service.wiring import object_storage
 from tests.integration.traffic import commit, make_topic, offsets_ends, tool_offsets_and_lags
+from tests.support.in_process_job import TASKS, InProcessJob, Jvm
 from tests.support.monitor import START_LIMIT, Monitor
+from tests.support.processes import patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from sandbox.kafka.broker import Broker
     from tests.conftest import MakeBroker
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(600))]
 
 PATH: Final = "team/lagwarden"
-FOLDER: Final = f"{PATH}/v2"
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[ObjectStoreServer]:
-    """Return an S3 server with an empty bucket."""
-    with ObjectStoreServer(tmp_path) as server:
+@pytest.fixture(scope="module", autouse=True)
+def _credentials() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in CREDENTIALS.items():
+            patch.setenv(name, value)
+        yield
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStoreServer]:
+    """Return an S3 server with a bucket; each test has a path of its own in it."""
+    with ObjectStoreServer(tmp_path_factory.mktemp("object-store")) as server:
         yield server
 
 
-@pytest.fixture(autouse=True)
-def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in CREDENTIALS.items():
-        monkeypatch.setenv(name, value)
+@pytest.fixture(scope="module")
+def jvm(server: ObjectStoreServer) -> Iterator[Jvm]:
+    """Return the JVM of the jobs, with Hadoop's client of this server."""
+    options = {"kafka.bootstrap_servers": "none:1", **settings_for(server, PATH)}
+    with Jvm(object_storage(load(flags=options))) as shared:
+        yield shared
 
 
-def settings_for(server: ObjectStoreServer) -> dict[str, str]:
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Return the path of the checkpoint of one test."""
+    return f"{PATH}/{tmp_path.name}"
+
+
+def settings_for(server: ObjectStoreServer, path: str) -> dict[str, str]:
     """Return the options of a monitor with its checkpoint on this server."""
     return {
-        "checkpoint.dir": f"s3a://{BUCKET}/{PATH}",
+        "checkpoint.dir": f"s3a://{BUCKET}/{path}",
         "checkpoint.s3_endpoint": server.url,
         "checkpoint.s3_jars": str(jar_set("s3a")[0].parent),
-        "log.level": "debug",
+        "job.read_tasks": str(TASKS),
     }
 
 
-def test_state_is_read_again_after_a_stop_and_after_a_kill(
-    server: ObjectStoreServer, make_broker: MakeBroker, tmp_path: Path
+def test_state_is_read_again_after_a_kill_and_after_a_stop_if_it_is_intact(
+    server: ObjectStoreServer, path: str, jvm: Jvm, make_broker: MakeBroker, tmp_path: Path
 ) -> None:
-    """Each time, every lag and offset equals the tool's, and no log, argument or object has a secret."""
+    """Each time, every lag and offset equals the tool's, and no log, argument or object has a secret.
+
+    State that is damaged is set aside, and the topic is read again.
+    """
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 3)
     commit(broker.bootstrap, "first", "t", {0: 1, 2: 3})
-    with Monitor(broker.bootstrap, tmp_path, settings_for(server)) as monitor:
+    settings = settings_for(server, path)
+    with Monitor(broker.bootstrap, tmp_path, {**settings, "log.level": "debug"}) as monitor:
         shown = monitor.wait_ready().wait_read(offsets_ends(broker.bootstrap))
         assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
-        monitor.wait_for(lambda: f"{FOLDER}/spark/commits/0" in server.objects(), "the first batch in the store")
-        assert monitor.stop().code == ExitCode.OK
-
-        commit(broker.bootstrap, "second", "t", {1: 1})
-        monitor.start().wait_ready()
-        assert monitor.events("state restored")
-        assert not monitor.events("checkpoint locked; waiting for a renewal by its owner")
-        shown = monitor.wait_read(offsets_ends(broker.bootstrap))
-        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
+        monitor.wait_for(lambda: f"{path}/v2/spark/commits/0" in server.objects(), "the first batch in the store")
 
         monitor.kill()
         monitor.start().wait_ready()
         assert monitor.events("lease taken over from a process that ended")
         assert monitor.events("state restored")
-        commit(broker.bootstrap, "third", "t", {1: 2})
+        commit(broker.bootstrap, "second", "t", {1: 2})
         shown = monitor.wait_read(offsets_ends(broker.bootstrap))
         assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
         monitor.wait_for(
@@ -79,6 +95,23 @@ def test_state_is_read_again_after_a_stop_and_after_a_kill(
         )
         assert "lagwarden_checkpoint_volume_free_bytes" not in monitor.get("/metrics").text
         assert places_of_secrets(monitor, server) == []
+        assert monitor.stop().code == ExitCode.OK
+
+    commit(broker.bootstrap, "third", "t", {1: 1})
+    with InProcessJob(broker.bootstrap, tmp_path, jvm, settings) as job:
+        job.wait_ready()
+        assert job.events("state restored")
+        assert not job.events("checkpoint locked; waiting for a renewal by its owner")
+        shown = job.wait_read(offsets_ends(broker.bootstrap))
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
+
+        assert job.stop().code == ExitCode.OK
+        written = [key for key in server.objects(f"{path}/v2/spark/offsets/") if key[-1] != "/"]
+        server.write(max(written, key=lambda key: int(key.rpartition("/")[2])), b"v1")
+        job.start().wait_ready()
+        assert "has no positions" in str(job.events("checkpoint set aside; reading the topic from its start"))
+        shown = job.wait_read(offsets_ends(broker.bootstrap))
+        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
 
 
 def places_of_secrets(monitor: Monitor, server: ObjectStoreServer) -> list[str]:
@@ -89,33 +122,34 @@ def places_of_secrets(monitor: Monitor, server: ObjectStoreServer) -> list[str]:
     return [name for name, text in texts.items() if any(value.encode() in text for value in CREDENTIALS.values())]
 
 
-def test_second_monitor_is_refused(server: ObjectStoreServer, make_broker: MakeBroker, tmp_path: Path) -> None:
-    """The first monitor renews its lease while the second one waits, and is not disturbed."""
-    broker = make_broker()
-    make_topic(broker.bootstrap, "t", 1)
-    commit(broker.bootstrap, "g", "t", {0: 1})
+def test_second_monitor_is_refused(
+    server: ObjectStoreServer, path: str, jvm: Jvm, cluster: Broker, tmp_path: Path
+) -> None:
+    """The first monitor renews its lease while a second process waits, and is not disturbed."""
     (tmp_path / "second").mkdir()
-    with Monitor(broker.bootstrap, tmp_path, settings_for(server)) as first:
+    settings = settings_for(server, path)
+    with InProcessJob(cluster.bootstrap, tmp_path, jvm, settings) as first:
         first.wait_ready()
-        with Monitor(broker.bootstrap, tmp_path / "second", settings_for(server)) as second:
+        with Monitor(cluster.bootstrap, tmp_path / "second", settings) as second:
             ending = second.ending(START_LIMIT)
             assert ending.code == ExitCode.CHECKPOINT_UNUSABLE
-            assert f"s3a://{BUCKET}/{FOLDER} is in use by another lagwarden" in second.output
+            assert f"s3a://{BUCKET}/{path}/v2 is in use by another lagwarden" in second.output
         assert first.stop().code == ExitCode.OK
 
 
-def test_unreachable_store_is_reported(server: ObjectStoreServer, make_broker: MakeBroker, tmp_path: Path) -> None:
+def test_unreachable_store_is_reported(
+    server: ObjectStoreServer, path: str, jvm: Jvm, cluster: Broker, tmp_path: Path
+) -> None:
     """The log and `/readyz` report the outage until the store answers again."""
-    broker = make_broker()
-    make_topic(broker.bootstrap, "t", 1)
-    commit(broker.bootstrap, "g", "t", {0: 1})
-    with Monitor(broker.bootstrap, tmp_path, settings_for(server)) as monitor:
-        monitor.wait_ready()
+    with InProcessJob(cluster.bootstrap, tmp_path, jvm, settings_for(server, path)) as job:
+        job.wait_ready()
         server.process.pause()
-        monitor.wait_for(lambda: "the storage of the checkpoint s3a://" in monitor.reasons(), "the reason in /readyz")
-        server.process.resume()
-        monitor.wait_for(lambda: "the storage of the checkpoint" not in monitor.reasons(), "the store in /readyz")
-        assert monitor.events("checkpoint storage answers again")
+        try:
+            job.wait_for(lambda: "the storage of the checkpoint s3a://" in job.reasons(), "the reason in /readyz")
+        finally:
+            server.process.resume()
+        job.wait_for(lambda: "the storage of the checkpoint" not in job.reasons(), "the store in /readyz")
+        assert job.events("checkpoint storage answers again")
 
 
 @pytest.mark.parametrize(
@@ -128,34 +162,12 @@ def test_unreachable_store_is_reported(server: ObjectStoreServer, make_broker: M
     ids=["no bucket", "wrong credentials", "no server"],
 )
 def test_store_that_cannot_be_used_is_one_line(
-    settings: dict[str, str], *, refusing: bool, line: str, make_broker: MakeBroker, tmp_path: Path
+    settings: dict[str, str], *, refusing: bool, line: str, path: str, cluster: Broker, tmp_path: Path
 ) -> None:
-    """The process ends with one line, and the exit code of an unusable checkpoint."""
-    broker = make_broker()
-    make_topic(broker.bootstrap, "t", 1)
-    commit(broker.bootstrap, "g", "t", {0: 1})
+    """The job ends with one line, and the exit code of an unusable checkpoint."""
     with (
         ObjectStoreServer(tmp_path, refusing=refusing) as server,
-        Monitor(broker.bootstrap, tmp_path, {**settings_for(server), "log.level": "info", **settings}) as monitor,
+        InProcessJob(cluster.bootstrap, tmp_path, None, {**settings_for(server, path), **settings}) as job,
     ):
-        assert monitor.ending(START_LIMIT).code == ExitCode.CHECKPOINT_UNUSABLE
-        assert monitor.output.count(line) == 1
-
-
-def test_damaged_state_is_set_aside(server: ObjectStoreServer, make_broker: MakeBroker, tmp_path: Path) -> None:
-    """The topic is read again, and every answer is correct."""
-    broker = make_broker()
-    make_topic(broker.bootstrap, "t", 1)
-    commit(broker.bootstrap, "g", "t", {0: 1})
-    with Monitor(broker.bootstrap, tmp_path, settings_for(server)) as monitor:
-        monitor.wait_ready()
-        monitor.wait_for(lambda: f"{FOLDER}/spark/commits/0" in server.objects(), "the first batch in the store")
-        assert monitor.stop().code == ExitCode.OK
-        newest = max(
-            int(key.rpartition("/")[2]) for key in server.objects(f"{FOLDER}/spark/offsets/") if key[-1] != "/"
-        )
-        server.write(f"{FOLDER}/spark/offsets/{newest}", b"v1")
-        monitor.start().wait_ready()
-        assert "has no positions" in str(monitor.events("checkpoint set aside; reading the topic from its start"))
-        shown = monitor.wait_read(offsets_ends(broker.bootstrap))
-        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
+        assert job.ending(START_LIMIT).code == ExitCode.CHECKPOINT_UNUSABLE
+        assert job.output.count(line) == 1
