@@ -2,72 +2,40 @@
 
 from __future__ import annotations
 
-import pytest
-
 from stream import wording
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 
 
-@pytest.mark.parametrize(
-    ("milliseconds", "text"),
-    [
-        (-5, "less than a second"),
-        (999, "less than a second"),
-        (1_000, "1 s"),
-        (59_999, "59 s"),
-        (60_000, "1 min"),
-        (200_000, "3 min 20 s"),
-        (3_600_000, "1 h"),
-        (3_660_000, "1 h 1 min"),
-        (90_000_000, "1 d 1 h"),
-        (172_800_000, "2 d"),
-    ],
-)
-def test_duration_has_the_two_largest_units(milliseconds: int, text: str) -> None:
+def test_duration_has_the_two_largest_units() -> None:
     """A duration has at most two units; a unit with the value zero is omitted."""
-    assert wording.duration(milliseconds) == text
+    texts = {
+        -5: "less than a second",
+        999: "less than a second",
+        1_000: "1 s",
+        59_999: "59 s",
+        60_000: "1 min",
+        200_000: "3 min 20 s",
+        3_600_000: "1 h",
+        3_660_000: "1 h 1 min",
+        90_000_000: "1 d 1 h",
+        172_800_000: "2 d",
+    }
+    assert {milliseconds: wording.duration(milliseconds) for milliseconds in texts} == texts
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(-5, "0s"), (0, "0s"), (59.9, "59s"), (60, "1m0s"), (3_700, "1h1m"), (90_000, "1d1h"), (86_400 * 400, "400d0h")],
-)
-def test_compact_duration_is_one_word(seconds: float, text: str) -> None:
+def test_compact_duration_is_one_word() -> None:
     """A compact duration has its two largest units without blanks; negative durations (clock skew) are zero."""
-    assert wording.compact_duration(seconds) == text
+    texts = {-5: "0s", 0: "0s", 59.9: "59s", 60: "1m0s", 3_700: "1h1m", 90_000: "1d1h", 86_400 * 400: "400d0h"}
+    assert {seconds: wording.compact_duration(seconds) for seconds in texts} == texts
 
 
-@pytest.mark.parametrize(
-    ("milliseconds", "text"),
-    [
-        (7 * DAY, "7 d"),
-        (36 * HOUR, "36 h"),
-        (90 * MINUTE, "90 min"),
-        (90_000, "90 s"),
-        (1500, "1500 ms"),
-        (0, "0 ms"),
-    ],
-)
-def test_exact_duration_has_the_largest_unit_that_divides_it(milliseconds: int, text: str) -> None:
-    """Retentions are usually configured in round numbers of one unit."""
-    assert wording.duration_in_one_unit(milliseconds, exact=True) == text
-
-
-@pytest.mark.parametrize(
-    ("milliseconds", "text"),
-    [
-        (0, "0 s"),
-        (119_400, "119 s"),
-        (2 * MINUTE, "2 min"),
-        (26 * HOUR, "26 h"),
-        (2.4 * DAY, "2 d"),
-        (9 * DAY, "9 d"),
-    ],
-)
-def test_rounded_duration_has_at_least_two_of_its_unit(milliseconds: float, text: str) -> None:
-    """A rounded duration has the largest unit of which there are at least two."""
-    assert wording.duration_in_one_unit(milliseconds, exact=False) == text
+def test_duration_in_one_unit() -> None:
+    """An exact duration has the largest unit that divides it. A rounded one has at least two of its unit."""
+    exact = {7 * DAY: "7 d", 36 * HOUR: "36 h", 90 * MINUTE: "90 min", 90_000: "90 s", 1500: "1500 ms", 0: "0 ms"}
+    assert {each: wording.duration_in_one_unit(each, exact=True) for each in exact} == exact
+    rounded = {0: "0 s", 119_400: "119 s", 2 * MINUTE: "2 min", 26 * HOUR: "26 h", 2.4 * DAY: "2 d", 9 * DAY: "9 d"}
+    assert {each: wording.duration_in_one_unit(each, exact=False) for each in rounded} == rounded
 
 
 def test_moment_is_in_utc() -> None:
@@ -76,18 +44,10 @@ def test_moment_is_in_utc() -> None:
     assert wording.moment(2**63 - 1) == f"{2**63 - 1} ms after 1970"
 
 
-@pytest.mark.parametrize(
-    ("milliseconds", "text"),
-    [
-        pytest.param(1_700_000_000_123, "2023-11-14 22:13:20.123", id="a time"),
-        pytest.param(None, "-", id="none"),
-        pytest.param(-1, "-", id="Kafka's value for none"),
-        pytest.param(2**63 - 1, str(2**63 - 1), id="beyond the calendar"),
-    ],
-)
-def test_utc_time_formats_any_number(milliseconds: int | None, text: str) -> None:
-    """Any timestamp of a record can be printed."""
-    assert wording.utc_time(milliseconds) == text
+def test_utc_time_formats_any_number() -> None:
+    """Any timestamp of a record can be printed: also none, Kafka's value for none, and one beyond the calendar."""
+    texts = {1_700_000_000_123: "2023-11-14 22:13:20.123", None: "-", -1: "-", 2**63 - 1: str(2**63 - 1)}
+    assert {milliseconds: wording.utc_time(milliseconds) for milliseconds in texts} == texts
 
 
 def test_count_has_its_noun_in_singular_or_plural() -> None:
