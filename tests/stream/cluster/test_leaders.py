@@ -17,31 +17,22 @@ if TYPE_CHECKING:
 
 def describe(_: int | None, names: Sequence[str]) -> Any:
     """Describe `t` with two partitions, the second without a leader; other topics are denied or do not exist."""
-    partitions = [
-        says(partition_index=0, leader_id=2, leader_epoch=7),
-        says(partition_index=1, leader_id=-1, leader_epoch=7),
-    ]
-    codes = {"t": 0, "denied": 29}
-    return says(
-        topics=[
-            says(name=name, error_code=codes.get(name, 3), partitions=partitions if name == "t" else [])
-            for name in reversed(names)
-        ]
-    )
+    partitions = [says(partition_index=p, leader_id=leader, leader_epoch=7) for p, leader in enumerate((2, -1))]
+    known = {"t": (0, partitions), "denied": (29, [])}
+    found = [(name, *known.get(name, (3, []))) for name in reversed(names)]
+    return says(topics=[says(name=name, error_code=code, partitions=of) for name, code, of in found])
 
 
 def test_each_partition_has_a_leader_or_a_reason() -> None:
     """A topic's error applies to all its partitions; an unrequested topic is NOT_FOUND."""
     leaders = find_leaders(ScriptedCluster({"Metadata": describe}), ["t", "denied", "gone", "t"])  # type: ignore[arg-type]
-    places = [("t", 0), ("t", 1), ("t", 2), ("denied", 5), ("gone", 0), ("never asked", 0)]
-    assert [leaders.of(*place) for place in places] == [
+    assert [leaders.of("t", partition) for partition in (0, 1, 2)] == [
         (2, 7),
         ErrorReason.NO_LEADER,
         ErrorReason.NOT_FOUND,
-        ErrorReason.NOT_AUTHORIZED,
-        ErrorReason.NOT_FOUND,
-        ErrorReason.NOT_FOUND,
     ]
+    assert leaders.of("denied", 5) is ErrorReason.NOT_AUTHORIZED
+    assert {leaders.of("gone", 0), leaders.of("never asked", 0)} == {ErrorReason.NOT_FOUND}
 
 
 def test_topics_are_requested_in_batches() -> None:

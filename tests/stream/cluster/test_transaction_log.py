@@ -41,26 +41,19 @@ def test_the_newest_record_decides_if_a_transaction_is_open(monkeypatch: pytest.
 
 def test_the_oldest_transaction_of_a_partition_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Transactions of other partitions and topics are left out."""
-    found = read(
-        monkeypatch,
-        [
-            record("younger", began=20),
-            record("older", began=10, places=(("s", (0,)), ("t", (1, 0)))),
-            record("elsewhere", began=1, places=(("t", (1,)), ("s", (0,)))),
-        ],
-    )
+    older = record("older", began=10, places=(("s", (0,)), ("t", (1, 0))))
+    elsewhere = record("elsewhere", began=1, places=(("t", (1,)), ("s", (0,))))
+    found = read(monkeypatch, [record("younger", began=20), older, elsewhere])
     assert [each.transactional_id for each in found.on("t", 0)] == ["older", "younger"]
 
 
 def test_a_producer_is_identified_by_any_of_its_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """A producer is found even if its transactional id has a newer producer or has expired."""
-    found = read(
-        monkeypatch,
-        [record("moved", 7), record("moved", 8, COMPLETE_COMMIT), record("gone", 9), record("gone", status=None)],
-        7,
-        9,
-        10,
+    moved, gone = (
+        (record("moved", 7), record("moved", 8, COMPLETE_COMMIT)),
+        (record("gone", 9), record("gone", status=None)),
     )
+    found = read(monkeypatch, [*moved, *gone], 7, 9, 10)
     assert {producer: each.transactional_id for producer, each in found.producers.items()} == {7: "moved", 9: "gone"}
     assert found.asked == {7, 9, 10}
 

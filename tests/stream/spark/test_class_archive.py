@@ -60,16 +60,6 @@ def test_draft_of_a_killed_jvm_is_removed(archive: ClassArchive) -> None:
     assert ClassArchive.existing(archive.path.parent, "4.3.0") is None
 
 
-def test_complete_archive_is_used_by_the_next_start(archive: ClassArchive) -> None:
-    """The draft of a JVM that ended normally becomes the archive, and the next start uses it."""
-    draft_of(archive).write_bytes(b"classes")
-    assert archive.keep(complete=True) is True
-    existing = ClassArchive.existing(archive.path.parent, "4.3.0")
-    assert existing == ClassArchive(archive.path)
-    assert f"-XX:SharedArchiveFile={archive.path}" in existing.java_options()
-    assert archive.path.read_bytes() == b"classes"
-
-
 def test_stale_drafts_are_removed_before_the_next_is_written(archive: ClassArchive) -> None:
     """A draft of a killed process is removed. A recent draft, which may still be in progress, is kept."""
     folder = archive.path.parent
@@ -92,8 +82,17 @@ def kept(folder: Path) -> ClassArchive:
     """Return an archive that a JVM has written completely."""
     written = ClassArchive.to_write(folder, "4.3.0")
     draft_of(written).write_bytes(b"classes")
-    written.keep(complete=True)
+    assert written.keep(complete=True) is True
     return written
+
+
+def test_complete_archive_is_used_by_the_next_start(tmp_path: Path) -> None:
+    """The draft of a JVM that ended normally becomes the archive, and the next start uses it."""
+    archive = kept(tmp_path / "classes")
+    existing = ClassArchive.existing(archive.path.parent, "4.3.0")
+    assert existing == ClassArchive(archive.path)
+    assert f"-XX:SharedArchiveFile={archive.path}" in existing.java_options()
+    assert archive.path.read_bytes() == b"classes"
 
 
 def test_each_installation_has_its_own_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,8 @@ NEW_DISK = uuid.UUID(int=8)
 
 def state(replica: int, end: int, fetched: int = -1, directory: uuid.UUID | None = DISK) -> Any:
     """Describe a replica of the metadata log."""
-    return says(
-        replica_id=replica,
-        replica_directory_id=directory,
-        log_end_offset=end,
-        last_fetch_timestamp=fetched,
-        last_caught_up_timestamp=fetched,
-    )
+    times = {"last_fetch_timestamp": fetched, "last_caught_up_timestamp": fetched}
+    return says(replica_id=replica, replica_directory_id=directory, log_end_offset=end, **times)
 
 
 def answered(voters: list[Any], observers: list[Any], **fields: Any) -> Quorum | ErrorReason:
@@ -39,16 +34,12 @@ def read(answer: Any) -> Quorum | ErrorReason:
 def test_voters_and_observers_have_their_distance_to_the_leader() -> None:
     """Voters come first; the lag is the distance to the leader's log end offset, which is beyond the high watermark."""
     found = answered([state(2, 88, 5), state(1, 100, 9)], [state(11, 100, 8)])
-    assert found == Quorum(
-        leader=1,
-        leader_epoch=4,
-        high_watermark=90,
-        replicas=(
-            QuorumReplica(1, QuorumRole.VOTER, DISK, 100, 0, 9, 9),
-            QuorumReplica(2, QuorumRole.VOTER, DISK, 88, 12, 5, 5),
-            QuorumReplica(11, QuorumRole.OBSERVER, DISK, 100, 0, 8, 8),
-        ),
+    replicas = (
+        QuorumReplica(1, QuorumRole.VOTER, DISK, 100, 0, 9, 9),
+        QuorumReplica(2, QuorumRole.VOTER, DISK, 88, 12, 5, 5),
+        QuorumReplica(11, QuorumRole.OBSERVER, DISK, 100, 0, 8, 8),
     )
+    assert found == Quorum(leader=1, leader_epoch=4, high_watermark=90, replicas=replicas)
 
 
 def test_what_the_leader_does_not_know_is_none() -> None:

@@ -17,7 +17,7 @@ from stream.cluster.records.read import read_records
 from stream.cluster.transport.client import Cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from sandbox.kafka.broker import Broker
     from tests.conftest import MakeBroker
@@ -39,15 +39,9 @@ def produce(bootstrap: str, topic: str, partition: int, records: int, **settings
 
 def consumed(bootstrap: str, topic: str, ends: dict[int, int]) -> list[Row]:
     """Return what Kafka's read_committed consumer reads up to these ends, by partition and offset."""
+    behaviour = {"auto.offset.reset": "earliest", "enable.partition.eof": True, "log_level": 0}
     consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": "unused",
-            "enable.auto.commit": False,
-            "auto.offset.reset": "earliest",
-            "enable.partition.eof": True,
-            "log_level": 0,
-        }
+        {"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False, **behaviour}
     )
     rows: list[Row] = []
     consumer.assign([TopicPartition(topic, partition, 0) for partition in ends])
@@ -160,17 +154,11 @@ def test_a_read_survives_a_broker_that_is_away(make_broker: MakeBroker, fault: C
     assert sorted(seen) == [(partition, offset) for partition in range(2) for offset in range(3_000)]
 
 
-@pytest.fixture
-def two_brokers(make_broker: MakeBroker) -> Iterator[tuple[Broker, Broker]]:
-    """Return a cluster of broker 1 with the controller, and broker 2."""
-    first = make_broker(properties={"unclean.leader.election.enable": "false"})
-    return first, make_broker(joins=first, node=2)
-
-
 @pytest.mark.usefixtures("small_responses")
-def test_a_read_follows_the_leader(two_brokers: tuple[Broker, Broker]) -> None:
+def test_a_read_follows_the_leader(make_broker: MakeBroker) -> None:
     """If the leader stops, the follower becomes the leader, and the read continues with it."""
-    first, second = two_brokers
+    first = make_broker(properties={"unclean.leader.election.enable": "false"})
+    second = make_broker(joins=first, node=2)
     create_topic_led_by(first.bootstrap, "t", leader=2, followers=[1])
     produce(first.bootstrap, "t", 0, 3_000, acks="all")
     with Cluster([first.bootstrap], request_timeout=5) as cluster:

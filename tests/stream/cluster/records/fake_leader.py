@@ -139,17 +139,12 @@ class FakeLeader:
         reply = self._replies.pop(0) if self._replies else Reply({partition: Part(error=6) for partition in wanted})
         if isinstance(reply, ClusterError):
             return reply
-        parts = [
-            SimpleNamespace(
-                partition_index=partition,
-                error_code=part.error,
-                records=part.raw or None,
-                last_stable_offset=part.last_stable,
-                aborted_transactions=[
-                    SimpleNamespace(producer_id=producer, first_offset=first) for producer, first in part.aborted
-                ],
-            )
-            for partition, part in reply.parts.items()
-        ]
+        parts = [_part(partition, part) for partition, part in reply.parts.items()]
         responses = [SimpleNamespace(topic=TOPIC, partitions=parts)] if parts else []
         return SimpleNamespace(error_code=reply.error, throttle_time_ms=reply.throttle_ms, responses=responses)
+
+
+def _part(partition: int, part: Part) -> Any:
+    aborted = [SimpleNamespace(producer_id=producer, first_offset=first) for producer, first in part.aborted]
+    known = {"error_code": part.error, "records": part.raw or None, "last_stable_offset": part.last_stable}
+    return SimpleNamespace(partition_index=partition, **known, aborted_transactions=aborted)

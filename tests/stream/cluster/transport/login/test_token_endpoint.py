@@ -33,7 +33,7 @@ def issuer() -> Iterator[TokenIssuer]:
 
 def login_at(issuer: TokenIssuer, **changes: Any) -> ClientCredentialsLogin:
     """Return the login of the issuer's client."""
-    login = ClientCredentialsLogin(issuer.token_endpoint, issuer.client_id, SecretValue(SECRET), timeout=5.0)
+    login = ClientCredentialsLogin(issuer.token_endpoint, issuer.client_id, SecretValue(SECRET), timeout=30.0)
     return dataclasses.replace(login, **changes)
 
 
