@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import http.server
 import json
 import re
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.parse
 import urllib.request
@@ -34,9 +31,9 @@ from tests.exporters.snapshots import (
 )
 from tests.stream.cli.command_line import HEAVY
 from tests.stream.offline.captures import RECORDED, capture_of, commit, generation, row
+from tests.stream.webhook.receiver import Receiver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.stream.cli.command_line import CommandLine
@@ -46,31 +43,6 @@ CAPTURE_HEAD = "GROUP KIND STATE MEMBERS PARTITIONS LAG LAG-UNKNOWN LAST-COMMIT 
 LIST_HEAD = [*CAPTURE_HEAD[:1], "SEVERITY", "VERDICT", *CAPTURE_HEAD[1:6], "TIME-LAG", *CAPTURE_HEAD[6:]]
 OFFSETS_HEAD = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID COMMIT-AGE EXPIRES"
 HISTORY_HEAD = ["TIME", "(UTC)", "WHAT", "CAUSE", "SEEN", "STORY"]
-
-
-@contextlib.contextmanager
-def serving_foreign(code: int, body: bytes) -> Iterator[tuple[str, list[str]]]:
-    """Serve one fixed answer, as a server that is not lagwarden does; yields the URL and the requested paths."""
-    paths: list[str] = []
-
-    class FixedAnswerHandler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            paths.append(self.path)
-            self.send_response(code)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            """Log nothing."""
-
-    with http.server.HTTPServer(("127.0.0.1", 0), FixedAnswerHandler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", paths
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture
@@ -390,7 +362,8 @@ def test_not_ready_yet(command: CommandLine) -> None:
 )
 def test_server_is_not_lagwarden(code: int, body: bytes, command: CommandLine) -> None:
     """The error is one line, and is never that of an unknown group."""
-    with serving_foreign(code, body) as (address, _):
+    with Receiver(lambda _: (code, {}, body)) as server:
+        address = server.address
         error = command.fails("history", "a", "--url", address, code=ExitCode.NO_INSTANCE)
         with pytest.raises(Refusal):
             InstanceClient(address).group("a")
@@ -401,9 +374,9 @@ def test_server_is_not_lagwarden(code: int, body: bytes, command: CommandLine) -
 
 def test_url_with_the_prefix_of_a_proxy() -> None:
     """The prefix is kept, and the name of the group is a query parameter."""
-    with serving_foreign(200, b'{"snapshot_time":"2023-11-14T22:13:20.000Z"}') as (address, paths):
-        InstanceClient(f"{address}/kafka/", clock=lambda: NOON / 1000).group("a/../b c&d")
-    (path,) = paths
+    with Receiver(lambda _: (200, {}, b'{"snapshot_time":"2023-11-14T22:13:20.000Z"}')) as server:
+        InstanceClient(f"{server.address}/kafka/", clock=lambda: NOON / 1000).group("a/../b c&d")
+    (path,) = server.paths
     assert path.startswith("/kafka/api/v1/group?")
     assert urllib.parse.parse_qs(urllib.parse.urlsplit(path).query) == {"name": ["a/../b c&d"]}
 

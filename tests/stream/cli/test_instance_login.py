@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import http.server
-import threading
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import bcrypt
 import pytest
@@ -15,6 +12,7 @@ from stream.cli.api_client import InstanceClient, keeps_login
 from stream.cli.instance_login import instance_login
 from stream.errors import ExitCode, Refusal
 from tests.exporters.serving import SMALL, serving
+from tests.stream.webhook.receiver import Receiver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,49 +98,19 @@ def test_login_is_not_printed() -> None:
     assert "c2Vj" not in repr(instance_login({"LAGWARDEN_USER": "a", "LAGWARDEN_PASSWORD": "secret"}))
 
 
-class _Recorder(http.server.BaseHTTPRequestHandler):
-    """Redirects paths under /old to the path without /old at `target`; keeps the logins of the other requests."""
-
-    target = ""
-    logins: ClassVar[list[str | None]] = []
-
-    def do_GET(self) -> None:
-        is_old = self.path.startswith("/old/")
-        self.send_response(302 if is_old else 200)
-        if is_old:
-            self.send_header("Location", self.target + self.path.removeprefix("/old"))
-        self.end_headers()
-        if not is_old:
-            self.logins.append(self.headers.get("Authorization"))
-            self.wfile.write(b'{"snapshot_time": "2026-01-01T00:00:00Z", "groups": []}')
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
-
-
-@contextlib.contextmanager
-def recorder(target: str = "") -> Iterator[tuple[str, list[str | None]]]:
-    """Serve with redirects to `target`, by default to itself; yields the URL, and the logins that were received."""
-    handler = type("Handler", (_Recorder,), {"target": target, "logins": []})
-    with http.server.HTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", handler.logins  # type: ignore[attr-defined]
-        finally:
-            server.shutdown()
-            thread.join()
+GROUPS = (200, {}, b'{"snapshot_time": "2026-01-01T00:00:00Z", "groups": []}')
 
 
 def test_login_is_sent_only_to_its_server(files: dict[str, str]) -> None:
     """A redirect to another server is followed without the login; one of the same server, as by a proxy, keeps it."""
     environment = variables("TOKEN_FILE={token}", files)
-    with recorder() as (other, received), recorder(other) as (first, _):
-        InstanceClient(f"{first}/old", environment=environment).groups()
-    assert received == [None]
-    with recorder() as (url, received):
-        InstanceClient(f"{url}/old", environment=environment).groups()
-    assert received == ["Bearer token-1"]
+    with Receiver(lambda _: GROUPS) as other, Receiver(lambda _: (302, {"Location": f"{other.address}/a"})) as first:
+        InstanceClient(first.address, environment=environment).groups()
+    assert [headers.get("authorization") for headers in other.headers] == [None]
+    with Receiver(lambda number: GROUPS if number else (302, {"Location": "/a"})) as same:
+        InstanceClient(f"{same.address}/old", environment=environment).groups()
+    assert [headers.get("authorization") for headers in same.headers] == ["Bearer token-1"] * 2
+    assert same.paths[1] == "/a"
 
 
 REDIRECTS = [

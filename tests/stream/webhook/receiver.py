@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that receives posts and answers as a test wants."""
+"""A real HTTP server on loopback that receives requests and answers as a test wants."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Receiver:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 number = len(receiver.bodies)
                 receiver.paths.append(self.path)
                 receiver.headers.append({name.lower(): value for name, value in self.headers.items()})
@@ -43,6 +43,8 @@ class Receiver:
                 self.end_headers()
                 self.wfile.write(b"".join(content))
                 receiver.responses += 1
+
+            do_GET = do_POST  # noqa: N815  # the name that http.server looks up
 
             def log_message(self, *_: object) -> None:
                 """Log nothing."""
@@ -57,9 +59,14 @@ class Receiver:
         return self._server.server_port
 
     @property
+    def address(self) -> str:
+        """The URL without a path."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def url(self) -> str:
         """The URL of the receiver."""
-        return f"http://127.0.0.1:{self.port}{self.path}"
+        return f"{self.address}{self.path}"
 
     @property
     def events(self) -> list[dict[str, Any]]:

@@ -9,8 +9,6 @@ import json
 import socket
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from exporters.group_query import GroupQuery
 from exporters.http.admission import ConnectionLimits
 from exporters.http.event_stream import response as response_module
@@ -22,6 +20,8 @@ from tests.exporters.serving import get, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pytest
 
     from exporters.http.server import HttpServer
 
@@ -96,24 +96,24 @@ def test_each_event_is_a_message_with_an_id() -> None:
 
 
 def test_a_client_continues_after_the_last_event_that_it_got() -> None:
-    """A client that continues gets the events after its last one at once, and then new events."""
+    """A client that continues gets the events after its last one at once, and then new events.
+
+    A stream reports the number of dropped events, or null if it is unknown, and then sends all others.
+    """
+    abc = [event("a"), event("b"), event("c")]
     recent = RecentEvents()
-    recent.append([event("a"), event("b"), event("c")])
+    recent.append(abc)
     with streams_of(recent) as server, streaming(server, Last_Event_ID=recent.event_id(1)) as stream:
         assert [stream.subject(), stream.subject()] == ["b", "c"]
         recent.append([event("d")])
         assert stream.subject() == "d"
-
-
-@pytest.mark.parametrize(("last", "missed"), [("known", 2), ("of-another-process", None)])
-def test_dropped_events_are_reported_in_the_stream(last: str, missed: int | None) -> None:
-    """A stream reports the number of dropped events, or null if it is unknown, and then sends all others."""
-    recent = RecentEvents(most_events=1)
-    recent.append([event("a"), event("b"), event("c")])
-    header = recent.event_id(0) if last == "known" else last
-    with streams_of(recent) as server, streaming(server, Last_Event_ID=header) as stream:
-        assert stream.message() == {"event": "missed", "data": json.dumps({"missed": missed})}
-        assert stream.subject() == "c"
+    for missed in (2, None):
+        short = RecentEvents(most_events=1)
+        short.append(abc)
+        last = short.event_id(0) if missed else "of-another-process"
+        with streams_of(short) as server, streaming(server, Last_Event_ID=last) as stream:
+            assert stream.message() == {"event": "missed", "data": json.dumps({"missed": missed})}
+            assert stream.subject() == "c"
 
 
 def test_a_stream_has_only_the_events_of_its_filters() -> None:
@@ -128,8 +128,11 @@ def test_a_stream_has_only_the_events_of_its_filters() -> None:
             refused.close()
 
 
-def test_heartbeats_have_the_position(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A heartbeat has the position: a client whose filter matches nothing does not ask for the same events again."""
+def test_heartbeats_and_lifetime(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A heartbeat has the position: a client whose filter matches nothing does not ask for the same events again.
+
+    A stream is completed after its lifetime, so that the client connects again and its login is checked.
+    """
     monkeypatch.setattr(response_module, "StreamTimes", lambda: StreamTimes(heartbeat=0.05))
     recent = RecentEvents()
     with streams_of(recent) as server, streaming(server, "?filter=b") as stream:
@@ -137,10 +140,6 @@ def test_heartbeats_have_the_position(monkeypatch: pytest.MonkeyPatch) -> None:
         while (message := stream.message())["id"] != recent.event_id(1):
             assert message == {"": "heartbeat", "id": recent.event_id(0)}
         assert message == {"": "heartbeat", "id": recent.event_id(1)}
-
-
-def test_a_stream_ends_after_its_lifetime(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream is completed after its lifetime, so that the client connects again and its login is checked."""
     monkeypatch.setattr(response_module, "StreamTimes", lambda: StreamTimes(life=0.05))
     with streams_of(RecentEvents()) as server, streaming(server) as stream:
         assert stream.message() == {}
