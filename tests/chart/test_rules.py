@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chart.alerts.case import FILES, alerts, in_clusters, promtool_complaints, rules_of, run_promtool
+from tests.chart.alerts.case import FILES, alerts, in_clusters, promtool_complaints, rules_of
 from tests.chart.alerts.cases import CASES
 from tests.chart.alerts.clusters import CASES as OF_CLUSTERS
-from tests.deploy.test_queries_in_docs import QUERIES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,28 +52,3 @@ def test_a_wrong_story_is_noticed(promtool: str, tmp_path: Path) -> None:
     for case in [next(case for case in CASES if bool(case.fires) is fires) for fires in (True, False)]:
         wrong = type(case)(case.alert, case.kind, case.story, case.series, case.at, () if case.fires else [{"a": "b"}])
         assert promtool_complaints(promtool, [wrong], tmp_path) is not None
-
-
-EAST: Final = 'job="lagwarden",instance="collector:8889",cluster="east",group="billing"'
-WEST: Final = EAST.replace("east", "west")
-
-
-def test_the_join_of_owners_uses_the_owner_of_the_same_cluster(promtool: str, tmp_path: Path) -> None:
-    """Groups of the same name in two clusters behind one collector each get the owner of their own cluster."""
-    (query,) = (each for page, each in QUERIES if page == "owners.md")
-    given = {
-        f"lagwarden_group_time_lag_seconds{{{EAST}}}": "30x2",
-        f"lagwarden_group_time_lag_seconds{{{WEST}}}": "70x2",
-        f'lagwarden_group_owner_info{{{EAST},team="payments",tier="1",link="https://a"}}': "1x2",
-        f'lagwarden_group_owner_info{{{WEST},team="search",max_severity="info",link="https://b"}}': "1x2",
-    }
-    wanted = [
-        {"labels": f'{{{EAST},team="payments",tier="1"}}', "value": 30},
-        {"labels": f'{{{WEST},team="search",max_severity="info"}}', "value": 70},
-    ]
-    test = {
-        "interval": "30s",
-        "input_series": [{"series": name, "values": values} for name, values in given.items()],
-        "promql_expr_test": [{"expr": query, "eval_time": "1m", "exp_samples": wanted}],
-    }
-    assert run_promtool(promtool, [test], tmp_path, []) is None
