@@ -16,7 +16,7 @@ from deploy.chart.tools import python_tools
 from deploy.chart.values_schema import CHART
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 CASES: Final = sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "ci").glob("*-values.yaml"))
@@ -123,6 +123,37 @@ def _render(values: Object, chart: Path) -> Rendered:
     notes = files.pop(_NOTES)
     objects = [one for text in files.values() for one in yaml.load_all(text, yaml.CSafeLoader) if one]
     return Rendered(tuple(sorted(objects, key=lambda one: (one["kind"], one["metadata"]["name"]))), notes)
+
+
+def mounted_items(rendered: Rendered) -> Iterator[tuple[str, Object]]:
+    """Yield the volume and the item of each key of a Secret or ConfigMap that is mounted as a file."""
+    for volume in rendered.pod["volumes"]:
+        for source in (volume, *volume.get("projected", {}).get("sources", [])):
+            for item in (source.get("secret") or source.get("configMap") or {}).get("items", []):
+                yield volume["name"], item
+
+
+def pod_variables(rendered: Rendered, folder: Path, contents: Mapping[str, str]) -> dict[str, str]:
+    """Write the configuration and the mounted files below a folder; return the container's variables as in the pod.
+
+    `contents` are the texts of mounted files by their names. Paths in variables and files are those of the folder.
+    """
+
+    def here(text: str) -> str:
+        return text.replace("/run/secrets/lagwarden", str(folder)).replace("/etc/lagwarden", str(folder))
+
+    for volume, item in mounted_items(rendered):
+        path = folder / volume / item["path"]
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(contents.get(item["path"], "text"))
+    for name, text in rendered.one("ConfigMap")["data"].items():
+        (folder / name).write_text(here(text))
+    pod = f"{rendered.workload['metadata']['name']}-0"
+    found = {}
+    for variable in rendered.container["env"]:
+        text = variable.get("value", "broker-9:9092" if "SERVERS" in variable["name"] else "from-a-reference")
+        found[variable["name"]] = here(text.replace("$(POD_NAME)", pod))
+    return found
 
 
 def documents(values: Object) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +10,7 @@ import pytest
 
 from exporters.http.access.web_access import WebAccess
 from stream.cli.instance_login import instance_login
-from tests.chart.rendering import Object, Rendered, case, merged, render
+from tests.chart.rendering import Object, Rendered, case, merged, pod_variables, render
 
 if TYPE_CHECKING:
     from sandbox.certificates import Certificates
@@ -23,28 +22,6 @@ USERS: Final = f"basic_auth_users: {{prometheus: {HASH}}}\n"
 TLS_AND_USERS: Final = f"tls_server_config: {{cert_file: tls.crt, key_file: tls.key}}\n{USERS}"
 OWN_SECRET: Final = merged(case("minimal"), {"http": {"webConfig": {"existingSecret": "lagwarden-web"}}})
 USERS_ONLY: Final = merged(OWN_SECRET, {"http": {"webConfig": {"tls": False}}})
-
-
-def in_pod(rendered: Rendered, folder: Path, web_config: str, certificates: Certificates) -> dict[str, str]:
-    """Write the files of the pod's HTTP server below a folder; return the pod's variables with paths there."""
-    texts = {
-        "web.yaml": web_config,
-        "token": "a-token",
-        "tls.crt": certificates.certificate("broker").read_text(),
-        "tls.key": certificates.key("broker").read_text(),
-        "ca.crt": certificates.authority.read_text(),
-    }
-    mounts = {mount["name"]: folder / mount["mountPath"].strip("/") for mount in rendered.container["volumeMounts"]}
-    for volume in rendered.pod["volumes"]:
-        for source in volume.get("projected", {}).get("sources", []):
-            for item in source["secret"]["items"]:
-                mounts[volume["name"]].mkdir(parents=True, exist_ok=True)
-                (mounts[volume["name"]] / item["path"]).write_text(texts[item["path"]])
-    mounts["config"].mkdir(parents=True)
-    for one in rendered.of_kind("ConfigMap"):
-        for name, text in one["data"].items():
-            (mounts["config"] / name).write_text(re.sub("/run/secrets", f"{folder}/run/secrets", text))
-    return {each["name"]: re.sub("^/(run|etc)/", rf"{folder}/\1/", each["value"]) for each in rendered.container["env"]}
 
 
 @pytest.mark.parametrize(
@@ -62,7 +39,9 @@ def test_the_server_reads_the_files_of_the_pod(
 ) -> None:
     """The server accepts the files. Probes, Service name and commands in the pod use its scheme and login."""
     rendered = render(values)
-    variables = in_pod(rendered, tmp_path, web_config, certificates)
+    texts = {"tls.crt": certificates.certificate("broker"), "tls.key": certificates.key("broker")}
+    contents = {name: path.read_text() for name, path in (texts | {"ca.crt": certificates.authority}).items()}
+    variables = pod_variables(rendered, tmp_path, contents | {"web.yaml": web_config, "token": "a-token"})
     access = WebAccess(_file(variables, "WEB_CONFIG"), _file(variables, "BEARER_TOKEN_FILE"))
     assert bool(access.credentials().users) is (login == "users")
     assert (access.credentials().token == b"a-token") is (login == "token")

@@ -15,10 +15,9 @@ import pytest
 from deploy.chart.values_schema import CHART
 from exporters.http.request_limits import PROBES
 from stream.config.loader import load
-from tests.chart.rendering import CASES, Object, Rendered, case, every_render, merged, render
+from tests.chart.rendering import CASES, Object, Rendered, case, every_render, merged, pod_variables, render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
@@ -187,7 +186,8 @@ def test_every_object_has_labels_and_a_namespace() -> None:
 def test_the_program_accepts_the_settings(name: str, tmp_path: Path) -> None:
     """The pod's file and variables, with the files of Secrets, are a valid configuration."""
     rendered = render(case(name))
-    config = load(_written(rendered, tmp_path), _environment(rendered, tmp_path))
+    variables = pod_variables(rendered, tmp_path, {"tls.key": KEY, "password": "hush"})
+    config = load(tmp_path / "lagwarden.yaml", variables)
     wanted = case(name)["config"]
     assert config.kafka.security_protocol == wanted["kafka"].get("security_protocol", "PLAINTEXT")
     assert config.kafka.bootstrap_servers[0].startswith(("broker-", "kafka-"))
@@ -202,36 +202,6 @@ def test_the_program_accepts_the_settings(name: str, tmp_path: Path) -> None:
         assert config.kafka.sasl_username == "from-a-reference"
     if config.kafka.sasl_password is not None:
         assert config.kafka.sasl_password.reveal() == "hush"
-
-
-def _written(rendered: Rendered, folder: Path) -> Path:
-    """Write the files of the ConfigMap to a folder; return that of the configuration, which names the others there."""
-    for name, text in rendered.one("ConfigMap")["data"].items():
-        (folder / name).write_text(text.replace("/etc/lagwarden/", f"{folder}/"))
-    return folder / "lagwarden.yaml"
-
-
-def mounted_items(rendered: Rendered) -> Iterator[tuple[str, Object]]:
-    """Yield the volume and the item of each key of a Secret or ConfigMap that is mounted as a file."""
-    for volume in rendered.pod["volumes"]:
-        for source in (volume, *volume.get("projected", {}).get("sources", [])):
-            for item in (source.get("secret") or source.get("configMap") or {}).get("items", []):
-                yield volume["name"], item
-
-
-def _environment(rendered: Rendered, folder: Path) -> dict[str, str]:
-    """Return the container's variables as in the pod, with mounted files below a folder of the test."""
-    contents = {"tls.key": KEY, "password": "hush"}
-    for volume, item in mounted_items(rendered):
-        path = folder / volume / item["path"]
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(contents.get(item["path"], "text"))
-    found = {}
-    for variable in rendered.container["env"]:
-        text = variable.get("value", "broker-9:9092" if "SERVERS" in variable["name"] else "from-a-reference")
-        text = text.replace("$(POD_NAME)", f"{rendered.workload['metadata']['name']}-0")
-        found[variable["name"]] = text.replace("/run/secrets/lagwarden", str(folder))
-    return found
 
 
 def test_secrets_are_only_mounted_as_files() -> None:
