@@ -52,14 +52,6 @@ def test_labels_of_a_slower_run_are_times_of_the_wall_clock() -> None:
         assert (label.recovered, label.faults[0].knowable, len(label.faults)) == (recovered, BEGAN + 63 * stretch, 1)
 
 
-def test_a_healthy_group_has_one_healthy_phase() -> None:
-    """Marks of the scenario, such as a planned reset, do not end the healthy phase."""
-    rows = [({}, (WARM_UP, 120)), ({"judged_from": 50.0}, (50, 120)), ({"judged_until": 70.0}, (WARM_UP, 70))]
-    for limits, (since, until) in rows:
-        (label,) = labelled(dataclasses.replace(KEEPS_UP, **limits), {"reset": 30.0}).groups
-        assert (label.healthy, label.faults) == (((BEGAN + since, BEGAN + until),), ())
-
-
 def test_every_scenario_can_be_labelled() -> None:
     """A sick group has a healthy phase and faults whose causes are verdicts. A healthy one has no fault."""
     wrong = []

@@ -101,16 +101,6 @@ def test_a_group_alarms_while_one_of_its_partitions_does() -> None:
     assert sick.delay == 5.0
 
 
-def test_a_group_cannot_be_found_after_its_recovery() -> None:
-    """An alarm that begins after the recovery is false."""
-    label = GroupLabel("b", "g", "sick", "", (), SICK.faults[:1], ((10.0, 60.0), (90.0, 120.0)), (), 90.0)
-    labels = RecordingLabels(0.0, 120.0, 5.0, 2.0, 240.0, {}, (label,))
-    (found,) = score(labels, rows({0: "ok", 95: "stopped"}), None)
-    assert not found.found
-    assert not found.exact
-    assert len(found.false_alarms) == 1
-
-
 def test_formats_map_verdicts_to_causes(tmp_path: Path) -> None:
     """`burrow` maps STOP to `stopped` and keeps WARN, `alarms` maps nothing to a cause, and a file has its own map."""
     assert of_sick({64: "STOP"}, "burrow").untrue == ()
@@ -121,16 +111,6 @@ def test_formats_map_verdicts_to_causes(tmp_path: Path) -> None:
     words.write_text(json.dumps({"STOP": "losing_data"}))
     assert of_sick({82: "STOP"}, str(words)).exact
     assert BURROW["STOP"] == "stopped"
-
-
-def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
-    """A format is a name, or a JSON file with a cause per verdict."""
-    file = tmp_path / "words.json"
-    for text in (None, '["STOP"]', '{"STOP": 1}'):
-        if text is not None:
-            file.write_text(text)
-        with pytest.raises(VerdictLogError, match="format"):
-            causes_of(str(file))
 
 
 def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path) -> None:
