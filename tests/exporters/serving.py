@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import http.client
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import httpx
 from exporters.http.routes import build_app
 from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
+from sandbox.waiting import wait_until
 from tests.exporters.openapi_check import check_response
 from tests.exporters.snapshots import NOON, detail, small_snapshot, snapshot, status
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 SMALL = PublishedSnapshot.build(small_snapshot())
 LOOPBACK = "127.0.0.1"
+wait_for = functools.partial(wait_until, limit=300, pause=0.02)
+"""Waits for an effect on a server, as long as a busy machine may need."""
 
 
 def details(name: str) -> GroupDetail | None:

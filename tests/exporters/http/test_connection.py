@@ -15,8 +15,7 @@ import pytest
 from exporters.http import connection
 from exporters.http.admission import ConnectionLimits
 from exporters.text.exposition import PublishedSnapshot
-from sandbox.waiting import wait_until
-from tests.exporters.serving import get, many_groups, serving
+from tests.exporters.serving import get, many_groups, serving, wait_for
 from tests.exporters.snapshots import snapshot
 from tests.support.scrape import Metrics
 
@@ -95,7 +94,7 @@ def test_the_oldest_idle_connections_of_an_address_are_evicted() -> None:
     with serve() as server, contextlib.ExitStack() as stack:
         kept = keep_alive(server, stack)
         flood = [stack.enter_context(connect(server)) for _ in range(200)]
-        wait_until(lambda: refusals(server).get("idle", 0) >= 160, "evicted connections")
+        wait_for(lambda: refusals(server).get("idle", 0) >= 160, "evicted connections")
         assert connections(server) == LIMITS.per_address + 2, "the share of the flood, the kept connection and this one"
         assert flood[0].recv(1) == b"", "the oldest was closed"
         assert is_alive(kept), "the connection of another address is open"
@@ -103,7 +102,7 @@ def test_the_oldest_idle_connections_of_an_address_are_evicted() -> None:
         assert flood[-1].recv(64).startswith(b"HTTP/1.1 200"), "the newest connection of the flood is open"
         for line in flood:
             line.close()
-        wait_until(lambda: connections(server) == 2, "the end of the flood")
+        wait_for(lambda: connections(server) == 2, "the end of the flood")
 
 
 def test_a_client_that_reads_nothing_is_closed(large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +116,7 @@ def test_a_client_that_reads_nothing_is_closed(large: PublishedSnapshot, monkeyp
             forged = f"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.0.0.{number}\r\n\r\n"
             stack.enter_context(connect(server, forged.encode()))
         assert metric(server, "lagwarden_ready")
-        wait_until(lambda: refusals(server).get("slow_reader", 0) >= 16, "closed connections")
+        wait_for(lambda: refusals(server).get("slow_reader", 0) >= 16, "closed connections")
         # The share of one address in the concurrent requests is 16.
         assert refusals(server) == {"slow_reader": 16, "requests": 24}
         assert get(server, "/metrics?name[]=lagwarden_ready")[0].status == 200, "its places are released"
@@ -145,15 +144,16 @@ def test_pipelined_requests_that_are_never_read_are_closed(monkeypatch: pytest.M
         with contextlib.suppress(OSError):  # the server stops reading, and finally resets the connection
             while True:
                 line.sendall(b"GET /style.css HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
-        wait_until(lambda: refusals(server).get("slow_reader", 0) == 1, "a closed connection")
-        wait_until(lambda: connections(server) == 1, "the end of the connection")
+        wait_for(lambda: refusals(server).get("slow_reader", 0) == 1, "a closed connection")
+        wait_for(lambda: connections(server) == 1, "the end of the connection")
 
 
 def test_a_connection_is_refused_if_none_can_be_evicted(
     large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A new connection gets 503 and a `Retry-After` header if no connection can be evicted."""
-    monkeypatch.setattr(connection, "STALLED_SECONDS", 3600.0)
+    for limit in ("STALLED_SECONDS", "PROGRESS_SECONDS"):
+        monkeypatch.setattr(connection, limit, 3600.0)
     bounds = ConnectionLimits(total=60, per_address=10)
     with serving(large, limits=bounds) as server, contextlib.ExitStack() as stack:
         for _ in range(bounds.per_address):

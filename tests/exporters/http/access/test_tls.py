@@ -18,8 +18,7 @@ from exporters.http.access import tls_handshake
 from exporters.http.access.web_access import WebAccess
 from exporters.http.access.web_config import WebConfigError
 from exporters.http.admission import ConnectionLimits
-from sandbox.waiting import wait_until
-from tests.exporters.serving import many_groups, serving
+from tests.exporters.serving import many_groups, serving, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,7 +127,7 @@ def test_plain_text_is_not_answered(tmp_path: Path, certificates: Certificates) 
         with served.plain() as line:
             line.sendall(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n")
             assert b"HTTP" not in line.recv(100)
-        wait_until(lambda: served.refusals("tls") == 1, "a counted refusal")
+        wait_for(lambda: served.refusals("tls") == 1, "a counted refusal")
 
 
 def test_old_versions_are_refused(tmp_path: Path, certificates: Certificates) -> None:
@@ -190,7 +189,7 @@ def test_unfinished_handshakes_are_bounded(tmp_path: Path, certificates: Certifi
     """Unfinished handshakes count as connections: a newer one closes the oldest, and other addresses are served."""
     with tls_server(tmp_path, certificates) as served, contextlib.ExitStack() as stack:
         lines = [stack.enter_context(served.plain()) for _ in range(3 * LIMITS.per_address)]
-        wait_until(lambda: served.refusals("idle") == 2 * LIMITS.per_address, "a counted refusal")
+        wait_for(lambda: served.refusals("idle") == 2 * LIMITS.per_address, "a counted refusal")
         lines[0].settimeout(30)
         with contextlib.suppress(ConnectionResetError):
             assert lines[0].recv(1) == b""
@@ -205,7 +204,7 @@ def test_handshake_has_a_time_limit(
         line.settimeout(30)
         with contextlib.suppress(ConnectionResetError):
             assert line.recv(1) == b""
-        wait_until(lambda: served.refusals("tls") == 1, "a counted refusal")
+        wait_for(lambda: served.refusals("tls") == 1, "a counted refusal")
 
 
 def test_client_that_reads_nothing_is_closed(
@@ -215,7 +214,7 @@ def test_client_that_reads_nothing_is_closed(
     monkeypatch.setattr("exporters.http.connection.PROGRESS_SECONDS", 0.3)
     with tls_server(tmp_path, certificates, world=many_groups()) as served, served.connect() as line:
         line.sendall(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n")
-        wait_until(lambda: served.refusals("slow_reader") == 1, "a counted refusal")
+        wait_for(lambda: served.refusals("slow_reader") == 1, "a counted refusal")
 
 
 def test_a_client_is_served_after_garbage_instead_of_handshakes(
@@ -242,4 +241,4 @@ def test_a_client_is_served_after_garbage_instead_of_handshakes(
             thread.join()
         assert served.get("/livez")[0] == 200
         assert sorted(closed) == sorted(heads)
-        wait_until(lambda: served.refusals("tls") == len(heads), "a counted refusal")
+        wait_for(lambda: served.refusals("tls") == len(heads), "a counted refusal")
