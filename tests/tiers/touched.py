@@ -4,7 +4,7 @@
 
 compares the tree with a revision: `--base`, else that of the variable BASE, else the newest commit that is more than
 `ONE_SUBMISSION` older than the last one; without any such commit, everything counts as changed. Changed test files come
-first, then the rows of the table in their order. Beyond `MOST_SECONDS` of recorded time the rest is named on stderr and
+first, each in the order of the table's rows. Beyond `MOST_SECONDS` of recorded time the rest is named on stderr and
 left to `make full`.
 """
 
@@ -58,12 +58,10 @@ def touched(tests: Iterable[str], changed: Sequence[str]) -> list[str]:
     """Return the tests that a change of these files touches, by rank."""
     ranked = []
     for test in tests:
-        rank, tested = subjects_of(test)
-        if test in changed:
-            ranked.append((-1, test))
-        elif any(is_below(path, tested) for path in changed):
-            ranked.append((rank, test))
-    return [test for _, test in sorted(ranked)]
+        rank, subjects = subjects_of(test)
+        if test in changed or any(is_below(path, subjects) for path in changed):
+            ranked.append((test not in changed, rank, test))
+    return [test for *_, test in sorted(ranked)]
 
 
 def within(tests: Iterable[str], seconds: Mapping[str, float], most: float) -> tuple[list[str], list[str]]:
