@@ -153,7 +153,7 @@ def test_a_query_that_failed_because_of_a_deleted_checkpoint_logs_the_deletion(r
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    """Let every read of the state fail."""
+    """Replace each read of the state by this error."""
 
     def fail(*_: object) -> Any:
         raise error

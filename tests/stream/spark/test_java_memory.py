@@ -1,4 +1,4 @@
-"""The memory options of the JVM, and its heap while it runs."""
+"""The memory options of the JVM."""
 
 from __future__ import annotations
 
@@ -6,13 +6,8 @@ import subprocess
 
 import pytest
 
-from stream.spark.heap import HeapUsage, heap_usage
 from stream.spark.java import find_java
 from stream.spark.java_memory import memory_options
-from stream.spark.jvm_process import JvmOptions
-from stream.spark.session import SessionOptions, end_session, open_session
-
-MIB = 1 << 20
 
 
 def test_heap_grows_from_256_mib() -> None:
@@ -36,16 +31,3 @@ def test_java_accepts_and_uses_every_option(heap: str) -> None:
     ).stdout
     flags = {line.split()[1]: line.split()[3] for line in printed.splitlines() if " = " in line}
     assert (flags["UseSerialGC"], flags["UseParallelGC"], flags["ArchiveRelocationMode"]) == ("true", "false", "0")
-
-
-@pytest.mark.spark
-def test_heap_is_known_while_the_jvm_runs() -> None:
-    """The maximum is near the memory of the session. The heap is unknown after the end of the JVM."""
-    session = open_session(SessionOptions("local[1]", JvmOptions("512m"), "127.0.0.1", 1))
-    usage = heap_usage(session)
-    assert usage.used is not None
-    assert usage.maximum is not None
-    assert 10 * MIB < usage.used <= usage.maximum
-    assert 400 * MIB < usage.maximum <= 512 * MIB
-    end_session(session, 30)
-    assert heap_usage(session) == HeapUsage()

@@ -1,23 +1,29 @@
-"""The memory of a worker after its task. The records that a task reads are compared in tests/integration."""
+"""The parameters and the memory of a worker. The records that a task reads are compared in tests/integration."""
 
 from __future__ import annotations
 
+import base64
 import gc
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from stream.cluster.records.read import FetchedRecords
+from stream.config.kafka_login import KafkaLogin, PasswordLogin
+from stream.config.secret_sources import SecretFile, SecretValue
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.spark import offsets_reading
+from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from tests.stream.spark.readings import reading_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    import pytest
+    from stream.config.secret_sources import Secret
 
 OPTIONS = reading_options(starts={0: 0}, tasks=1, placement=Placement.build(1, 1))
 KEY = b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00"
@@ -48,3 +54,21 @@ def test_memory_is_released_after_the_last_row(monkeypatch: pytest.MonkeyPatch) 
     assert not folds_at_release
     assert not list(rows)
     assert folds_at_release == [0]
+
+
+def test_serialized_options_have_no_secret(tmp_path: Path) -> None:
+    """The text has the file of a secret instead of its value. A secret without a file raises an error."""
+
+    def text(secret: Secret) -> str:
+        login = KafkaLogin(PasswordLogin("PLAIN", "u", secret))
+        return reading_options(access=ClusterAccess(("b:9092",), login, 10.0)).to_text()
+
+    place = tmp_path / "password"
+    place.write_text("hunter2")
+    written = text(SecretFile(place))
+    assert b"hunter2" not in base64.b64decode(written)
+    read = ReadingOptions.of_text(written).access.login.credentials
+    assert isinstance(read, PasswordLogin)
+    assert read.password.reveal() == "hunter2"
+    with pytest.raises(TypeError, match="cannot leave its process"):
+        text(SecretValue("hunter2"))
