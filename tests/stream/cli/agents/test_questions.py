@@ -88,7 +88,11 @@ def test_a_group_has_an_explanation_and_a_history(questions: AgentQuestions) -> 
 
 
 def test_unknown_names_are_refused(questions: AgentQuestions) -> None:
-    """An invalid value is wrong usage. `test_server` has the texts of the errors."""
+    """The error has the nearest names of groups, or the nearest valid value."""
+    with pytest.raises(Refusal, match="did you mean billing"):
+        questions.explain_group("biling")
+    with pytest.raises(Refusal, match="no group reads a topic named nothing"):
+        questions.groups_of_topic("nothing")
     with pytest.raises(Refusal, match="did you mean critical") as refused:
         questions.sick_groups(severities=["critcal"])
     assert refused.value.code is ExitCode.USAGE
