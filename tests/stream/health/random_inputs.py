@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.groups.commits import runs
-from stream.groups.commits import slots as windows
-from stream.groups.commits.slots import Slots
 from stream.health.features.control_records import LogTails
 from stream.health.features.lag import PartitionEnds
 from stream.health.features.offset_out_of_range import CommitOrigins
-from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupInputs, GroupStage, HealthInputs
+from stream.health.inputs import NO_OWNER, GroupInputs, GroupStage, HealthInputs
+from tests.stream.health.simulator import commit_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NOW, TICK, SLOT = 1_700_000_000_000, 10_000, 30_000
+NOW, TICK = 1_700_000_000_000, 10_000
 RATES = (0.0, 0.05, 0.5, 5.0, 50.0)
 STAGES = (
     GroupStage.UNKNOWN,
@@ -198,18 +196,9 @@ def _groups(states: list[RandomGroup], names: list[str]) -> GroupInputs:
 
 
 def _commits(readers: list[RandomReader]) -> dict[str, object]:
-    spans, slots = [runs.no_spans()], [windows.no_slots()]
-    for row, reader in enumerate(readers):
-        time, offset = (ints([commit[at] for commit in reader.commits]) for at in (0, 1))
-        if not len(time):
-            none = ints([NO_COMMIT])
-            one = runs.single_record_spans(none, none, none, np.array([False]))
-            spans.append(dataclasses.replace(one, commits=np.zeros(1, np.int64)))
-            continue
-        each = runs.single_record_spans(np.arange(len(time)), offset, time, np.zeros(len(time), np.bool_))
-        spans.append(runs.merge(each, np.array([0], np.intp))[0])
-        slots.append(Slots(np.full(len(time), row), time // SLOT, offset, time, np.ones(len(time), np.int64)))
-    return {"spans": runs.concat(spans), "slots": windows.merge(windows.concat(slots), 10)}
+    rows = [[ints([commit[at] for commit in reader.commits]) for at in (0, 1)] for reader in readers]
+    spans, slots = commit_columns(rows)
+    return {"spans": spans, "slots": slots}
 
 
 def _ends(

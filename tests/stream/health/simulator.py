@@ -22,7 +22,7 @@ from stream.health.limits import HealthLimits
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from stream.groups.membership.model import MemberClient
     from stream.health.evaluator import EvaluationResult
@@ -159,14 +159,24 @@ class Seen:
         """True if the shown verdict of the group is a fault."""
         return SEVERITY[self.verdict] >= Severity.WARNING
 
+    @property
+    def age(self) -> int:
+        """The largest age of the time lags of the group (ms)."""
+        return int(self.result.window.time_lag.age.max())
+
     def of(self, row: int) -> Verdict:
         """Return the shown verdict of one partition."""
         return VERDICTS[self.result.verdict[row]]
 
 
+def new_evaluator(packed: bytes | None = None) -> Evaluator:
+    """Return a monitor that has just started, with the packed state of an earlier one if there is one."""
+    return Evaluator(HealthLimits(tick=TICK, slot=SLOT), packed=packed)
+
+
 def watch(scene: Scene, start: int, until: int, *, evaluator: Evaluator | None = None, tick: int = TICK) -> list[Seen]:
     """Evaluate a scene tick by tick and return the results; without an `evaluator` by one that has just started."""
-    evaluator = evaluator or Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+    evaluator = evaluator or new_evaluator()
     ticks = []
     for now in range(start, until + 1, tick):
         if scene.away(now):
@@ -176,12 +186,18 @@ def watch(scene: Scene, start: int, until: int, *, evaluator: Evaluator | None =
     return ticks
 
 
+def verdicts(ticks: Sequence[Seen | GroupTick], since: int, until: int = 1 << 40) -> set[Verdict]:
+    """Return the verdicts of the group from one time until another."""
+    return {each.verdict for each in ticks if since <= each.time <= until}
+
+
 @dataclasses.dataclass(frozen=True)
 class GroupTick:
-    """The verdict of one group at one tick, and the largest age of its time lags (ms)."""
+    """The verdicts of one group and of its first partition at one tick, and the largest age of its time lags (ms)."""
 
     time: int
     verdict: Verdict
+    first: Verdict | None
     age: int
 
     @property
@@ -190,50 +206,67 @@ class GroupTick:
         return SEVERITY[self.verdict] >= Severity.WARNING
 
 
-def watch_together(scenes: Sequence[Scene], start: int, until: int, *, tick: int = TICK) -> list[list[GroupTick]]:
-    """Evaluate scenes as groups of one monitor, and return the ticks of each.
+def watch_together(
+    scenes: Sequence[Scene],
+    start: int,
+    until: int | Sequence[int],
+    *,
+    tick: int = TICK,
+    evaluator: Evaluator | None = None,
+) -> list[list[GroupTick]]:
+    """Evaluate scenes as groups of one monitor, each until its own time, and return the ticks of each.
 
-    An evaluation of many groups takes little more time than one of a single group. The scenes have no `tails`,
-    `away`, `clients` and `subscribers`. The verdict of a group does not depend on the other groups, as a law of
-    `test_calm` states.
+    An evaluation of many groups takes little more time than one of a single group. The scenes have no `clients` and
+    `subscribers`, are `away` at the same times, and either all or none of them have `tails`. The verdict of a group
+    does not depend on the other groups, as a law of `test_situations` states.
     """
-    assert not any(each.tails or each.clients for each in scenes)
-    evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+    evaluator = evaluator or new_evaluator()
     ticks: list[list[GroupTick]] = [[] for _ in scenes]
-    for now in range(start, until + 1, tick):
-        assert not any(scene.away(now) or scene.subscribers(now) for scene in scenes)
-        seen = join([look(scene, now) for scene in scenes])
+    last = [until] * len(scenes) if isinstance(until, int) else until
+    for now in range(start, max(last) + 1, tick):
+        if scenes[0].away(now):
+            evaluator.record_missed_tick()
+            continue
+        there = [number for number in range(len(scenes)) if now <= last[number]]
+        assert not any(
+            scenes[each].clients or scenes[each].subscribers(now) or scenes[each].away(now) for each in there
+        )
+        seen = join({number: look(scenes[number], now) for number in there})
         result = evaluator.evaluate(seen)
         age = result.window.time_lag.age
-        for group, own in enumerate(ticks):
+        for group, number in enumerate(there):
+            rows = np.flatnonzero(seen.group == group)
             verdict = VERDICTS[result.group_verdict[group]]
-            own.append(GroupTick(now, verdict, int(max(age[seen.group == group], default=0))))
+            first = VERDICTS[result.verdict[rows[0]]] if len(rows) else None
+            ticks[number].append(GroupTick(now, verdict, first, int(max(age[rows], default=0))))
     return ticks
 
 
-def join(parts: Sequence[HealthInputs]) -> HealthInputs:
+def join(by_number: Mapping[int, HealthInputs]) -> HealthInputs:
     """Return the inputs of one tick with the group of each part; the topics of two parts are not the same."""
+    parts = list(by_number.values())
     rows = np.cumsum([0, *(len(part) for part in parts)])
     topics = np.cumsum([0, *(len(part.topics) for part in parts)])
     slots = [dataclasses.replace(part.slots, row=part.slots.row + row) for part, row in zip(parts, rows, strict=False)]
-    places = [part.ends.place + (at << 32) for part, at in zip(parts, topics, strict=False)]
+    places = [at << 32 for at in topics.tolist()]
     optional = ("subscribed", "owner", "expiry", "forgotten", "retention", "gapless", "reasons", "read_until")
     return dataclasses.replace(
         parts[0],
         groups=dataclasses.replace(
             _columns([part.groups for part in parts], leave=("names",)),
-            names=[f"group-{number:03}" for number in range(len(parts))],
+            names=[f"group-{number:03}" for number in by_number],
         ),
-        topics=[f"{number:03}-{topic}" for number, part in enumerate(parts) for topic in part.topics],
+        topics=[f"{number:03}-{topic}" for number, part in by_number.items() for topic in part.topics],
         group=np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
         topic=np.concatenate([part.topic + at for part, at in zip(parts, topics, strict=False)]),
         partition=np.concatenate([part.partition for part in parts]),
         spans=runs.concat([part.spans for part in parts]),
         slots=window.concat(slots),
-        ends=dataclasses.replace(
-            _columns([part.ends for part in parts], leave=("place",)), place=np.concatenate(places)
-        ),
-        origins=_columns([part.origins for part in parts], leave=()),
+        ends=_columns([_moved(part.ends, at, "place") for part, at in zip(parts, places, strict=False)]),
+        tails=None
+        if parts[0].tails is None
+        else _columns([_moved(part.tails, at, "place", "unreadable") for part, at in zip(parts, places, strict=False)]),
+        origins=_columns([part.origins for part in parts]),
         joined={number: part.joined[0] for number, part in enumerate(parts)},
         aborts={
             row + first: streak for part, first in zip(parts, rows, strict=False) for row, streak in part.aborts.items()
@@ -242,7 +275,11 @@ def join(parts: Sequence[HealthInputs]) -> HealthInputs:
     )
 
 
-def _columns(tables: Sequence[Any], leave: Sequence[str]) -> Any:
+def _moved(table: Any, by: int, *columns: str) -> Any:
+    return dataclasses.replace(table, **{name: getattr(table, name) + by for name in columns})
+
+
+def _columns(tables: Sequence[Any], leave: Sequence[str] = ()) -> Any:
     """Return the first table with the rows of all, without the columns `leave`, which stay as they are."""
     names = [field.name for field in dataclasses.fields(tables[0]) if field.name not in leave]
     columns = {name: [getattr(table, name) for table in tables] for name in names}
@@ -328,20 +365,27 @@ def _groups(scene: Scene, now: int) -> GroupInputs:
 
 
 def _commits(there: list[Partition], now: int) -> tuple[runs.Spans, Slots]:
-    spans, slots = [], []
-    for row, part in enumerate(there):
-        times, offsets = part.made
-        made = int(np.searchsorted(times, NOON + now, side="right"))
-        if not made:
-            none = np.array([NO_COMMIT], np.int64)
-            one = runs.single_record_spans(none, none, none, np.array([False]))
-            spans.append(dataclasses.replace(one, commits=np.zeros(1, np.int64)))
-            continue
-        time, offset = times[:made], offsets[:made]
-        unit = runs.single_record_spans(np.arange(made), offset, time, np.zeros(made, np.bool_))
-        spans.append(runs.merge(unit, np.array([0], np.intp))[0])
-        slots.append(Slots(np.full(made, row), time // SLOT, offset, time, np.ones(made, np.int64)))
-    return runs.concat(spans), window.merge(window.concat([window.no_slots(), *slots]), SLOTS)
+    until = [int(np.searchsorted(part.made[0], NOON + now, side="right")) for part in there]
+    return commit_columns(
+        [(part.made[0][:count], part.made[1][:count]) for part, count in zip(there, until, strict=True)]
+    )
+
+
+def commit_columns(rows: Sequence[tuple[Any, Any]]) -> tuple[runs.Spans, Slots]:
+    """Return the runs and slots of rows, each with the times (ascending) and offsets of its commits as columns."""
+    counts = np.array([len(time) for time, _ in rows], np.int64)
+    made, missing = np.flatnonzero(counts), np.flatnonzero(counts == 0)
+    none = np.full(len(missing), NO_COMMIT, np.int64)
+    unread = runs.single_record_spans(none, none, none, np.zeros(len(missing), np.bool_))
+    spans, slots = [dataclasses.replace(unread, commits=np.zeros(len(missing), np.int64))], [window.no_slots()]
+    if len(made):
+        time, offset = (np.concatenate([rows[row][at] for row in made]) for at in (0, 1))
+        position = np.concatenate([np.arange(counts[row]) for row in made])
+        unit = runs.single_record_spans(position, offset, time, np.zeros(len(time), np.bool_))
+        spans.append(runs.merge(unit, np.cumsum([0, *counts[made[:-1]]]).astype(np.intp))[0])
+        slots.append(Slots(np.repeat(made, counts[made]), time // SLOT, offset, time, np.ones(len(time), np.int64)))
+    row_order = np.argsort(np.concatenate([missing, made]), kind="stable")
+    return runs.concat(spans).take(row_order), window.merge(window.concat(slots), SLOTS)
 
 
 def _ends(there: list[Partition], topic: Any, partition: Any, now: int) -> PartitionEnds:

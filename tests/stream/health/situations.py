@@ -6,7 +6,8 @@ group has made no progress for longer than a pause may take, or when the event i
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from stream.health.inputs import HealthInputs
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Situation:
     """A scene with its story. `wanted` is None where there is no fault."""
 
@@ -54,13 +55,28 @@ class Situation:
 
 STEADY = evenly(100)
 LONG, LATE = -20 * MINUTE, 30 * MINUTE
-EMPTY = GroupStage.EMPTY
+EMPTY, REBALANCING = GroupStage.EMPTY, GroupStage.REBALANCING
 PAUSED = 50 * SECOND
 """The longest pause of a group that commits every five seconds."""
 
 
 def _alone(commits: list[tuple[int, int]], **more: object) -> Scene:
     return Scene([Partition(STEADY, commits)], **more)  # type: ignore[arg-type] # the fields of Scene
+
+
+def steady(until: int = LATE, **more: object) -> Partition:
+    """Return a partition that is read without a lag until a time, with other fields of `Partition`."""
+    return Partition(STEADY, consume(STEADY, LONG, until), **more)  # type: ignore[arg-type] # the fields of Partition
+
+
+def in_transactions(length: int) -> Callable[[int], int]:
+    """Return the last stable offset over time if each transaction has this length (ms)."""
+    return lambda t: STEADY(t - t % length)
+
+
+def hangs_since(time: int) -> Callable[[int], int]:
+    """Return the last stable offset over time if a transaction is opened at this time and never ends."""
+    return lambda t: STEADY(min(t, time))
 
 
 def _bursts() -> Scene:
@@ -84,10 +100,6 @@ def _hourly(*, leaves: bool) -> Scene:
     return _alone(commits, memberships=[Membership(-7 * HOUR), *memberships])
 
 
-def _slow_committer() -> Scene:
-    return _alone(consume(STEADY, LONG, LATE, every=MINUTE))
-
-
 def _irregular_committer() -> Scene:
     # The group commits when a batch is full, which takes between 20 and 75 seconds.
     times = np.cumsum(np.random.default_rng(3).integers(20, 75, 160)) * SECOND + LONG
@@ -106,10 +118,7 @@ def _marker() -> Scene:
     def end(t: int) -> int:
         return 11 * ((t - LONG) // (10 * MINUTE))
 
-    def committed(t: int) -> int:
-        return max(end(t) - 1, 0)
-
-    commits = consume(committed, LONG, LATE, repeats=False)
+    commits = consume(lambda t: max(end(t) - 1, 0), LONG, LATE, repeats=False)
     return Scene([Partition(end, commits)], tails=_read_tails)
 
 
@@ -142,7 +151,7 @@ def no_tails() -> LogTails:
 def _unreadable(seen: HealthInputs) -> LogTails:
     # The right to read the topic is missing.
     places = seen.ends.place
-    return dataclasses.replace(no_tails(), unreadable=places, reasons=np.full(len(places), "not_authorized", object))
+    return replace(no_tails(), unreadable=places, reasons=np.full(len(places), "not_authorized", object))
 
 
 def _transactions(t: int) -> int:
@@ -158,11 +167,17 @@ def _stands_before_the_marker(tails: Callable[[HealthInputs], LogTails], **more:
     return Scene([Partition(_transactions, commits)], tails=tails, **more)  # type: ignore[arg-type] # fields of Scene
 
 
+def _rests_unread(stage: GroupStage, members: int) -> Scene:
+    # The group stops or rebalances at rest before a marker that may not be read.
+    memberships = [Membership(-2 * HOUR), Membership(-19 * MINUTE, stage, members)]
+    return _stands_before_the_marker(_unreadable, memberships=memberships)
+
+
 def _marker_that_retention_took() -> Scene:
     # Retention has removed all records of the log, and only the marker was not read.
     scene = _stands_before_the_marker(_unreadable)
-    gone = dataclasses.replace(scene.partitions[0], log_start=lambda t: _transactions(t) if -5 * MINUTE <= t < 0 else 0)
-    return dataclasses.replace(scene, partitions=[gone])
+    gone = replace(scene.partitions[0], log_start=lambda t: _transactions(t) if -5 * MINUTE <= t < 0 else 0)
+    return replace(scene, partitions=[gone])
 
 
 def _compacted() -> Scene:
@@ -216,15 +231,12 @@ def _grown() -> Scene:
     # A partition is added; the members find it when they next refresh their metadata, four minutes later.
     end = evenly(100, start=0)
     late = Partition(end, consume(end, 4 * MINUTE, LATE, position=0), exists_from=0)
-    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late])
+    return Scene([steady(), late])
 
 
 def _transactional(length: int) -> Scene:
     # Records become readable when their transaction ends; the group reads up to there at once.
-
-    def stable(t: int) -> int:
-        return STEADY(t - (t % length))
-
+    stable = in_transactions(length)
     return Scene([Partition(STEADY, consume(stable, LONG, LATE), stable=stable)])
 
 
@@ -235,15 +247,20 @@ def _election() -> Scene:
     return Scene([Partition(STEADY, commits, known=lambda t: not pause[0] < t < pause[1])])
 
 
-def _leaderless() -> Scene:
-    # One of two partitions has no leader from noon on: no end is known, no member can read, nothing is written.
-    good, bad = consume(STEADY, LONG, LATE), consume(STEADY, LONG, 0)
-    return Scene([Partition(STEADY, good, owner=0), Partition(STEADY, bad, owner=0, known=lambda t: t <= 0)])
-
-
-def _at_a_distance() -> Scene:
+def _at_a_distance(**more: object) -> Scene:
     # The group stays five minutes behind, at the rate of the producer.
-    return Scene([Partition(STEADY, [(t, STEADY(t - 5 * MINUTE)) for t in range(LONG, HOUR, 5 * SECOND)])])
+    commits = [(t, STEADY(t - 5 * MINUTE)) for t in range(LONG, HOUR, 5 * SECOND)]
+    return Scene([Partition(STEADY, commits, **more)])  # type: ignore[arg-type] # the fields of Partition
+
+
+def _kept_for_ten_minutes(t: int) -> int:
+    # The log start over time: retention keeps ten minutes in segments of one minute.
+    return STEADY(t - t % MINUTE - 10 * MINUTE)
+
+
+def _removed_at_four_minutes(t: int) -> int:
+    # The log start over time: retention passes what the group has read until noon.
+    return STEADY(0) + 5_000 if t >= 4 * MINUTE else 0
 
 
 def _recovering() -> Scene:
@@ -279,7 +296,7 @@ def _broker_restart_and_rebalance() -> Scene:
     pause, settled = (60 * SECOND, 105 * SECOND), 145 * SECOND
     commits = consume(STEADY, LONG, pause[0])
     commits += consume(STEADY, settled + 12 * SECOND, LATE, rate=500, position=commits[-1][1])
-    memberships = (Membership(LONG), Membership(110 * SECOND, GroupStage.REBALANCING), Membership(settled))
+    memberships = (Membership(LONG), Membership(110 * SECOND, REBALANCING), Membership(settled))
     return _alone(commits, memberships=memberships, away=lambda t: pause[0] < t < pause[1])
 
 
@@ -319,17 +336,8 @@ def _visits() -> Scene:
 
 def _moves_seldom() -> Scene:
     # The group commits every five seconds, but its records become readable every two minutes; its start is observed.
-
-    def stable(t: int) -> int:
-        return STEADY(t - t % (2 * MINUTE))
-
+    stable = in_transactions(2 * MINUTE)
     return Scene([Partition(STEADY, consume(stable, -5 * MINUTE, LATE), stable=stable)])
-
-
-def _distance_from_log_start() -> Scene:
-    # The group stays five minutes behind; retention keeps ten minutes in segments of one minute.
-    commits = [(t, STEADY(t - 5 * MINUTE)) for t in range(LONG, HOUR, 5 * SECOND)]
-    return Scene([Partition(STEADY, commits, log_start=lambda t: STEADY(t - t % MINUTE - 10 * MINUTE))])
 
 
 def _end_too_low() -> Scene:
@@ -338,8 +346,7 @@ def _end_too_low() -> Scene:
     def end(t: int) -> int:
         return STEADY(t) - (5_000 if 0 <= t < 20 * SECOND else 0)
 
-    part = Partition(end, consume(STEADY, LONG, LATE), leader_epoch=lambda _: 4, commit_epoch=4)
-    return Scene([part])
+    return Scene([Partition(end, consume(STEADY, LONG, LATE), leader_epoch=lambda _: 4, commit_epoch=4)])
 
 
 def _hot_but_read() -> Scene:
@@ -348,58 +355,43 @@ def _hot_but_read() -> Scene:
     def hot(t: int) -> int:
         return STEADY(t) + max(t, 0) * 7 // 10
 
-    others = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
-    return Scene([*others, Partition(hot, consume(hot, LONG, LATE, rate=850))])
+    return Scene([*(steady() for _ in range(3)), Partition(hot, consume(hot, LONG, LATE, rate=850))])
 
 
 def _deleted_topic() -> Scene:
     # The topic is deleted; the offsets stay until the broker removes them.
-    gone = Partition(STEADY, consume(STEADY, LONG, 0), known=lambda t: t < 5 * SECOND, reason="not_found")
-    return Scene([gone])
+    return Scene([steady(0, known=lambda t: t < 5 * SECOND, reason="not_found")])
 
 
 def _first_commit_after_a_rebalance() -> Scene:
     # Records are rare, and members join and leave: the group reads the first record after that at once.
     end = by_list([0, 9 * MINUTE])
     late = Partition(end, [(9 * MINUTE + 5 * SECOND, 2)], exists_from=0)
-    often = [*range(2 * MINUTE, HOUR, 4 * MINUTE)]
-    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late], rebalances=often)
+    return Scene([steady(), late], rebalances=range(2 * MINUTE, HOUR, 4 * MINUTE))
 
 
 def _with_another_topic(partitions: list[Partition], **more: object) -> Scene:
     # Another topic is read all the time.
-    other = Partition(STEADY, consume(STEADY, LONG, LATE), topic="others")
-    return Scene([*partitions, other], **more)  # type: ignore[arg-type] # the fields of Scene
+    return Scene([*partitions, steady(topic="others")], **more)  # type: ignore[arg-type] # the fields of Scene
 
 
 def _starts_before_a_transaction(length: int) -> Scene:
     # The group is new just after a transaction was opened, and commits by the clock; it moves when that ends.
-
-    def stable(t: int) -> int:
-        return STEADY(t - t % length)
-
+    stable = in_transactions(length)
     return _with_another_topic([Partition(STEADY, consume(stable, SECOND, LATE), stable=stable, exists_from=SECOND)])
 
 
 def _starts_again_before_long_transactions() -> Scene:
     # Transactions last five minutes. At noon a group of uncommitted records is deleted, and begins to wait for them.
-
-    def stable(t: int) -> int:
-        return STEADY(t - t % (5 * MINUTE))
-
-    before = Partition(STEADY, consume(STEADY, LONG, 0), stable=stable, gone_from=SECOND)
+    stable = in_transactions(5 * MINUTE)
     after = Partition(STEADY, consume(stable, SECOND, LATE), stable=stable, exists_from=SECOND)
-    return _with_another_topic([before, after])
+    return _with_another_topic([steady(0, stable=stable, gone_from=SECOND), after])
 
 
 def _reads_uncommitted_and_starts() -> Scene:
     # A transaction hangs, and a group that reads uncommitted records starts at the end; it commits every four minutes.
-
-    def stable(t: int) -> int:
-        return STEADY(min(t, -MINUTE))
-
     commits = [(t, STEADY(t)) for t in range(0, LATE, 4 * MINUTE)]
-    return _with_another_topic([Partition(STEADY, commits, stable=stable, exists_from=0)])
+    return _with_another_topic([Partition(STEADY, commits, stable=hangs_since(-MINUTE), exists_from=0)])
 
 
 def pausing(pauses: tuple[tuple[int, int], ...]) -> Callable[[int], int]:
@@ -417,6 +409,15 @@ def commits_last_read(partitions: int, pauses: tuple[tuple[int, int], ...] = PAU
     return Scene([Partition(end, commits, owner=0, subscribed=1) for _ in range(partitions)])
 
 
+def _hangs_at_last_read() -> Scene:
+    return commits_last_read(2, until=4 * MINUTE)
+
+
+def _first_pause() -> Scene:
+    # A batch reads an hour of records in ten minutes.
+    return _alone(consume(STEADY, 0, 10 * MINUTE, rate=1_000, position=STEADY(-HOUR), repeats=False))
+
+
 def _last_record_is_bad() -> Scene:
     # The group reads ten records a minute at once; it cannot process the last one before the end of production.
     end = by_list([minute * MINUTE + at * SECOND for minute in range(-20, 0) for at in range(10)])
@@ -427,22 +428,24 @@ def _starts_at_the_end_after_retention() -> Scene:
     # The group hangs, retention passes it, and at six minutes a restarted process begins at the end.
     restart = 6 * MINUTE
     commits = consume(STEADY, LONG, 0) + consume(STEADY, restart + 5 * SECOND, LATE)
-    part = Partition(STEADY, commits, log_start=lambda t: STEADY(0) + 5_000 if t >= 4 * MINUTE else 0)
+    part = Partition(STEADY, commits, log_start=_removed_at_four_minutes)
     return Scene([part], memberships=[Membership(LONG), Membership(restart)])
 
 
-def _leaves_its_backlog() -> Scene:
-    # A group works off a backlog of hours at 150 records a second; at noon one of its members begins at the end.
+def leaves_its_backlog(*, gapless: bool = True, back: bool = False) -> Scene:
+    """Return a group with a backlog of hours that begins at the end at noon; with `back` it is set back to read it."""
     before = consume(STEADY, LONG, 0, rate=150, position=STEADY(LONG) - 500_000)
-    return Scene([Partition(STEADY, [*before, *consume(STEADY, 5 * SECOND, LATE)])])
+    after = consume(STEADY, 5 * SECOND, 3 * MINUTE if back else LATE)
+    again = consume(STEADY, 3 * MINUTE + 5 * SECOND, LATE, rate=150, position=before[-1][1]) if back else []
+    return Scene([Partition(STEADY, [*before, *after, *again], gapless=gapless)])
 
 
 def _split(since: int, until: int = 1 << 40) -> Scene:
     # All partitions are read; from one time until another the members subscribe to different topics.
     members = [MemberClient(name, name, "/10.0.0.7") for name in ("shop-1", "shop-2", "audit-1")]
     differ = (Subscribers(("orders",), tuple(members[:2])), Subscribers(("orders", "returns"), tuple(members[2:])))
-    part = Partition(STEADY, consume(STEADY, LONG, LATE), owner=0, subscribed=1)
-    return Scene([part], clients=members, subscribers=lambda t: differ if since <= t < until else ())
+    parts = [steady(owner=0, subscribed=1)]
+    return Scene(parts, clients=members, subscribers=lambda t: differ if since <= t < until else ())
 
 
 def _two_clients(until: int = LATE) -> Scene:
@@ -452,17 +455,15 @@ def _two_clients(until: int = LATE) -> Scene:
     return _alone(sorted([*first, *second]), memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)])
 
 
-def _every_transaction_aborts(until: int = LATE, *, back: int = LATE) -> Scene:
-    # Each transaction is aborted from noon on, until the client ends or commits again.
-    commits = [*consume(STEADY, LONG, 0), *consume(STEADY, back, LATE, rate=1_000, position=STEADY(0))]
-    return _alone_aborting(commits, range(5 * SECOND, min(until, back), 5 * SECOND))
+def _every_transaction_aborts(until: int) -> Scene:
+    # Each transaction is aborted from noon on, until the client ends.
+    return _alone_aborting(consume(STEADY, LONG, 0), range(5 * SECOND, until, 5 * SECOND))
 
 
 def _aborts_from_the_beginning() -> Scene:
     # A partition is added, and none of the transactions with its records is ever committed.
     aborts = range(5 * SECOND, LATE, 5 * SECOND)
-    new = Partition(evenly(100, start=0), [], aborts=aborts, exists_from=0)
-    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), new])
+    return Scene([steady(), Partition(evenly(100, start=0), [], aborts=aborts, exists_from=0)])
 
 
 def _some_transactions_abort() -> Scene:
@@ -477,27 +478,17 @@ def _alone_aborting(commits: list[tuple[int, int]], aborts: Sequence[int]) -> Sc
     return Scene([Partition(STEADY, commits, aborts=aborts, owner=0, subscribed=1)])
 
 
+HOURLY = {"start": -100 * MINUTE, "until": HOUR, "tick": 3 * TICK}
+BEFORE_NOON = {"start": -30 * MINUTE, "until": -SECOND}
 HEALTHY = (
     Situation("a group that aborts some of its transactions", _some_transactions_abort, until=12 * MINUTE),
     Situation("a rolling deploy to another subscription", lambda: _split(0, 9 * MINUTE), until=12 * MINUTE),
     Situation("a new partition that is read late", _first_commit_after_a_rebalance, until=15 * MINUTE),
-    Situation("a steady consumer", lambda: _alone(consume(STEADY, LONG, LATE))),
+    Situation("a steady consumer", lambda: Scene([steady()])),
     Situation("a bursty producer", _bursts, until=25 * MINUTE),
-    Situation(
-        "an hourly batch whose members stay",
-        lambda: _hourly(leaves=False),
-        start=-100 * MINUTE,
-        until=HOUR,
-        tick=3 * TICK,
-    ),
-    Situation(
-        "an hourly batch that leaves in between",
-        lambda: _hourly(leaves=True),
-        start=-100 * MINUTE,
-        until=HOUR,
-        tick=3 * TICK,
-    ),
-    Situation("a slow committer", _slow_committer),
+    Situation("an hourly batch whose members stay", lambda: _hourly(leaves=False), **HOURLY),
+    Situation("an hourly batch that leaves in between", lambda: _hourly(leaves=True), **HOURLY),
+    Situation("a slow committer", lambda: _alone(consume(STEADY, LONG, LATE, every=MINUTE))),
     Situation("a committer without a rhythm", _irregular_committer, start=-10 * MINUTE, until=20 * MINUTE),
     Situation("a quiet topic", _quiet, start=-50 * MINUTE, until=HOUR, tick=2 * TICK),
     Situation("a marker at the end of a quiet topic", _marker, start=-15 * MINUTE, until=25 * MINUTE),
@@ -513,28 +504,13 @@ HEALTHY = (
         start=-30 * MINUTE,
         until=5 * MINUTE,
     ),
-    Situation(
-        "stopped before a marker that may not be read",
-        lambda: _stands_before_the_marker(
-            _unreadable, memberships=[Membership(-2 * HOUR), Membership(-19 * MINUTE, EMPTY, 0)]
-        ),
-        start=-30 * MINUTE,
-        until=-SECOND,
-    ),
+    Situation("stopped before a marker that may not be read", lambda: _rests_unread(EMPTY, 0), **BEFORE_NOON),
     Situation(
         "rebalancing before a marker that may not be read",
-        lambda: _stands_before_the_marker(
-            _unreadable, memberships=[Membership(-2 * HOUR), Membership(-19 * MINUTE, GroupStage.REBALANCING, 2)]
-        ),
-        start=-30 * MINUTE,
-        until=-SECOND,
+        lambda: _rests_unread(REBALANCING, 2),
+        **BEFORE_NOON,
     ),
-    Situation(
-        "retention takes a marker that may not be read",
-        _marker_that_retention_took,
-        start=-30 * MINUTE,
-        until=-SECOND,
-    ),
+    Situation("retention takes a marker that may not be read", _marker_that_retention_took, **BEFORE_NOON),
     Situation("a compacted topic", _compacted),
     Situation("a planned reset that catches up", _planned_reset),
     Situation("a rolling restart of static members", _static_restarts),
@@ -543,15 +519,9 @@ HEALTHY = (
     Situation("a partition count that grew", _grown, until=15 * MINUTE),
     Situation("a transactional producer, one transaction a second", lambda: _transactional(SECOND)),
     Situation("a transactional producer that commits with its checkpoint", lambda: _transactional(2 * MINUTE)),
-    Situation(
-        "a group that starts while a transaction of a minute is open", lambda: _starts_before_a_transaction(MINUTE)
-    ),
+    Situation("a group that starts in a transaction of a minute", lambda: _starts_before_a_transaction(MINUTE)),
     Situation("the same with transactions of two minutes", lambda: _starts_before_a_transaction(2 * MINUTE)),
-    Situation(
-        "a reader of uncommitted records that starts while a transaction hangs",
-        _reads_uncommitted_and_starts,
-        until=15 * MINUTE,
-    ),
+    Situation("an uncommitted reader starts in a transaction", _reads_uncommitted_and_starts, until=15 * MINUTE),
     Situation("a leader election", _election),
     Situation("a young group that moves seldom and commits often", _moves_seldom, start=-5 * MINUTE),
     Situation("a broker restart", lambda: _broker_restart(hangs=False)),
@@ -560,7 +530,11 @@ HEALTHY = (
     Situation("a partition without owner until the members look for it", _grown_and_unowned, until=15 * MINUTE),
     Situation("a batch that comes and goes all the time", _visits),
     Situation("a group that keeps its distance", _at_a_distance),
-    Situation("a group that keeps its distance from the log start", _distance_from_log_start, until=20 * MINUTE),
+    Situation(
+        "a group that keeps its distance from the log start",
+        lambda: _at_a_distance(log_start=_kept_for_ten_minutes),
+        until=20 * MINUTE,
+    ),
     Situation("an end that is reported too low for a moment", _end_too_low),
     Situation("a hot partition whose member keeps up", _hot_but_read),
     Situation("a slow group that recovers", _recovering),
@@ -580,28 +554,27 @@ KNOWN_TO_BE_LONG = Situation(
 
 def _stuck_record() -> Scene:
     # One of four partitions has a record that cannot be processed, and has no more commits.
-    good = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
-    return Scene([*good, Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0), repeats=False))])
+    stuck = Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0), repeats=False))
+    return Scene([*(steady() for _ in range(3)), stuck])
 
 
 def _stuck_at_once() -> Scene:
     # One of four partitions does not move since its first commit: its patience is that of its siblings.
-    good = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
-    return Scene([*good, Partition(STEADY, consume(STEADY, 0, LATE, stuck_at=STEADY(0)))])
+    stuck = Partition(STEADY, consume(STEADY, 0, LATE, stuck_at=STEADY(0)))
+    return Scene([*(steady() for _ in range(3)), stuck])
 
 
 def _two_stuck_records() -> Scene:
     # One member owns five partitions, and two of them stand still; the other member is fine.
-    good = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=at % 2) for at in range(6)]
+    good = [steady(owner=at % 2) for at in range(6)]
     bad = [Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0)), owner=0) for _ in range(2)]
     return Scene([*good, *bad], memberships=[Membership(LONG, members=2)])
 
 
 def _dead_member() -> Scene:
     # One of two members dies; its partitions wait for its session to end, and then for the other one.
-    good = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=0) for _ in range(2)]
-    gone = [Partition(STEADY, consume(STEADY, LONG, 0), owner=1) for _ in range(2)]
-    return Scene([*good, *gone], memberships=[Membership(LONG, members=2)])
+    parts = [steady(owner=0), steady(owner=0), steady(0, owner=1), steady(0, owner=1)]
+    return Scene(parts, memberships=[Membership(LONG, members=2)])
 
 
 def _slow_group() -> Scene:
@@ -620,139 +593,67 @@ def _slow_group_and_restart() -> Scene:
 
 def _hot_partition() -> Scene:
     # One of four partitions suddenly gets eight times as much as its member can read.
-    others = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
 
     def hot(t: int) -> int:
         return STEADY(t) + max(t, 0)
 
-    return Scene([*others, Partition(hot, consume(hot, LONG, LATE, rate=130))])
+    return Scene([*(steady() for _ in range(3)), Partition(hot, consume(hot, LONG, LATE, rate=130))])
 
 
-def _goes_back() -> Scene:
-    # A live consumer goes back half an hour and reads on, hardly faster than records come.
-    before = consume(STEADY, LONG, 0)
-    return _alone([*before, *consume(STEADY, 5 * SECOND, LATE, rate=110, position=STEADY(-30 * MINUTE))])
+def _hanging(before: int = 0, **more: object) -> Scene:
+    # A transaction is opened at noon and never ends; clients stop `before` it, at the marker of an earlier one.
+    stable = hangs_since(0)
+    return Scene([Partition(STEADY, consume(lambda t: stable(t) - before, LONG, LATE), stable=stable)], **more)
 
 
-def _hanging() -> Scene:
-    # A transaction is opened at noon and never ends.
-
-    def stable(t: int) -> int:
-        return STEADY(min(t, 0))
-
-    return Scene([Partition(STEADY, consume(stable, LONG, LATE), stable=stable)])
-
-
-def _starts_before_a_hanging_transaction(*, repeats: bool, commits: bool = True) -> Scene:
+def _starts_when_it_hangs(*, repeats: bool = True, commits: bool = True) -> Scene:
     # A transaction is opened a minute before noon and never ends; the group is new at noon and finds nothing to read.
-
-    def stable(t: int) -> int:
-        return STEADY(min(t, -MINUTE))
-
+    stable = hangs_since(-MINUTE)
     made = consume(stable, 0, LATE, repeats=repeats) if commits else []
-    part = Partition(STEADY, made, stable=stable, owner=0, subscribed=1, exists_from=0)
-    return _with_another_topic([part])
-
-
-def _alone_with_hanging_transaction(commits: list[tuple[int, int]]) -> Scene:
-    # A transaction was opened a minute before noon and never ends.
-
-    def stable(t: int) -> int:
-        return STEADY(min(t, -MINUTE))
-
-    return Scene([Partition(STEADY, commits, stable=stable)])
-
-
-def _hanging_behind_a_marker() -> Scene:
-    # A transaction never ends; before it is the marker of an earlier transaction, which clients do not commit past.
-
-    def stable(t: int) -> int:
-        return STEADY(min(t, 0))
-
-    return Scene([Partition(STEADY, consume(lambda t: stable(t) - 1, LONG, LATE), stable=stable)])
-
-
-def _hanging_where_nothing_may_be_read() -> Scene:
-    # A transaction never ends and the monitor may not read the topic: the last stable offset shows a record.
-    return dataclasses.replace(_hanging_behind_a_marker(), tails=_unreadable)
-
-
-def _dies_where_nothing_may_be_read() -> Scene:
-    # The group dies, and there are more offsets than markers explain.
-    return dataclasses.replace(_alone(consume(STEADY, LONG, 0)), tails=_unreadable)
+    return _with_another_topic([Partition(STEADY, made, stable=stable, owner=0, subscribed=1, exists_from=0)])
 
 
 def _overtaken() -> Scene:
     # Retention keeps ten minutes, in segments of one; the group reads half of what is written.
-
-    def log_start(t: int) -> int:
-        return STEADY(t - t % MINUTE - 10 * MINUTE)
-
     before = consume(STEADY, LONG, 0, rate=100, position=STEADY(LONG) - 20_000)
     commits = [*before, *consume(STEADY, 5 * SECOND, LATE, rate=50, position=before[-1][1])]
-    return Scene([Partition(STEADY, commits, log_start=log_start)])
-
-
-def _lost() -> Scene:
-    # The group hangs, and retention passes it four minutes later.
-
-    def log_start(t: int) -> int:
-        return STEADY(0) + 5_000 if t >= 4 * MINUTE else 0
-
-    return Scene([Partition(STEADY, consume(STEADY, LONG, 0), log_start=log_start)])
+    return Scene([Partition(STEADY, commits, log_start=_kept_for_ten_minutes)])
 
 
 def _cannot_start() -> Scene:
     # The group hangs and retention passes it; from six minutes on, that loss ends each new process within seconds.
-    memberships = [Membership(LONG)]
     starts = [*range(6 * MINUTE, 12 * MINUTE, 30 * SECOND)]
+    memberships = [Membership(LONG)]
     for start in starts:
         memberships += [Membership(start), Membership(start + 5 * SECOND, EMPTY, 0)]
-    part = Partition(STEADY, consume(STEADY, LONG, 0), log_start=lambda t: STEADY(0) + 5_000 if t >= 4 * MINUTE else 0)
-    return Scene([part], memberships=memberships, rebalances=starts)
+    return Scene([steady(0, log_start=_removed_at_four_minutes)], memberships=memberships, rebalances=starts)
 
 
-def _below_log_start() -> Scene:
-    # The records of one partition end at noon. The last five are of no use to the group, and are deleted soon.
+def below_log_start(removed_at: int) -> Scene:
+    """Return a group that does not need the last records of a partition, which end at noon and are removed later."""
     end = by_list([*range(LONG, 0, SECOND)])
-
-    def log_start(t: int) -> int:
-        return end(t) if t >= 20 * SECOND else 0
-
-    sparse = Partition(end, consume(end, LONG, -5 * SECOND), log_start=log_start, owner=0, subscribed=1)
-    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE), owner=0, subscribed=1), sparse])
+    commits = consume(end, LONG, -5 * SECOND)
+    sparse = Partition(end, commits, log_start=lambda t: end(t) if t >= removed_at else 0, owner=0, subscribed=1)
+    return Scene([steady(owner=0, subscribed=1), sparse])
 
 
 def _storm() -> Scene:
     # Every twenty seconds, the only member is removed and joins again before it commits.
-    times = [*range(0, HOUR, 20 * SECOND)]
-    return _alone(consume(STEADY, LONG, 0), rebalances=times)
+    return _alone(consume(STEADY, LONG, 0), rebalances=[*range(0, HOUR, 20 * SECOND)])
 
 
-def _endless_rebalance() -> Scene:
-    # One member does not join again in a rebalance, and the other members wait for it.
-    memberships = (Membership(LONG, members=3), Membership(SECOND, GroupStage.REBALANCING, 3))
-    return _alone(consume(STEADY, LONG, 0), memberships=memberships)
+REBALANCES = [*range(2 * MINUTE, HOUR, 4 * MINUTE)]
 
 
-def _left_out() -> Scene:
-    # After a rebalance one of the partitions has no owner.
-    good = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=at) for at in range(2)]
-    out = Partition(STEADY, consume(STEADY, LONG, 0), owner=NO_OWNER, subscribed=1)
-    return Scene([*good, out], memberships=[Membership(LONG, members=2), Membership(SECOND, members=2)])
-
-
-def _never() -> Scene:
+def _never(rebalances: Sequence[int] = ()) -> Scene:
     # A partition is added, gets records, and is never read.
-    late = Partition(evenly(100, start=0), [], exists_from=0)
-    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late])
+    return Scene([steady(), Partition(evenly(100, start=0), [], exists_from=0)], rebalances=rebalances)
 
 
 def _left_out_by_a_simple_group() -> Scene:
     # A consumer assigns three of four partitions to itself; the fourth one was added at noon.
     late = Partition(evenly(100, start=0), [], exists_from=0)
-    good = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
-    return Scene([*good, late], memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)])
+    return Scene([*(steady() for _ in range(3)), late], memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)])
 
 
 def _forgotten_early(*, again: int | None = None) -> Scene:
@@ -766,18 +667,10 @@ def _forgotten_early(*, again: int | None = None) -> Scene:
     return _with_another_topic([before, after])
 
 
-def _never_between_rebalances() -> Scene:
-    # A partition is added and never read, while members join and leave every four minutes.
-    late = Partition(evenly(100, start=0), [], exists_from=0)
-    often = [*range(2 * MINUTE, HOUR, 4 * MINUTE)]
-    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late], rebalances=often)
-
-
 def _unsubscribed() -> Scene:
     # The group moves to another topic; its offsets for the old one stay.
-    old = Partition(STEADY, consume(STEADY, LONG, 0), topic="old", subscribed=0)
-    new = Partition(STEADY, consume(STEADY, LONG, LATE), topic="new", subscribed=1)
-    return Scene([old, new], memberships=[Membership(LONG), Membership(SECOND)])
+    parts = [steady(0, topic="old", subscribed=0), steady(topic="new", subscribed=1)]
+    return Scene(parts, memberships=[Membership(LONG), Membership(SECOND)])
 
 
 def _cut() -> Scene:
@@ -786,10 +679,8 @@ def _cut() -> Scene:
     def end(t: int) -> int:
         return STEADY(t) - (50_000 if t >= 0 else 0)
 
-    def epoch(t: int) -> int:
-        return 5 if t >= 0 else 4
-
-    return Scene([Partition(end, consume(STEADY, LONG, -1), leader_epoch=epoch, commit_epoch=4)])
+    part = Partition(end, consume(STEADY, LONG, -1), leader_epoch=lambda t: 5 if t >= 0 else 4, commit_epoch=4)
+    return Scene([part])
 
 
 def _soon_expired() -> Scene:
@@ -799,287 +690,166 @@ def _soon_expired() -> Scene:
     return Scene([Partition(STEADY, commits, expiry=lambda _: 24 * HOUR)], memberships=memberships)
 
 
+def _stops(*later: Membership, **more: object) -> Callable[[], Scene]:
+    # The group commits until noon, and its membership changes after that.
+    return lambda: Scene([steady(0)], memberships=(Membership(LONG), *later), **more)  # type: ignore[arg-type]
+
+
+def _a_missing_batch() -> Scene:
+    whole = _hourly(leaves=False)
+    return replace(whole, partitions=[Partition(STEADY, [c for c in whole.partitions[0].commits if c[0] < -HOUR // 2])])
+
+
+def sick_until(until: int, kind: str) -> Scene:
+    """Return a group whose last partition has this kind of fault from noon until a time."""
+    before, well = consume(STEADY, LONG, 0), consume(STEADY, until, LATE, rate=5_000, position=STEADY(0))
+    slow = consume(STEADY, SECOND, until - SECOND, rate=60, position=STEADY(0))
+    back = consume(STEADY, 5 * SECOND, until - SECOND, rate=110, position=STEADY(-60 * MINUTE))
+    slow += consume(STEADY, until, LATE, rate=500, position=slow[-1][1])
+    back += consume(STEADY, until, LATE, rate=1_000, position=back[-1][1])
+    stalled = [*consume(STEADY, SECOND, until - 1, stuck_at=STEADY(0)), *well]
+    meanwhile = {"stalled": stalled, "falling_behind": slow, "skewed": slow, "rewound": back}
+    parts = [steady(owner=0) for _ in range({"poison_record": 1, "skewed": 3}.get(kind, 0))]
+    if kind == "unassigned":
+        owned_until = Partition(STEADY, before, owner=NO_OWNER, subscribed=1, gone_from=until - SECOND)
+        owned_again = Partition(STEADY, [*before, *well], owner=0, subscribed=1, exists_from=until - SECOND)
+        return Scene([owned_until, owned_again], memberships=(Membership(LONG), Membership(SECOND)))
+    log: dict[str, dict[str, object]] = {
+        "held_back": {"stable": lambda t: STEADY(0 if 0 <= t < until else t)},
+        "no_leader": {"known": lambda t: not 0 <= t < until},
+        "losing_data": {"log_start": lambda t: STEADY(0) + 100 if t >= 2 * SECOND else 0},
+        "aborting": {"aborts": range(5 * SECOND, until, 5 * SECOND)},
+    }
+    parts.append(Partition(STEADY, [*before, *meanwhile.get(kind, well)], owner=0, **log.get(kind, {})))
+    away = {"no_members": Membership(SECOND, EMPTY, 0), "rebalancing_too_long": Membership(SECOND, REBALANCING)}
+    changes = (away[kind], Membership(until - 2 * SECOND)) if kind in away else ()
+    return Scene(parts, memberships=(Membership(LONG), *changes))
+
+
+V = Verdict
+WAKE = 6 * MINUTE + 3 * SECOND
+KNOWN_AT = {
+    "stopped": PAUSED,
+    "stalled": PAUSED,
+    "poison_record": PAUSED,
+    "no_members": PAUSED,
+    "held_back": PAUSED,
+    "falling_behind": 140 * SECOND,
+    "skewed": 40 * SECOND,
+    "rewound": 5 * SECOND,
+    "aborting": PAUSED,
+    "losing_data": 2 * SECOND,
+    "no_leader": 30 * SECOND,
+    "unassigned": 30 * SECOND,
+    "rebalancing_too_long": MINUTE,
+}
+"""When the kinds of faults of `sick_until` can be known."""
+
+
+def lasting(until: int = WAKE, ends_at: int | None = WAKE, last: int = 14 * MINUTE) -> list[Situation]:
+    """Return a situation for each kind of fault, which begins at noon and ends at a time."""
+    return [
+        Situation(kind, partial(sick_until, until, kind), V(kind), known_at, ends_at=ends_at, until=last)
+        for kind, known_at in KNOWN_AT.items()
+    ]
+
+
+def fault(
+    story: str,
+    wanted: Verdict,
+    known_at: int,
+    scene: Callable[[], Scene],
+    *way: Verdict,
+    start: int = -6,
+    until: int = 7,
+    **more: int,
+) -> Situation:
+    """Return a situation that can be known at a time in seconds, watched between two times in minutes.
+
+    Other faults on the `way` are also true before or after the wanted one; other fields (`more`) are in milliseconds.
+    """
+    times = {"known_at": known_at * SECOND, "start": start * MINUTE, "until": until * MINUTE, **more}
+    return Situation(story, scene, wanted, **times, on_the_way=way)
+
+
 SICK = (
-    Situation(
-        "a process that hangs while its heartbeats go on",
-        lambda: _alone(consume(STEADY, LONG, 0)),
-        Verdict.STOPPED,
-        known_at=PAUSED,
+    *lasting(),
+    fault("a dead process, with a session of 45 s", V.NO_MEMBERS, 75, _stops(Membership(45_000, EMPTY, 0)), V.STOPPED),
+    fault("a simple group without a process", V.STOPPED, 50, _stops(Membership(LONG, GroupStage.OFFSETS_ONLY))),
+    # The batch is missing after twice the usual pause since its last commit.
+    fault("an hourly batch does not come", V.STOPPED, 65 * 60, _a_missing_batch, start=-100, until=75, tick=3 * TICK),
+    fault("a poison record", V.POISON_RECORD, 50, _stuck_record),
+    fault("a partition stuck at its first commit", V.POISON_RECORD, 30, _stuck_at_once),
+    fault("two poison records of one member", V.POISON_RECORD, 50, _two_stuck_records),
+    fault("one of two members dies", V.STOPPED, 50, _dead_member),
+    fault("a group that falls behind", V.FALLING_BEHIND, 140, _slow_group),
+    fault("a slow group, and a broker restart on top", V.FALLING_BEHIND, 140, _slow_group_and_restart, until=10),
+    fault("a hot partition", V.SKEWED, 40, _hot_partition),
+    fault("a hanging transaction behind a marker", V.HELD_BACK, 50, lambda: _hanging(1)),
+    fault("starts before a hanging transaction and commits by the clock", V.HELD_BACK, 130, _starts_when_it_hangs),
+    fault(
+        "starts before a hanging transaction and commits once",
+        *(V.HELD_BACK, 130, lambda: _starts_when_it_hangs(repeats=False)),
     ),
-    Situation(
-        "a dead process, whose session ends after 45 seconds",
-        lambda: _alone(consume(STEADY, LONG, 0), memberships=(Membership(LONG), Membership(45 * SECOND, EMPTY, 0))),
-        Verdict.NO_MEMBERS,
-        known_at=75 * SECOND,
-        on_the_way=(Verdict.STOPPED,),
+    fault(
+        "starts before a hanging transaction and commits nothing",
+        *(V.HELD_BACK, 360, lambda: _starts_when_it_hangs(commits=False)),
+        until=10,
     ),
-    Situation(
-        "members that left",
-        lambda: _alone(consume(STEADY, LONG, 0), memberships=(Membership(LONG), Membership(SECOND, EMPTY, 0))),
-        Verdict.NO_MEMBERS,
-        known_at=PAUSED,
+    fault(
+        "a reader of uncommitted records hangs behind the beginning of a hanging transaction",
+        *(V.STOPPED, 50, lambda: Scene([steady(0, stable=hangs_since(-MINUTE))])),
     ),
-    Situation(
-        "a simple group without a process",
-        lambda: _alone(consume(STEADY, LONG, 0), memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)]),
-        Verdict.STOPPED,
-        known_at=PAUSED,
-    ),
-    Situation(
-        "an hourly batch that does not come",
-        lambda: dataclasses.replace(
-            _hourly(leaves=False),
-            partitions=[
-                Partition(STEADY, [c for c in _hourly(leaves=False).partitions[0].commits if c[0] < -30 * MINUTE])
-            ],
-        ),
-        Verdict.STOPPED,
-        known_at=65 * MINUTE,  # twice the usual pause after the last commit
-        start=-100 * MINUTE,
-        until=75 * MINUTE,
-        tick=3 * TICK,
-    ),
-    Situation(
-        "a zombie that commits but does not poll further",
-        lambda: _alone(consume(STEADY, LONG, LATE, stuck_at=STEADY(0))),
-        Verdict.STALLED,
-        known_at=PAUSED,
-    ),
-    Situation("a poison record", _stuck_record, Verdict.POISON_RECORD, known_at=PAUSED),
-    Situation("a partition stuck at its first commit", _stuck_at_once, Verdict.POISON_RECORD, known_at=30 * SECOND),
-    Situation("two poison records of one member", _two_stuck_records, Verdict.POISON_RECORD, known_at=PAUSED),
-    Situation(
-        "a paused partition",
-        lambda: Scene(
-            [
-                *[Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(2)],
-                Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0))),
-            ]
-        ),
-        Verdict.POISON_RECORD,
-        known_at=PAUSED,
-    ),
-    Situation("one of two members dies", _dead_member, Verdict.STOPPED, known_at=PAUSED),
-    Situation("a group that falls behind", _slow_group, Verdict.FALLING_BEHIND, known_at=140 * SECOND),
-    Situation(
-        "a group that falls behind, and a broker restart on top",
-        _slow_group_and_restart,
-        Verdict.FALLING_BEHIND,
-        known_at=140 * SECOND,
-        until=10 * MINUTE,
-    ),
-    Situation("a hot partition", _hot_partition, Verdict.SKEWED, known_at=40 * SECOND),
-    Situation("a live consumer that goes back", _goes_back, Verdict.REWOUND, known_at=5 * SECOND),
-    Situation("a hanging transaction", _hanging, Verdict.HELD_BACK, known_at=PAUSED),
-    Situation("a hanging transaction behind a marker", _hanging_behind_a_marker, Verdict.HELD_BACK, known_at=PAUSED),
-    Situation(
-        "a group that starts before a hanging transaction and commits by the clock",
-        lambda: _starts_before_a_hanging_transaction(repeats=True),
-        Verdict.HELD_BACK,
-        known_at=130 * SECOND,
-    ),
-    Situation(
-        "a group that starts before a hanging transaction and commits once",
-        lambda: _starts_before_a_hanging_transaction(repeats=False),
-        Verdict.HELD_BACK,
-        known_at=130 * SECOND,
-    ),
-    Situation(
-        "a group that starts before a hanging transaction and commits nothing",
-        lambda: _starts_before_a_hanging_transaction(repeats=False, commits=False),
-        Verdict.HELD_BACK,
-        known_at=6 * MINUTE,
-        until=10 * MINUTE,
-    ),
-    Situation(
-        "a reader of uncommitted records that hangs behind the beginning of a hanging transaction",
-        lambda: _alone_with_hanging_transaction(consume(STEADY, LONG, 0)),
-        Verdict.STOPPED,
-        known_at=PAUSED,
-    ),
-    Situation(
-        "a hanging transaction on a topic that may not be read",
-        _hanging_where_nothing_may_be_read,
-        Verdict.HELD_BACK,
-        known_at=PAUSED,
-    ),
-    Situation(
-        "a consumer dies on a topic that may not be read",
-        _dies_where_nothing_may_be_read,
-        Verdict.STOPPED,
-        known_at=PAUSED,
-    ),
-    Situation(
-        "a process that hangs, and a broker restart on top",
-        lambda: _broker_restart(hangs=True),
-        Verdict.STOPPED,
-        known_at=PAUSED,
-    ),
-    Situation(
-        "retention that overtakes a slow group",
-        _overtaken,
-        Verdict.LOSING_DATA,
-        known_at=4 * MINUTE,
-        start=-10 * MINUTE,
-        on_the_way=(Verdict.FALLING_BEHIND,),
-    ),
-    Situation(
-        "records lost under a hung group",
-        _lost,
-        Verdict.LOSING_DATA,
-        known_at=4 * MINUTE,
-        on_the_way=(Verdict.STOPPED,),
-    ),
-    Situation(
-        "a client that commits the last offset it has read and hangs",
-        lambda: commits_last_read(2, until=4 * MINUTE),
-        Verdict.STOPPED,
-        known_at=4 * MINUTE + PAUSED,
-        until=6 * MINUTE,
-    ),
-    Situation(
-        "a last record that cannot be processed", _last_record_is_bad, Verdict.STOPPED, known_at=0, start=-10 * MINUTE
-    ),
-    Situation(
+    # The monitor may not read the topic: the last stable offset shows a record, or more offsets than markers explain.
+    fault("a hanging transaction before unreadable records", V.HELD_BACK, 50, lambda: _hanging(1, tails=_unreadable)),
+    fault("a consumer dies before unreadable records", V.STOPPED, 50, _stops(tails=_unreadable)),
+    fault("a process hangs, and a broker restart on top", V.STOPPED, 50, lambda: _broker_restart(hangs=True)),
+    fault("retention overtakes a slow group", V.LOSING_DATA, 240, _overtaken, V.FALLING_BEHIND, start=-10),
+    fault("commits the last offset it has read and hangs", V.STOPPED, 290, _hangs_at_last_read, until=6),
+    fault("a last record that cannot be processed", V.STOPPED, 0, _last_record_is_bad, start=-10),
+    fault(
         "a restart at the end after retention",
-        _starts_at_the_end_after_retention,
-        Verdict.SKIPPED,
-        known_at=6 * MINUTE + 5 * SECOND,
-        until=10 * MINUTE,
-        on_the_way=(Verdict.STOPPED, Verdict.LOSING_DATA),
+        *(V.SKIPPED, 365, _starts_at_the_end_after_retention, V.STOPPED, V.LOSING_DATA),
+        until=10,
     ),
-    Situation(
-        "a group that leaves its backlog behind",
-        _leaves_its_backlog,
-        Verdict.SKIPPED,
-        known_at=5 * SECOND,
-        start=LONG,
-    ),
-    Situation(
-        "a group that cannot start after its records are lost",
-        _cannot_start,
-        Verdict.LOSING_DATA,
-        known_at=4 * MINUTE,
-        until=12 * MINUTE,
-        on_the_way=(Verdict.STOPPED,),
-    ),
-    Situation(
-        "a partition that a group without membership leaves out",
-        _left_out_by_a_simple_group,
-        Verdict.NEVER_COMMITTED,
-        known_at=6 * MINUTE,
-        until=15 * MINUTE,
-    ),
-    Situation("an offset that is removed too early", _forgotten_early, Verdict.FORGOTTEN, known_at=0),
-    Situation(
+    fault("a group that leaves its backlog behind", V.SKIPPED, 5, leaves_its_backlog, start=-20),
+    fault("cannot start after its records are lost", V.LOSING_DATA, 240, _cannot_start, V.STOPPED, until=12),
+    fault("left out by a group without membership", V.NEVER_COMMITTED, 360, _left_out_by_a_simple_group, until=15),
+    fault("an offset that is removed too early", V.FORGOTTEN, 0, _forgotten_early),
+    fault(
         "an offset that is removed too early and committed again",
-        lambda: _forgotten_early(again=2 * MINUTE),
-        Verdict.FORGOTTEN,
-        known_at=0,
-        until=14 * MINUTE,
+        *(V.FORGOTTEN, 0, lambda: _forgotten_early(again=2 * MINUTE)),
         ends_at=10 * MINUTE,
+        until=14,
     ),
-    Situation(
-        "two applications in one group",
-        lambda: _split(0),
-        Verdict.TWO_APPLICATIONS,
-        known_at=10 * MINUTE,
-        until=15 * MINUTE,
+    fault("two applications in one group", V.TWO_APPLICATIONS, 600, lambda: _split(0), until=15),
+    fault(
+        "all transactions are aborted, until the process ends",
+        *(V.STOPPED, 150, lambda: _every_transaction_aborts(2 * MINUTE), V.ABORTING),
     ),
-    Situation("a group whose transactions are all aborted", _every_transaction_aborts, Verdict.ABORTING, PAUSED),
-    Situation(
-        "a group whose transactions are all aborted, until it commits again",
-        lambda: _every_transaction_aborts(back=3 * MINUTE),
-        Verdict.ABORTING,
-        known_at=PAUSED,
-        ends_at=3 * MINUTE,
-    ),
-    Situation(
-        "a group whose transactions are all aborted, until its process ends",
-        lambda: _every_transaction_aborts(2 * MINUTE),
-        Verdict.STOPPED,
-        known_at=2 * MINUTE + 30 * SECOND,
-        on_the_way=(Verdict.ABORTING,),
-    ),
-    Situation(
-        "a group that has never committed, because all its transactions are aborted",
-        _aborts_from_the_beginning,
-        Verdict.ABORTING,
-        known_at=6 * MINUTE,
-        until=15 * MINUTE,
-    ),
-    Situation(
-        "two clients that commit one partition",
-        _two_clients,
-        Verdict.TWO_COMMITTERS,
-        known_at=2 * TICK,
-        on_the_way=(Verdict.REWOUND,),
-    ),
-    Situation(
+    fault("never committed, all transactions are aborted", V.ABORTING, 360, _aborts_from_the_beginning, until=15),
+    fault("two clients that commit one partition", V.TWO_COMMITTERS, 20, _two_clients, V.REWOUND),
+    fault(
         "a second client that commits one partition and ends",
-        lambda: _two_clients(4 * MINUTE),
-        Verdict.TWO_COMMITTERS,
-        known_at=2 * TICK,
+        *(V.TWO_COMMITTERS, 20, lambda: _two_clients(4 * MINUTE), V.REWOUND),
         ends_at=4 * MINUTE + 3 * TICK,
-        on_the_way=(Verdict.REWOUND,),
     ),
-    Situation("a log that was cut", _cut, Verdict.TRUNCATED, known_at=0),
-    Situation("a partition without leader", _leaderless, Verdict.NO_LEADER, known_at=30 * SECOND),
-    Situation("a rebalance storm", _storm, Verdict.REBALANCE_STORM, known_at=80 * SECOND),
-    Situation("a rebalance that does not end", _endless_rebalance, Verdict.REBALANCING_TOO_LONG, known_at=MINUTE),
-    Situation("a partition without owner", _left_out, Verdict.UNASSIGNED, known_at=30 * SECOND),
-    Situation(
-        "a new partition that is never read", _never, Verdict.NEVER_COMMITTED, known_at=6 * MINUTE, until=15 * MINUTE
-    ),
-    Situation(
-        "a new partition that is never read, between rebalances",
-        _never_between_rebalances,
-        Verdict.NEVER_COMMITTED,
-        known_at=6 * MINUTE + 30 * SECOND,  # at six minutes it rebalances
-        until=15 * MINUTE,
-    ),
-    Situation(
-        "offsets about to expire",
-        _soon_expired,
-        Verdict.EXPIRING,
-        known_at=18 * HOUR,
-        start=18 * HOUR - 10 * MINUTE,
-        until=18 * HOUR + 10 * MINUTE,
-        on_the_way=(Verdict.NO_MEMBERS,),
-    ),
-    Situation(
-        "a batch of one partition that ends: caught up and sound again",
-        lambda: _alone([*consume(STEADY, LONG, 0), *consume(STEADY, 2 * MINUTE, LATE, rate=2_000, position=STEADY(0))]),
-        Verdict.STOPPED,
-        known_at=PAUSED,
-        ends_at=2 * MINUTE,
+    fault("a log that was cut", V.TRUNCATED, 0, _cut),
+    fault("a rebalance storm", V.REBALANCE_STORM, 80, _storm),
+    fault("a new partition that is never read", V.NEVER_COMMITTED, 360, _never, until=15),
+    # At six minutes the group rebalances.
+    fault("a new partition, between rebalances", V.NEVER_COMMITTED, 390, lambda: _never(REBALANCES), until=15),
+    fault(
+        "offsets expire", V.EXPIRING, 18 * 3_600, _soon_expired, V.NO_MEMBERS, start=18 * 60 - 10, until=18 * 60 + 10
     ),
 )
 NOTICED = (
-    Situation(
-        "a client that commits the last offset it has read, on two partitions",
-        lambda: commits_last_read(2),
-        Verdict.COMMITS_LAST_READ,
-        known_at=2 * TICK,
-        until=10 * MINUTE,
-    ),
-    Situation(
-        "a partition whose last records are gone, and were of no use to the group",
-        _below_log_start,
-        Verdict.BELOW_LOG_START,
-        known_at=20 * SECOND,
-    ),
-    Situation(
-        "a batch in its first pause",
-        lambda: _alone(consume(STEADY, 0, 10 * MINUTE, rate=1_000, position=STEADY(-HOUR), repeats=False)),
-        Verdict.HABIT_UNKNOWN,
-        known_at=10 * MINUTE + PAUSED,
-        start=0,
-        until=HOUR,
-    ),
-    Situation("an abandoned topic", _unsubscribed, Verdict.ABANDONED, known_at=30 * SECOND),
-    Situation("a planned reset", _planned_reset, Verdict.RESET, known_at=20 * SECOND, ends_at=220 * SECOND),
-    Situation("a group that recovers", _recovering, Verdict.RECOVERING, known_at=-340 * SECOND, ends_at=70 * MINUTE),
-    Situation("a topic that is gone", _deleted_topic, Verdict.UNKNOWN, known_at=5 * SECOND),
+    fault("commits the last offset it has read", V.COMMITS_LAST_READ, 20, lambda: commits_last_read(2), until=10),
+    fault("unread records are gone", V.BELOW_LOG_START, 20, lambda: below_log_start(20 * SECOND)),
+    fault("a batch in its first pause", V.HABIT_UNKNOWN, 650, _first_pause, start=0, until=60),
+    fault("an abandoned topic", V.ABANDONED, 30, _unsubscribed),
+    fault("a planned reset", V.RESET, 20, _planned_reset, ends_at=220 * SECOND),
+    fault("a group that recovers", V.RECOVERING, -340, _recovering, ends_at=70 * MINUTE),
+    fault("a topic that is gone", V.UNKNOWN, 5, _deleted_topic),
 )
 assert NOON % HOUR == 0

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from stream.health.evaluator import Evaluator
 from stream.health.inputs import GroupStage
-from stream.health.limits import HealthLimits
 from stream.health.verdict import SEVERITY, Severity, Verdict
 from tests.stream.health.simulator import (
     HOUR,
@@ -27,7 +26,10 @@ from tests.stream.health.simulator import (
     consume,
     evenly,
     look,
+    new_evaluator,
+    verdicts,
     watch,
+    watch_together,
 )
 from tests.support.hypothesis_profiles import examples
 
@@ -36,27 +38,22 @@ V = Verdict
 
 
 @st.composite
-def input_(draw: st.DrawFn) -> list[int]:
-    """Return the times of records in any pattern: evenly, in bursts, hardly at all."""
+def reader(draw: st.DrawFn) -> Scene:
+    """Return a group whose commits are at the end; records come in any pattern: evenly, in bursts, hardly at all."""
     times = draw(st.lists(st.integers(-20 * MINUTE, 5 * MINUTE), max_size=20))
     bursts = draw(st.lists(st.tuples(st.integers(-20 * MINUTE, 5 * MINUTE), st.integers(1, 300)), max_size=4))
-    return sorted([*times, *(at + n * 10 for at, size in bursts for n in range(size))])
-
-
-@examples(10)
-@given(input_(), st.integers(1, 40), st.booleans(), st.sampled_from([GroupStage.STABLE, GroupStage.OFFSETS_ONLY]))
-def test_a_group_that_reads_everything_never_has_a_fault(
-    sent: list[int],
-    every: int,
-    repeats: bool,  # noqa: FBT001 - drawn
-    stage: GroupStage,
-) -> None:
-    """A group whose commits are at the end has no fault, for any records and any commit interval."""
-    end = by_list(sent or [0])
+    end = by_list(sorted([*times, *(at + n * 10 for at, size in bursts for n in range(size))]) or [0])
+    every, repeats = draw(st.integers(1, 40)), draw(st.booleans())
     commits = consume(end, -20 * MINUTE, 5 * MINUTE, every=every * SECOND, repeats=repeats)
-    scene = Scene([Partition(end, commits)], memberships=[Membership(-HOUR, stage)])
-    called = {(each.time, each.verdict) for each in watch(scene, -3 * MINUTE, 5 * MINUTE) if each.sick}
-    assert called == set()
+    stage = draw(st.sampled_from([GroupStage.STABLE, GroupStage.OFFSETS_ONLY]))
+    return Scene([Partition(end, commits)], memberships=[Membership(-HOUR, stage)])
+
+
+@examples(2)
+@given(st.lists(reader(), min_size=5, max_size=5))
+def test_a_group_that_reads_everything_never_has_a_fault(scenes: list[Scene]) -> None:
+    """A group whose commits are at the end has no fault, for any records and any commit interval."""
+    assert [each for own in watch_together(scenes, -3 * MINUTE, 5 * MINUTE) for each in own if each.sick] == []
 
 
 @examples(10)
@@ -66,22 +63,22 @@ def test_a_group_on_a_quiet_topic_stays_caught_up(records: int, minutes: int, re
     end = by_list([-30 * MINUTE + n * MINUTE for n in range(records)])
     last = minutes * MINUTE if repeats else -5 * MINUTE
     scene = Scene([Partition(end, consume(end, -40 * MINUTE, last, repeats=repeats))])
-    before = watch(scene, -2 * MINUTE, 0)
-    after = watch(scene, minutes * MINUTE, minutes * MINUTE + TICK)
-    assert {each.verdict for each in [*before, *after]} == {V.CAUGHT_UP}
+    ticks = [*watch(scene, -MINUTE, 0), *watch(scene, minutes * MINUTE, minutes * MINUTE + TICK)]
+    assert verdicts(ticks, -MINUTE) == {V.CAUGHT_UP}
 
 
-@examples(10)
-@given(st.integers(1, 60), st.integers(1, 1_000))
-def test_a_stopped_group_is_found_at_any_commit_interval_and_rate(every: int, rate: int) -> None:
+@examples(2)
+@given(st.lists(st.tuples(st.integers(1, 60), st.integers(1, 1_000)), min_size=5, max_size=5))
+def test_a_stopped_group_is_found_at_any_commit_interval_and_rate(kinds: list[tuple[int, int]]) -> None:
     """The fault is found after one commit interval and within two intervals, two slots and three ticks."""
-    end = evenly(rate)
-    scene = Scene([Partition(end, consume(end, -25 * MINUTE, 0, every=every * SECOND))])
-    ticks = watch(scene, -2 * MINUTE, 5 * MINUTE)
-    found = [each.time for each in ticks if each.verdict is V.STOPPED]
-    assert found
-    assert found[0] <= 2 * (every + SLOT // SECOND) * SECOND + 3 * TICK
-    assert found[0] > every * SECOND
+    ends = [evenly(rate) for _, rate in kinds]
+    scenes = [
+        Scene([Partition(end, consume(end, -25 * MINUTE, 0, every=every * SECOND))])
+        for end, (every, _) in zip(ends, kinds, strict=True)
+    ]
+    for (every, _), ticks in zip(kinds, watch_together(scenes, -2 * MINUTE, 4 * MINUTE), strict=True):
+        found = next(each.time for each in ticks if each.verdict is V.STOPPED)
+        assert every * SECOND < found <= 2 * (every + SLOT // SECOND) * SECOND + 3 * TICK
 
 
 def test_the_finding_of_a_group_is_that_of_its_worst_partition() -> None:
@@ -120,7 +117,7 @@ def test_a_group_with_a_short_history_is_undecided() -> None:
 def test_a_seeded_history_decides_at_the_first_tick() -> None:
     """With the answers of ListOffsets by timestamp, the first tick has the verdict and the time lag."""
     scene = Scene([Partition(STEADY, consume(STEADY, -HOUR, -10 * MINUTE))])
-    evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+    evaluator = new_evaluator()
     seen = look(scene, 0)
     evaluator.history.observe(seen)
     ago = np.array([-60, -30, -12, -9, -6, -3, -1], np.int64) * MINUTE

@@ -6,15 +6,14 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING
 
-import pytest
-
 from stream.groups.membership.model import MemberClient
 from stream.health.evaluator import Evaluator
 from stream.health.inputs import GroupStage
 from stream.health.limits import HealthLimits
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import HOUR, MINUTE, SECOND, SLOT, TICK, Membership, Partition, Scene, consume, watch
-from tests.stream.health.situations import LATE, LONG, STEADY
+from tests.stream.health.situations import LATE, LONG, STEADY, steady
+from tests.stream.health.tables import wrong
 
 if TYPE_CHECKING:
     from stream.health.evaluation import Finding
@@ -28,16 +27,25 @@ def hangs(
     *owners: int, fine: tuple[int, ...] = (), clients: tuple[MemberClient, ...] = (A, B), **more: object
 ) -> Scene:
     """Return a group in which the partitions of these owners have no progress from noon on, and those of `fine` do."""
-    bad = [Partition(STEADY, consume(STEADY, LONG, 0), owner=owner) for owner in owners]
-    good = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=owner) for owner in fine]
+    parts = [*(steady(0, owner=owner) for owner in owners), *(steady(owner=owner) for owner in fine)]
     scene = {"memberships": [Membership(LONG, members=2)], "clients": clients, **more}
-    return Scene([*bad, *good], **scene)  # type: ignore[arg-type] # the fields of Scene
+    return Scene(parts, **scene)  # type: ignore[arg-type] # the fields of Scene
+
+
+def hot(growth: int, owner: int = -1) -> Scene:
+    """Return a group with three partitions that are read and one whose lag grows by this many records per second."""
+
+    def end(t: int) -> int:
+        return STEADY(t) + max(t, 0) * growth // SECOND
+
+    busy = Partition(end, consume(end, LONG, LATE, rate=130), owner=owner)
+    return Scene([*(steady(owner=min(owner, 0)) for _ in range(3)), busy], clients=(A, B))
 
 
 def finding(scene: Scene, at: int = 2 * MINUTE, *, hide_members: bool = False) -> Finding:
     """Return the finding of the group at a time."""
     evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT, hide_members=hide_members))
-    return watch(scene, -6 * MINUTE, at, evaluator=evaluator)[-1].result.group_finding(0)
+    return watch(scene, -2 * MINUTE, at, evaluator=evaluator)[-1].result.group_finding(0)
 
 
 def test_the_member_that_owns_all_stuck_partitions_is_named() -> None:
@@ -61,7 +69,7 @@ def test_hidden_members_are_not_named() -> None:
 
 def test_no_member_is_named_if_the_stuck_partitions_have_several_owners() -> None:
     """The finding of each partition has the owner of this partition."""
-    result = watch(hangs(0, 0, 1, 1), -6 * MINUTE, 2 * MINUTE)[-1].result
+    result = watch(hangs(0, 0, 1, 1), -2 * MINUTE, 2 * MINUTE)[-1].result
     assert "Owner" not in result.group_finding(0).sentence
     assert "Owner of it: client orders-2 on 10.0.0.8; 1 other partition" in result.row_finding(2).sentence
 
@@ -77,12 +85,7 @@ def test_a_poison_record_names_the_member_and_how_many_partitions_it_reads() -> 
 
 def test_the_owner_of_a_partition_that_carries_the_lag_is_named() -> None:
     """The finding of a skewed partition names the client and host of its owner, but not with `http.hide_members`."""
-
-    def hot(t: int) -> int:
-        return STEADY(t) + max(t, 0)
-
-    others = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=0) for _ in range(3)]
-    scene = Scene([*others, Partition(hot, consume(hot, LONG, LATE, rate=130), owner=1)], clients=(A, B))
+    scene = hot(1_000, owner=1)
     found = finding(scene)
     assert found.verdict is V.SKEWED
     assert found.sentence.endswith(" Its owner: client orders-2 on 10.0.0.8.")
@@ -112,91 +115,66 @@ def test_a_member_whose_transactions_are_aborted_works() -> None:
     assert "still sends heartbeats: it is alive, and does not work" in later.sentence
 
 
-@pytest.mark.parametrize(
-    ("scene", "at", "alive"),
-    [
-        pytest.param(hangs(0, 0), 50 * SECOND, False, id="last heartbeat possibly before the last commit"),
-        pytest.param(hangs(0, 0), MINUTE, True, id="session timeout passed since the last commit"),
-        pytest.param(
-            hangs(0, 0, clients=(dataclasses.replace(A, session_timeout=None), B)),
-            2 * MINUTE,
-            False,
-            id="unknown timeout",
-        ),
-        pytest.param(
-            hangs(0, 0, memberships=[Membership(LONG), Membership(90 * SECOND)]),
-            130 * SECOND,
-            False,
-            id="new session since the last rebalance",
-        ),
-        pytest.param(hangs(0, 0, fine=(0,)), 2 * MINUTE, False, id="commits on other partitions"),
-    ],
-)
-def test_a_member_that_hangs_and_sends_heartbeats_is_alive(scene: Scene, at: int, alive: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_a_member_that_hangs_and_sends_heartbeats_is_alive() -> None:
     """The member is alive after its session timeout, if the coordinator has not removed it."""
-    assert ("still sends heartbeats: it is alive, and does not work" in finding(scene, at).sentence) is alive
+    unknown = (dataclasses.replace(A, session_timeout=None), B)
+    new_session = [Membership(LONG), Membership(90 * SECOND)]
+    stories = {
+        "last heartbeat possibly before the last commit": (hangs(0, 0), 50 * SECOND, False),
+        "session timeout passed since the last commit": (hangs(0, 0), MINUTE, True),
+        "unknown timeout": (hangs(0, 0, clients=unknown), 2 * MINUTE, False),
+        "new session since the last rebalance": (hangs(0, 0, memberships=new_session), 130 * SECOND, False),
+        "commits on other partitions": (hangs(0, 0, fine=(0,)), 2 * MINUTE, False),
+    }
+    alive = "still sends heartbeats: it is alive, and does not work"
+    assert wrong(stories, lambda scene, at: alive in finding(scene, at).sentence) == []
 
 
-@pytest.mark.parametrize(
-    ("since", "text"),
-    [
-        pytest.param(
-            -40 * SECOND,
-            "The last progress was 40 s after generation 812 (",
-            id="rebalance soon before the last progress",
-        ),
-        pytest.param(0, "No progress since generation 812 (", id="rebalance at the last progress"),
-        pytest.param(10 * SECOND, "No progress since generation 812 (", id="rebalance just after the last progress"),
-        pytest.param(-7 * MINUTE, None, id="rebalance long before the last progress"),
-        pytest.param(90 * SECOND, None, id="rebalance long after the last progress"),
-    ],
-)
-def test_the_rebalance_at_which_progress_ended_is_named(since: int, text: str | None) -> None:
+def rebalanced(since: int, joined: int = 1, clients: tuple[MemberClient, ...] = ()) -> Scene:
+    """Return a group that hangs from noon on, with a rebalance at another time."""
+    last = Membership(since, members=2, generation=812, joined=joined, left=2, joined_clients=clients)
+    return hangs(0, 0, memberships=[Membership(LONG), last])
+
+
+def test_the_rebalance_at_which_progress_ended_is_named() -> None:
     """The sentence has the time of the rebalance and the numbers of members that joined and left.
 
     The sentence does not name a rebalance at another time than the end of the progress.
     """
-    last = Membership(since, members=2, generation=812, joined=1, left=2)
-    sentence = finding(hangs(0, 0, memberships=[Membership(LONG), last]), 4 * MINUTE).sentence
-    assert (text in sentence) if text else "generation" not in sentence
-    assert ("1 member joined, 2 members left)" in sentence) is (text is not None)
+    texts = {
+        -40 * SECOND: "The last progress was 40 s after generation 812 (",
+        0: "No progress since generation 812 (",
+        10 * SECOND: "No progress since generation 812 (",
+        -7 * MINUTE: None,  # long before the last progress
+        90 * SECOND: None,  # long after the last progress
+    }
+    for since, text in texts.items():
+        sentence = finding(rebalanced(since), 4 * MINUTE).sentence
+        assert (text in sentence) if text else "generation" not in sentence
+        assert ("1 member joined, 2 members left)" in sentence) is (text is not None)
 
 
-@pytest.mark.parametrize(
-    ("joined", "clients", "hidden", "text"),
-    [
-        pytest.param(1, (B,), False, "client orders-2 on 10.0.0.8 joined, 2 members left)", id="one member"),
-        pytest.param(
-            2, (A, B), False, "client orders-1 on 10.0.0.7 and client orders-2 on 10.0.0.8 joined,", id="two members"
-        ),
-        pytest.param(4, (A, B, A, B), False, ", 4 members joined, 2 members left)", id="many members"),
-        pytest.param(2, (B,), False, ", 2 members joined, 2 members left)", id="one of two members unknown"),
-        pytest.param(1, (), False, ", 1 member joined, 2 members left)", id="no member known"),
-        pytest.param(1, (B,), True, ", 1 member joined, 2 members left)", id="members are hidden"),
-    ],
-)
-def test_the_members_that_joined_at_the_rebalance_are_named(
-    joined: int,
-    clients: tuple[MemberClient, ...],
-    hidden: bool,  # noqa: FBT001 - a column of the table
-    text: str,
-) -> None:
+def test_the_members_that_joined_at_the_rebalance_are_named() -> None:
     """The sentence has the client and host of each member, or their number if there are many or not all are known."""
-    last = Membership(-40 * SECOND, members=2, generation=812, joined=joined, left=2, joined_clients=clients)
-    scene = hangs(0, 0, memberships=[Membership(LONG), last])
-    assert text in finding(scene, 4 * MINUTE, hide_members=hidden).sentence
+    stories: list[tuple[int, tuple[MemberClient, ...], bool, str]] = [
+        (1, (B,), False, "client orders-2 on 10.0.0.8 joined, 2 members left)"),
+        (2, (A, B), False, "client orders-1 on 10.0.0.7 and client orders-2 on 10.0.0.8 joined,"),
+        (4, (A, B, A, B), False, ", 4 members joined, 2 members left)"),
+        (2, (B,), False, ", 2 members joined, 2 members left)"),
+        (1, (B,), True, ", 1 member joined, 2 members left)"),
+    ]
+    for joined, clients, hidden, text in stories:
+        assert text in finding(rebalanced(-40 * SECOND, joined, clients), hide_members=hidden).sentence
 
 
-@pytest.mark.parametrize(
-    ("clients", "ends"), [((B,), " Joined last: client orders-2 on 10.0.0.8."), ((), "the oldest for 1 min 59 s.")]
-)
-def test_the_member_that_joined_last_is_named_in_a_storm(clients: tuple[MemberClient, ...], ends: str) -> None:
+def test_the_member_that_joined_last_is_named_in_a_storm() -> None:
     """The member that joined last is the first one to examine; a sentence without its name ends with the fault."""
-    last = Membership(0, members=2, joined=1, joined_clients=clients)
-    storm = hangs(0, 0, memberships=[Membership(LONG), last], rebalances=[*range(0, HOUR, 15 * SECOND)])
-    found = finding(storm)
-    assert found.verdict is V.REBALANCE_STORM
-    assert found.sentence.endswith(ends)
+    for clients, ends in (((B,), " Joined last: client orders-2 on 10.0.0.8."), ((), "the oldest for 1 min 59 s.")):
+        last = Membership(0, members=2, joined=1, joined_clients=clients)
+        storm = hangs(0, 0, memberships=[Membership(LONG), last], rebalances=[*range(0, HOUR, 15 * SECOND)])
+        found = finding(storm)
+        assert found.verdict is V.REBALANCE_STORM
+        assert found.sentence.endswith(ends)
 
 
 def test_a_rebalance_without_generation_is_named_by_its_time() -> None:
@@ -216,12 +194,6 @@ def test_a_group_without_memberships_has_no_members_to_name() -> None:
 
 def test_a_second_fault_of_the_partition_is_in_the_evidence() -> None:
     """One of four partitions has too many records for its member, and therefore is skewed and falls behind."""
-
-    def hot(t: int) -> int:
-        return STEADY(t) + max(t, 0) // 10
-
-    others = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
-    scene = Scene([*others, Partition(hot, consume(hot, LONG, LATE, rate=130))])
-    found = finding(scene, 8 * MINUTE)
+    found = finding(hot(100), 8 * MINUTE)
     assert (found.verdict, found.evidence["also"]) == (V.SKEWED, "falling_behind")
     assert {"patience", "consume_rate", "time_lag"} <= found.evidence.keys()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from stream.health import packed_columns
 from stream.health.packed_columns import LEAST_BYTES, PackedColumn, PackedTable
+from tests.stream.health.tables import wrong
 from tests.support.hypothesis_profiles import examples
 
 if TYPE_CHECKING:
@@ -68,41 +69,36 @@ def test_equal_elements_are_one_element_in_memory_however_often_they_are_unpacke
     assert np.shares_memory(again.rows(0), rows)
 
 
-@pytest.mark.parametrize(
-    ("numbers", "nbytes"),
-    [
-        pytest.param([7] * 1_000, 8, id="one number"),
-        pytest.param([-1] * 1_000, 8, id="all numbers unknown"),
-        pytest.param([-1, 1_700_000_000_000] * 500, 1_000, id="one time or unknown"),
-        pytest.param([-1, 0, 200] * 300, 900, id="numbers up to 200"),
-        pytest.param([1_700_000_000_000, 1_700_000_060_000] * 500, 2_000, id="times within a minute"),
-        pytest.param([-1, 1_700_000_000_000, 1_700_086_400_000] * 300, 3_600, id="times within a day or unknown"),
-        pytest.param([0, 1 << 40] * 500, 8_000, id="numbers up to 2**40"),
-    ],
-)
-def test_a_packed_column_takes_as_many_bytes_as_its_numbers_span(numbers: list[int], nbytes: int) -> None:
+def test_a_packed_column_takes_as_many_bytes_as_its_numbers_span() -> None:
     """The number for an unknown value does not count towards the span."""
-    packed = PackedColumn.pack(np.array(numbers, np.int64))
-    assert packed.nbytes == nbytes
-    assert packed.rows(0).tolist() == numbers
+    begin, minute, day = 1_700_000_000_000, 1_700_000_060_000, 1_700_086_400_000
+    stories = {
+        "one number": ([7] * 1_000, 8),
+        "all numbers unknown": ([-1] * 1_000, 8),
+        "one time or unknown": ([-1, begin] * 500, 1_000),
+        "numbers up to 200": ([-1, 0, 200] * 300, 900),
+        "times within a minute": ([begin, minute] * 500, 2_000),
+        "times within a day or unknown": ([-1, begin, day] * 300, 3_600),
+        "numbers up to 2**40": ([0, 1 << 40] * 500, 8_000),
+    }
+    assert wrong(stories, lambda numbers: PackedColumn.pack(np.array(numbers, np.int64)).nbytes) == []
+    for numbers, _ in stories.values():
+        assert PackedColumn.pack(np.array(numbers, np.int64)).rows(0).tolist() == numbers
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        pytest.param(np.array([True, True]), id="flags"),
-        pytest.param(np.array([3, 3, -1], np.int8), id="codes"),
-        pytest.param(np.array([np.nan, np.nan]), id="unknown rates"),
-        pytest.param(np.array([0.0, -0.0]), id="zeros of both signs"),
-        pytest.param(np.array(["a", None], object), id="reasons"),
-        pytest.param(np.arange(6, dtype=np.int64).reshape(3, 2), id="windows"),
-    ],
-)
-def test_other_columns_keep_their_type_and_their_values(values: NDArray[Any]) -> None:
+def test_other_columns_keep_their_type_and_their_values() -> None:
     """The unpacked values are equal to the original values bit by bit."""
-    rows = PackedColumn.pack(values).rows(0)
-    assert rows.dtype == values.dtype
-    assert repr(rows.tolist()) == repr(values.tolist())
+    for values in (
+        np.array([True, True]),
+        np.array([3, 3, -1], np.int8),
+        np.array([np.nan, np.nan]),
+        np.array([0.0, -0.0]),
+        np.array(["a", None], object),
+        np.arange(6, dtype=np.int64).reshape(3, 2),
+    ):
+        rows = PackedColumn.pack(values).rows(0)
+        assert rows.dtype == values.dtype
+        assert repr(rows.tolist()) == repr(values.tolist())
 
 
 @pytest.mark.parametrize(("rows", "is_packed"), [(LEAST_BYTES // 8 - 1, False), (LEAST_BYTES // 8, True)])

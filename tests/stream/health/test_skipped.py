@@ -1,33 +1,25 @@
-"""Commits that go forward past records: which of them skip records, which are planned, and what is counted."""
+"""Records that are skipped or lost: commits that go forward past records, and records that retention removes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-import pytest
 
-from stream.health.evaluator import Evaluator
-from stream.health.limits import HealthLimits
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import (
     HOUR,
     MINUTE,
     SECOND,
-    SLOT,
     TICK,
     Membership,
     Partition,
     Scene,
     consume,
+    new_evaluator,
+    verdicts,
     watch,
+    watch_together,
 )
-from tests.stream.health.situations import EMPTY, LATE, LONG, STEADY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.stream.health.simulator import Seen
+from tests.stream.health.situations import EMPTY, LATE, LONG, SICK, STEADY, below_log_start, leaves_its_backlog, steady
 
 V = Verdict
 
@@ -35,10 +27,9 @@ V = Verdict
 def starts_at_the_end_after_expiry() -> Scene:
     """Return a group whose offset the broker removes, and that begins at the end at six minutes."""
     restart = 6 * MINUTE
-    before = Partition(STEADY, consume(STEADY, LONG, 0), gone_from=3 * MINUTE)
     after = Partition(STEADY, consume(STEADY, restart + 5 * SECOND, LATE), exists_from=restart)
-    other = Partition(STEADY, consume(STEADY, LONG, LATE), topic="others")
-    return Scene([before, after, other], memberships=[Membership(LONG), Membership(restart)])
+    parts = [steady(0, gone_from=3 * MINUTE), after, steady(topic="others")]
+    return Scene(parts, memberships=[Membership(LONG), Membership(restart)])
 
 
 def is_back_and_fast() -> Scene:
@@ -87,14 +78,6 @@ def set_forward() -> Scene:
     return Scene([Partition(STEADY, commits)], memberships=memberships)
 
 
-def leaves_its_backlog(*, gapless: bool = True, back: bool = False) -> Scene:
-    """Return a group with a backlog of hours that begins at the end at noon; with `back` it is set back to read it."""
-    before = consume(STEADY, LONG, 0, rate=150, position=STEADY(LONG) - 500_000)
-    after = consume(STEADY, 5 * SECOND, 3 * MINUTE if back else LATE)
-    again = consume(STEADY, 3 * MINUTE + 5 * SECOND, LATE, rate=150, position=before[-1][1]) if back else []
-    return Scene([Partition(STEADY, [*before, *after, *again], gapless=gapless)])
-
-
 def leaves_records_of_a_new_leader() -> Scene:
     """Return a group that skips records that an unclean leader election put in the place of those it read."""
 
@@ -122,105 +105,100 @@ def a_second_client_begins_at_the_start() -> Scene:
     return Scene([Partition(STEADY, [*before, *turns])])
 
 
-def verdicts(ticks: list[Seen], since: int) -> set[Verdict]:
-    """Return the verdicts of partition 0 from a time on."""
-    return {each.of(0) for each in ticks if each.time >= since}
+def test_skipped_records_are_reported_for_ten_minutes_also_after_a_restart() -> None:
+    """The verdict begins at the first tick after the commit, has the number of offsets, and lasts ten minutes.
 
-
-@pytest.mark.parametrize(
-    ("scene", "since", "passed"),
-    [
-        pytest.param(starts_at_the_end_after_expiry, 6 * MINUTE + 5 * SECOND, 37_000, id="the offset was removed"),
-        pytest.param(leaves_its_backlog, 5 * SECOND, None, id="a backlog is left behind"),
-    ],
-)
-def test_skipped_records_are_reported_for_ten_minutes(
-    scene: Callable[[], Scene], since: int, passed: int | None
-) -> None:
-    """The verdict begins at the first tick after the commit, has the number of offsets, and lasts ten minutes."""
-    ticks = watch(scene(), LONG, since + 15 * MINUTE)
+    Removed rows are remembered by name, because groups and topics get other numbers at each tick.
+    """
+    since, first = 6 * MINUTE + 5 * SECOND, new_evaluator()
+    ticks = watch(starts_at_the_end_after_expiry(), -3 * MINUTE, 7 * MINUTE, evaluator=first)
+    (row,) = np.flatnonzero(ticks[-1].result.window.remembered.jumps.jump_time >= 0)
+    assert ticks[-1].result.partition_name(int(row)) == "orders-0"
+    before = ticks[-1].result.row_finding(0)
+    second = new_evaluator(first.pack())
+    ticks += watch(
+        starts_at_the_end_after_expiry(), 7 * MINUTE + TICK, since + 11 * MINUTE, evaluator=second, tick=TICK
+    )
     found = [each for each in ticks if V.SKIPPED in {each.of(0), each.verdict}]
     assert since <= found[0].time <= since + TICK
     assert since + 10 * MINUTE <= found[-1].time <= since + 10 * MINUTE + 4 * TICK
-    finding = found[0].result.row_finding(0)
-    size = finding.evidence["jump_to"] - finding.evidence["jump_from"]  # type: ignore[operator] # both are known
-    assert passed is None or size == passed
-    assert f"({size:,} offsets, written" in finding.sentence
-    assert "faster than it can read" in finding.sentence
+    assert {each.of(0) for each in ticks if found[0].time <= each.time <= since + 10 * MINUTE} == {V.SKIPPED}
+    assert found[-5].result.row_finding(0).sentence == before.sentence
+    assert before.evidence["jump_to"] - before.evidence["jump_from"] == 37_000
+    assert "(37,000 offsets, written" in before.sentence
+    assert "faster than it can read" in before.sentence
 
 
-@pytest.mark.parametrize(
-    "scene",
-    [
-        pytest.param(is_back_and_fast, id="unknown reading rate"),
-        pytest.param(passes_an_aborted_transaction, id="records not readable before"),
-        pytest.param(passes_records_of_an_aborted_transaction, id="aborted transaction in the backlog"),
-        pytest.param(lambda: leaves_its_backlog(gapless=False), id="gaps of a compacted topic"),
-        pytest.param(falls_behind_and_is_repaired, id="faster process"),
-        pytest.param(set_forward, id="offset set forward by a tool"),
-        pytest.param(a_second_client_begins_at_the_start, id="records read by another client of the group"),
-    ],
-)
-def test_a_large_step_with_an_explanation_skips_nothing(scene: Callable[[], Scene]) -> None:
+def test_a_large_step_with_an_explanation_skips_nothing() -> None:
     """No tick reports skipped records, and no offset is counted as skipped."""
-    evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
-    ticks = watch(scene(), LONG, 7 * MINUTE, evaluator=evaluator)
-    assert V.SKIPPED not in verdicts(ticks, LONG)
+    scenes = {
+        "unknown reading rate": is_back_and_fast(),
+        "records not readable before": passes_an_aborted_transaction(),
+        "aborted transaction in the backlog": passes_records_of_an_aborted_transaction(),
+        "gaps of a compacted topic": leaves_its_backlog(gapless=False),
+        "faster process": falls_behind_and_is_repaired(),
+        "offset set forward by a tool": set_forward(),
+        "records read by another client of the group": a_second_client_begins_at_the_start(),
+    }
+    evaluator = new_evaluator()
+    ticks = watch_together(list(scenes.values()), LONG, 3 * MINUTE, evaluator=evaluator)
+    found = {story: {each.first for each in own} for story, own in zip(scenes, ticks, strict=True)}
+    assert [story for story, verdicts in found.items() if V.SKIPPED in verdicts] == []
     assert sum(evaluator.history.memory.skipped.values()) == 0
 
 
 def test_a_reader_of_uncommitted_records_skips_those_of_an_open_transaction() -> None:
     """A reader of uncommitted records has read beyond the first record of the transaction."""
-    ticks = watch(passes_records_of_an_aborted_transaction(hangs=True), LONG, 0)
-    assert V.SKIPPED in verdicts(ticks, -3 * MINUTE)
+    ticks = watch(passes_records_of_an_aborted_transaction(hangs=True), LONG, -2 * MINUTE)
+    assert ticks[-1].of(0) is V.SKIPPED
 
 
 def test_a_planned_reset_forward_is_a_notice_with_its_size() -> None:
     """A planned reset is no fault, and its sentence states that the records are not read."""
-    ticks = watch(set_forward(), LONG, 7 * MINUTE)
-    assert verdicts(ticks, MINUTE) == {V.RESET}
+    ticks = watch(set_forward(), -3 * MINUTE, 3 * MINUTE)
+    assert {each.of(0) for each in ticks if each.time >= MINUTE} == {V.RESET}
     sentence = ticks[-1].result.row_finding(0).sentence
     assert "was reset from 1,068,000 to 1,080,000 (12,000 offsets, written from" in sentence
     assert sentence.endswith("while the group was empty: these records are not read.")
 
 
-def test_a_group_that_is_set_back_has_not_skipped_the_records() -> None:
-    """The verdict ends when the group returns to an offset before the records."""
-    assert V.SKIPPED not in verdicts(watch(leaves_its_backlog(back=True), LONG, 7 * MINUTE), 4 * MINUTE)
+def test_skipped_records_are_counted_per_group_until_it_is_set_back() -> None:
+    """The counter has every group, and grows by the offsets of each jump.
 
-
-def test_skipped_records_are_counted_per_group() -> None:
-    """The counter has every group, and grows by the offsets of each jump."""
-    evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
-    watch(leaves_its_backlog(), LONG, 0, evaluator=evaluator)
+    The verdict ends when the group returns to an offset before the records.
+    """
+    evaluator, scene = new_evaluator(), leaves_its_backlog(back=True)
+    watch(scene, LONG, 0, evaluator=evaluator)
     assert evaluator.history.memory.skipped == {"billing": 0}
-    watch(leaves_its_backlog(), TICK, TICK, evaluator=evaluator)
+    assert watch(scene, TICK, TICK, evaluator=evaluator)[0].of(0) is V.SKIPPED
     counted = evaluator.history.memory.skipped["billing"]
     assert counted > 400_000
-    watch(leaves_its_backlog(), 2 * TICK, MINUTE, evaluator=evaluator)
+    ticks = watch(scene, 2 * TICK, 5 * MINUTE, evaluator=evaluator)
     assert evaluator.history.memory.skipped == {"billing": counted}
+    assert V.SKIPPED not in {each.of(0) for each in ticks if each.time >= 4 * MINUTE}
 
 
 def test_records_of_a_new_leader_are_new_records() -> None:
     """After a truncation, offsets that the group has read before belong to records that it has not read."""
-    evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
+    evaluator = new_evaluator()
     ticks = watch(leaves_records_of_a_new_leader(), LONG, MINUTE, evaluator=evaluator)
     assert ticks[-1].of(0) is V.SKIPPED
     assert evaluator.history.memory.skipped["billing"] > 40_000
 
 
-def test_a_restart_of_the_monitor_keeps_the_jump() -> None:
-    """The next process shows the verdict with the same numbers."""
-    first = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
-    before = watch(leaves_its_backlog(), LONG, MINUTE, evaluator=first)[-1]
-    second = Evaluator(HealthLimits(tick=TICK, slot=SLOT), packed=first.pack())
-    after = watch(leaves_its_backlog(), MINUTE + TICK, 5 * MINUTE, evaluator=second)
-    assert {each.verdict for each in after} == {V.SKIPPED}
-    assert after[-1].result.row_finding(0).sentence == before.result.row_finding(0).sentence
+def test_a_partition_whose_unread_records_are_all_removed_has_a_notice() -> None:
+    """The verdict of the partition is a notice and no fault, because the group has nothing to read."""
+    ticks = watch(below_log_start(4 * MINUTE), -MINUTE, 6 * MINUTE)
+    assert {each.of(1) for each in ticks if each.time > 5 * MINUTE} == {V.BELOW_LOG_START}
+    assert not any(each.sick for each in ticks if each.time > 5 * MINUTE)
+    assert "4 offsets above the commit" in ticks[-1].result.row_finding(1).sentence
 
 
-def test_offsets_that_are_removed_and_written_again_are_compared() -> None:
-    """Removed rows are remembered by name, because groups and topics get other numbers at each tick."""
-    ticks = watch(starts_at_the_end_after_expiry(), LONG, 7 * MINUTE)
-    (row,) = np.flatnonzero(ticks[-1].result.window.remembered.jumps.jump_time >= 0)
-    assert ticks[-1].result.partition_name(int(row)) == "orders-0"
+def test_a_group_that_cannot_start_keeps_its_verdict_between_its_starts() -> None:
+    """The verdict does not change while the group has no members, and the next step is a reset of the offset."""
+    (situation,) = (each for each in SICK if each.story == "cannot start after its records are lost")
+    ticks = watch(situation.scene(), -2 * MINUTE, 10 * MINUTE)
+    finding = ticks[-1].result.row_finding(0)
+    assert verdicts(ticks, 8 * MINUTE + 1) == {V.LOSING_DATA}
+    assert "does not get past that: " in finding.sentence
+    assert "--reset-offsets --to-earliest" in finding.next_step

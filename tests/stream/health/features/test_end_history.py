@@ -45,23 +45,16 @@ def test_every_record_is_dated_to_within_one_tick_until_points_are_dropped(sent:
         assert abs(time - true) <= TICK
 
 
-INPUTS = {
-    "steady": list(range(7, 7_200_000, 100)),
-    "bursts of a thousand every ten minutes": [
-        at + n // 10 for at in range(123_456, 7_200_000, 600_000) for n in range(1_000)
-    ],
-    "steady by day and silent by night": [at for at in range(0, 7_200_000, 250) if (at // 1_800_000) % 2 == 0],
-}
-
-
-@pytest.mark.parametrize("sent", INPUTS.values(), ids=INPUTS.keys())
-def test_two_hours_of_even_or_bursty_input_are_dated_to_the_tick(sent: list[int]) -> None:
+def test_two_hours_of_even_or_bursty_input_are_dated_to_the_tick() -> None:
     """Points without information are dropped first: 48 points cover two hours of regular input to the tick."""
-    history = watched(sent, 7_200_000)
-    offsets = np.arange(sent[0] == 0, len(sent), 97)
-    times, found = history.time_of(np.zeros(len(offsets), np.int64), offsets)
-    assert (found == BracketQuality.BETWEEN).all()
-    assert np.abs(times - np.array(sent)[offsets]).max() <= TICK
+    bursts = [at + n // 10 for at in range(123_456, 7_200_000, 600_000) for n in range(1_000)]
+    silent_by_night = [at for at in range(0, 7_200_000, 250) if (at // 1_800_000) % 2 == 0]
+    for sent in (list(range(7, 7_200_000, 100)), bursts, silent_by_night):
+        history = watched(sent, 7_200_000)
+        offsets = np.arange(sent[0] == 0, len(sent), 97)
+        times, found = history.time_of(np.zeros(len(offsets), np.int64), offsets)
+        assert (found == BracketQuality.BETWEEN).all()
+        assert np.abs(times - np.array(sent)[offsets]).max() <= TICK
 
 
 def test_irregular_input_is_dated_better_the_newer_it_is() -> None:
@@ -77,31 +70,20 @@ def test_irregular_input_is_dated_better_the_newer_it_is() -> None:
     assert error[age < 60_000].max(initial=0) <= TICK
 
 
-def test_a_record_older_than_the_history_is_flagged_as_older() -> None:
-    """The time of a record that is older than the history is that of the first point."""
-    history = watched(list(range(0, 500_000, 100)), 500_000, start=250_000)
-    assert dated(history, 3) == (250_000, BracketQuality.OLDER)
+def test_the_quality_of_a_time_is_known() -> None:
+    """A record older than the history has the time of the first point, an offset at or above the newest end has none.
 
-
-def test_an_offset_not_written_yet_is_flagged_as_newer() -> None:
-    """An offset at or above the newest end has no time."""
-    history = watched([5, 6], 50_000)
-    assert dated(history, 2) == (50_000, BracketQuality.NEWER)
-
-
-def test_a_row_without_points_has_no_answers() -> None:
-    """The time and the end of a row without points are unknown."""
+    The error for one record between two ticks is at most half a tick. A row without points has no answers.
+    """
+    old = watched(list(range(0, 500_000, 100)), 500_000, start=250_000)
+    assert dated(old, 3) == (250_000, BracketQuality.OLDER)
+    assert dated(watched([5, 6], 50_000), 2) == (50_000, BracketQuality.NEWER)
+    assert dated(watched([12_345], 30_000), 0) == (15_000, BracketQuality.BETWEEN)
     history = EndHistory()
     history.grow(1)
     assert dated(history, 0)[1] is BracketQuality.UNKNOWN
     assert history.end_at(ROW, one(5)).tolist() == [-1]
     assert history.oldest_time(ROW).tolist() == [-1]
-
-
-def test_a_single_record_is_dated_to_the_middle_of_its_tick() -> None:
-    """The error for one record between two ticks is at most half a tick."""
-    history = watched([12_345], 30_000)
-    assert dated(history, 0) == (15_000, BracketQuality.BETWEEN)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=400))
@@ -156,36 +138,24 @@ def test_a_clock_that_was_set_back_drops_the_later_points() -> None:
 
 
 def test_a_seed_is_prepended_to_the_first_tick() -> None:
-    """Answers of ListOffsets become points; no later record means that nothing has been written since."""
-    history = EndHistory()
-    history.grow(3)
-    rows = np.arange(3, dtype=np.int64)
-    history.observe(rows, 100_000, np.array([500, 500, 500], np.int64))
+    """Answers of ListOffsets become points; no later record means that nothing has been written since.
+
+    Producers set timestamps, so an earlier time may have a later offset: it is lowered, because ends cannot fall. Of a
+    seed that does not fit, the oldest answers are dropped.
+    """
+    history = EndHistory(8)
+    history.grow(5)
+    history.observe(np.arange(5, dtype=np.int64), 100_000, np.full(5, 500, np.int64))
     asked = np.array([40_000, 70_000, 100_000], np.int64)
-    answers = np.array([[200, 350, 400], [480, NO_LATER_RECORD, NO_LATER_RECORD], [NOT_ANSWERED, 450, 460]], np.int64)
-    history.seed(rows, asked, answers)
+    answers = [[200, 350, 400], [480, NO_LATER_RECORD, NO_LATER_RECORD], [NOT_ANSWERED, 450, 460], [600, 300, 500]]
+    history.seed(np.arange(4, dtype=np.int64), asked, np.array(answers, np.int64))
     assert history.points(0) == ([40_000, 70_000, 100_000], [200, 350, 500])
     assert history.points(1) == ([40_000, 70_000, 100_000], [480, 500, 500])
     assert history.points(2) == ([70_000, 100_000], [450, 500])
-
-
-def test_a_seed_whose_timestamps_do_not_ascend_is_lowered_to_the_later_answers() -> None:
-    """Timestamps are set by producers, so an earlier time may have a later offset; ends cannot fall."""
-    history = EndHistory()
-    history.grow(1)
-    history.observe(ROW, 100_000, one(500))
-    history.seed(ROW, np.array([40_000, 70_000], np.int64), np.array([[600, 300]], np.int64))
-    assert history.points(0) == ([40_000, 70_000, 100_000], [300, 300, 500])
-
-
-def test_a_seed_that_does_not_fit_keeps_its_newest_times() -> None:
-    """The oldest answers of the seed are dropped."""
-    history = EndHistory(8)
-    history.grow(1)
-    history.observe(ROW, 100_000, one(500))
-    asked = np.arange(10_000, 100_000, 10_000)
-    history.seed(ROW, asked, np.array([asked // 1_000], np.int64))
-    assert history.points(0)[0] == [50_000, 60_000, 70_000, 80_000, 90_000, 100_000]
+    assert history.points(3) == ([40_000, 70_000, 100_000], [300, 300, 500])
+    many = np.arange(10_000, 100_000, 10_000)
+    history.seed(one(4), many, np.array([many // 1_000], np.int64))
+    assert history.points(4)[0] == [50_000, 60_000, 70_000, 80_000, 90_000, 100_000]
 
 
 def test_rows_are_independent_of_each_other() -> None:

@@ -95,11 +95,6 @@ def test_no_distance_is_negative(committed: int, start: int, more: int, open_: i
 ONE = np.array([7], np.int64)
 
 
-def ints(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return a ints of one element."""
-    return np.array([value], np.int64)
-
-
 def tail(end: int, data_from: int, data_end: int, place: int = 7) -> LogTails:
     """Return the result of a fetch of the tail of one partition."""
     return LogTails(ints(place), ints(end), ints(data_from), ints(data_end))

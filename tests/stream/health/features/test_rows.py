@@ -87,7 +87,11 @@ def test_overdue_rows() -> None:
         "settled for longer than a restart takes": (90_000, RESTART + 1, 60_000, True),
         "settled for exactly as long as a restart takes": (90_000, RESTART, 60_000, False),
     }
-    assert wrong(stories, lambda *times: overdue_rows(*map(ints, times), RESTART)[0]) == []
+
+    def overdue(idle: int, settled: int, patience: int) -> bool:
+        return bool(overdue_rows(ints(idle), ints(settled), ints(patience), RESTART)[0])
+
+    assert wrong(stories, overdue) == []
 
 
 def test_stuck_rows() -> None:
@@ -174,8 +178,9 @@ def test_young_uncommitted_rows() -> None:
         "with a commit": (False, False, False, 101, False),
     }
 
-    def young(*given: int) -> bool:
-        return bool(young_uncommitted_rows(*map(flags, given[:3]), ints(100), ints(given[3]))[0])
+    def young(uncommitted: bool, empty: bool, stuck: bool, observed: int) -> bool:  # noqa: FBT001 - a table
+        columns = flags(uncommitted), flags(empty), flags(stuck)
+        return bool(young_uncommitted_rows(*columns, ints(100), ints(observed))[0])
 
     assert wrong(stories, young) == []
 
