@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sandbox.verdict_scenarios.assess import ScenarioOutcome
     from sandbox.verdict_scenarios.record import RunRecord
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(600))]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(600))]
 
 LOOK_ALIKES: Final = {
     "left-members": "deploy",
