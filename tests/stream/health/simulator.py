@@ -238,6 +238,9 @@ def watch_together(
             rows = np.flatnonzero(seen.group == group)
             verdict = VERDICTS[result.group_verdict[group]]
             first = VERDICTS[result.verdict[rows[0]]] if len(rows) else None
+            assert SEVERITY[verdict] < Severity.WARNING or result.group_finding(group).next_step, (
+                "a fault has a finding"
+            )
             ticks[number].append(GroupTick(now, verdict, first, int(max(age[rows], default=0))))
     return ticks
 

@@ -394,13 +394,18 @@ def test_only_good_verdicts_can_be_undecided() -> None:
     assert VERDICTS[apply_rules(stands)[0][0]] is V.STOPPED
 
 
-def test_the_next_step_of_a_loss_depends_on_what_is_lost() -> None:
-    """More retention does not bring records back."""
-    next_step = RULE[V.LOSING_DATA].next_step_of
-    assert next_step is not None
-    before, after = but(BEHIND, losing=True, loss_in=7 * MINUTE), Row(lost=1_500, log_start=11_500)
-    assert next_step(pane(before), 0).startswith("Raise the topic's retention")
-    assert next_step(pane(after), 0).startswith("The records are gone. Restart the group")
+def test_the_next_step_depends_on_the_row() -> None:
+    """More retention does not bring records back, and a client that goes back again and again has an exception."""
+    losing, lost = but(BEHIND, losing=True, loss_in=7 * MINUTE), Row(lost=1_500, log_start=11_500)
+    for verdict, row, step in (
+        (V.LOSING_DATA, losing, "Raise the topic's retention"),
+        (V.LOSING_DATA, lost, "The records are gone. Restart the group"),
+        (V.REWOUND, BACK, "Find what moved it back"),
+        (V.REWOUND, CLIMBS, "Look for an exception in the consumer's log"),
+    ):
+        next_step = RULE[verdict].next_step_of
+        assert next_step is not None
+        assert next_step(pane(row), 0).startswith(step)
 
 
 def test_the_blocking_transaction_is_named() -> None:
