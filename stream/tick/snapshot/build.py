@@ -98,7 +98,8 @@ def _build(
         sums,
         context,
         evaluated,
-        further=scaling_columns(rows, window, inputs.assignment, state.memberships) | throughput_columns(rows, window),
+        further=scaling_columns(rows, window, inputs.assignment, state.memberships)
+        | throughput_columns(rows, window, state.runs),
         odd_time=odd_time,
         now=window.inputs.now,
     )

@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from stream.health.columns import NOT_KNOWN, max_by_owner
+from stream.tick.inputs.times import plausible_slots
 
 if TYPE_CHECKING:
+    from stream.groups.commits.run_table import Runs
     from stream.groups.commits.slots import Slots
     from stream.health.columns import Flags, Ints, Reals
     from stream.health.features.window import Window
@@ -23,12 +25,14 @@ _LOWEST_RATE: Final = 1.0
 _NO_INTERVAL: Final = np.iinfo(np.int64).max
 
 
-def throughput_columns(rows: InputRows, window: Window) -> dict[str, pa.Array]:
-    """Return the columns `commit_interval` (seconds) and `unread_ratio` of GROUPS; null where they are not known."""
+def throughput_columns(rows: InputRows, window: Window, runs: Runs) -> dict[str, pa.Array]:
+    """Return the columns `commit_interval` (seconds) and `unread_ratio` of GROUPS; null where they are not known.
+
+    `runs` are those of the driver state, since the window of an evaluated tick has no slots any more.
+    """
     groups = len(rows.groups)
-    shortest = -max_by_owner(
-        -_or_none(commit_intervals(window.inputs.slots, len(rows))), rows.group, groups, -_NO_INTERVAL
-    )
+    intervals = commit_intervals(plausible_slots(runs.slots, window.now), len(runs))
+    shortest = -max_by_owner(-_or_none(rows.align(intervals, NOT_KNOWN)), rows.group, groups, -_NO_INTERVAL)
     unread = _greatest(unread_ratios(window, rows.committed), rows.group, groups)
     return {
         "commit_interval": pa.array(shortest / 1000, mask=shortest == _NO_INTERVAL),

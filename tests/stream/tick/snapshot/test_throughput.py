@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from stream.groups.commits.slots import Slots
-from stream.tick.snapshot.throughput import commit_intervals, hot_ratios, throughput_columns
+from stream.groups.membership.unassigned import UnassignedTracker
+from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.ends_index import EndsIndex
+from stream.tick.hidden_commits.model import nothing_hidden
+from stream.tick.snapshot.build import build_evaluated
+from stream.tick.snapshot.throughput import commit_intervals, hot_ratios
+from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.health.tables import wrong
+from tests.support.driver_states import ShardReader, ends_of
+from tests.support.raw import commit_key, commit_value
 
 NAN = float("nan")
-
-
-class _Rows(SimpleNamespace):
-    """A stand-in for four rows."""
-
-    def __len__(self) -> int:
-        return 4
 
 
 def slots(*rows: tuple[int, int, int]) -> Slots:
@@ -44,16 +43,20 @@ def test_each_row_has_its_own_interval() -> None:
 
 
 def test_a_group_has_the_shortest_interval_and_the_greatest_unread_share() -> None:
-    """The values are over the partitions of a group where they are known; a group without any has neither."""
-    rows = _Rows(groups=["a", "b", "c"], group=np.array([0, 0, 1, 1]), committed=np.array([True] * 3 + [False]))
-    window = _Rows(
-        inputs=SimpleNamespace(slots=slots((0, 0, 1), (0, 9000, 1), (1, 0, 1), (1, 2000, 1))),
-        known=np.array([True, True, True, True]),
-        lag=np.array([30, 5, 0, 8]),
-        ends=SimpleNamespace(margin=np.array([10, 95, 0, 8])),
+    """Both are over the partitions of an evaluated tick where they are known; a group without any has neither."""
+    shard = ShardReader()
+    shard.read([(commit_key("a", "t", at), commit_value(10, 1000)) for at in (0, 1)])
+    shard.read([(commit_key("a", "t", 0), commit_value(20, 40_000))])
+    shard.read(
+        [(commit_key("a", "t", 1), commit_value(30, 61_000)), (commit_key("b", "gone", 0), commit_value(1, 1000))]
     )
-    found = {name: column.to_pylist() for name, column in throughput_columns(rows, window).items()}
-    assert found == {"commit_interval": [2.0, None, None], "unread_ratio": [0.75, 0.0, None]}
+    state = shard.driver_state.columns()
+    context = UNKNOWN_CLUSTER.for_groups(state, UnassignedTracker())
+    ends = EndsIndex(ends_of([("t", 0, 50, 50, 10, None), ("t", 1, 40, 40, 0, None)]))
+    evaluated = VerdictEvaluator().evaluate(nothing_hidden(state), ends, context, 62.0)
+    groups = build_evaluated(evaluated, context, 62.0).groups
+    found = {row["group"]: (row["commit_interval"], row["unread_ratio"]) for row in groups.to_pylist()}
+    assert found == {"a": (39.0, 0.75), "b": (None, None)}
 
 
 def test_hot_partitions() -> None:
