@@ -56,9 +56,8 @@ class ProgressReceiver:
     def _receive(self) -> None:
         while not self._closing:
             try:
-                message = self._socket.recv(_LARGEST_DATAGRAM)
-                positions = {int(partition): int(position) for partition, position in json.loads(message).items()}
-            except (OSError, ValueError, AttributeError):
+                positions = _parse(self._socket.recv(_LARGEST_DATAGRAM))
+            except (OSError, ValueError):
                 continue  # closed, or not a progress datagram
             self._on_positions(positions)
 
@@ -88,6 +87,19 @@ class ProgressSender:
             self._socket.sendto(message, self._address)
         except OSError:
             return  # a progress report must not fail a task
+
+
+def _parse(message: bytes) -> dict[int, int]:
+    """Return the position per partition of a datagram. Raises ValueError if no task can have sent it."""
+    try:
+        content = json.loads(message)
+    except RecursionError as error:
+        raise ValueError("a progress datagram is nested too deeply") from error
+    if not isinstance(content, dict):
+        raise ValueError("a progress datagram is no JSON object")  # noqa: TRY004 -- of data, not of the caller
+    if not all(type(position) is int and 0 <= position < 1 << 63 for position in content.values()):
+        raise ValueError("a position is no offset")
+    return {int(partition): position for partition, position in content.items()}
 
 
 def _family(address: tuple[str, int]) -> socket.AddressFamily:

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     import pytest
 
 POSITIONS = {0: 40, 1: 10}
+FOREIGN = (
+    *(b"", b"\xff\x00", b"[1, 2]", b"null", b"[" * 60_000, b'{"0": ' * 10_000),
+    *(b'{"a": 1}', *(b'{"0": %s}' % value for value in (b'"b"', b"null", b"1e999", b"NaN", b"-1", b"true", b"[]"))),
+    b'{"0": 9223372036854775808}',
+)
+"""Datagrams that no task sends."""
 
 
 def test_positions_are_received_and_other_datagrams_are_ignored() -> None:
@@ -26,7 +32,7 @@ def test_positions_are_received_and_other_datagrams_are_ignored() -> None:
         contextlib.closing(ProgressReceiver("127.0.0.1", 0, received.put)) as receiver,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as task,
     ):
-        for message in (b'{"3": 17}', b"\xff\x00", b"[1, 2]", b'{"a": "b"}', b"", b'{"4": 18, "5": 2}'):
+        for message in (b'{"3": 17}', *FOREIGN, b'{"4": 18, "5": 2}'):
             task.sendto(message, ("127.0.0.1", receiver.port))
         assert [received.get(timeout=5), received.get(timeout=5)] == [{3: 17}, {4: 18, 5: 2}]
     assert received.empty()
