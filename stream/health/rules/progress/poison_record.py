@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream.health.columns import max_by_owner
-from stream.health.inputs import NO_OWNER
+from stream.health.inputs import NO_COMMIT, NO_OWNER
 from stream.health.rules.rule import OWNER, Rule, no_rows, position_text, unread_text
 from stream.health.verdict import Verdict
 
@@ -29,7 +29,9 @@ def _matches(window: Window) -> Flags:
     has_siblings = (owner >= 0) & (of_member.stuck + of_member.moving > 1)
     few = np.where(has_siblings, (of_member.stuck == 1) | (of_member.stuck < of_member.moving), of_topic.stuck == 1)
     progress = np.where(has_siblings, of_member.progress, of_topic.progress)
-    matches: Flags = window.stuck & few & (progress > window.known_until - window.patience)
+    # Without a committed offset there is no record to name.
+    stuck = window.stuck & (window.committed_offset != NO_COMMIT)
+    matches: Flags = stuck & few & (progress > window.known_until - window.patience)
     return matches
 
 
