@@ -49,16 +49,19 @@ class StateLimits:
     The state drops dead groups by the timestamps of the records that it reads, whenever it is touched. A timer would be
     one more thing that a replayed batch has to repeat, and a shard without records has nothing new to store.
     `live_from` is the position in the offsets partition from which transitions are live, not replayed history.
+    `latest` is the time of the reader (ms), None without a clock. A timestamp of a record after it is wrong, and counts
+    as this time: one record of tomorrow would else drop every group that dies today at once, also after a restart.
     """
 
     keep_slots: int
     keep_transitions: int | None = KEEP_TRANSITIONS
     dead_grace_ms: int | None = DEAD_GRACE_MS
     live_from: int = 0
+    latest: int | None = None
 
-    def in_partition(self, partition: int, live_from: Mapping[int, int]) -> StateLimits:
+    def in_partition(self, partition: int, live_from: Mapping[int, int], latest: int) -> StateLimits:
         """Return the limits of the shards of an offsets partition; `live_from` has the position per partition."""
-        return dataclasses.replace(self, live_from=live_from.get(partition, 0))
+        return dataclasses.replace(self, live_from=live_from.get(partition, 0), latest=latest)
 
 
 def reduce(
@@ -71,7 +74,7 @@ def reduce(
     limits = StateLimits(limits) if isinstance(limits, int) else limits
     ordered = sorted(deltas, key=lambda delta: delta.position)
     unseen = [_without_seen(delta, state.position) for delta in ordered if delta.position > state.position]
-    read = _new_records(state, unseen, limits.keep_slots)
+    read = _new_records(state, unseen, limits)
     runs, changed_runs = _reduce_runs(state, read.runs, read.state_rows, limits.keep_slots)
     records, changed_records = _reduce_records(state.records, read.records)
     histories, changed_histories = update_histories(
@@ -109,9 +112,10 @@ def _after(rows: _Rows, positions: NDArray[np.int64], position: int) -> _Rows:
     return rows.take(~seen) if seen.any() else rows
 
 
-def _new_records(state: ShardState, deltas: list[ShardDelta], keep_slots: int) -> NewRecords:
+def _new_records(state: ShardState, deltas: list[ShardDelta], limits: StateLimits) -> NewRecords:
     """Combine the deltas, in log order, into one table of each sort."""
-    runs = join_runs([delta.runs for delta in deltas], keep_slots)
+    runs = join_runs([delta.runs for delta in deltas], limits.keep_slots)
+    time = max([state.time, *(delta.time for delta in deltas)])
     records = [delta.records for delta in deltas if len(delta.records)]
     tombstones = tombstone_table.concat([delta.tombstones for delta in deltas])
     return NewRecords(
@@ -119,7 +123,7 @@ def _new_records(state: ShardState, deltas: list[ShardDelta], keep_slots: int) -
         tombstones=tombstone_table.resolve(tombstones, [state.runs, *(delta.runs for delta in deltas)]),
         runs=runs,
         state_rows=find_rows(state.runs.keys, runs.keys),
-        time=max([state.time, *(delta.time for delta in deltas)]),
+        time=time if limits.latest is None else min(time, limits.latest),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,7 +63,8 @@ class ShardProcessor(StatefulProcessor):
             deltas.append(unpack_delta(bytes(row[1])))
             if row[2] is not None:
                 tallies.append(row[2])
-        limits = self._rules.in_partition(self._placement.offsets_partition(key[0]), self._live_from)
+        now = int(time.time() * 1000)
+        limits = self._rules.in_partition(self._placement.offsets_partition(key[0]), self._live_from, now)
         state, change = reduce(state, deltas, limits)
         self._state.update((pack(state, compressed=True),))
         yield Row(shard=key[0], change=pack(change), tallies=tallies)

@@ -36,7 +36,7 @@ class ShardReader:
         self.state = empty_state()
         self.change = ShardChange(no_runs(), no_records(), NOTHING_READ)
         self.events = NO_EVENTS
-        self._limits = limits or StateLimits(KEEP)
+        self.limits = limits or StateLimits(KEEP)
         self._position = 0
 
     def read(self, records: Sequence[Raw], time: int = 0) -> ShardChange:
@@ -46,7 +46,7 @@ class ShardReader:
     def apply(self, delta: ShardDelta) -> ShardChange:
         """Reduce a delta and return the change; `events` are those of the change."""
         self._position = max(self._position, delta.position + 1)
-        self.state, self.change = reduce(self.state, [delta], self._limits)
+        self.state, self.change = reduce(self.state, [delta], self.limits)
         self.events = self.driver_state.apply(0, self.change)
         return self.change
 

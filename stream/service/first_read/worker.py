@@ -42,7 +42,8 @@ def write_result(read: FirstRead, task: int) -> None:
 
 def _change(read: FirstRead, shard: int, delta: bytes) -> bytes:
     """Return what the delta changes in the empty state of its shard."""
-    limits = read.rules.in_partition(read.reading.placement.offsets_partition(shard), read.live_from)
+    now = int(time.time() * 1000)
+    limits = read.rules.in_partition(read.reading.placement.offsets_partition(shard), read.live_from, now)
     _, change = reduce(empty_state(), [unpack_delta(delta)], limits)
     return pack(change)
 

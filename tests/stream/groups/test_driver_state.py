@@ -165,6 +165,19 @@ def test_groups_dropped_from_the_state_are_dropped_on_the_driver() -> None:
     assert shard_reader.driver_state.columns().histories.keys() == {"b"}
 
 
+@pytest.mark.parametrize("latest", [None, 100], ids=["stored by an earlier version", "read now"])
+def test_record_of_tomorrow_does_not_drop_the_group_that_dies_today(latest: int | None) -> None:
+    """The clock of a shard is bounded by the reader's, also where the stored state has a later time already."""
+    day, limits = 24 * 3_600_000, StateLimits(KEEP, dead_grace_ms=3_600_000, latest=latest)
+    shard_reader = ShardReader(limits)
+    shard_reader.apply(delta_of([*commits(10, 0, group="a"), *commits(day, 0, group="b")], 0))
+    shard_reader.limits = dataclasses.replace(limits, latest=100)
+    shard_reader.apply(delta_of(forgets(50, 0, group="a"), 2))
+    assert [line(each) for _, each in shard_reader.events.transitions] == ["50 dead simple/Empty offsets=1"]
+    assert shard_reader.driver_state.columns().histories.keys() == {"a", "b"}
+    assert shard_reader.state.time == 100
+
+
 def test_members_are_found_in_any_shard() -> None:
     """The shard of the group is found; an unknown group has no members."""
     driver = DriverState()
