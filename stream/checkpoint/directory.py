@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Final, Protocol
 
 from stream.checkpoint.audit import batches, check_log, read_offsets
 from stream.checkpoint.continuity import ReadPositions, TopicNow, gap
-from stream.checkpoint.files import DamagedError, rename
+from stream.checkpoint.files import DamagedError, check_regular, rename
 from stream.checkpoint.manifest import (
     FORMAT,
     MANIFEST,
@@ -27,6 +27,7 @@ from stream.checkpoint.manifest import (
     earlier_checkpoint,
     read_manifest,
     replace_json,
+    write_manifest,
 )
 from stream.checkpoint.objects.lease import ObjectLease
 from stream.checkpoint.objects.path import ObjectPath
@@ -203,7 +204,7 @@ def open_checkpoint(
 def _begin(folder: CheckpointPath, manifest: Manifest, reason: str | None, lock: CheckpointLock) -> CheckpointDirectory:
     """Create an empty checkpoint; with a `reason`, the existing one is set aside."""
     kept = None if reason is None else _set_aside(folder)
-    replace_json(folder / MANIFEST, dataclasses.asdict(manifest))
+    write_manifest(folder, manifest)
     return CheckpointDirectory(folder, manifest, {}, reason, kept, manifest, lock)
 
 
@@ -272,9 +273,14 @@ def _lock(folder: CheckpointPath) -> CheckpointLock:
 def _lock_file(folder: Path) -> CheckpointLock:
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        check_regular(folder / "lock")
         handle = (folder / "lock").open("a")
     except OSError as error:
         raise _unusable(folder, error) from error
+    except DamagedError as error:
+        raise Refusal(
+            str(error), "remove it, or set another directory with --checkpoint-dir", ExitCode.CHECKPOINT_UNUSABLE
+        ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -305,9 +311,10 @@ def _unusable(folder: CheckpointPath, error: OSError) -> Refusal:
 def _failed_starts(folder: CheckpointPath) -> tuple[int, str]:
     """Return the number of consecutive query failures before a batch ended, and the last cause."""
     try:
+        check_regular(folder / _FAILED_STARTS)
         read = json.loads((folder / _FAILED_STARTS).read_text())
         return int(read["times"]), str(read["cause"])
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, DamagedError):
         return 0, ""
 
 

@@ -85,16 +85,25 @@ def whole(path: CheckpointPath) -> str:
     """
     check_sums(path)
     try:
-        return path.read_bytes().decode()
+        text = path.read_bytes().decode()
     except FileNotFoundError as error:
         raise DamagedError(path, "is missing") from error
     except UnicodeDecodeError as error:
         raise DamagedError(path, "is not UTF-8 text") from error
+    if isinstance(path, Path) and not sums_of(path).exists() and any(path.parent.glob(".*.crc")):
+        raise DamagedError(path, f"has no checksum in {sums_of(path).name}, although other files beside it have one")
+    return text
 
 
 def sums_of(path: Path) -> Path:
     """Return the path of a file's checksums."""
     return path.with_name(f".{path.name}.crc")
+
+
+def check_regular(path: CheckpointPath) -> None:
+    """Raise DamagedError if a file is there and is none to read: opening a named pipe would wait for ever."""
+    if isinstance(path, Path) and path.exists() and not path.is_file():
+        raise DamagedError(path, "is not a regular file")
 
 
 def check_sums(path: CheckpointPath) -> None:
@@ -106,6 +115,8 @@ def check_sums(path: CheckpointPath) -> None:
         if not path.is_file():
             raise DamagedError(path, "is missing")
         return
+    for file in (path, sums_of(path)):
+        check_regular(file)
     try:
         kept = sums_of(path).read_bytes() if sums_of(path).exists() else b""
         header = _CRC_HEADER.unpack_from(kept) if len(kept) >= _CRC_HEADER.size else (b"", 0)

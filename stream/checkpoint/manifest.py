@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import zlib
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.checkpoint.files import DamagedError, replace_bytes
+from stream.checkpoint.files import DamagedError, check_regular, replace_bytes
 from stream.checkpoint.objects.store import StoreUnavailableError
 from stream.errors import ExitCode, Refusal
 from stream.groups.instances import EVERY_GROUP
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 FORMAT: Final = 2
 """The version of the checkpoint format; incremented when older state cannot be continued. 1: Spark's Kafka source."""
 MANIFEST: Final = "lagwarden.json"
+_CHECKSUM: Final = "crc32"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,9 +62,12 @@ def read_manifest(folder: CheckpointPath) -> Manifest | None:
     Raises DamagedError, Refusal if another version wrote it, PermissionError, and StoreUnavailableError.
     """
     path = folder / MANIFEST
+    check_regular(path)
     try:
         read: dict[str, Any] = json.loads(path.read_text())
         _check_format(path, read["format"])
+        if read.get(_CHECKSUM, checksum := _checksum(read)) != checksum:  # absent in those of earlier versions
+            raise DamagedError(path, "does not match its checksum")
         live_from = {int(partition): offset for partition, offset in read.get("live_from", {}).items()}
         found = Manifest(
             read["format"],
@@ -81,6 +86,16 @@ def read_manifest(folder: CheckpointPath) -> Manifest | None:
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedError(path, f"cannot be read ({error})") from error
     return found
+
+
+def write_manifest(folder: CheckpointPath, manifest: Manifest) -> None:
+    """Write the manifest of a checkpoint atomically, with the checksum of its content. Raises OSError."""
+    content = json.loads(json.dumps(dataclasses.asdict(manifest)))  # with keys as they are read
+    replace_json(folder / MANIFEST, content | {_CHECKSUM: _checksum(content)})
+
+
+def _checksum(content: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps({key: content[key] for key in content if key != _CHECKSUM}, sort_keys=True).encode())
 
 
 def _check_format(path: CheckpointPath, found: int) -> None:

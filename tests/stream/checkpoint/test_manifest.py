@@ -1,0 +1,62 @@
+"""The manifest of a checkpoint: its checksum, and files that are none to read."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.checkpoint.audit import read_offsets
+from stream.checkpoint.directory import _lock_file
+from stream.checkpoint.files import DamagedError
+from stream.checkpoint.manifest import FORMAT, MANIFEST, Layout, Manifest, read_manifest, write_manifest
+from stream.errors import Refusal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WRITTEN = Manifest(FORMAT, "cluster", "topic", Layout(16, 50, 8, 10_000, 12), {0: 7, 12: 9}, "1/2")
+
+
+def changed(path: Path, **values: Any) -> None:
+    """Change values of a JSON file; None removes one."""
+    content = json.loads(path.read_text()) | values
+    path.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
+
+
+def test_manifest_has_a_checksum_over_its_content(tmp_path: Path) -> None:
+    """A changed layout is damage; a manifest of an earlier version, without a checksum, is read."""
+    write_manifest(tmp_path, WRITTEN)
+    assert read_manifest(tmp_path) == WRITTEN
+    changed(tmp_path / MANIFEST, crc32=None)
+    assert read_manifest(tmp_path) == WRITTEN
+    write_manifest(tmp_path, WRITTEN)
+    layout = json.loads((tmp_path / MANIFEST).read_text())["layout"]
+    changed(tmp_path / MANIFEST, layout=layout | {"sub_shards": 7})
+    with pytest.raises(DamagedError, match="does not match its checksum"):
+        read_manifest(tmp_path)
+
+
+def test_offsets_without_a_checksum_beside_others_with_one_are_damage(tmp_path: Path) -> None:
+    """Hadoop writes a checksum for each file, so a file without one was changed by something else."""
+    positions = json.dumps({"__consumer_offsets": {"0": 7}})
+    (tmp_path / "3").write_text(f"v1\n{{}}\n{positions}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stream.checkpoint.audit.source_positions", lambda *_: {0: 7})
+        assert read_offsets(tmp_path / "3") == {0: 7}
+        (tmp_path / ".2.crc").write_bytes(b"crc\0\0\0\2\0")
+        with pytest.raises(DamagedError, match=r"has no checksum in \.3\.crc"):
+            read_offsets(tmp_path / "3")
+
+
+def test_named_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    """A pipe as lock, manifest or offsets file is named in one line."""
+    for name in ("lock", MANIFEST, "3"):
+        os.mkfifo(tmp_path / name)
+    with pytest.raises(Refusal, match=r"lock is not a regular file"):
+        _lock_file(tmp_path)
+    for read, name in ((read_manifest, ""), (read_offsets, "3")):
+        with pytest.raises(DamagedError, match="is not a regular file"):
+            read(tmp_path / name)
