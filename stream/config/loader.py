@@ -200,10 +200,13 @@ def _from_flags(flags: Mapping[str, object]) -> Iterator[tuple[str, _Setting]]:
 
 
 def _from_text(key: str, value: str) -> object:
-    """Parse `a=1,b=2` for an option that is a mapping; pydantic parses the text of all others."""
-    if key not in _MAPPINGS:
-        return value
+    """Parse `a=1,b=2` for an option that is a mapping; pydantic parses the text of all others, and refuses a mapping.
+
+    What has no equals sign may be part of a secret with a comma, and must not become a name, which errors print.
+    """
     pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+    if key not in _MAPPINGS or not all(equals for _, equals, _ in pairs):
+        return value
     return {name.strip(): text.strip() for name, _, text in pairs}
 
 
@@ -261,6 +264,8 @@ def _pydantic_fault(section: str, problem: Mapping[str, Any], in_section: Mappin
         advice = f"is required: set it in the file, in {variable}, or by --set {section}.{option}=VALUE"
         return ConfigFault(f"{section}.{option}", advice, "not set")
     text = _FIELD_FAULTS.get(problem["type"], problem["msg"]) if entry else problem["msg"]
+    if problem["type"] == "dict_type":
+        text = "must be pairs NAME=VALUE with commas between them"
     text = re.sub(r"^(Input|String|Path|Value) should ", "must ", text.removeprefix("Value error, "))
     return _option_fault(section, str(option), entry + text, in_section)
 
