@@ -155,7 +155,7 @@ DAMAGE: Final[dict[str, tuple[Change, str]]] = {
     "offsets of the previous batch missing": (remove("offsets/5"), "offsets/5 is missing"),
     "newest offsets missing": (remove("offsets/6"), "offsets/6 is missing, although batch 6"),
     "all offsets missing": (remove("offsets"), "offsets/6 is missing, although batch 6"),
-    "newest offsets are a folder": (folder_of_offsets, "offsets/6 cannot be read"),
+    "newest offsets are a folder": (folder_of_offsets, "offsets/6 is not a regular file"),
     "newest commit empty": (put("commits/6", ""), "commits/6 is empty"),
     "newest commit flipped": (flip("commits/6"), "commits/6 does not match its checksum"),
     "newest commit cut short": (put("commits/6", "v1"), "commits/6 is truncated"),

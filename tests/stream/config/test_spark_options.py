@@ -53,6 +53,15 @@ def test_other_settings_of_spark_are_accepted_in_a_file_and_in_the_environment()
         load(flags={**SERVERS, "job.spark_options": "executor.memory=1g"})
 
 
+@pytest.mark.parametrize("key", ["job.spark_options", "kafka.oauth_extensions", "otlp.resource_attributes"])
+@pytest.mark.parametrize("text", [f"spark.a.password=x,{SECRET}", f'{{"spark.a.password": "{SECRET}"}}', SECRET])
+def test_error_of_a_mapping_shows_no_part_of_it(key: str, text: str) -> None:
+    """Text without an equals sign may be part of a secret, and is no name to print."""
+    with pytest.raises(ConfigRefusal, match="must be pairs NAME=VALUE with commas between them") as refused:
+        load(flags={**SERVERS, key: text})
+    assert SECRET not in str(refused.value)
+
+
 def test_settings_that_may_hold_a_secret_are_printed_as_stars() -> None:
     """The configuration prints stars for settings that may hold a secret, as it does for SASL extensions."""
     config = loaded(job={"spark_options": {"spark.ssl.keyPassword": "hidden", "spark.locality.wait": "1s"}})

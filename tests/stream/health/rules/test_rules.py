@@ -284,6 +284,10 @@ BORDERS: dict[str, tuple[Any, ...]] = {
         (but(REPEATS, owner=-1), Row(owner=-1)),
         "poison_record stalled stopped",
     ),
+    "its offset was removed, its siblings move": (
+        (but(STUCK, committed=NO_COMMIT, forgotten_ago=HOUR, owner=-1), Row(owner=-1), Row(owner=-1)),
+        "forgotten",
+    ),
     "two stand, with unknown owners": ((but(STUCK, owner=-1), but(STUCK, owner=-1), Row(owner=-1)), "stopped"),
     "two of one member stand, its others move": (
         (but(STUCK, owner=3), but(STUCK, owner=3), Row(owner=3), Row(owner=3), Row(owner=3)),
