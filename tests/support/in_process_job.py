@@ -18,8 +18,10 @@ The fixture `jvm` of the integration tests is the JVM that the tests of a module
 from __future__ import annotations
 
 import contextlib
+import gc
 import threading
 import time
+import warnings
 from typing import TYPE_CHECKING, Final, Self
 from unittest import mock
 
@@ -125,6 +127,10 @@ class InProcessJob(ObservedMonitor):
                 # A failed test left it in a call of the JVM, and the next test has a job of its own.
                 self._jvm.kill()
                 self._thread.join(patience(STOP_LIMIT))
+        # A job that fails leaves its connections to the end of its process. They must not be found in a later test.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
 
     def start(self, *more: str) -> Self:
         """Start the job, with additional arguments; do not wait for it."""

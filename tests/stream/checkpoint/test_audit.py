@@ -121,6 +121,16 @@ def no_text(spark: Path) -> None:
     (spark / "offsets" / "6").write_bytes(b"\xff\xfe")
 
 
+def cut_checksum(spark: Path) -> None:
+    """Cut the checksums of the newest offsets to their header."""
+    (spark / "offsets" / ".6.crc").write_bytes(b"crc\0\0\0\2\0")
+
+
+def no_checksum(spark: Path) -> None:
+    """Remove the checksums of the newest offsets."""
+    (spark / "offsets" / ".6.crc").unlink()
+
+
 def folder_of_offsets(spark: Path) -> None:
     """Replace the newest offsets by a folder."""
     remove("offsets/6")(spark)
@@ -135,6 +145,8 @@ DAMAGE: Final[dict[str, tuple[Change, str]]] = {
     "flipped beyond the first checksum": (flip("offsets/6", 600), r"offsets/6 does not match its checksum in \.6\.crc"),
     "newest offsets cut short": (put("offsets/6", 'v1\n{"batchWatermarkMs":0}'), "offsets/6 has no positions"),
     "newest offsets cut within a line": (CUT, "offsets/6 does not match"),
+    "checksum cut to its header": (cut_checksum, "offsets/6 does not match its checksum"),
+    "no checksum, though others have one": (no_checksum, r"offsets/6 has no checksum in \.6\.crc"),
     "newest offsets of zeros": (put("offsets/6", "\0" * 700), "offsets/6 does not begin with a version"),
     "newest offsets that are no text": (no_text, "offsets/6 is not UTF-8 text"),
     "newest offsets without JSON": (put("offsets/6", "v1\n{\n{}"), "offsets/6 is not JSON"),
@@ -194,3 +206,13 @@ def test_file_that_may_not_be_read_is_no_damage(spark: Path, monkeypatch: pytest
     monkeypatch.setattr(Path, "read_bytes", denied)
     with pytest.raises(PermissionError):
         check_log(spark)
+
+
+def test_the_second_batch_is_compared_with_the_first(tmp_path: Path) -> None:
+    """Offsets of batch 1 below those of batch 0 are damage."""
+    write(tmp_path / "metadata", '{"id":"76612f7d-7ae1-4bc0-85aa-1818fff0a30a"}')
+    for number, end in enumerate((20, 10)):
+        write(tmp_path / "offsets" / str(number), offsets({0: end}))
+        write(tmp_path / "commits" / str(number), "v1\n{}")
+    with pytest.raises(DamagedError, match="offsets/1 ends before offsets/0 does, in partition 0"):
+        check_log(tmp_path)

@@ -39,18 +39,6 @@ def test_manifest_has_a_checksum_over_its_content(tmp_path: Path) -> None:
         read_manifest(tmp_path)
 
 
-def test_offsets_without_a_checksum_beside_others_with_one_are_damage(tmp_path: Path) -> None:
-    """Hadoop writes a checksum for each file, so a file without one was changed by something else."""
-    positions = json.dumps({"__consumer_offsets": {"0": 7}})
-    (tmp_path / "3").write_text(f"v1\n{{}}\n{positions}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stream.checkpoint.audit.source_positions", lambda *_: {0: 7})
-        assert read_offsets(tmp_path / "3") == {0: 7}
-        (tmp_path / ".2.crc").write_bytes(b"crc\0\0\0\2\0")
-        with pytest.raises(DamagedError, match=r"has no checksum in \.3\.crc"):
-            read_offsets(tmp_path / "3")
-
-
 def test_named_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     """A pipe as lock, manifest or offsets file is named in one line."""
     for name in ("lock", MANIFEST, "3"):

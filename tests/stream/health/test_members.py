@@ -197,3 +197,11 @@ def test_a_second_fault_of_the_partition_is_in_the_evidence() -> None:
     found = finding(hot(100), 8 * MINUTE)
     assert (found.verdict, found.evidence["also"]) == (V.SKEWED, "falling_behind")
     assert {"patience", "consume_rate", "time_lag"} <= found.evidence.keys()
+
+
+def test_aborted_transactions_of_another_member_do_not_count() -> None:
+    """A member that hangs is alive also while the transactions of another member are aborted."""
+    whole = hangs(0, 1)
+    aborting = dataclasses.replace(whole.partitions[1], aborts=range(5 * SECOND, 3 * MINUTE, 5 * SECOND))
+    scene = dataclasses.replace(whole, partitions=[whole.partitions[0], aborting])
+    assert "still sends heartbeats" in watch(scene, -6 * MINUTE, 2 * MINUTE)[-1].result.row_finding(0).sentence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import socket
 from typing import TYPE_CHECKING
 
 import pytest
@@ -110,3 +111,17 @@ def test_store_whose_condition_always_fails_is_refused(root: ObjectPath, monkeyp
     with pytest.raises(Refusal, match="lagwarden/lock could not be written in 10 attempts") as refused:
         acquired(root, wait)
     assert (len(waits), refused.value.code) == (10, ExitCode.CHECKPOINT_UNUSABLE)
+
+
+@pytest.mark.parametrize(("first", "second"), [("a", "z"), ("z", "a")])
+def test_the_lease_of_another_process_is_not_the_own_one(
+    root: ObjectPath, monkeypatch: pytest.MonkeyPatch, first: str, second: str
+) -> None:
+    """A process sees that its lease was taken over, whichever name comes first in the alphabet."""
+    hosts = iter((first, second))
+    monkeypatch.setattr(socket, "gethostname", lambda: next(hosts))
+    paused = acquired(root)
+    with contextlib.closing(acquired(root)):
+        paused.renew()
+        assert "lock was taken over by" in str(paused.lost())
+        paused.close()

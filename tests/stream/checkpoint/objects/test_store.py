@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sandbox.ports import LOOPBACK, free_port
+from stream.checkpoint.objects import store
 from stream.checkpoint.objects.store import ConditionFailedError, ObjectStore, StoreAccess, StoreUnavailableError
 
 
@@ -66,3 +67,10 @@ def test_more_objects_than_a_response_has_are_listed(bucket: ObjectStore) -> Non
     bucket.write("y", b"1")
     assert [*bucket.list("x/")] == [f"x/{number:04}" for number in range(1003)]
     assert len(bucket.list("x/", 2)) == 2
+
+
+def test_an_answer_without_a_message_is_named_by_its_code() -> None:
+    """The code stands alone if the store says no more than that."""
+    for error in ({"Code": "SlowDown"}, {"Code": "SlowDown", "Message": "SlowDown"}):
+        answer = {"Error": error, "ResponseMetadata": {"HTTPStatusCode": 503}}
+        assert str(store._of_response(answer, "b", "x")).endswith("the object store answers SlowDown")

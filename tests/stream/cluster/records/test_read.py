@@ -455,10 +455,21 @@ def test_ranges_end_at_the_last_stable_offset(monkeypatch: pytest.MonkeyPatch) -
 
     Unknown ends raise an error, because the read would be incomplete.
     """
-    rows: list[tuple[Any, ...]] = [("t", 0, 20, 15, 3, None), ("t", 1, 9, 9, 0, None)]
+    rows: list[tuple[Any, ...]] = [("t", 0, 20, 15, 3, None), ("t", 1, 9, 9, 0, None), ("t", 2, 4, 4, 0, None)]
     monkeypatch.setattr(ranges, "read_ends", lambda *_: ends_of(rows))
-    assert unread_ranges(cast("Cluster", None), "t", {1: 6}) == [OffsetRange(0, 3, 15), OffsetRange(1, 7, 9)]
+    expected = [OffsetRange(0, 3, 15), OffsetRange(1, 7, 9), OffsetRange(2, 0, 4)]
+    assert unread_ranges(cast("Cluster", None), "t", {1: 6}) == expected
     for word, error in (("not_authorized", NotAuthorised), ("no_leader", Unreachable)):
         rows = [("t", 0, None, None, None, word)]
         with pytest.raises(error):
             unread_ranges(cast("Cluster", None), "t", {})
+
+
+def test_errors_that_pass_are_waited_for_or_lead_to_the_new_leader() -> None:
+    """After an error of the log itself the same leader is asked again, after all others the leader is looked up."""
+    lookups: dict[int, int] = {}
+    for code in (-1, 2, 3, 5, 6, 7, 9, 56, 74, 75, 78, 100, 103):
+        leader = FakeLeader([only(error=code), only(batch(0, 10))])
+        assert run(leader).offsets == {0: ALL}
+        lookups[code] = leader.lookups
+    assert {code for code, count in lookups.items() if count == 1} == {-1, 2, 7, 78}

@@ -148,3 +148,12 @@ def test_runs_equal_the_histories_of_their_keys(records: list[tuple[int, bytes, 
     assert of_log == sorted(
         (partition, position) for partition, part in parts.items() for position in part.tombstones.position.tolist()
     )
+
+
+def test_details_of_commits_that_only_the_slow_decoder_reads() -> None:
+    """The metadata and leader epoch of a commit with a tag that Kafka does not know yet are read."""
+    value = commit_value(7, 9, version=4, metadata="note", leader_epoch=3)[:-1] + b"\x01\x09\x01\x00"
+    commits = decoded([(0, A, value)])
+    details = commits.details(np.array([0]))
+    assert commits.by_scalar
+    assert (details["metadata"].to_pylist(), details["leader_epoch"].tolist()) == ([b"note"], [3])

@@ -293,6 +293,7 @@ BORDERS: dict[str, tuple[Any, ...]] = {
         (but(STUCK, owner=3), but(STUCK, owner=3), Row(owner=3), Row(owner=3), Row(owner=3)),
         "poison_record stopped",
     ),
+    "two of one member stand, one moves": ((but(STUCK, owner=3), but(STUCK, owner=3), Row(owner=3)), "stopped"),
     "all of one member stand": ((but(STUCK, owner=3), but(STUCK, owner=3), Row(owner=4)), "stopped"),
     "its sibling moved long ago": ((but(STUCK, owner=-1), Row(owner=-1, progress_ago=HOUR)), "stopped"),
     "went forward long ago": (but(JUMPED, jump_ago=HOUR), ""),

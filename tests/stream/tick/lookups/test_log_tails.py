@@ -241,3 +241,15 @@ def test_names_of_deleted_topics_are_dropped(brokers: Brokers, monkeypatch: pyte
         assert rows_of(tails.update([name], ends(**{name: 10_003}))) == [(0, 10_000, 10_001, 10_003)]
     assert len(tails._names) < 10
     assert len(brokers.requests) == 40
+
+
+def test_an_unreadable_tail_of_a_second_topic_waits_for_its_retry(brokers: Brokers) -> None:
+    """A tail that cannot be read is not requested again at the next tick, whichever topic it belongs to."""
+    tails, at_rest = new_lookup(), ends(orders=10_003, payments=10_003)
+    tails.schedule(window(ROW))
+    tails.update(TOPICS, at_rest)
+    brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
+    for _ in range(3):
+        tails.schedule(window(dataclasses.replace(ROW, topic="payments")))
+        tails.update(TOPICS, at_rest)
+    assert [each.topic for each in brokers.requests] == ["orders", "payments"]
