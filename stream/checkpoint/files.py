@@ -91,9 +91,18 @@ def whole(path: CheckpointPath) -> str:
     except UnicodeDecodeError as error:
         raise DamagedError(path, "is not UTF-8 text") from error
     # An empty file is one that a full disk left, and is named so by its reader.
-    if text and isinstance(path, Path) and not sums_of(path).exists() and any(path.parent.glob(".*.crc")):
+    if text and isinstance(path, Path) and _lost_sums(path):
         raise DamagedError(path, f"has no checksum in {sums_of(path).name}, although other files beside it have one")
     return text
+
+
+def _lost_sums(path: Path) -> bool:
+    """Return whether a file has no checksums although others beside it have some.
+
+    A kill between the two renames of Hadoop, of the file and of its checksums, leaves those of the draft.
+    """
+    others, draft = path.parent.glob(".*.crc"), path.parent.glob(f"..{path.name}.*.tmp.crc")
+    return not sums_of(path).exists() and any(others) and not any(draft)
 
 
 def sums_of(path: Path) -> Path:

@@ -101,6 +101,9 @@ SOUND: Final[dict[str, Change]] = {
     "the newest batch has not ended": remove("commits/6"),
     "old batches are cleared away": old_batches_cleared_away,
     "a write was cut off before its rename": lambda spark: (spark / "offsets" / ".7.ab.tmp").write_text("v1"),
+    "killed between the renames of a file and of its checksums": lambda spark: (spark / "offsets" / ".6.crc").rename(
+        spark / "offsets" / "..6.ab.tmp.crc"
+    ),
     "no checksums": lambda spark: [path.unlink() for path in spark.rglob(".*.crc")],
     "a checksum file that Hadoop ignores": lambda spark: (spark / "offsets" / f".{NEWEST}.crc").write_text(""),
     "nothing there at all": shutil.rmtree,
