@@ -237,8 +237,10 @@ class TestBroker:
             cluster.connect(10)
             cluster.call(requests.metadata([]), 1)
             freeze(broker)
-            threading.Timer(0.3, broker.kill).start()
+            killing = threading.Timer(0.3, broker.kill)
+            killing.start()
             assert isinstance(cluster.call_all([(1, requests.metadata([]))])[0], CutOff)
+            killing.join()  # the connection ends before the process does, and a broker that still runs is not started
             with pytest.raises(Unreachable):
                 cluster.metadata()
             answers = cluster.call_all([(1, requests.metadata([]))])
