@@ -48,10 +48,7 @@ LOOK_ALIKES: Final[dict[Verdict, tuple[str, ...]]] = {
     V.TWO_APPLICATIONS: ("subscription-deploy", "a rolling deploy to another subscription"),
 }
 """Healthy groups that look like sick ones: of the play by name, of the simulation by story."""
-ELSEWHERE: Final[dict[Verdict, str]] = {
-    V.RESET: "planned-reset",
-    V.RECOVERING: "recovering",
-}
+ELSEWHERE: Final[dict[Verdict, str]] = {V.RESET: "planned-reset", V.RECOVERING: "recovering"}
 """Notices that groups of the play have, which are healthy and are not expected to have any verdict."""
 TOO_SLOW_FOR_THE_PLAY: Final = {V.HABIT_UNKNOWN}
 """The limits of this verdict are tens of minutes and do not scale with the tick; `test_calm.py` simulates hours."""

@@ -125,10 +125,7 @@ def assert_unready_with_old_numbers(monitor: Monitor) -> None:
 
 @pytest.mark.parametrize(
     "outages",
-    [
-        pytest.param(["killed", "paused"], id="short"),
-        pytest.param([*OUTAGES] * 3, id="long", marks=pytest.mark.long),
-    ],
+    [pytest.param(["killed", "paused"], id="short"), pytest.param([*OUTAGES] * 3, id="long", marks=pytest.mark.long)],
 )
 def test_values_are_correct_after_each_outage(
     make_broker: MakeBroker, tmp_path: Path, report: Callable[[str], None], outages: list[Outage]

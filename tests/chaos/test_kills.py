@@ -45,10 +45,7 @@ def long_plan(chance: random.Random) -> list[Kill]:
     ],
 )
 def test_every_value_equals_the_brokers_after_each_kill(
-    make_broker: MakeBroker,
-    tmp_path: Path,
-    report: Callable[[str], None],
-    plan: Callable[[random.Random], list[Kill]],
+    make_broker: MakeBroker, tmp_path: Path, report: Callable[[str], None], plan: Callable[[random.Random], list[Kill]]
 ) -> None:
     """Offsets, lags, groups, states and members equal the broker's under continuous traffic."""
     bootstrap = make_broker().bootstrap

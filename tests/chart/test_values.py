@@ -87,9 +87,7 @@ def test_an_unknown_or_wrong_value_is_refused_with_its_path() -> None:
 
 
 CONTRADICTIONS: Final[dict[str, list[tuple[dict[str, Any], str]]]] = {
-    "": [
-        ({}, "config.kafka.bootstrap_servers: name the brokers"),
-    ],
+    "": [({}, "config.kafka.bootstrap_servers: name the brokers")],
     "minimal": [
         (
             {"bootstrapServersFrom.secretKeyRef": {"name": "a", "key": "b"}},

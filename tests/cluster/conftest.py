@@ -18,18 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SITE: Final[tuple[Object, ...]] = (
-    {
-        "apiVersion": "node.k8s.io/v1",
-        "kind": "RuntimeClass",
-        "metadata": {"name": "gvisor"},
-        "handler": "runsc",
-    },
-    {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "monitoring"},
-        "value": 1000,
-    },
+    {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"}, "handler": "runsc"},
+    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "monitoring"}, "value": 1000},
 )
 """Objects that the values of ci/ expect in a cluster, in addition to CRDs and the namespace `monitoring`."""
 _numbers = itertools.count(1)

@@ -168,10 +168,7 @@ _CONSUMER_MEMBER: Final = newer.ConsumerMemberRecorded(
 )
 NEWER: Final = (
     Case(
-        "KIP-848 group at epoch 10",
-        "0003000167",
-        "00000000000a00",
-        newer.GroupEpochRecorded("g", "consumer", 10, None),
+        "KIP-848 group at epoch 10", "0003000167", "00000000000a00", newer.GroupEpochRecorded("g", "consumer", 10, None)
     ),
     Case(
         "4.1 group with a metadata hash",
@@ -196,10 +193,7 @@ NEWER: Final = (
         "0005" + _MEMBER_KEY,
         "00000002720263032f68020274010000012c00010010010000002d020672616e676502090000",
         dataclasses.replace(
-            _CONSUMER_MEMBER,
-            server_assignor=None,
-            classic_session_timeout=45,
-            classic_protocols=(("range", b"\x09"),),
+            _CONSUMER_MEMBER, server_assignor=None, classic_session_timeout=45, classic_protocols=(("range", b"\x09"),)
         ),
     ),
     Case(
@@ -245,10 +239,7 @@ NEWER: Final = (
         newer.StreamsMemberRecorded("g", "m", None, None, "c", "h", 1, 2, "p", None, ()),
     ),
     Case(
-        "4.1 share group",
-        "000b000167",
-        "00000000000a000000000000000500",
-        newer.GroupEpochRecorded("g", "share", 10, 5),
+        "4.1 share group", "000b000167", "00000000000a000000000000000500", newer.GroupEpochRecorded("g", "share", 10, 5)
     ),
 )
 

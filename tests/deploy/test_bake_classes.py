@@ -82,12 +82,7 @@ def test_existing_archive_is_not_written_again(java: Path) -> None:
     failed.unlink()
     starts = (java.parent / "starts").read_text()
     archive = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            PRINT_PATH,
-            str(folder),
-        ],
+        [sys.executable, "-c", PRINT_PATH, str(folder)],
         env={**os.environ, "JAVA_HOME": str(java.parents[1])},
         capture_output=True,
         text=True,

@@ -61,10 +61,7 @@ def serving(shown: PublishedSnapshot | None = None, **arguments: Any) -> Iterato
 def serving_url(world: Snapshot | None, known: GroupDetail | None = None, **changes: Any) -> Iterator[str]:
     """Serve a snapshot, one known detail (default: of billing), and a status with changes; yields the URL."""
     of_one = known or detail()
-    arguments = {
-        "details": lambda name: of_one if name == of_one.group else None,
-        "status": lambda: status(**changes),
-    }
+    arguments = {"details": lambda name: of_one if name == of_one.group else None, "status": lambda: status(**changes)}
     with serving(published(world), **arguments) as server:
         yield f"http://{LOOPBACK}:{server.port}"
 

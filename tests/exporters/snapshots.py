@@ -137,9 +137,7 @@ def status(**changes: Any) -> MonitorStatus:
             ("offset_commit", "tracked", 2**53 + 1),
         ),
         "decode_errors": rows_table(
-            readmodel.DECODE_ERRORS,
-            "record_type version reason records",
-            ("offset_commit", "9", "unknown version", 3),
+            readmodel.DECODE_ERRORS, "record_type version reason records", ("offset_commit", "9", "unknown version", 3)
         ),
         "offsets_skipped": rows_table(readmodel.OFFSETS_SKIPPED, "reason offsets", ("truncated", 12)),
         "offsets_partitions": rows_table(
@@ -165,9 +163,7 @@ def status(**changes: Any) -> MonitorStatus:
         ),
         "unreadable_tails": rows_table(readmodel.UNREADABLE_TAILS, "reason partitions", ("not_authorized", 3)),
         "offsets_unavailable": rows_table(
-            readmodel.OFFSETS_UNAVAILABLE,
-            "offsets_partition reason since groups",
-            (4, "no_leader", NOON - 45_000, 12),
+            readmodel.OFFSETS_UNAVAILABLE, "offsets_partition reason since groups", (4, "no_leader", NOON - 45_000, 12)
         ),
         "offsets_unavailable_groups": rows_table(
             readmodel.OFFSETS_UNAVAILABLE_GROUPS, "offsets_partition group", (4, "audit"), (4, 'a"b\n')
@@ -372,12 +368,7 @@ STOPPED = FindingDetail(
     severity="critical",
     since=NOON / 1000 - 30,
     sentence="1 of 2 partitions; orders-0: No commit for 30 s, where 20 s is the longest to expect: <unread>.",
-    evidence={
-        "commit_time": "2023-11-14T22:12:50.000Z",
-        "patience_seconds": 20.0,
-        "lag": 400,
-        "members": None,
-    },
+    evidence={"commit_time": "2023-11-14T22:12:50.000Z", "patience_seconds": 20.0, "lag": 400, "members": None},
     next_step="See whether the consumer still runs and what it waits for; a hung one is restarted.",
 )
 """The finding of the group `billing`."""

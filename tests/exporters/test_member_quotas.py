@@ -59,11 +59,7 @@ def test_the_most_specific_quota_of_each_user_may_apply() -> None:
     """The user of a member is unknown, so a quota of each user may apply; that of another client id does not."""
     of_users: list[Row] = [("alice", "app", 9), ("alice", "", 1), ("bob", "<default>", 2), ("bob", "", 1)]
     of_users += [("eve", "other", 1), ("", "app", 4)]
-    assert chosen(*of_users) == [
-        ("bob", "<default>"),
-        ("", "app"),
-        ("alice", "app"),
-    ]
+    assert chosen(*of_users) == [("bob", "<default>"), ("", "app"), ("alice", "app")]
 
 
 def test_few_of_many_users_are_listed() -> None:

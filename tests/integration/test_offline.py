@@ -178,11 +178,7 @@ def test_the_cleaner_changes_no_answer(tmp_path: Path) -> None:
     ],
 )
 def test_dump_log_writes_what_the_official_tool_writes(
-    stopped: Path,
-    options: list[str],
-    folder: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    stopped: Path, options: list[str], folder: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Every line of standard output for the files of a broker is that of the tool."""
     files = [file for file in files_of(stopped) if str(file).startswith(folder)]

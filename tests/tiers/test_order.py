@@ -7,14 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.tiers.order import (
-    SHARING,
-    UNKNOWN_SECONDS,
-    committed_seconds,
-    seconds_by_file,
-    seconds_by_unit,
-    unit_of,
-)
+from tests.tiers.order import SHARING, UNKNOWN_SECONDS, committed_seconds, seconds_by_file, seconds_by_unit, unit_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 

@@ -190,10 +190,7 @@ def group_test(case: Case) -> dict[str, Any]:
         {"exp_labels": labels, "exp_annotations": {**_filled_words(words, labels), **_links(rule, labels)}}
         for labels in expected
     ]
-    return {
-        **test,
-        "alert_rule_test": [{"eval_time": case.at, "alertname": case.alert, "exp_alerts": alerts_expected}],
-    }
+    return {**test, "alert_rule_test": [{"eval_time": case.at, "alertname": case.alert, "exp_alerts": alerts_expected}]}
 
 
 def _filled_words(words: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str]:

@@ -67,13 +67,7 @@ def our_type(kind: FieldType, version: int) -> tuple[str, Any]:
 def our_rows(fields: tuple[Field, ...], version: int) -> list[Any]:
     """Return the fields of a message version by our table."""
     return [
-        (
-            field.name,
-            *our_type(field.type, version),
-            field.may_be_null(version),
-            field.tag,
-            field.default_value(),
-        )
+        (field.name, *our_type(field.type, version), field.may_be_null(version), field.tag, field.default_value())
         for field in fields
         if field.present(version)
     ]

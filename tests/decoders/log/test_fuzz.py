@@ -20,11 +20,7 @@ from decoders.log.index import OffsetIndex, TimeIndex, read_aborted
 from decoders.log.legacy import legacy_batch
 from decoders.log.lookup import SegmentIndex
 from decoders.log.segment import Segment
-from decoders.log.state_files import (
-    read_partition_metadata,
-    read_partition_offsets,
-    read_producer_snapshot,
-)
+from decoders.log.state_files import read_partition_metadata, read_partition_offsets, read_producer_snapshot
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED, opened
 from tests.support.hypothesis_profiles import inputs, new_random

@@ -53,11 +53,7 @@ def used(jvm: Jvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[B
 @pytest.mark.parametrize(
     ("change", "code", "words"),
     [
-        (
-            {"cluster_id": "another-cluster-id"},
-            ExitCode.CHECKPOINT_CLUSTER,
-            ("another-cluster-id", "--checkpoint-dir"),
-        ),
+        ({"cluster_id": "another-cluster-id"}, ExitCode.CHECKPOINT_CLUSTER, ("another-cluster-id", "--checkpoint-dir")),
         ({"format": 99}, ExitCode.CHECKPOINT_FORMAT, ("has format 99", "move the directory")),
     ],
     ids=["another cluster", "a later format"],

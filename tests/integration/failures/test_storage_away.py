@@ -42,10 +42,7 @@ def test_storage_that_stops_answering_and_is_lost(mount: FuseMount, make_broker:
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 2)
     commit(broker.bootstrap, "g", "t", {0: 1, 1: 2})
-    options = {
-        "job.master": "local-cluster[1,1,512]",
-        "checkpoint.shared": "true",
-    }
+    options = {"job.master": "local-cluster[1,1,512]", "checkpoint.shared": "true"}
     with Monitor(broker.bootstrap, tmp_path, options) as monitor:
         monitor.wait_ready().wait_read(offsets_ends(broker.bootstrap))
         assert monitor.events(AWAY) == []

@@ -67,8 +67,7 @@ def test_groups_behind_an_open_transaction_are_shown_with_hidden_offsets(cluster
         ((by, _),) = monitor.metrics().rows("lagwarden_offsets_partition_held_back_info")
         assert (by["transactional_id"], by["hanging"]) == ("abandoned-producer", "false")
     monitor.wait_for(
-        lambda: not any(hidden for _, hidden in shown(monitor, behind).values()),
-        "the offsets to be read from the log",
+        lambda: not any(hidden for _, hidden in shown(monitor, behind).values()), "the offsets to be read from the log"
     )
     assert shown(monitor, behind) == {("t", 0): (65, False), ("t", 1): (70, False)}
     assert monitor.metrics().value("lagwarden_group_held_back", group=behind) == 0

@@ -102,10 +102,7 @@ ROWS = st.lists(
 @given(ROWS, st.sets(st.integers(0, 2)), st.integers(1, 4))
 def test_each_row_has_its_answer(rows: list[tuple[str, int, int]], away: set[int], at_once: int) -> None:
     """Answers have the order of the rows, also for repeated partitions; a failure affects only its own rows."""
-    answers = {
-        "Metadata": metadata,
-        LIST: lambda node, request: AWAY if node in away else leader(node, request),
-    }
+    answers = {"Metadata": metadata, LIST: lambda node, request: AWAY if node in away else leader(node, request)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("stream.cluster.offsets_for_times._PARTITIONS_AT_ONCE", at_once)
         assert read(ScriptedCluster(answers), rows) == [expected(*row, away) for row in rows]

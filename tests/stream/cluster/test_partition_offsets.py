@@ -89,8 +89,7 @@ def test_a_row_has_the_leader_of_its_partition() -> None:
     The epoch is that of the last leader.
     """
     cluster = FakeCluster(
-        {("t", 0): (2, 0, 5, 9, 0), ("t", 1): (-1, 0, 5, 9, 0), ("t", 2): (3, 0, 5, 9, 0)},
-        away={3: TimedOut("x", "y")},
+        {("t", 0): (2, 0, 5, 9, 0), ("t", 1): (-1, 0, 5, 9, 0), ("t", 2): (3, 0, 5, 9, 0)}, away={3: TimedOut("x", "y")}
     )
     ends = read_ends(cluster, ["t", "none"])
     assert ends["leader"].to_pylist() == [None, 2, None, 3]

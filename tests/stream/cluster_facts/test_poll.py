@@ -267,10 +267,7 @@ def test_the_number_of_requests_is_bounded() -> None:
     read = snapshot([{"group": "g", "topic": each.name, "partition": 0} for each in many])
     facts = poll.poll(read, 0)
     assert (cluster.count("DescribeConfigsRequest"), cluster.count("DescribeLogDirsRequest")) == (2 + 4 + 1, 2)
-    assert texts(facts.unknown_facts) == [
-        ("partition series", "not_shown", 2_101),
-        ("topic setting", "not_asked", 200),
-    ]
+    assert texts(facts.unknown_facts) == [("partition series", "not_shown", 2_101), ("topic setting", "not_asked", 200)]
     assert (facts.partitions_shown.num_rows, facts.topic_partitions.num_rows) == (100, 2_201)
 
 

@@ -35,10 +35,7 @@ NO_METRIC: Final = "No matched attributes"
 PATIENCE: Final = 120.0
 """Seconds in which groups form and deliveries end, on a busy machine."""
 # The members of a group hold their records for longer than this test takes, so the lock must not expire.
-LOCKS: Final = {
-    "group.share.record.lock.duration.ms": "600000",
-    "group.share.max.record.lock.duration.ms": "3600000",
-}
+LOCKS: Final = {"group.share.record.lock.duration.ms": "600000", "group.share.max.record.lock.duration.ms": "3600000"}
 MEMBERS: Final = {
     "holds": {"acknowledge": "NEVER"},
     "releases": {"acknowledge": "RELEASE", "hold.ms": "3000"},

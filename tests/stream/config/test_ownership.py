@@ -44,10 +44,7 @@ POLICIES = GroupPolicies(
         (".*", WeeklyWindow(frozenset({5, 6}), dt.time(22, 30), 5400.0, "Europe/Berlin")),
         ("nightly", WeeklyWindow(frozenset(range(7)), dt.time(1, 5), 600.0, "UTC")),
     ),
-    silences=(
-        ("legacy-.*", Silence("retired, owner informed")),
-        ("etl-eu", Silence("new cluster", 1_795_557_600.0)),
-    ),
+    silences=(("legacy-.*", Silence("retired, owner informed")), ("etl-eu", Silence("new cluster", 1_795_557_600.0))),
 )
 
 

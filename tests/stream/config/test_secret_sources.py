@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stream.config.loader import load
-from stream.config.secret_sources import (
-    Secret,
-    SecretEntry,
-    SecretFile,
-    SecretUnavailable,
-    SecretValue,
-    SecretVariable,
-)
+from stream.config.secret_sources import Secret, SecretEntry, SecretFile, SecretUnavailable, SecretValue, SecretVariable
 
 if TYPE_CHECKING:
     from pathlib import Path

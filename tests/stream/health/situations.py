@@ -505,11 +505,7 @@ HEALTHY = (
         until=5 * MINUTE,
     ),
     Situation("stopped before a marker that may not be read", lambda: _rests_unread(EMPTY, 0), **BEFORE_NOON),
-    Situation(
-        "rebalancing before a marker that may not be read",
-        lambda: _rests_unread(REBALANCING, 2),
-        **BEFORE_NOON,
-    ),
+    Situation("rebalancing before a marker that may not be read", lambda: _rests_unread(REBALANCING, 2), **BEFORE_NOON),
     Situation("retention takes a marker that may not be read", _marker_that_retention_took, **BEFORE_NOON),
     Situation("a compacted topic", _compacted),
     Situation("a planned reset that catches up", _planned_reset),

@@ -49,10 +49,7 @@ CASES = {
         "stopped ok stopped ok ok",
         "stopped stopped stopped stopped ok",
     ),
-    "another fault replaces a fault after two ticks": (
-        "stopped no_members no_members",
-        "stopped stopped no_members",
-    ),
+    "another fault replaces a fault after two ticks": ("stopped no_members no_members", "stopped stopped no_members"),
     "a group that has failed is no batch with an unknown habit": (
         "stopped habit_unknown habit_unknown habit_unknown ok ok habit_unknown habit_unknown",
         "stopped stopped stopped stopped stopped ok ok habit_unknown",

@@ -98,11 +98,7 @@ def test_every_unknown_end_has_a_reason() -> None:
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]], ids=["sorted", "reversed", "rotated"])
 def test_the_order_of_the_table_does_not_matter(order: list[int]) -> None:
     """Columns are returned per row; an offset that is known alone is kept, an unknown one is null."""
-    polled = [
-        ("d", -1, None, None, None, "not_found"),
-        ("t", 1, 4, None, None, "timed_out"),
-        ("u", 0, 7, 6, 5, None),
-    ]
+    polled = [("d", -1, None, None, None, "not_found"), ("t", 1, 4, None, None, "timed_out"), ("u", 0, 7, 6, 5, None)]
     index = EndsIndex(ends_of(polled).take(order))
     rows = index.rows(["t", "u"], np.array([0, 0, 1]), np.array([0, 1, 0], np.int32))
     assert index.column("high_watermark", rows).to_pylist() == [None, 4, 7]

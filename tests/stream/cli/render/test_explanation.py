@@ -10,15 +10,7 @@ from exporters.http.api import group_json
 from exporters.readmodel import FindingDetail, QuotaDetail, VerdictChange
 from stream.cli.render.blocks import plain_block_lines
 from stream.cli.render.explanation import CHANGES, FINDINGS, explain
-from tests.exporters.snapshots import (
-    NOON,
-    STOPPED,
-    detail,
-    member,
-    share_partition,
-    small_snapshot,
-    snapshot,
-)
+from tests.exporters.snapshots import NOON, STOPPED, detail, member, share_partition, small_snapshot, snapshot
 
 NOW = NOON / 1000
 FINDINGS_HEAD = (

@@ -6,14 +6,7 @@ from rich.cells import cell_len
 
 from stream.cli.top.model import GroupListState, type_character
 from stream.cli.top.poller import PollResult
-from stream.cli.top.view import (
-    error_line,
-    filter_line,
-    notices_text,
-    sentence_lines,
-    status_line,
-    table_lines,
-)
+from stream.cli.top.view import error_line, filter_line, notices_text, sentence_lines, status_line, table_lines
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON
 from tests.stream.cli.top.api_answers import groups_of
 

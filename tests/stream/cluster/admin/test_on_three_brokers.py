@@ -65,11 +65,7 @@ def brokers(broker: Broker) -> Iterator[list[Broker]]:
     The fixture `broker` is requested only so that a machine without Java skips the tests.
     """
     assert broker.running
-    with (
-        Broker() as one,
-        Broker(joins=one) as two,
-        Broker(properties=UNRELEASED, joins=one, node=3) as three,
-    ):
+    with Broker() as one, Broker(joins=one) as two, Broker(properties=UNRELEASED, joins=one, node=3) as three:
         admin = AdminClient({"bootstrap.servers": one.bootstrap})
         wait_until(lambda: len(admin.list_topics(timeout=LIMIT).brokers) == 3, "all brokers")
         yield [one, two, three]

@@ -79,10 +79,7 @@ def assert_described(cluster: Cluster, bootstrap: str) -> Quorum:
     assert [each.replica for each in before.replicas] == sorted(by_tool)
     for one, other in zip(before.replicas, after.replicas, strict=True):
         tool = by_tool[one.replica]
-        assert (one.role, tool.status) == (
-            QuorumRole.VOTER,
-            "Leader" if one.replica == before.leader else "Follower",
-        )
+        assert (one.role, tool.status) == (QuorumRole.VOTER, "Leader" if one.replica == before.leader else "Follower")
         assert (one.directory, one.log_end_offset, one.lag) == (tool.directory, tool.log_end_offset, tool.lag)
         assert (one.last_fetch_time or 0) <= tool.last_fetch_time <= (other.last_fetch_time or 0)
         assert (one.last_caught_up_time or 0) <= tool.last_caught_up_time <= (other.last_caught_up_time or 0)

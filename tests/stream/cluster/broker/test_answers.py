@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from confluent_kafka import (
-    Consumer,
-    ConsumerGroupState,
-    IsolationLevel,
-    Producer,
-    TopicCollection,
-    TopicPartition,
-)
+from confluent_kafka import Consumer, ConsumerGroupState, IsolationLevel, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from sandbox.kafka.tools import run_tool

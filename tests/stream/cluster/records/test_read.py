@@ -14,13 +14,7 @@ from sandbox.kafka import log_writer as write
 from stream.cluster.records import ranges, read
 from stream.cluster.records.ranges import OffsetRange, ReadTally, SkipReason, unread_ranges
 from stream.cluster.records.read import FetchedRecords, read_records
-from stream.cluster.transport.errors import (
-    ClusterError,
-    LoginRefused,
-    NotAuthorised,
-    Unreachable,
-    Unsupported,
-)
+from stream.cluster.transport.errors import ClusterError, LoginRefused, NotAuthorised, Unreachable, Unsupported
 from tests.decoders.log.test_fuzz import mutate
 from tests.stream.cluster.records.fake_leader import TOPIC, FakeLeader, Part, Reply, batch, in_transaction, only
 from tests.support.driver_states import ends_of

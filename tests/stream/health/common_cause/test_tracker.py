@@ -25,10 +25,7 @@ TOPIC: Final = (Dimension.TOPIC, "orders")
 THREE, FOUR = cause("abc"), cause("abcd")
 STORIES: Final[dict[str, list[tuple[tuple[CommonCause, ...], str, str]]]] = {
     # What each evaluation finds, which groups are unhealthy, and the shown findings after it, as words.
-    "a cause is shown at its second evaluation": [
-        ((THREE,), "abc", ""),
-        ((THREE,), "abc", "coordinator 3: abc"),
-    ],
+    "a cause is shown at its second evaluation": [((THREE,), "abc", ""), ((THREE,), "abc", "coordinator 3: abc")],
     "a cause that comes and goes is not shown": [((THREE,), "abc", ""), ((), "abc", ""), ((THREE,), "abc", "")],
     "a cause without new evidence stays while its groups are unhealthy": [
         ((FOUR,), "abcd", ""),

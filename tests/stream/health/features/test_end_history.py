@@ -180,10 +180,7 @@ def test_a_history_too_small_to_be_thinned_is_refused() -> None:
         EndHistory(7)
 
 
-@given(
-    st.integers(8, 20),
-    st.lists(st.tuples(st.integers(0, 400_000), st.integers(0, 900)), max_size=40),
-)
+@given(st.integers(8, 20), st.lists(st.tuples(st.integers(0, 400_000), st.integers(0, 900)), max_size=40))
 def test_inserted_points_keep_the_order(points: int, learned: list[tuple[int, int]]) -> None:
     """Times rise, ends do not fall and no row overflows, for any number of contradicting answers."""
     history = EndHistory(points)

@@ -29,12 +29,7 @@ OLD, NEW = bytes(range(16)), bytes(range(1, 17))
 
 
 def reason(
-    committed: int,
-    *,
-    epoch: int = -1,
-    leader: int = -1,
-    was: bytes | None = None,
-    now: bytes | None = None,
+    committed: int, *, epoch: int = -1, leader: int = -1, was: bytes | None = None, now: bytes | None = None
 ) -> str:
     """Return the reason for one commit on a partition of 100 offsets."""
     column = np.array([committed], np.int64)

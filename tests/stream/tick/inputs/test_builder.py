@@ -224,8 +224,7 @@ def test_context_and_lookups_become_columns() -> None:
         {"partition": 1, "start_offset": 8, "producer_id": 10},
     ]
     lookups = LookupResults(
-        retention={"a": 500, "c": 700},
-        transactions={"b": pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)},
+        retention={"a": 500, "c": 700}, transactions={"b": pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)}
     )
     context = dataclasses.replace(context, expiry=predict(state, context.retention), lookups=lookups)
     inputs = health_inputs(state, ends_of([]), now, context)
@@ -321,11 +320,7 @@ def test_the_order_of_the_driver_state_does_not_matter(commits: list[Any], chanc
     assert [(row["group"], row["topic"], row["partition"], row["committed_offset"]) for row in shown] == [
         (one.groups.names[group], one.topics[topic], partition, offset)
         for group, topic, partition, offset in zip(
-            one.group.tolist(),
-            one.topic.tolist(),
-            one.partition.tolist(),
-            one.spans.last_offset.tolist(),
-            strict=True,
+            one.group.tolist(), one.topic.tolist(), one.partition.tolist(), one.spans.last_offset.tolist(), strict=True
         )
     ]
     last = np.flatnonzero(np.append(np.diff(one.slots.row) != 0, True))

@@ -160,10 +160,7 @@ def test_aborted_commits_are_found_by_row() -> None:
     rows = RowFinder().find(shard.driver_state.columns(), context_of(t=3))
     aborts = aborts_of(("h", "t", 0, 100), ("g", "t", 2, 200), ("g", "other", 0, 300), ("z", "t", 0, 400))
     assert len(rows) == 4
-    assert aborts_by_row(rows, aborts) == {
-        2: AbortStreak(5, 110, 200, 4_000),
-        3: AbortStreak(5, 10, 100, 4_000),
-    }
+    assert aborts_by_row(rows, aborts) == {2: AbortStreak(5, 110, 200, 4_000), 3: AbortStreak(5, 10, 100, 4_000)}
     assert aborts_by_row(rows, no_aborts()) == {}
 
 

@@ -58,13 +58,7 @@ class Ticks:
 @pytest.fixture
 def unreachable() -> ScriptedCluster:
     """Return a cluster that answers no request."""
-    kinds = (
-        "Metadata",
-        "DescribeConfigsRequest",
-        "FetchRequest",
-        "DescribeProducersRequest",
-        "ListOffsetsRequest",
-    )
+    kinds = ("Metadata", "DescribeConfigsRequest", "FetchRequest", "DescribeProducersRequest", "ListOffsetsRequest")
     return ScriptedCluster({kind: lambda *_: AWAY for kind in kinds})
 
 
