@@ -198,7 +198,7 @@ def _wait(query: StreamingQuery, end: int) -> float:
         if not query.isActive:
             raise RuntimeError(f"the query ended: {query.exception()}")
         report = last_report(query)
-        if report is not None and sum(report.positions.values()) >= end and report.worked:
+        if report is not None and sum(report.offsets.positions.values()) >= end and report.worked:
             return report.seconds
         time.sleep(0.05)  # each poll makes the JVM serialize its report
     raise TimeoutError(f"not all {end:,} records were read within {_LIMIT:.0f} s")

@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from stream.checkpoint.files import DamagedError, listed, whole
-from stream.checkpoint.spark_offsets import source_positions
+from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.cluster.offsets_topic import NAME
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def check_log(spark: CheckpointPath) -> None:
     if committed >= 0:
         _check_commit(spark / "commits" / str(committed))
     # At a start Spark reads the newest two: the start and the end offsets of the newest batch.
-    read = [read_offsets(spark / "offsets" / str(number)) for number in (newest - 1, newest) if number >= 0]
+    read = [read_offsets(spark / "offsets" / str(number)).positions for number in (newest - 1, newest) if number >= 0]
     for previous, current in itertools.pairwise(read):
         behind = [partition for partition, offset in previous.items() if current.get(partition, -1) < offset]
         if behind:
@@ -48,14 +48,15 @@ def batches(folder: CheckpointPath) -> list[int]:
     return [int(entry.name) for entry in folder.glob("[0-9]*") if entry.name.isdigit()]
 
 
-def read_offsets(path: CheckpointPath) -> dict[int, int]:
-    """Read `offsets/N`: the position at the end of batch N per offsets partition. Raises DamagedError."""
+def read_offsets(path: CheckpointPath) -> SourceOffsets:
+    """Read `offsets/N`: the offsets at the end of batch N. Raises DamagedError."""
     lines = _lines(path)
     try:
-        read = source_positions(lines[2], NAME) if len(lines) == 3 else {}
+        read = SourceOffsets.of_text(lines[2] if len(lines) == 3 else None)
     except (ValueError, TypeError, AttributeError):
-        read = {}
-    if not read or not all(isinstance(offset, int) and offset >= 0 for offset in read.values()):
+        read = SourceOffsets({})
+    numbers = [*read.positions.values(), *read.epochs.values()]
+    if not read.positions or not all(isinstance(number, int) and number >= 0 for number in numbers):
         raise DamagedError(path, f"has no positions of {NAME}")
     return read
 

@@ -1,8 +1,9 @@
 """Checks that the state can be continued from the current offsets topic, and describes the reason if not. Pure.
 
-The state is right if no record was missed since it was written: the same topic, positions inside its log, and no
-interruption longer than `delete.retention.ms`. Tombstones are removed from a compacted log that long after their
-compaction (KAFKA-4545, KIP-354), and a reader that missed one keeps an offset, or a whole group, that no longer exists.
+The state is right if no record was missed since it was written: the same topic, positions inside its log, nothing lost
+of the log that was read (KIP-320), and no interruption longer than `delete.retention.ms`. Tombstones are removed from a
+compacted log that long after their compaction (KAFKA-4545, KIP-354), and a reader that missed one keeps an offset, or a
+whole group, that no longer exists.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 class ReadPositions:
     """The read positions: the topic's id (None: the broker has no ids) and the next offset per partition.
 
-    `current_at` (Unix seconds) is when the reader last reached the end of the topic; None: unknown.
+    `current_at` (Unix seconds) is when the reader last reached the end of the topic; None: unknown. `epochs` are the
+    leader epochs, where known, under which the log had at least the offsets before the positions.
     """
 
     topic_id: str | None
     positions: Mapping[int, int]
     current_at: float | None
+    epochs: Mapping[int, int] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,12 +37,14 @@ class TopicNow:
     """The current topic: its id, (log start offset, high watermark) per partition, and its tombstone retention.
 
     `tombstone_seconds` is the topic's `delete.retention.ms`; None: unknown, and Kafka's default is assumed.
+    `epoch_ends` is where the epochs of the read positions end in the current log, where known (`cluster.epoch_ends`).
     """
 
     topic_id: str | None
     bounds: Mapping[int, tuple[int, int]]
     now: float
     tombstone_seconds: float | None = None
+    epoch_ends: Mapping[int, int | None] = dataclasses.field(default_factory=dict)
 
 
 DEFAULT_TOMBSTONE_SECONDS = 86_400.0
@@ -56,7 +61,18 @@ def gap(past: ReadPositions, present: TopicNow) -> str | None:
             return f"partition {partition} of {NAME} ends at {end}, before {position}, which was already read"
         if start is not None and position < start:
             return f"partition {partition} of {NAME} begins at {start}; records from {position} on were missed"
+        epoch_end = present.epoch_ends.get(partition)
+        if is_cut(position, epoch_end):
+            return (
+                f"partition {partition} of {NAME} lost its end: it was read up to {position} under leader epoch "
+                f"{past.epochs[partition]}, of which {max(epoch_end or 0, 0)} offsets are left, and was written again"
+            )
     return _exceeded_tombstone_retention(past, present)
+
+
+def is_cut(position: int, epoch_end: int | None) -> bool:
+    """Return whether the log that was read up to `position` now ends before it. `epoch_end`: see `read_epoch_ends`."""
+    return epoch_end is not None and epoch_end < position
 
 
 def _exceeded_tombstone_retention(past: ReadPositions, present: TopicNow) -> str | None:

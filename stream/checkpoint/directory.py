@@ -31,11 +31,13 @@ from stream.checkpoint.manifest import (
 )
 from stream.checkpoint.objects.lease import ObjectLease
 from stream.checkpoint.objects.path import ObjectPath
+from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.checkpoint.state_files import check_state
 from stream.errors import ExitCode, Refusal
 from stream.groups.instances import EVERY_GROUP
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from stream.checkpoint.files import CheckpointPath
@@ -85,7 +87,7 @@ class CheckpointDirectory:
 
     folder: CheckpointPath
     manifest: Manifest
-    positions: dict[int, int]
+    positions: Mapping[int, int]
     """Next offset to read per offsets partition, as of the last finished batch; empty if there is none."""
     set_aside: str | None
     """The reason why an earlier checkpoint was set aside, as a sentence; None if none was."""
@@ -152,11 +154,27 @@ class CheckpointDirectory:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OffsetsTopicEnds:
-    """The offsets topic: (log start offset, high watermark, last stable offset) per partition; `now` in Unix s."""
+    """The offsets topic: (log start offset, high watermark, last stable offset) per partition; `now` in Unix s.
+
+    `epochs` are the leader epochs of the logs, where brokers report them; `epoch_ends` returns where such epochs end in
+    the current logs, without the partitions for which that is unknown.
+    """
 
     logs: dict[int, tuple[int, int, int]]
     now: float
     tombstone_seconds: float | None = None
+    epochs: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    epoch_ends: Callable[[Mapping[int, int]], Mapping[int, int | None]] = dict.fromkeys
+
+    @property
+    def log_starts(self) -> dict[int, int]:
+        """The log start offset per partition."""
+        return {partition: first for partition, (first, _, _) in self.logs.items()}
+
+    @property
+    def last_stable(self) -> dict[int, int]:
+        """The last stable offset per partition."""
+        return {partition: stable for partition, (_, _, stable) in self.logs.items()}
 
 
 def open_checkpoint(
@@ -176,8 +194,8 @@ def open_checkpoint(
     folder = root / f"v{FORMAT}"
     lock = _lock(folder)
     try:
-        live_from = {partition: stable for partition, (_, _, stable) in ends.logs.items()}
-        fresh = Manifest(FORMAT, topic.cluster_id, _id_text(topic.topic_id), wanted, live_from, str(share))
+        topic_id = _id_text(topic.topic_id)
+        fresh = Manifest(FORMAT, topic.cluster_id, topic_id, wanted, ends.last_stable, str(share))
         try:
             found = read_manifest(folder)
             if found is None:
@@ -191,7 +209,8 @@ def open_checkpoint(
             reason = str(error)
         else:
             if reason is None:
-                return CheckpointDirectory(folder, found, positions(folder / "spark"), None, None, fresh, lock)
+                read = last_offsets(folder / "spark").positions
+                return CheckpointDirectory(folder, found, read, None, None, fresh, lock)
         return _begin(folder, fresh, reason, lock)
     except OSError as error:
         lock.close()
@@ -240,18 +259,20 @@ def _reason_to_set_aside(
     times, cause = _failed_starts(folder)
     if times >= _MOST_FAILED_STARTS:
         return f"the query could not be continued from {folder / 'spark'}; last cause: {cause}"
-    past = ReadPositions(found.topic_id, positions(folder / "spark"), _current_at(folder))
+    read = last_offsets(folder / "spark")
+    past = ReadPositions(found.topic_id, read.positions, _current_at(folder), read.epochs)
     bounds = {partition: (first, high) for partition, (first, high, _) in ends.logs.items()}
-    return gap(past, TopicNow(_id_text(topic.topic_id), bounds, ends.now, ends.tombstone_seconds))
+    epoch_ends = ends.epoch_ends(read.epochs_other_than(ends.epochs))
+    return gap(past, TopicNow(_id_text(topic.topic_id), bounds, ends.now, ends.tombstone_seconds, epoch_ends))
 
 
-def positions(spark: CheckpointPath) -> dict[int, int]:
-    """Return the positions at the end of the last finished batch, from Spark's log; empty if there is none.
+def last_offsets(spark: CheckpointPath) -> SourceOffsets:
+    """Return the offsets at the end of the last finished batch, from Spark's log; none if there is no such batch.
 
     `offsets/N` is written before batch N runs, `commits/N` after it has ended. Raises DamagedError.
     """
     ended = batches(spark / "commits")
-    return read_offsets(spark / "offsets" / str(max(ended))) if ended else {}
+    return read_offsets(spark / "offsets" / str(max(ended))) if ended else SourceOffsets({})
 
 
 def _current_at(folder: CheckpointPath) -> float | None:

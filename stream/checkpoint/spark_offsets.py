@@ -1,13 +1,49 @@
-"""Parses the JSON of the source's offsets, as in Spark's offset log and its progress reports."""
+"""The offsets of the source as JSON, in Spark's offset log and its progress reports.
+
+`{"__consumer_offsets": {"partition": next offset}, "leader_epochs": {"partition": epoch}}`.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TOPIC: Final = "__consumer_offsets"
+_EPOCHS: Final = "leader_epochs"
 
 
-def source_positions(offsets: str | None, topic: str) -> dict[int, int]:
-    """Return the offset per partition of a topic from `{"topic": {"partition": offset}}`; empty for None or no text."""
-    if not offsets:
-        return {}
-    per_topic: dict[str, dict[str, int]] = json.loads(offsets)
-    return {int(partition): offset for partition, offset in per_topic.get(topic, {}).items()}
+@dataclasses.dataclass(frozen=True, slots=True)
+class SourceOffsets:
+    """The end of a batch: the next offset per partition, and the leader epoch whose log had so many offsets.
+
+    A partition has no epoch if its broker reports none (before 2.1), or if an earlier version wrote the offsets.
+    """
+
+    positions: Mapping[int, int]
+    epochs: Mapping[int, int] = dataclasses.field(default_factory=dict)
+
+    def epochs_other_than(self, current: Mapping[int, int]) -> dict[int, int]:
+        """Return the epochs of partitions with another leader epoch in `current`."""
+        return {each: epoch for each, epoch in self.epochs.items() if current.get(each, epoch) != epoch}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON document as Spark's Python sources exchange it."""
+        named = {TOPIC: self.positions, **({_EPOCHS: self.epochs} if self.epochs else {})}
+        return {name: {str(key): number for key, number in sorted(some.items())} for name, some in named.items()}
+
+    @classmethod
+    def of_json(cls, read: Mapping[str, Any]) -> Self:
+        """Return the offsets of a JSON document. Raises ValueError, TypeError and AttributeError."""
+        positions, epochs = (
+            {int(partition): number for partition, number in read.get(name, {}).items()} for name in (TOPIC, _EPOCHS)
+        )
+        return cls(positions, epochs)
+
+    @classmethod
+    def of_text(cls, text: str | None) -> Self:
+        """Return the offsets of a text; none of None or an empty text. Raises as `of_json`."""
+        return cls.of_json(json.loads(text)) if text else cls({})

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from stream.checkpoint.continuity import ReadPositions, TopicNow, gap
 from stream.checkpoint.side_files import HEARTBEAT, SideFiles
-from stream.cluster.offsets_topic import describe
+from stream.checkpoint.spark_offsets import SourceOffsets
+from stream.cluster.epoch_ends import read_epoch_ends
+from stream.cluster.offsets_topic import NAME, describe
 from stream.cluster.transport.errors import ClusterError
 from stream.groups.instances import EVERY_GROUP
 
@@ -48,6 +50,8 @@ class TopicWatch:
         """The partitions of the topic that are not read, ascending."""
         self.added_logs: dict[int, tuple[int, int, int]] | None = None
         """Log start offset, high watermark and last stable offset of each of them; None until all are known."""
+        self.read = SourceOffsets({})
+        """The offsets at the end of the last batch, set by the thread that watches the query."""
         self._checkpoint = checkpoint
         self._lock = threading.Lock()
         self._share = share
@@ -58,22 +62,31 @@ class TopicWatch:
         self._previous_ends: dict[int, int] = {}
         self._suspected = False
 
-    def update(self, cluster: Cluster, logs: Mapping[int, tuple[int, int, int]], positions: Mapping[int, int]) -> None:
+    def update(
+        self,
+        cluster: Cluster,
+        logs: Mapping[int, tuple[int, int, int]],
+        positions: Mapping[int, int],
+        epochs: Mapping[int, int],
+    ) -> None:
         """Compare (log start offset, high watermark, last stable offset) per partition with the reader's positions.
 
         `positions` must be older than `logs`: the current positions may be ahead of end offsets polled earlier.
+        `epochs` are the leader epochs of the logs.
         """
         logs = self._share.of(logs)
         self._update_current(positions, logs)
+        moved = self.read.epochs_other_than(epochs)
         try:
             topic = describe(cluster)
+            epoch_ends = read_epoch_ends(cluster, NAME, moved) if moved else {}
         except ClusterError:
             return  # the tick reports cluster errors; the next one describes the topic again
         self._update_added(() if topic is None else self._share.owned(topic.partitions), logs)
         topic_id = None if topic is None or topic.topic_id is None else str(topic.topic_id)
         bounds = {partition: (first, high) for partition, (first, high, _) in logs.items()}
-        past = ReadPositions(self._checkpoint.manifest.topic_id, positions, self._current_at)
-        found = gap(past, TopicNow(topic_id, bounds, time.time(), self._tombstone_seconds))
+        past = ReadPositions(self._checkpoint.manifest.topic_id, positions, self._current_at, moved)
+        found = gap(past, TopicNow(topic_id, bounds, time.time(), self._tombstone_seconds, epoch_ends))
         # Twice in a row: a new leader may for a moment have older offsets than the previous one.
         self.broken = found if self._suspected else None
         self._suspected = found is not None

@@ -19,7 +19,7 @@ from stream.service.catch_up_bar import CatchUpView
 from stream.service.first_read.reader import discard, read_first
 from stream.service.first_read.request import FirstRead
 from stream.service.kept_state import StateUnusableError
-from stream.service.startup import check_share, open_kept_state, read_tombstone_seconds, wait_for_log_bounds
+from stream.service.startup import check_share, open_kept_state, read_tombstone_seconds, wait_for_ends
 from stream.service.status import CATCHING_UP, STARTING
 from stream.service.supervisor import QuerySupervisor, end_of_query
 from stream.service.ticker import Ticker
@@ -47,12 +47,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from exporters.http.event_stream.recent_events import RecentEvents
-    from stream.checkpoint.directory import CheckpointDirectory
+    from stream.checkpoint.directory import CheckpointDirectory, OffsetsTopicEnds
     from stream.cluster.offsets_topic import OffsetsTopic
     from stream.cluster.transport.client import Cluster
     from stream.config.options import Config
     from stream.service.kept_state import KeptState
-    from stream.service.startup import LogBounds
     from stream.service.status import ServiceStatus
     from stream.spark.pipeline import PipelineOptions
     from stream.spark.types import SparkSession, StreamingQuery
@@ -94,13 +93,11 @@ class MonitorJob:
         self._status.phase = STARTING
         share = self._config.job.share
         check_share(share, topic)
-        logs = wait_for_log_bounds(self._cluster, topic, self._status, self._stopping, share)
-        if logs is None:
+        ends = wait_for_ends(self._cluster, topic, self._status, self._stopping, share)
+        if ends is None:
             return ExitCode.OK
-        tombstone_seconds = read_tombstone_seconds(self._cluster)
-        state = open_kept_state(
-            self._config, self._cluster, topic, logs, self._status, tombstone_seconds=tombstone_seconds
-        )
+        ends = dataclasses.replace(ends, tombstone_seconds=read_tombstone_seconds(self._cluster))
+        state = open_kept_state(self._config, self._cluster, topic, ends, self._status)
         folder = state.checkpoint.folder
         # The queue needs a directory: the options refuse a webhook with a checkpoint in an object store.
         queue = folder if isinstance(folder, Path) else None
@@ -110,7 +107,7 @@ class MonitorJob:
             self._announcer = VerdictAnnouncer(self._events, topic.cluster_id, notifier)
             while True:
                 try:
-                    return self._run_query(topic, session, state, logs, tombstone_seconds)
+                    return self._run_query(topic, session, state, ends)
                 except StateUnusableError as error:
                     self._publisher.start_over()
                     self._status.phase = STARTING
@@ -121,22 +118,19 @@ class MonitorJob:
         topic: OffsetsTopic,
         session: Future[SparkSession],
         state: KeptState,
-        logs: LogBounds,
-        tombstone_seconds: float | None,
+        ends: OffsetsTopicEnds,
     ) -> int:
         """Restore the state, start the query and supervise it. Raises Refusal, and StateUnusableError."""
         config, status = self._config, self._status
         self._first = None
         ticker = self._ticker()
         on_batch = functools.partial(self._on_batch, ticker)
-        log_starts = {partition: first for partition, (first, _, _) in logs.items()}
-        stable = {partition: last_stable for partition, (_, _, last_stable) in logs.items()}
         host = driver_host(config.job)
         listen = progress_address(config.job, host)
         with contextlib.closing(self._receive_progress(*listen)) as receiver:
 
             def options() -> PipelineOptions:
-                made = pipeline_options(config, state.checkpoint, log_starts, (host, receiver.port))
+                made = pipeline_options(config, state.checkpoint, ends.log_starts, (host, receiver.port))
                 folded = None if self._first is None else self._first.folded
                 return dataclasses.replace(made, reading=dataclasses.replace(made.reading, folded=folded))
 
@@ -146,19 +140,19 @@ class MonitorJob:
 
             try:
                 if self._may_read_first(state.checkpoint):
-                    status.progress = CatchUpProgress(log_starts, stable)
-                    self._read_first(options(), stable, session)
+                    status.progress = CatchUpProgress(ends.log_starts, ends.last_stable)
+                    self._read_first(options(), ends, session)
                 if self._stopping.is_set():
                     return ExitCode.OK
                 if self._first is None:
                     if not self._wait_for_session(session):
                         return ExitCode.OK
                     self._publisher.seed(state.load(session.result()))
-                    status.progress = CatchUpProgress(state.checkpoint.positions or log_starts, stable)
+                    status.progress = CatchUpProgress(state.checkpoint.positions or ends.log_starts, ends.last_stable)
                 checkpoint = state.checkpoint
                 self._configure_evaluation(checkpoint)
                 status.phase = CATCHING_UP
-                watch = TopicWatch(checkpoint, tombstone_seconds, topic.partitions, status.files, config.job.share)
+                watch = TopicWatch(checkpoint, ends.tombstone_seconds, topic.partitions, status.files, config.job.share)
                 supervisor = QuerySupervisor(
                     session, start_query, state, watch, status=status, publisher=self._publisher
                 )
@@ -184,11 +178,11 @@ class MonitorJob:
         is_local = not self._config.job.master_url.has_executors
         return self._folder is not None and is_local and checkpoint.fresh and not checkpoint.planned
 
-    def _read_first(self, job: PipelineOptions, stable: Mapping[int, int], session: Future[SparkSession]) -> None:
+    def _read_first(self, job: PipelineOptions, ends: OffsetsTopicEnds, session: Future[SparkSession]) -> None:
         """Read a long topic and apply it to the driver state, while the session is opened; sets `_first` if done."""
         assert self._folder is not None  # noqa: S101 -- see `_may_read_first`
         status, progress = self._status, self._status.progress
-        first = FirstRead.plan(job, stable, self._folder / "first-read")
+        first = FirstRead.plan(job, ends.last_stable, ends.epochs, self._folder / "first-read")
         if first is None or progress is None:
             return
         status.phase = CATCHING_UP

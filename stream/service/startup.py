@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,7 @@ import structlog
 
 from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
 from stream.cluster.configs import read_topic_config
+from stream.cluster.epoch_ends import read_epoch_ends
 from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.errors import ClusterError
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _RETRY_SECONDS: Final = 2.0
-LogBounds = dict[int, tuple[int, int, int]]
-"""Log start offset, high watermark and last stable offset by offsets partition."""
 
 
 def wait_for_offsets_topic(
@@ -73,14 +73,14 @@ def check_share(share: InstanceShare, topic: OffsetsTopic) -> None:
         )
 
 
-def wait_for_log_bounds(
+def wait_for_ends(
     cluster: Cluster,
     topic: OffsetsTopic,
     status: ServiceStatus,
     stopping: threading.Event,
     share: InstanceShare = EVERY_GROUP,
-) -> LogBounds | None:
-    """Return the log bounds of the offsets partitions of `share` as soon as all are known; None if stopped before.
+) -> OffsetsTopicEnds | None:
+    """Return the ends of the offsets partitions of `share` as soon as all are known; None if stopped before.
 
     A partition without a leader is waited for: without its end offset, "caught up" would have no meaning. Raises
     ClusterErrors that do not end by themselves.
@@ -88,7 +88,8 @@ def wait_for_log_bounds(
     partitions = set(share.owned(topic.partitions))
     while not stopping.is_set():
         try:
-            logs = share.of(log_bounds(EndsIndex(read_ends(cluster, [NAME]))))
+            ends = EndsIndex(read_ends(cluster, [NAME]))
+            logs = share.of(log_bounds(ends))
             missing = sorted(partitions - logs.keys())
             trouble = f"offsets partitions without an end: {missing}" if missing else None
         except ClusterError as error:
@@ -97,7 +98,8 @@ def wait_for_log_bounds(
             trouble = str(error)
         previous, status.trouble = status.trouble, trouble
         if trouble is None:
-            return logs
+            asks = functools.partial(read_epoch_ends, cluster, NAME)
+            return OffsetsTopicEnds(logs, time.time(), None, share.of(leader_epochs(ends)), asks)
         if trouble != previous:
             _log.warning("ends of the offsets topic unknown; trying again", cause=trouble)
         stopping.wait(_RETRY_SECONDS)
@@ -108,16 +110,13 @@ def open_kept_state(
     config: Config,
     cluster: Cluster,
     topic: OffsetsTopic,
-    logs: LogBounds,
+    ends: OffsetsTopicEnds,
     status: ServiceStatus,
-    *,
-    tombstone_seconds: float | None,
 ) -> KeptState:
     """Open the checkpoint, or begin a new one if it does not fit the topic. Raises Refusal."""
-    ends = OffsetsTopicEnds(logs, time.time(), tombstone_seconds)
     layout = checkpoint_layout(config, len(topic.partitions))
     checkpoint = open_checkpoint(checkpoint_root(config), topic, layout, ends, config.job.share)
-    return KeptState(checkpoint, cluster, status, {partition: first for partition, (first, _, _) in logs.items()})
+    return KeptState(checkpoint, cluster, status, ends.log_starts)
 
 
 def read_tombstone_seconds(cluster: Cluster) -> float | None:
@@ -126,10 +125,17 @@ def read_tombstone_seconds(cluster: Cluster) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
 
 
-def log_bounds(ends: EndsIndex) -> LogBounds:
-    """Return the bounds of the offsets partitions whose bounds are all known."""
+def log_bounds(ends: EndsIndex) -> dict[int, tuple[int, int, int]]:
+    """Return (log start offset, high watermark, last stable offset) of the offsets partitions that have all three."""
     rows = ends.rows_of_topic(NAME)
     columns = (ends.log_start_offset[rows], ends.high_watermark[rows], ends.last_stable_offset[rows])
     known = np.logical_and.reduce([column >= 0 for column in columns])
     offsets = zip(*(column[known].tolist() for column in columns), strict=True)
     return dict(zip(ends.partitions(rows[known]).tolist(), offsets, strict=True))
+
+
+def leader_epochs(ends: EndsIndex) -> dict[int, int]:
+    """Return the leader epochs of the offsets partitions that have one."""
+    rows = ends.rows_of_topic(NAME)
+    epochs = zip(ends.partitions(rows).tolist(), ends.leader_epoch[rows].tolist(), strict=True)
+    return {partition: epoch for partition, epoch in epochs if epoch >= 0}

@@ -212,8 +212,9 @@ class QuerySupervisor:
             return
         self._last_report_at = report.at
         watchdog.beat()
-        status.progress.finish(report.positions)
-        self._added -= report.positions.keys()
+        status.progress.finish(report.offsets.positions)
+        self._watch.read = report.offsets
+        self._added -= report.offsets.positions.keys()
         if report.worked:
             self._state.record_batch()
             status.batches += 1

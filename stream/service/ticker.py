@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from stream.service.startup import log_bounds
+from stream.service.startup import leader_epochs, log_bounds
 from stream.tick.run_tick import EndsUnavailableError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Ticker:
         if read is None:
             return False
         ends, positions = read
-        watch.update(self._cluster, log_bounds(ends), positions)
+        watch.update(self._cluster, log_bounds(ends), positions, leader_epochs(ends))
         return True
 
     def tick(self, *, current: bool) -> tuple[EndsIndex, Mapping[int, int]] | None:

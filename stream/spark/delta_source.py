@@ -1,7 +1,7 @@
 """The streaming source: `__consumer_offsets`, fetched, decoded and folded by Python tasks, as one delta per shard.
 
-Spark keeps the offsets in its own log, as `{"__consumer_offsets": {"partition": next offset}}`, and fixes them before a
-batch runs: a batch that runs again reads the same offsets.
+Spark keeps the offsets in its own log, as `SourceOffsets`, and fixes them before a batch runs: a batch that runs again
+reads the same offsets.
 
 Spark imports this module in several processes that only plan, one after the other at the start of a query. So nothing
 heavy is imported at its top; what asks the cluster, reads and folds is imported where it is used.
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from stream.spark.reading_options import TOPIC, ReadingOptions
+from stream.spark.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -73,27 +73,33 @@ class DeltaReader(DataSourceStreamReader):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- Spark's name
         """Return where a fresh query begins."""
-        return _offsets(self._options.starts)
+        from stream.checkpoint.spark_offsets import SourceOffsets
+
+        return SourceOffsets(self._options.starts).to_json()
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802 -- Spark's name
         """Return the end of the next batch; the start while the cluster does not answer."""
-        folded = self._options.folded
-        if folded is not None and _positions(start) == self._options.starts:
-            return _offsets(folded.ends)
+        from stream.checkpoint.spark_offsets import SourceOffsets
+
+        folded, starts = self._options.folded, SourceOffsets.of_json(start)
+        if folded is not None and starts.positions == self._options.starts:
+            return SourceOffsets(folded.ends, folded.epochs).to_json()
 
         from stream.spark.topic_ends import next_ends
 
-        return _offsets(next_ends(self._options, _positions(start)))
+        return next_ends(self._options, starts).to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the tasks of a batch."""
-        folded = self._options.folded
-        if folded is not None and (_positions(start), _positions(end)) == (self._options.starts, folded.ends):
+        from stream.checkpoint.spark_offsets import SourceOffsets
+
+        folded, (starts, ends) = self._options.folded, (SourceOffsets.of_json(each).positions for each in (start, end))
+        if folded is not None and (starts, ends) == (self._options.starts, folded.ends):
             return [ReadTask(ranges, file) for ranges, file in folded.tasks]
 
         from stream.spark.batch_plan import split_into_tasks
 
-        split = split_into_tasks(_positions(start), _positions(end), self._options.tasks)
+        split = split_into_tasks(starts, ends, self._options.tasks)
         return [ReadTask(ranges) for ranges in split]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -111,11 +117,3 @@ class DeltaReader(DataSourceStreamReader):
     @property
     def _options(self) -> ReadingOptions:
         return ReadingOptions.of_text(self._text)
-
-
-def _offsets(positions: Mapping[int, int]) -> dict[str, Any]:
-    return {TOPIC: {str(partition): offset for partition, offset in sorted(positions.items())}}
-
-
-def _positions(offsets: dict[str, Any]) -> dict[int, int]:
-    return {int(partition): int(offset) for partition, offset in offsets.get(TOPIC, {}).items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from stream.checkpoint.spark_offsets import TOPIC
 from stream.cluster.records.ranges import OffsetRange, ReadTally
 from stream.cluster.records.read import ROWS, read_records
 from stream.groups.decode_stats import DecodeFault, DecodeStats
@@ -12,7 +13,6 @@ from stream.groups.fold import Fold
 from stream.groups.record_columns import RecordColumns
 from stream.process_memory import release_memory
 from stream.spark.delta_rows import delta_rows
-from stream.spark.reading_options import TOPIC
 from stream.spark.task_progress import ProgressSender
 from stream.spark.topic_ends import cluster_of
 

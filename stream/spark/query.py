@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from stream.checkpoint.spark_offsets import source_positions
-from stream.cluster.offsets_topic import NAME
+from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.errors import ExitCode
 from stream.spark.errors import GONE_ERRORS, SparkCallError, SparkFailure, spark_call
 
@@ -35,7 +34,7 @@ class BatchReport:
 
     batch: int
     seconds: float
-    positions: dict[int, int]
+    offsets: SourceOffsets
     at: str
     """Spark's timestamp; it identifies the report."""
     worked: bool
@@ -59,7 +58,7 @@ def last_report(query: StreamingQuery) -> BatchReport | None:
     return BatchReport(
         batch=read["batchId"],
         seconds=durations.get("triggerExecution", 0) / 1000,
-        positions=source_positions(end if isinstance(end, str) else json.dumps(end or {}), NAME),
+        offsets=SourceOffsets.of_text(end) if isinstance(end, str) else SourceOffsets.of_json(end or {}),
         at=read["timestamp"],
         worked="addBatch" in durations,
         repairs=sum(operator.get("customMetrics", {}).get(_REPAIRS, 0) for operator in read.get("stateOperators", ())),

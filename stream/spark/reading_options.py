@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import pickle
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from stream.groups.instances import EVERY_GROUP, InstanceShare
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from stream.config.kafka_login import KafkaLogin
     from stream.groups.placement import Placement
     from stream.spark.batch_plan import ReadRange
-
-TOPIC: Final = "__consumer_offsets"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,6 +37,8 @@ class FoldedRanges:
     """The end per partition."""
     tasks: tuple[tuple[tuple[ReadRange, ...], str], ...]
     """The ranges of each task, and the file with their deltas (`delta_rows`)."""
+    epochs: Mapping[int, int]
+    """The leader epochs of the logs when they had these ends, where known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

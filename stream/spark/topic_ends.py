@@ -6,15 +6,17 @@ Apart from the reading, because this process starts while nothing else can happe
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from stream.checkpoint.continuity import is_cut
+from stream.checkpoint.spark_offsets import TOPIC, SourceOffsets
+from stream.cluster.epoch_ends import read_epoch_ends
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.connection_errors import no_topic_right
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 from stream.spark.batch_plan import batch_ends
-from stream.spark.reading_options import TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,28 +30,40 @@ def cluster_of(access: ClusterAccess) -> Cluster:
     return Cluster(access.bootstrap_servers, access.login, request_timeout=access.request_timeout)
 
 
-def next_ends(options: ReadingOptions, starts: Mapping[int, int]) -> Mapping[int, int]:
+def next_ends(options: ReadingOptions, starts: SourceOffsets) -> SourceOffsets:
     """Return where the next batch ends, given where it starts. Raises permanent ClusterErrors.
 
     A partition whose leader does not answer keeps its position; all do while no broker answers. A partition of this
-    instance that was added to the topic is read from its log start offset.
+    instance that was added to the topic is read from its log start offset. A partition whose log lost what was read of
+    it keeps position and epoch: the driver sees the same and ends the query (`stream.checkpoint.topic_watch`).
     """
     try:
-        bounds = options.share.of(_bounds(cluster_of(options.access)))
+        cluster = cluster_of(options.access)
+        rows = options.share.of(_rows(cluster))
+        leader_epochs = {partition: row["leader_epoch"] for partition, row in rows.items()}
+        epochs = {partition: epoch for partition, epoch in leader_epochs.items() if epoch is not None}
+        held = _unconfirmed(cluster, starts, epochs)
     except ClusterError as error:
         if not error.passes:
             raise
         return starts
-    added = {partition: log_start for partition, (log_start, _) in bounds.items() if partition not in starts}
-    stable = {partition: last_stable for partition, (_, last_stable) in bounds.items()}
-    return batch_ends({**starts, **added}, stable, options.most_offsets)
+    added = {partition: row["log_start_offset"] for partition, row in rows.items() if partition not in starts.positions}
+    stable = {partition: row["last_stable_offset"] for partition, row in rows.items() if partition not in held}
+    ends = batch_ends({**starts.positions, **added}, stable, options.most_offsets)
+    kept = {each: epoch for each, epoch in starts.epochs.items() if each not in stable}
+    return SourceOffsets(ends, {**kept, **{each: epochs[each] for each in stable if each in epochs}})
 
 
-def _bounds(cluster: Cluster) -> dict[int, tuple[int, int]]:
-    """Return log start and last stable offset of the partitions that answer. Raises ClusterError."""
+def _unconfirmed(cluster: Cluster, starts: SourceOffsets, epochs: Mapping[int, int]) -> set[int]:
+    """Return the partitions with a new leader of which what was read is gone, or not known to be there."""
+    moved = starts.epochs_other_than(epochs)
+    ends = read_epoch_ends(cluster, TOPIC, moved) if moved else {}
+    return {each for each in moved if each not in ends or is_cut(starts.positions[each], ends[each])}
+
+
+def _rows(cluster: Cluster) -> dict[int, dict[str, Any]]:
+    """Return the ends (ENDS) of the partitions that answer. Raises ClusterError."""
     rows = read_ends(cluster, [TOPIC]).to_pylist()
     if any(row["error"] == ErrorReason.NOT_AUTHORIZED for row in rows):
         raise no_topic_right(TOPIC, "Read")
-    return {
-        row["partition"]: (row["log_start_offset"], row["last_stable_offset"]) for row in rows if row["error"] is None
-    }
+    return {row["partition"]: row for row in rows if row["error"] is None}

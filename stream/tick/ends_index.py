@@ -55,7 +55,8 @@ class EndsIndex:
         self.log_start_offset = self._offsets("log_start_offset")
         self.leader = self._offsets("leader").astype(np.int64)
         """The broker that leads each row; -1: none, or not known."""
-        self._leader_epoch = self._offsets("leader_epoch").astype(np.int32)
+        self.leader_epoch = self._offsets("leader_epoch").astype(np.int32)
+        """The epoch of the last leader of each row; -1: not known."""
 
     def __len__(self) -> int:
         return len(self._place)
@@ -134,7 +135,7 @@ class EndsIndex:
             np.maximum(start, 0),
             known,
             last_stable=self.last_stable_offset[rows],
-            leader_epoch=self._leader_epoch[rows],
+            leader_epoch=self.leader_epoch[rows],
         )
         return ends, rows
 

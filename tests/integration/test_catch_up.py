@@ -16,7 +16,7 @@ import pytest
 from bench.oracle import final_state
 from bench.topic import broker_with
 from bench.traffic import Traffic
-from stream.checkpoint.directory import positions
+from stream.checkpoint.directory import last_offsets
 from stream.checkpoint.manifest import FORMAT
 from stream.errors import ExitCode
 from tests.support.in_process_job import InProcessJob
@@ -80,7 +80,7 @@ def test_catch_up_shows_progress_and_continues_after_a_stop(jvm: Jvm, tmp_path: 
         assert [line["percent"] for line in lines] == sorted(line["percent"] for line in lines)
         assert any(0 < line["percent"] < 100 and "offsets/s" in line["pace"] for line in lines), lines
 
-        read = sum(positions(monitor.checkpoint / f"v{FORMAT}" / "spark").values())
+        read = sum(last_offsets(monitor.checkpoint / f"v{FORMAT}" / "spark").positions.values())
         assert 0 < read < TRAFFIC.records
         monitor.start().wait_ready()
         shown = monitor.metrics()
@@ -111,7 +111,7 @@ def forked(monitor: Monitor) -> list[int]:
 
 def kept(monitor: Monitor) -> dict[int, int]:
     """Return the positions of the checkpoint; empty if no batch has ended."""
-    return positions(monitor.checkpoint / f"v{FORMAT}" / "spark")
+    return dict(last_offsets(monitor.checkpoint / f"v{FORMAT}" / "spark").positions)
 
 
 @pytest.mark.long

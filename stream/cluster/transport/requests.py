@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
+from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
 from kafka.protocol.metadata import MetadataRequest
 
 if TYPE_CHECKING:
@@ -90,6 +90,29 @@ def list_offsets_for_times(
         # Version 1 has no isolation level: it returns the high watermark as the last stable offset. Before version 7,
         # NEWEST would be taken for a time later than all records.
         min_version=7 if newest else 2,
+    )
+
+
+def epoch_ends(partitions: Mapping[str, Sequence[tuple[int, int, int]]]) -> Any:
+    """Build a request to a leader for the ends of earlier leader epochs in its log (KIP-320).
+
+    Each row is (partition, current leader epoch, requested epoch). Brokers from 2.3: earlier ones want the rights of a
+    broker for it.
+    """
+    row = OffsetForLeaderEpochRequest.OffsetForLeaderTopic.OffsetForLeaderPartition
+    return OffsetForLeaderEpochRequest(
+        replica_id=-1,
+        topics=[
+            OffsetForLeaderEpochRequest.OffsetForLeaderTopic(
+                topic=name,
+                partitions=[
+                    row(partition=index, current_leader_epoch=current, leader_epoch=epoch)
+                    for index, current, epoch in rows
+                ],
+            )
+            for name, rows in partitions.items()
+        ],
+        min_version=3,
     )
 
 

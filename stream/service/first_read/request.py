@@ -35,13 +35,17 @@ class FirstRead:
     live_from: Mapping[int, int]
     ends: Mapping[int, int]
     """The end per partition, also of partitions without records."""
+    epochs: Mapping[int, int]
+    """The leader epochs of the logs that had these ends."""
     tasks: tuple[tuple[ReadRange, ...], ...]
     folder: Path
     """Where the results are written."""
 
     @classmethod
-    def plan(cls, job: PipelineOptions, stable: Mapping[int, int], folder: Path) -> Self | None:
-        """Return the read from the starts of a fresh query to the last stable offsets `stable`.
+    def plan(
+        cls, job: PipelineOptions, stable: Mapping[int, int], epochs: Mapping[int, int], folder: Path
+    ) -> Self | None:
+        """Return the read from the starts of a fresh query to the last stable offsets `stable` of these leader epochs.
 
         None for a topic that is too small to gain from it, or too large for one batch.
         """
@@ -56,6 +60,7 @@ class FirstRead:
             job.rules,
             job.live_from,
             ends,
+            epochs,
             tuple(split_into_tasks(reading.starts, ends, reading.tasks)),
             folder,
         )
@@ -72,6 +77,5 @@ class FirstRead:
     @property
     def folded(self) -> FoldedRanges:
         """The read as the source takes it over when all results are written."""
-        return FoldedRanges(
-            self.ends, tuple((ranges, str(self.result(task))) for task, ranges in enumerate(self.tasks))
-        )
+        tasks = tuple((ranges, str(self.result(task))) for task, ranges in enumerate(self.tasks))
+        return FoldedRanges(self.ends, tasks, self.epochs)

@@ -10,19 +10,19 @@ import json
 import os
 import time
 import uuid
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import ANY
 
 import pytest
 
-from stream.checkpoint.directory import CheckpointDirectory, OffsetsTopicEnds, open_checkpoint, positions
+from stream.checkpoint.directory import CheckpointDirectory, OffsetsTopicEnds, last_offsets, open_checkpoint
 from stream.checkpoint.manifest import FORMAT, Layout
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
 from stream.groups.instances import EVERY_GROUP, InstanceShare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 TOPIC_ID: Final = uuid.UUID(int=7)
@@ -260,9 +260,39 @@ def test_checkpoint_that_does_not_match_the_topic_is_set_aside(
         assert checkpoint.manifest.topic_id == str(topic.topic_id)
     aside = tmp_path / f"v{FORMAT}" / "set-aside-1"
     assert (aside / "lagwarden.json").read_text() == before
-    assert positions(aside / "spark") == {0: 50, 1: 70}
+    assert last_offsets(aside / "spark").positions == {0: 50, 1: 70}
     with opened(tmp_path, topic, bounds=bounds) as checkpoint:
         assert checkpoint.set_aside is None
+
+
+def test_checkpoint_of_a_log_that_lost_its_end_is_set_aside(tmp_path: Path) -> None:
+    """The log ends past the position again, under a later leader epoch, but what was read is not in it (KIP-320).
+
+    Only partitions with another leader epoch are asked for; without an answer the checkpoint is continued.
+    """
+    with_a_batch(tmp_path, {0: 50, 1: 70})
+    log, numbers = (
+        spark_of(tmp_path) / "offsets" / "0",
+        '{"__consumer_offsets":{"0":50,"1":70},"leader_epochs":{"0":3}}',
+    )
+    log.write_text("\n".join([*log.read_text().splitlines()[:2], numbers]))
+    asked = []
+    for epoch, answer, reason in (
+        (3, {}, None),
+        (4, {}, None),
+        (4, {0: 50}, None),
+        (4, {0: 40}, "under leader epoch 3"),
+    ):
+
+        def epoch_ends(epochs: Mapping[int, int], answer: Any = answer) -> Any:
+            asked.append(dict(epochs))
+            return answer
+
+        now = dataclasses.replace(ends(BOUNDS), epochs={0: epoch, 1: 9}, epoch_ends=epoch_ends)
+        with contextlib.closing(open_checkpoint(tmp_path, TOPIC, LAYOUT, now)) as checkpoint:
+            assert (reason is None) == (checkpoint.set_aside is None)
+            assert str(reason) in str(checkpoint.set_aside)
+    assert asked == [{}, {0: 3}, {0: 3}, {0: 3}]
 
 
 def test_checkpoint_that_matches_the_topic_is_kept(tmp_path: Path) -> None:
@@ -280,7 +310,7 @@ def test_each_checkpoint_set_aside_has_its_own_folder(tmp_path: Path) -> None:
     for number in range(3):
         with opened(tmp_path, dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=number))):
             finish_batch(tmp_path, 0, {0: number})
-    kept = [positions(tmp_path / f"v{FORMAT}" / f"set-aside-{number}" / "spark") for number in (1, 2)]
+    kept = [last_offsets(tmp_path / f"v{FORMAT}" / f"set-aside-{number}" / "spark").positions for number in (1, 2)]
     assert kept == [{0: 0}, {0: 1}]
 
 
@@ -292,7 +322,7 @@ def test_checkpoint_of_another_cluster_is_refused_and_unchanged(tmp_path: Path) 
     assert "belongs to cluster cluster-a, this is cluster cluster-b" in refused.what
     assert refused.code == ExitCode.CHECKPOINT_CLUSTER
     assert manifest(tmp_path).read_text() == before
-    assert positions(spark_of(tmp_path)) == {0: 1}
+    assert last_offsets(spark_of(tmp_path)).positions == {0: 1}
     with opened(tmp_path) as checkpoint:
         assert checkpoint.positions == {0: 1}
 
@@ -317,7 +347,7 @@ def test_damaged_manifest_sets_the_state_aside(tmp_path: Path, text: str | None,
         assert str(checkpoint.set_aside).startswith(f"{manifest(tmp_path)} {problem}")
         assert checkpoint.fresh
         assert checkpoint.kept is not None
-        assert positions(checkpoint.kept / "spark") == {0: 1}
+        assert last_offsets(checkpoint.kept / "spark").positions == {0: 1}
     with opened(tmp_path) as checkpoint:
         assert checkpoint.set_aside is None
 
@@ -331,7 +361,7 @@ def test_manifest_of_a_later_format_is_refused(tmp_path: Path) -> None:
     assert "has format 99" in refused.what
     assert refused.code == ExitCode.CHECKPOINT_FORMAT
     assert "move the directory" in refused.advice
-    assert positions(spark_of(tmp_path)) == {0: 1}
+    assert last_offsets(spark_of(tmp_path)).positions == {0: 1}
 
 
 def test_damaged_log_sets_the_state_aside(tmp_path: Path) -> None:
@@ -354,7 +384,7 @@ def test_state_can_be_set_aside_by_the_holder_of_the_lock(tmp_path: Path) -> Non
         assert (again.fresh, again.set_aside) == (True, "the state cannot be read")
         assert again.manifest.live_from == {0: 300, 1: 300}
         assert again.kept is not None
-        assert positions(again.kept / "spark") == {0: 50, 1: 50}
+        assert last_offsets(again.kept / "spark").positions == {0: 50, 1: 50}
         assert "in use by another lagwarden" in refusal(tmp_path).what
 
 
@@ -426,11 +456,11 @@ def test_folder_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
 
 def test_folder_without_a_finished_batch_has_no_positions(tmp_path: Path) -> None:
     """A missing folder and a batch that has not ended give no positions. Other files of Spark are ignored."""
-    assert positions(tmp_path / "absent") == {}
+    assert last_offsets(tmp_path / "absent").positions == {}
     finish_batch(tmp_path, 0, {0: 1}, ended=False)
-    assert positions(spark_of(tmp_path)) == {}
+    assert last_offsets(spark_of(tmp_path)).positions == {}
     (spark_of(tmp_path) / "commits" / "7.tmp").write_text("")
-    assert positions(spark_of(tmp_path)) == {}
+    assert last_offsets(spark_of(tmp_path)).positions == {}
 
 
 def test_live_positions_are_the_end_offsets_at_creation(tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ import structlog
 
 from stream.checkpoint import topic_watch
 from stream.checkpoint.side_files import SideFiles
+from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.checkpoint.topic_watch import TopicWatch
+from stream.cluster.epoch_ends import NO_EPOCH
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.cluster.transport.errors import Unreachable
 from stream.groups.instances import InstanceShare
@@ -35,6 +37,7 @@ class WatchedTopic:
         self.notes = 0
         self.trouble: OSError | None = None
         self.files = SideFiles()
+        self.epochs = {0: 3, 1: 3}
         self.progress = CatchUpProgress({0: 5, 1: 7}, {0: 5, 1: 7})
         self.watch = TopicWatch(cast("CheckpointDirectory", self), 3600.0, TOPIC.partitions, self.files)
 
@@ -62,7 +65,7 @@ class WatchedTopic:
 
     def update(self, *logs: tuple[int, int, int]) -> str | None:
         """Update once; logs as (log start offset, high watermark, last stable offset)."""
-        self.watch.update(CLUSTER, dict(enumerate(logs)), self.progress.positions)
+        self.watch.update(CLUSTER, dict(enumerate(logs)), self.progress.positions, self.epochs)
         return self.watch.broken
 
 
@@ -80,10 +83,10 @@ def test_partitions_of_other_instances_are_not_watched(watched: WatchedTopic) ->
     watch = TopicWatch(checkpoint, 3600.0, TOPIC.partitions, share=InstanceShare(1, 2))
     watched.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2, 3, 4), leaders=(1,) * 5)
     logs = {0: (0, 90, 90), 1: (0, 7, 7), 2: (0, 3, 3), 3: (0, 4, 4), 4: (0, 0, 0)}
-    watch.update(CLUSTER, logs, {1: 7})
+    watch.update(CLUSTER, logs, {1: 7}, {})
     assert (watch.added, watch.added_logs) == ((3,), {3: (0, 4, 4)})
     watch.add_partitions([3])
-    watch.update(CLUSTER, logs, {1: 7, 3: 4})
+    watch.update(CLUSTER, logs, {1: 7, 3: 4}, {})
     assert (watch.added, watch.current) == ((), True)
 
 
@@ -120,6 +123,27 @@ def test_a_mismatch_is_reported_at_the_second_update(
     watched.topic = topic
     assert watched.update(*logs) is None
     assert why in str(watched.update(*logs))
+
+
+@pytest.mark.parametrize(
+    ("end", "left"),
+    [(4, "of which 4 offsets are left"), (NO_EPOCH, "of which 0 offsets are left"), (5, None), (None, None)],
+)
+def test_a_log_that_lost_its_end_is_reported(
+    watched: WatchedTopic, monkeypatch: pytest.MonkeyPatch, end: int | None, left: str | None
+) -> None:
+    """A new leader whose log has grown past the position is asked where the epoch ends that was read (KIP-320)."""
+    asked = []
+    monkeypatch.setattr(topic_watch, "read_epoch_ends", lambda *request: asked.append(request[2]) or {0: end})
+    watched.watch.read = SourceOffsets({0: 5, 1: 7}, {0: 3, 1: 3})
+    logs = ((0, 9, 9), (0, 7, 7))
+    assert watched.update(*logs) is None
+    assert asked == [], "the leaders are the same"
+    watched.epochs = {0: 4, 1: 3}
+    found = [watched.update(*logs) for _ in range(2)]
+    assert asked == [{0: 3}] * 2
+    assert found[0] is None
+    assert (found[1] is None) if left is None else left in str(found[1])
 
 
 def test_an_unreachable_cluster_is_no_mismatch(watched: WatchedTopic) -> None:

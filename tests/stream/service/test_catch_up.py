@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.checkpoint.spark_offsets import source_positions
+from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.service.catch_up import CatchUpProgress
 
 PARTITION = st.integers(0, 5)
@@ -99,12 +99,15 @@ def test_without_a_rate_the_time_left_is_unknown() -> None:
 
 
 def test_without_an_offset_there_are_no_positions() -> None:
-    """An absent or empty offset, or one of other topics, has no positions, as before the first batch."""
-    assert [source_positions(absent, "t") for absent in (None, "", "{}", '{"other":{"0":1}}')] == [{}] * 4
+    """An absent or empty offset has no positions, as before the first batch."""
+    assert [SourceOffsets.of_text(absent) for absent in (None, "", "{}", '{"other":{"0":1}}')] == [
+        SourceOffsets({})
+    ] * 4
 
 
-@given(positions=OFFSETS)
-def test_positions_are_read_as_spark_writes_them(positions: dict[int, int]) -> None:
-    """Spark keys partitions by text; other topics in the same offset are ignored."""
-    text = json.dumps({"t": {str(partition): offset for partition, offset in positions.items()}, "other": {"0": 1}})
-    assert source_positions(text, "t") == positions
+@given(positions=OFFSETS, epochs=OFFSETS)
+def test_offsets_are_read_as_spark_writes_them(positions: dict[int, int], epochs: dict[int, int]) -> None:
+    """Spark keys partitions by text. A version without leader epochs wrote the positions alone."""
+    offsets = SourceOffsets(positions, epochs)
+    assert SourceOffsets.of_text(json.dumps(offsets.to_json())) == offsets
+    assert SourceOffsets(positions).to_json() == {"__consumer_offsets": {str(key): positions[key] for key in positions}}

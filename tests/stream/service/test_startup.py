@@ -14,7 +14,7 @@ from stream.cluster.transport.errors import LoginRefused, Unreachable
 from stream.errors import ExitCode, Refusal
 from stream.groups.instances import InstanceShare
 from stream.service import startup
-from stream.service.startup import check_share, log_bounds, wait_for_log_bounds, wait_for_offsets_topic
+from stream.service.startup import check_share, log_bounds, wait_for_ends, wait_for_offsets_topic
 from stream.service.status import WAITING, ServiceStatus
 from stream.tick.ends_index import EndsIndex
 from tests.support.driver_states import ends_of
@@ -60,9 +60,10 @@ def wait_for_topic(status: ServiceStatus, stopping: threading.Event | None = Non
     return wait_for_offsets_topic(CLUSTER, status, stopping or threading.Event(), lambda: None)
 
 
-def wait_for_bounds(status: ServiceStatus, *share: InstanceShare) -> Any:
+def wait_for_both(status: ServiceStatus, *share: InstanceShare) -> Any:
     """Wait for the bounds of the partitions of the fake cluster."""
-    return wait_for_log_bounds(CLUSTER, TOPIC, status, threading.Event(), *share)
+    ends = wait_for_ends(CLUSTER, TOPIC, status, threading.Event(), *share)
+    return ends and ends.logs
 
 
 def test_the_start_waits_for_the_topic(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +78,7 @@ def test_the_start_waits_for_the_topic(status: ServiceStatus, monkeypatch: pytes
 def test_an_error_that_does_not_pass_ends_every_wait(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
     """A permanent error, such as a refused login, is raised, because waiting does not fix it."""
     refused = LoginRefused("login refused", "check the password")
-    for name, wait in (("describe", wait_for_topic), ("read_ends", wait_for_bounds)):
+    for name, wait in (("describe", wait_for_topic), ("read_ends", wait_for_both)):
         monkeypatch.setattr(startup, name, one_by_one([refused]))
         with pytest.raises(LoginRefused):
             wait(status)  # type: ignore[operator]
@@ -98,7 +99,7 @@ def test_a_stop_ends_every_wait(status: ServiceStatus) -> None:
     stopping = threading.Event()
     stopping.set()
     assert wait_for_topic(status, stopping) is None
-    assert wait_for_log_bounds(CLUSTER, TOPIC, status, stopping) is None
+    assert wait_for_ends(CLUSTER, TOPIC, status, stopping) is None
 
 
 def test_the_start_waits_for_the_bounds_of_all_partitions(
@@ -111,7 +112,7 @@ def test_the_start_waits_for_the_bounds_of_all_partitions(
     leaderless = ends_of([BOTH[0], (NAME, 1, None, None, None, "no_leader")])
     monkeypatch.setattr(startup, "read_ends", one_by_one([*[AWAY] * 20, leaderless, ends_of(BOTH)]))
     with structlog.testing.capture_logs() as lines:
-        bounds = wait_for_bounds(status)
+        bounds = wait_for_both(status)
     assert bounds == {0: (1, 10, 9), 1: (0, 5, 5)}
     assert [line["cause"] for line in lines] == [str(AWAY), "offsets partitions without an end: [1]"]
     assert status.trouble is None
@@ -123,7 +124,7 @@ def test_the_start_waits_only_for_the_bounds_of_own_partitions(
     """A partition of another instance without a leader does not delay the groups of this instance."""
     leaderless = ends_of([BOTH[0], (NAME, 1, None, None, None, "no_leader")])
     monkeypatch.setattr(startup, "read_ends", one_by_one([leaderless, leaderless, ends_of(BOTH)]))
-    first, second = (wait_for_bounds(status, InstanceShare(index, 2)) for index in range(2))
+    first, second = (wait_for_both(status, InstanceShare(index, 2)) for index in range(2))
     assert (first, second) == ({0: (1, 10, 9)}, {1: (0, 5, 5)})
 
 

@@ -12,6 +12,7 @@ import pytest
 import structlog
 
 from sandbox.waiting import LIMIT
+from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.errors import ExitCode
 from stream.service import supervisor
 from stream.service.catch_up import CatchUpProgress
@@ -266,7 +267,7 @@ def test_added_partitions_are_read_without_a_restart_of_the_query(status: Servic
 
 def test_a_progress_report_is_recorded_once(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
     """The status has the positions, number and duration of batches, and counts a batch once."""
-    report = BatchReport(batch=3, seconds=0.5, positions={0: 5}, at="now", worked=True)
+    report = BatchReport(batch=3, seconds=0.5, offsets=SourceOffsets({0: 5}), at="now", worked=True)
     monkeypatch.setattr(supervisor, "last_report", lambda _: report)
     run = Supervised(status)
     assert run.ticks.may_publish.wait(LIMIT)

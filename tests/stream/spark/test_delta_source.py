@@ -16,6 +16,7 @@ from pyspark import cloudpickle
 from pyspark.sql.types import StructType
 
 from sandbox.kafka import log_writer as write
+from stream.cluster.epoch_ends import NO_EPOCH
 from stream.cluster.records import read
 from stream.cluster.transport.errors import LoginRefused, NotAuthorised
 from stream.groups.codec import unpack_delta
@@ -33,7 +34,7 @@ from tests.support.raw import commit_key, commit_value
 from tests.support.scripted_cluster import AWAY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 TOPIC = "__consumer_offsets"
@@ -56,13 +57,19 @@ def offsets(positions: dict[int, int]) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(json.dumps({TOPIC: positions})))
 
 
-def with_ends(monkeypatch: pytest.MonkeyPatch, ends: Sequence[Any] | Exception) -> None:
-    """Replace the ends of the topic: (partition, log start, last stable offset, error), or an exception."""
+def with_ends(
+    monkeypatch: pytest.MonkeyPatch, ends: Sequence[Any] | Exception, epochs: Mapping[int, int] | None = None
+) -> None:
+    """Replace the ends of the topic: (partition, log start, last stable offset, error), or an exception.
+
+    `epochs` are the leader epochs of partitions.
+    """
 
     def read_ends(*_: object) -> Any:
         if isinstance(ends, Exception):
             raise ends
-        return ends_of([(TOPIC, partition, stable, stable, start, error) for partition, start, stable, error in ends])
+        rows = [(TOPIC, partition, stable, stable, start, error) for partition, start, stable, error in ends]
+        return ends_of(rows, epochs={(TOPIC, partition): epoch for partition, epoch in (epochs or {}).items()})
 
     monkeypatch.setattr(topic_ends, "read_ends", read_ends)
     monkeypatch.setattr(topic_ends, "cluster_of", lambda _: None)
@@ -88,6 +95,25 @@ def test_a_batch_ends_at_the_stable_offsets(monkeypatch: pytest.MonkeyPatch) -> 
         with_ends(monkeypatch, ends)
         end = reader_of(options(most_offsets=most)).latestOffset(offsets(start), None)
         assert (name, end) == (name, {TOPIC: {str(partition): offset for partition, offset in expected.items()}})
+
+
+def test_what_was_read_is_confirmed_by_a_new_leader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partition goes on if the log still has what was read under the earlier epoch, or if no broker can say it.
+
+    It keeps its position and its epoch while the answer is missing, and if what was read is gone (KIP-320).
+    """
+    with_ends(monkeypatch, [(0, 0, 10, None)], {0: 5})
+    rows: list[tuple[dict[int, int | None], int, int]] = [
+        ({0: 6}, 10, 5), ({0: 7}, 10, 5), ({0: None}, 10, 5), ({0: 5}, 6, 3), ({0: NO_EPOCH}, 6, 3), ({}, 6, 3)
+    ]  # fmt: skip
+    for answer, position, epoch in rows:
+        monkeypatch.setattr(topic_ends, "read_epoch_ends", lambda *asked, answer=answer: answer if asked[2] else 1 / 0)
+        read = {TOPIC: {"0": 6}, "leader_epochs": {"0": 3}}
+        end = {TOPIC: {"0": position}, "leader_epochs": {"0": epoch}}
+        assert (answer, reader_of(options()).latestOffset(read, None)) == (answer, end)
+    monkeypatch.setattr(topic_ends, "read_epoch_ends", lambda *_: pytest.fail("the same leader was asked"))
+    for read in ({TOPIC: {"0": 6}, "leader_epochs": {"0": 5}}, {TOPIC: {"0": 6}}):
+        assert reader_of(options()).latestOffset(read, None) == {TOPIC: {"0": 10}, "leader_epochs": {"0": 5}}
 
 
 def test_an_added_partition_of_another_instance_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +226,7 @@ def folded(tmp_path: Path) -> ReadingOptions:
     file = tmp_path / "0.arrow"
     with pa.ipc.new_file(str(file), FOLDED_SCHEMA) as writer:
         writer.write_batch(pa.record_batch([[0], [b"delta"], ["tally"], [b"change"]], schema=FOLDED_SCHEMA))
-    ranges = FoldedRanges({0: 7, 1: 0, 2: 5, 3: 0}, ((((0, 2, 7),), str(file)),))
+    ranges = FoldedRanges({0: 7, 1: 0, 2: 5, 3: 0}, ((((0, 2, 7),), str(file)),), {0: 4})
     return dataclasses.replace(options(), folded=ranges)
 
 
@@ -208,7 +234,7 @@ def test_the_first_batch_ends_at_its_folded_offsets(monkeypatch: pytest.MonkeyPa
     """The first batch is planned without a request to a broker. The next batch ends at the last stable offsets."""
     reader = reader_of(folded(tmp_path))
     assert reader.initialOffset() == {TOPIC: {"0": 2, "1": 0, "2": 5, "3": 0}}, "the log start offsets in the options"
-    first = {TOPIC: {"0": 7, "1": 0, "2": 5, "3": 0}}
+    first = {TOPIC: {"0": 7, "1": 0, "2": 5, "3": 0}, "leader_epochs": {"0": 4}}
     assert reader.latestOffset(reader.initialOffset(), None) == first
     with_ends(monkeypatch, ENDS)
     assert reader.latestOffset(first, None) == {TOPIC: {"0": 10, "1": 0, "2": 500, "3": 7}}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox.kafka import log_writer as write
+from stream.checkpoint.spark_offsets import TOPIC
 from stream.config.kafka_login import KafkaLogin
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
 from stream.service.first_read.request import FirstRead
 from stream.service.first_read.worker import write_result
 from stream.spark import offsets_reading
-from stream.spark.reading_options import TOPIC, ClusterAccess
+from stream.spark.reading_options import ClusterAccess
 from tests.stream.cluster.records.fake_leader import FakeLeader, Part, Reply
 from tests.stream.spark.readings import reading_options
 from tests.support.commits import KEEP, SLOT_MS
@@ -28,7 +29,7 @@ def first_read(folder: Path) -> FirstRead:
     access, limits = ClusterAccess(("127.0.0.1:1",), KafkaLogin(), 1.0), {"slot_ms": SLOT_MS, "keep_slots": KEEP}
     reading = reading_options(access=access, starts={0: 0, 1: 0, 2: 0}, limit=0.1, placement=Placement(3, 1), **limits)
     ends = {0: 5, 1: 0, 2: 3}
-    return FirstRead(reading, StateLimits(KEEP), {0: 5}, ends, (((0, 0, 5),), ((2, 0, 3),)), folder)
+    return FirstRead(reading, StateLimits(KEEP), {0: 5}, ends, {}, (((0, 0, 5),), ((2, 0, 3),)), folder)
 
 
 def commits(at: int, count: int, group: str) -> bytes:

@@ -20,7 +20,7 @@ def plan(stable: dict[int, int]) -> FirstRead | None:
     job = job_options(Path("checkpoint"))
     starts = dict.fromkeys(range(3), 10)
     job = dataclasses.replace(job, reading=dataclasses.replace(job.reading, starts=starts, limit=500.0))
-    return FirstRead.plan(job, stable, FOLDER)
+    return FirstRead.plan(job, stable, {0: 4}, FOLDER)
 
 
 def test_a_long_topic_is_read_to_its_last_stable_offsets() -> None:
@@ -29,7 +29,7 @@ def test_a_long_topic_is_read_to_its_last_stable_offsets() -> None:
     assert first is not None
     assert first.tasks == (((0, 10, 60_010),), ((2, 10, 40_010),))
     assert first.ends == {0: 60_010, 1: 10, 2: 40_010}
-    assert first.folded.ends == first.ends
+    assert (first.folded.ends, first.folded.epochs) == (first.ends, {0: 4})
     assert first.folded.tasks == (
         (((0, 10, 60_010),), str(FOLDER / "0.arrow")),
         (((2, 10, 40_010),), str(FOLDER / "1.arrow")),
