@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from stream.cluster.epoch_ends import is_cut
 from stream.cluster.offsets_topic import NAME
 from stream.wording import duration_in_one_unit
 
@@ -68,11 +69,6 @@ def gap(past: ReadPositions, present: TopicNow) -> str | None:
                 f"{past.epochs[partition]}, of which {max(epoch_end or 0, 0)} offsets are left, and was written again"
             )
     return _exceeded_tombstone_retention(past, present)
-
-
-def is_cut(position: int, epoch_end: int | None) -> bool:
-    """Return whether the log that was read up to `position` now ends before it. `epoch_end`: see `read_epoch_ends`."""
-    return epoch_end is not None and epoch_end < position
 
 
 def _exceeded_tombstone_retention(past: ReadPositions, present: TopicNow) -> str | None:

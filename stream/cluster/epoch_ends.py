@@ -50,3 +50,8 @@ def read_epoch_ends(cluster: Cluster, topic: str, epochs: Mapping[int, int]) -> 
             went_back = 0 <= leader_epoch < epoch
             ends[part.partition] = part.end_offset if part.end_offset >= 0 else NO_EPOCH if went_back else None
     return ends
+
+
+def is_cut(position: int, epoch_end: int | None) -> bool:
+    """Return whether a log has lost what was read up to before `position` under an epoch that ends here."""
+    return epoch_end is not None and epoch_end < position

@@ -24,21 +24,23 @@ from exporters.cluster.model import (
     SHARE_READ_FACT,
     SHARE_READS,
 )
+from stream.cluster.epoch_ends import is_cut, read_epoch_ends
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.records.ranges import ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
 from stream.cluster.transport.error_codes import ErrorReason, of_failure
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, Unreachable
 from stream.cluster_facts.share_state import FinishedRecords, SharePartition, SharePartitionKey, ShareState
 from stream.cluster_facts.tables import Unknown, rows_table
 from stream.groups.instances import EVERY_GROUP
 from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from decoders.log.batch import LogRecord
+    from stream.cluster.records.ranges import OffsetRange
     from stream.cluster.topology import Topology
     from stream.cluster.transport.client import Cluster
     from stream.groups.instances import InstanceShare
@@ -87,6 +89,7 @@ class ShareGroups:
         self._state = ShareState()
         # The last offset that was read, by partition.
         self._read: dict[int, int] = {}
+        self._epochs: dict[int, int] = {}
         self._undecoded = 0
         self._counts = False
         self._owned: dict[str, bool] = {}
@@ -143,10 +146,11 @@ class ShareGroups:
 
     def _read_new(self) -> None:
         ranges = unread_ranges(self._cluster, NAME, self._read)
-        if any(each.end <= self._read.get(each.partition, -1) for each in ranges):
+        if any(each.end <= self._read.get(each.partition, -1) for each in ranges) or self._lost_records(ranges):
             # The topic was created again, or its log was truncated.
             self._clear()
             ranges = unread_ranges(self._cluster, NAME, {})
+        self._epochs |= {each.partition: each.leader_epoch for each in ranges if each.leader_epoch is not None}
         tally = ReadTally()
         for fetched in read_records(self._cluster, NAME, ranges, limit=_LIMIT_SECONDS, tally=tally):
             for _, record in fetched.rows():
@@ -156,6 +160,15 @@ class ShareGroups:
         if not self._counts:
             self._state.restart_counts()
             self._counts = True
+
+    def _lost_records(self, ranges: Sequence[OffsetRange]) -> bool:
+        """Return whether a new leader's log no longer has what was read. Raises ClusterError while that is unknown."""
+        current = {each.partition: each.leader_epoch for each in ranges if each.leader_epoch is not None}
+        moved = {each: epoch for each, epoch in self._epochs.items() if current.get(each, epoch) != epoch}
+        ends = read_epoch_ends(self._cluster, NAME, moved) if moved else {}
+        if len(ends) < len(moved):
+            raise Unreachable(f"the new leaders of {NAME} do not answer", "the read is tried again")
+        return any(is_cut(self._read.get(partition, -1) + 1, end) for partition, end in ends.items())
 
     def _add(self, record: LogRecord) -> None:
         decoded = decode_share_state(record.key, record.value)

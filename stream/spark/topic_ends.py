@@ -8,9 +8,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from stream.checkpoint.continuity import is_cut
 from stream.checkpoint.spark_offsets import TOPIC, SourceOffsets
-from stream.cluster.epoch_ends import read_epoch_ends
+from stream.cluster.epoch_ends import is_cut, read_epoch_ends
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.connection_errors import no_topic_right

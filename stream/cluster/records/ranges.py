@@ -26,6 +26,8 @@ class OffsetRange:
     partition: int
     position: int
     end: int
+    leader_epoch: int | None = None
+    """The leader epoch under which the log had this end; None: not known."""
 
 
 class SkipReason(enum.StrEnum):
@@ -63,5 +65,5 @@ def unread_ranges(cluster: Cluster, topic: str, after: Mapping[int, int]) -> lis
             where = topic if row["partition"] < 0 else f"partition {row['partition']} of {topic}"
             raise Unreachable(f"{where} cannot be read ({row['error']})", "check the topic's name and its brokers")
         start = max(row["log_start_offset"], after.get(row["partition"], -1) + 1)
-        found.append(OffsetRange(row["partition"], start, row["last_stable_offset"]))
+        found.append(OffsetRange(row["partition"], start, row["last_stable_offset"], row["leader_epoch"]))
     return found

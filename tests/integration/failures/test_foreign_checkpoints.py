@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sandbox.kafka.broker import Broker
+from sandbox.kafka.log_truncation import truncate_log
 from stream.checkpoint.manifest import FORMAT, MANIFEST
 from stream.errors import ExitCode
 from tests.integration.failures.refused import assert_refused
-from tests.integration.traffic import commit, make_topic
+from tests.integration.traffic import commit, committed_at_broker, make_topic
 from tests.support.in_process_job import InProcessJob
 from tests.support.processes import patience
 
@@ -112,6 +113,36 @@ def test_recreated_topic_is_read_again(
     commit(rebuilt.bootstrap, "new", "t", {0: 1, 1: 2}, times=20)
     job = InProcessJob(rebuilt.bootstrap, tmp_path, jvm)
     assert_read_again(job, checkpoint, "created again", {("new", "t", 0): 1, ("new", "t", 1): 2})
+
+
+def test_log_that_lost_its_end_is_read_again(jvm: Jvm, make_broker: MakeBroker, tmp_path: Path) -> None:
+    """The offsets topic is cut below what was read and written past it, as by an unclean election (KIP-320).
+
+    A running job shows nothing any more and ends; the next start sets the state aside and shows what is in the log.
+    """
+    broker = make_broker(offsets_partitions=1)
+    make_topic(broker.bootstrap, "t", 2)
+    commit(broker.bootstrap, "kept", "t", {0: 1})
+    for group in range(20):
+        commit(broker.bootstrap, f"group-{group}", "t", {0: group})
+    with InProcessJob(broker.bootstrap, tmp_path, jvm) as job:
+        assert ("group-19", "t", 0) in job.wait_ready().metrics().committed
+        broker.stop()
+        truncate_log(broker.data / "__consumer_offsets-0", 0.5)
+        broker.start()
+        commit(broker.bootstrap, "new", "t", {1: 3}, times=40)
+        assert job.ending(60).code == ExitCode.TOPIC_CHANGED
+        (line,) = job.events("state does not match the topic; restart to read the topic from its start")
+        assert "partition 0 of __consumer_offsets lost its end" in line["why"]
+
+        shown = job.start().wait_ready().metrics()
+        left = committed_at_broker(broker.bootstrap, ["kept", "new", *(f"group-{group}" for group in range(20))])
+        assert shown.committed == left
+        assert ("kept", "t", 0) in left
+        assert ("group-19", "t", 0) not in left
+        assert shown.value("lagwarden_resyncs_total") == 1
+        (line,) = job.events(SET_ASIDE)
+        assert "lost its end" in line["why"]
 
 
 def assert_read_again(

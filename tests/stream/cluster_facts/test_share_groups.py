@@ -65,14 +65,21 @@ class StateTopic:
         self.log: list[tuple[bytes | None, bytes | None]] = []
         self.offsets_read: list[int] = []
         self.failure: Exception | None = None
+        self.epoch: int | None = 3
+        self.epoch_ends: dict[int, int | None] = {}
         self.ends = [{"topic": "jobs", "partition": 0, "high_watermark": 50}]
-        for name in ("unread_ranges", "read_records", "read_ends"):
+        for name in ("unread_ranges", "read_records", "read_ends", "read_epoch_ends"):
             monkeypatch.setattr(share_groups, name, getattr(self, name))
 
     def unread_ranges(self, _cluster: Any, topic: str, after: dict[int, int]) -> list[OffsetRange]:
         """Return the part of the log that has not been read."""
         assert topic == NAME
-        return [OffsetRange(0, after.get(0, -1) + 1, len(self.log))]
+        return [OffsetRange(0, after.get(0, -1) + 1, len(self.log), self.epoch)]
+
+    def read_epoch_ends(self, _cluster: Any, topic: str, epochs: dict[int, int]) -> dict[int, int | None]:
+        """Return where the epoch that was read ends now."""
+        assert (topic, epochs) == (NAME, {0: 3})
+        return self.epoch_ends
 
     def read_records(self, _cluster: Any, _topic: str, ranges: list[OffsetRange], **_: Any) -> Any:
         """Yield the records of the range."""
@@ -140,6 +147,18 @@ def test_a_topic_that_was_created_again_is_read_from_its_start(topic: StateTopic
     topic.log = [record(0, 1)]
     assert poll(reader)[1] == [("g", 1, 49)]
     assert poll(reader, says(ids=lambda: {"jobs": ID})) == ([], [], {}), "the cluster has no share groups"
+
+
+def test_a_topic_that_lost_its_end_is_read_from_its_start(topic: StateTopic) -> None:
+    """A new leader whose log is longer, but has not all that was read, is noticed by its epochs (KIP-320)."""
+    reader = ShareGroups(cast("Cluster", None), kept_seconds=60.0)
+    topic.log = [record(1, 0), record(7, 0), record(9, 0)]
+    assert poll(reader)[0] == [("g", "jobs", 41, 0, 0)]
+    topic.log, topic.epoch = [*topic.log[:1], *[record(2, 0)] * 3], 5
+    assert poll(reader)[2]["share group read", "unreachable"], "the new leader has not answered"
+    topic.epoch_ends = {0: 1}
+    assert poll(reader)[0] == [("g", "jobs", 48, 0, 0)]
+    assert topic.offsets_read == [0, 1, 2, 0, 1, 2, 3]
 
 
 def test_a_group_with_an_unknown_lag_of_a_partition_has_an_unknown_lag(topic: StateTopic) -> None:
