@@ -1,7 +1,5 @@
 """What the rules of the source tree need of each Python file, read once per process."""
 
-from __future__ import annotations
-
 import ast
 import functools
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rules of CONTRIBUTING.md for docstrings and log events that a word list cannot express."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

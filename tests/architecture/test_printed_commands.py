@@ -1,7 +1,5 @@
 """Commands of Kafka's tools that a reader copies."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Final

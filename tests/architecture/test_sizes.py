@@ -1,7 +1,5 @@
 """The README's table of sizes, and the defaults that follow from it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, Final, NamedTuple

@@ -1,7 +1,5 @@
 """The rules of the source tree that import contracts cannot express."""
 
-from __future__ import annotations
-
 import collections
 import graphlib
 import tomllib

@@ -1,7 +1,5 @@
 """All parts that belong to a verdict: a verdict without one of them fails here with the name of the part."""
 
-from __future__ import annotations
-
 import functools
 import re
 from pathlib import Path

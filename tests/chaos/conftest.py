@@ -1,13 +1,8 @@
 """A report of the chaos tests that is printed at the end of the run, also after failures and from workers of xdist."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _PROPERTY = "chaos report"
 

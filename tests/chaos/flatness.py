@@ -4,14 +4,10 @@ The slope is that of Theil and Sen, the median of the slopes between all pairs o
 be outliers, for example after a garbage collection or a replaced worker, without a change of the slope.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import Final
 
 WARM_UP: Final = 1 / 3
 """The share of the time that is ignored: class loading, compilation, pools and caches that fill, and the checkpoint

@@ -1,24 +1,18 @@
 """One kill: moves the monitor to a phase, kills a process by role, and checks how the monitor recovers."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os
+import random
 import signal
 import time
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Callable
+from typing import Final, Literal
 
 from stream.errors import ExitCode
 from tests.chaos.traffic import make_backlog
-from tests.support.processes import wait_until
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
-
-    from tests.support.monitor import Monitor
-    from tests.support.processes import Role
+from tests.support.monitor import Monitor
+from tests.support.processes import Role, wait_until
 
 Phase = Literal["start", "run", "stop", "catch-up"]
 PHASES: Final[tuple[Phase, ...]] = ("start", "run", "stop", "catch-up")

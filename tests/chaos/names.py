@@ -4,8 +4,6 @@ A broker accepts most of them from real clients; the rest are written as raw rec
 are invalid UTF-8: the monitor shows them as Java decodes them.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from decoders.javatext import java_text

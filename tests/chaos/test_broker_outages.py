@@ -1,28 +1,23 @@
 """A broker that is stopped, killed or paused: no false alarm, no wrong value, and readiness names the cause."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, Literal, Self
 
 import pytest
 
 from sandbox.demo.groups import DEMO_GROUPS, Behaviour
 from sandbox.demo.workload import Workload
+from sandbox.kafka.broker import Broker
 from tests.chaos.traffic import make_backlog, make_backlog_topic
 from tests.chaos.truth import compare, shown_values
+from tests.conftest import MakeBroker
 from tests.support.monitor import Monitor
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from sandbox.kafka.broker import Broker
-    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(600))]
 

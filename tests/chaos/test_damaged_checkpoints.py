@@ -6,22 +6,22 @@ job in this process, on one session, and compare every committed offset and lag 
 paths into the metadata of the state, so the checkpoint is always restored at the same path.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import re
 import shutil
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
+from pyspark.sql import SparkSession
 
 from sandbox.kafka.broker import Broker
 from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
 from stream.checkpoint.manifest import FORMAT, Layout
-from stream.cluster.offsets_topic import describe
+from stream.cluster.offsets_topic import OffsetsTopic, describe
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.errors import ExitCode
@@ -35,14 +35,7 @@ from tests.integration.traffic import commit, make_topic, offsets_ends
 from tests.support.in_process_job import InProcessJob, Jvm
 from tests.support.monitor import Monitor
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pyspark.sql import SparkSession
-
-    from stream.cluster.offsets_topic import OffsetsTopic
-    from tests.support.scrape import Metrics
+from tests.support.scrape import Metrics
 
 pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(600))]
 

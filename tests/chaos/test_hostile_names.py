@@ -1,7 +1,5 @@
 """Hostile names of groups, topics, clients, hosts and members appear in every output only as text."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json
@@ -9,8 +7,10 @@ import re
 import subprocess
 import time
 import urllib.parse
+from collections.abc import Iterator
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -24,10 +24,6 @@ from tests.integration.traffic import commit, consumer, join_and_commit, make_to
 from tests.support.monitor import Answer, Monitor
 from tests.support.processes import patience
 from tests.support.terminal import Program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 

@@ -9,8 +9,9 @@ import resource
 import socket
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -19,9 +20,6 @@ from sandbox.kafka.topics import create_topics
 from tests.integration.traffic import commit
 from tests.support.monitor import Monitor
 from tests.support.processes import patience, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(420))]
 

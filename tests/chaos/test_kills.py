@@ -1,24 +1,19 @@
 """Every value equals the broker's after kills of driver, JVM, Python daemon and Python worker in every phase."""
 
-from __future__ import annotations
-
 import random
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.chaos.kills import PHASES, ROLES, Kill, kill
 from tests.chaos.traffic import continuous_traffic, make_backlog_topic
 from tests.chaos.truth import compare, tool_differences
+from tests.conftest import MakeBroker
 from tests.support.monitor import Monitor
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark]
 

@@ -1,12 +1,11 @@
 """Twenty minutes under traffic: resources of each process and the size of the checkpoint stay flat."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -14,13 +13,9 @@ from tests.chaos.flatness import HEADER, check_flatness
 from tests.chaos.traffic import continuous_traffic
 from tests.chaos.truth import compare
 from tests.chaos.usage import Sample, sample, write_csv
+from tests.conftest import MakeBroker
 from tests.support.monitor import Monitor
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.conftest import MakeBroker
 
 MINUTES: Final = float(os.environ.get("SOAK_MINUTES") or 20)
 SAMPLES: Final = 120

@@ -1,19 +1,13 @@
 """Traffic of the chaos tests: the continuous traffic of the sandbox, short-lived groups, and a backlog to catch up."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
-from sandbox.clients.members import Member
+from sandbox.clients.members import GroupKind, Member
 from sandbox.demo.behaviours import TrafficWorker
 from sandbox.demo.workload import Workload
 from tests.integration.traffic import commit, delete_groups, make_topic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sandbox.clients.members import GroupKind
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 4

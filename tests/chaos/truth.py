@@ -7,20 +7,17 @@ uses Kafka's own command-line tool as well; a call is one JVM, so it is made onc
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Mapping
+from typing import Final
 
 from confluent_kafka import ConsumerGroupState, IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from sandbox.kafka import tools
 from tests.integration.traffic import committed_at_broker, offsets_ends, tool_offsets_and_lags
+from tests.support.monitor import Monitor
 from tests.support.processes import LIMIT, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from tests.support.monitor import Monitor
-    from tests.support.scrape import Place
+from tests.support.scrape import Place
 
 _RESTING: Final = {ConsumerGroupState.STABLE: "Stable", ConsumerGroupState.EMPTY: "Empty"}
 """The states of a group that does not rebalance, as Kafka's tools print them."""

@@ -1,18 +1,14 @@
 """Resource usage of a monitor: descriptors, threads and memory per role, and files and bytes of its checkpoint."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tests.support.monitor import Monitor
-    from tests.support.processes import Role
+from tests.support.monitor import Monitor
+from tests.support.processes import Role
 
 WATCHED: Final[tuple[Role, ...]] = ("driver", "jvm", "daemon", "worker")
 MEBIBYTE: Final = 1024 * 1024

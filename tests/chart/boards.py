@@ -1,17 +1,13 @@
 """The dashboards' files as values: panels, queries and variables, and Grafana's form of a variable in a query."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from deploy.chart.values_schema import CHART
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FILES: Final = sorted((CHART / "dashboards").glob("*.json"))
 

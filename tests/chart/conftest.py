@@ -1,18 +1,13 @@
 """Fetches the tools and schemas of the chart's tests once, and skips the tests where they cannot be fetched."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from deploy.chart.tools import ToolsUnreachableError, python_tools
 from deploy.chart.values_schema import CHART
 from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="session")

@@ -1,19 +1,15 @@
 """The series and labels that a PromQL expression uses, by a parser independent of Prometheus."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import pytest
 
 from exporters.catalogue.metric import MetricKind
 from exporters.catalogue.metrics import METRICS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 promql_parser = pytest.importorskip("promql_parser", reason="promql-parser is not installed (the dev extra has it)")
 

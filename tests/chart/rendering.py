@@ -1,23 +1,19 @@
 """The chart, rendered by Helm's own engine, as the tests of this folder use it."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import functools
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import yaml
 
 from deploy.chart.tools import python_tools
 from deploy.chart.values_schema import CHART
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 CASES: Final = sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "ci").glob("*-values.yaml"))
 """The sets of values that the chart is rendered with, one file of its folder ci/ each."""

@@ -1,14 +1,13 @@
 """The example for Alertmanager, checked by its own tool: it is valid, and every alert reaches its intended receiver."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -18,9 +17,6 @@ from sandbox.process import GuardedProcess
 from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
 from tests.chart.alerts.case import alerts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 EXAMPLE: Final = ROOT / "deploy" / "alertmanager.example.yaml"

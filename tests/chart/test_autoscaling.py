@@ -3,18 +3,14 @@
 `tests/cluster/test_keda.py` evaluates both ScaledObjects by KEDA's own code, with the same situations.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from tests.chart.alerts.case import run_promtool
 from tests.deploy.autoscaling import ADAPTER, BY_PROMETHEUS, PAGE, SITUATIONS, Situation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 pytestmark = pytest.mark.chart
 

@@ -1,12 +1,11 @@
 """A firing alert survives a reschedule, an upgrade and a gap in scraping: it pages once, and not again afterwards."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -15,9 +14,6 @@ from tests.chart.alerts.case import MONITOR, Case, Kind, alerts, run_promtool
 from tests.chart.alerts.cases import CASES
 from tests.chart.alerts.interruptions import SAMPLES_PER_MINUTE, Interruption, interrupted, samples
 from tests.chart.rendering import case, merged, render
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 pytestmark = pytest.mark.chart
 

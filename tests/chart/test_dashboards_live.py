@@ -4,15 +4,15 @@ One broker, one workload, one monitor and one Prometheus serve the whole file. T
 so this is a slow test. Nothing is simulated, and all processes listen on 127.0.0.1 only.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import json
 import re
 import subprocess
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -30,10 +30,6 @@ from stream.health.verdict import SEVERITY, Severity
 from tests.chart.boards import PanelQuery, annotation_queries, filled, queries
 from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import Monitor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.chart, pytest.mark.long, pytest.mark.timeout(900)]
 

@@ -1,10 +1,9 @@
 """The files of the dashboards: the rules of Grafana's linter, and queries of existing series."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -15,9 +14,6 @@ from tests.chart.alerts.case import alerts
 from tests.chart.boards import BOARDS, PanelQuery, annotation_queries, filled, panels, queries
 from tests.chart.promql import asked, faults, keeps_clusters, known, metrics_of, named_labels, template_queries
 from tests.chart.test_rules_written import RECORDED, STANDARD
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SERIES: Final = known(RECORDED)

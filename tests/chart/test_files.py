@@ -1,10 +1,9 @@
 """Rules and dashboards are plain files of the chart, and each of them is installed unchanged."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 import yaml
@@ -12,9 +11,6 @@ import yaml
 from deploy.chart.values_schema import CHART
 from tests.chart.conftest import DASHBOARD, RULES
 from tests.chart.rendering import Object, case, merged, refusal, render
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 

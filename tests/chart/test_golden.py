@@ -1,7 +1,5 @@
 """The default render, compared word by word: a change affects everyone who upgrades, and the diff shows it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Final

@@ -1,19 +1,15 @@
 """TLS and login of the HTTP server: it reads the mounted files; probes, Prometheus and commands use its scheme."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import bcrypt
 import pytest
 
 from exporters.http.access.web_access import WebAccess
+from sandbox.certificates import Certificates
 from stream.cli.instance_login import instance_login
 from tests.chart.rendering import Object, Rendered, case, merged, pod_variables, render
-
-if TYPE_CHECKING:
-    from sandbox.certificates import Certificates
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 

@@ -1,17 +1,13 @@
 """Every set of values renders to objects that the oldest and the newest supported Kubernetes accept strictly."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from deploy.chart.tools import CUSTOM, ToolsUnreachableError, custom_schema, python_tools
 from tests.chart.rendering import CASES, Object, case, every_render, lint, render
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 

@@ -1,14 +1,13 @@
 """References between objects and to the program: names that must match, secrets that must not be visible."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import re
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +15,6 @@ from deploy.chart.values_schema import CHART
 from exporters.http.request_limits import PROBES
 from stream.config.loader import load
 from tests.chart.rendering import CASES, Object, Rendered, case, every_render, merged, pod_variables, render
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 

@@ -1,7 +1,5 @@
 """Generated files are current. These tests need no Helm, so they run with the quick tests."""
 
-from __future__ import annotations
-
 import tomllib
 
 import pytest

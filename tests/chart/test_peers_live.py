@@ -4,15 +4,15 @@ Each exporter has its own Prometheus, whose database begins with twenty minutes 
 then scrapes the same rendered text, whose offsets move. No broker is needed; all servers listen on 127.0.0.1.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.server
 import re
 import subprocess
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -22,10 +22,6 @@ from sandbox.programs.prometheus_tools import find_tool
 from sandbox.waiting import wait_until
 from tests.exporters.compatibility.peer_world import NAMES, exposition_text, published
 from tests.exporters.compatibility.published_queries import published_queries, results, write_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 pytestmark = [pytest.mark.chart, pytest.mark.long, pytest.mark.timeout(300)]
 

@@ -1,15 +1,10 @@
 """The pod passes Kubernetes' pod security standard `restricted`, and some further checks."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from tests.chart.rendering import CASES, Object, Rendered, case, every_render, merged, render
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 

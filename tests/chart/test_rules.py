@@ -1,18 +1,13 @@
 """The alerts, evaluated by promtool: which ones fire, which do not, and their texts."""
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.chart.alerts.case import FILES, alerts, in_clusters, promtool_complaints, rules_of
 from tests.chart.alerts.cases import CASES
 from tests.chart.alerts.clusters import CASES as OF_CLUSTERS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.chart
 

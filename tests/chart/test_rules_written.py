@@ -1,7 +1,5 @@
 """The files of the alerts: their series exist, and each alert has stories and a runbook. These tests need no tool."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, Final

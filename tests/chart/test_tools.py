@@ -1,18 +1,14 @@
 """Fetching tools and schemas: a missing network skips tests, and a wrong file fails them. These tests need neither."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import zipfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deploy.chart.tools import OPERATOR, ToolsError, ToolsUnreachableError, custom_schema
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RELEASE = "v0.93.1"
 CRD = """\

@@ -1,11 +1,11 @@
 """Wrong values are refused with their path, contradictions with a sentence, and every value is used."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -13,10 +13,6 @@ import yaml
 from deploy.chart.readme import VALUES
 from deploy.chart.values_schema import schema
 from tests.chart.rendering import ACCEPTED, Object, case, merged, refusal, render
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 

@@ -1,9 +1,8 @@
 """One cluster for all tests, and a namespace and a release per test; without a cluster, tests skip with the reason."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
@@ -13,9 +12,6 @@ from sandbox.kubernetes.programs import KubernetesMissingError, require_programs
 from tests.chart.rendering import NAMESPACE, Object
 from tests.cluster import spark_operator
 from tests.cluster.release import Release
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SITE: Final[tuple[Object, ...]] = (
     {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"}, "handler": "runsc"},

@@ -1,16 +1,11 @@
 """A release of the chart on a cluster, by Helm itself."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, Self
+from pathlib import Path
+from typing import Any, Final, Self
 
 from deploy.chart.values_schema import CHART
+from sandbox.kubernetes.control_plane import ControlPlane
 from tests.chart.rendering import RELEASE, Object, helm_engine
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sandbox.kubernetes.control_plane import ControlPlane
 
 STATEFUL_SET: Final = ("apps/v1", "StatefulSet")
 

@@ -5,19 +5,14 @@ definition, the template of the pod has every field of a pod, here by the schema
 The pod is built by Spark's KubernetesDriverBuilder from settings and template, as the operator does.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
+from sandbox.kubernetes.control_plane import ControlPlane
 from stream.spark.jvm import connect
 from stream.spark.jvm_process import JvmOptions, JvmProcess
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sandbox.kubernetes.control_plane import ControlPlane
-    from tests.chart.rendering import Object
+from tests.chart.rendering import Object
 
 KIND: Final = ("spark.apache.org/v1", "SparkApplication")
 _TEXT: Final[Object] = {"type": "string"}

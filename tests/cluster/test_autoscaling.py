@@ -1,16 +1,12 @@
 """The examples of docs/autoscaling.md on a real API server, ScaledObjects by KEDA's own definition."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from deploy.chart.tools import KEDA, ToolsUnreachableError, definition_of
+from sandbox.kubernetes.control_plane import ControlPlane
 from tests.deploy.autoscaling import AUTOSCALER, BY_API, BY_PROMETHEUS
-
-if TYPE_CHECKING:
-    from sandbox.kubernetes.control_plane import ControlPlane
 
 pytestmark = pytest.mark.cluster
 

@@ -1,16 +1,12 @@
 """Mode cluster on a real API server: the driver may only start executors, and `restricted` admits them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
 from tests.chart.rendering import case
-
-if TYPE_CHECKING:
-    from tests.cluster.release import Release
+from tests.cluster.release import Release
 
 pytestmark = pytest.mark.cluster
 

@@ -1,18 +1,11 @@
 """The chart on a real API server: each set of values installs, and `restricted` admits its pod."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 import yaml
 
-from sandbox.kubernetes.control_plane import RefusedError
+from sandbox.kubernetes.control_plane import ControlPlane, RefusedError
 from tests.chart.rendering import CASES, NAMESPACE, Object, case, documents, merged, render
-
-if TYPE_CHECKING:
-    from sandbox.kubernetes.control_plane import ControlPlane
-    from tests.cluster.release import Release
+from tests.cluster.release import Release
 
 pytestmark = pytest.mark.cluster
 

@@ -4,11 +4,11 @@
 `tests/integration/test_scalable_lag.py` which lag a running monitor counts.
 """
 
-from __future__ import annotations
-
 import copy
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -22,10 +22,6 @@ from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
 from tests.deploy.autoscaling import BY_API, BY_PROMETHEUS, SITUATIONS
 from tests.exporters.snapshots import snapshot, status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(3600)]
 

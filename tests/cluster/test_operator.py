@@ -1,23 +1,16 @@
 """Mode operator on a real API server: its SparkApplication is valid, and the pod that Spark makes of it is admitted."""
 
-from __future__ import annotations
-
 import functools
 import operator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
 
-from sandbox.kubernetes.control_plane import RefusedError
+from sandbox.kubernetes.control_plane import ControlPlane, RefusedError
 from tests.chart.rendering import case, render
+from tests.cluster.release import Release
 from tests.cluster.spark_operator import KIND, driver_pod
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sandbox.kubernetes.control_plane import ControlPlane
-    from tests.cluster.release import Release
 
 pytestmark = pytest.mark.cluster
 

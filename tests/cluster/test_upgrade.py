@@ -1,24 +1,18 @@
 """Upgrades on a real API server: changes that reach the pod, and changes that Kubernetes refuses with their remedy."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import subprocess
 import tarfile
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 import yaml
 
 from deploy.chart.values_schema import CHART
 from tests.chart.rendering import Object, case, merged
-from tests.cluster.release import STATEFUL_SET
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cluster.release import Release
+from tests.cluster.release import STATEFUL_SET, Release
 
 pytestmark = pytest.mark.cluster
 

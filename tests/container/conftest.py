@@ -1,10 +1,9 @@
 """The engine, the base image and lagwarden's image, each built once; tests skip with the reason without an engine."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import docker
 import pytest
@@ -13,9 +12,6 @@ from testcontainers.core.image import DockerImage
 
 from deploy.chart.tools import ToolsUnreachableError, python_tools
 from tests.container.engine import EngineUnavailableError, base_image, require_engine, running_engine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 BASE: Final = "debian-12:test"

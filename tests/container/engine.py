@@ -4,8 +4,6 @@ The packages are unpacked into lagwarden's cache folder, not installed: nothing 
 its socket and its data in a temporary folder, makes no bridge and no firewall rule, and ends with the tests.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
@@ -14,15 +12,13 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.cache import cache_folder
 from sandbox.process import GuardedProcess
 from sandbox.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 PACKAGES: Final = ("docker.io", "containerd", "runc", "debootstrap", "libdevmapper1.02.1", "libseccomp2")
 """The engine, the builder of the base image, and libraries that a minimal Debian lacks."""

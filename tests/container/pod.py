@@ -1,21 +1,16 @@
 """Runs the chart's pod as a container: translates the rendered StatefulSet to options of the engine."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, Self
+from pathlib import Path
+from typing import Any, Final, Self
 
 from docker.errors import APIError
 from docker.types import Mount
 from testcontainers.core.container import DockerContainer
 
 from sandbox.ports import LOOPBACK
+from tests.chart.rendering import Rendered
 from tests.support.monitor import Monitor
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.chart.rendering import Rendered
 
 _UNITS: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 

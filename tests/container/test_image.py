@@ -1,25 +1,20 @@
 """A real build of the image, run as by the chart, against a real broker."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 from unittest.mock import ANY
 
 import pytest
 
 from stream.errors import ExitCode
 from tests.chart.rendering import case, merged, render
+from tests.conftest import MakeBroker
 from tests.container.pod import Pod
 from tests.integration.traffic import commit, make_topic, tool_offsets_and_lags
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.conftest import MakeBroker
 
 # The engine, its base image and the build of a gigabyte come before the first test.
 pytestmark = [pytest.mark.container, pytest.mark.usefixtures("helm"), pytest.mark.timeout(1500)]

@@ -1,7 +1,5 @@
 """The examples of docs/autoscaling.md, and the number of replicas that all of them want in some situations."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, Final, NamedTuple

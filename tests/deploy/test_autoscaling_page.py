@@ -1,7 +1,5 @@
 """The examples of docs/autoscaling.md: valid YAML, and names of metrics and API fields that exist."""
 
-from __future__ import annotations
-
 import re
 import typing
 

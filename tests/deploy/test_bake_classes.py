@@ -1,18 +1,13 @@
 """The creation of the class archive is bounded in time, and a failure is one line and not retried on each run."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.stream.spark.fake_java import write_java
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.spark
 

@@ -1,7 +1,5 @@
 """docs/comparison.md: its figures are those of the measurements, and its peers are those of the migration pages."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Final

@@ -1,10 +1,9 @@
 """The PromQL of the documentation selects existing series, never mixes clusters, and has joins with a result."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -14,9 +13,6 @@ from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from tests.chart.alerts.case import run_promtool
 from tests.chart.promql import asked, clusters_mixed, faults, known, parsed
 from tests.chart.test_rules_written import RECORDED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(CHART.glob("*.md"))]

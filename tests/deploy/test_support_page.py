@@ -1,7 +1,5 @@
 """docs/support.md: the versions of its table are those that the repository pins and tests."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The facts of a small cluster, some of them unknown. Times are Unix milliseconds."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

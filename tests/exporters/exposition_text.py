@@ -1,18 +1,12 @@
 """The text of an exposition, and its samples as the parsers of prometheus_client read them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from exporters.text.exposition import ExpositionFormat
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporters.text.exposition import Exposition
+from exporters.text.exposition import Exposition, ExpositionFormat
 
 TEXT, OPENMETRICS = ExpositionFormat.TEXT, ExpositionFormat.OPENMETRICS
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]

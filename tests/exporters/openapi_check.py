@@ -1,18 +1,14 @@
 """Checks JSON responses of the API against the OpenAPI document, for the tests of the HTTP server."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import httpx
 import jsonschema_rs
 
 from exporters.http.openapi.document import openapi_document
-
-if TYPE_CHECKING:
-    import httpx
 
 STREAM = "text/event-stream"
 

@@ -1,7 +1,5 @@
 """A strict HTML parser for the pages."""
 
-from __future__ import annotations
-
 import collections
 import html.parser
 

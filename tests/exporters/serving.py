@@ -1,28 +1,22 @@
 """Servers of a snapshot for tests: on the loopback interface, and in process without a socket."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools
 import http.client
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import httpx
+from starlette.applications import Starlette
 
 from exporters.http.routes import build_app
 from exporters.http.server import HttpServer
+from exporters.readmodel import GroupDetail, Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.waiting import wait_until
 from tests.exporters.openapi_check import check_response
 from tests.exporters.snapshots import NOON, detail, small_snapshot, snapshot, status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from starlette.applications import Starlette
-
-    from exporters.readmodel import GroupDetail, Snapshot
 
 SMALL = PublishedSnapshot.build(small_snapshot())
 LOOPBACK = "127.0.0.1"

@@ -1,7 +1,5 @@
 """Snapshots and statuses for tests of the exporters, with unusual names and values. Times are Unix milliseconds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """The stability of the fields of the JSON responses. `openapi_check` compares the types with the responses."""
 
-from __future__ import annotations
-
 import typing
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Queries over groups: what is accepted, what is refused, and how a query becomes parameters."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,8 +1,6 @@
 """Which groups a query selects, in which order, page by page."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,10 +8,8 @@ from hypothesis import strategies as st
 
 from exporters.group_query import GroupQuery, SortKey, SortOrder
 from exporters.group_search import MembersHiddenError, SelectedGroups, has_topic, select_groups
+from exporters.readmodel import Snapshot
 from tests.exporters.snapshots import NOON, rows, snapshot
-
-if TYPE_CHECKING:
-    from exporters.readmodel import Snapshot
 
 ROWS: list[dict[str, Any]] = rows(
     "group lag_sum members state kind verdict severity time_lag_max last_commit_time team",

@@ -1,10 +1,7 @@
 """Hidden members: API, pages and commands do not show who they are, and show everything else."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -13,13 +10,11 @@ from hypothesis import strategies as st
 from exporters.hidden_members import HiddenMembers
 from exporters.http.api import group_json
 from exporters.page.group import group_page
+from exporters.readmodel import GroupDetail, MemberDetail
 from exporters.text.exposition import PublishedSnapshot
 from stream.cli.render.group_tables import members_table, offsets_table
 from stream.cli.render.tables import plain_lines
 from tests.exporters.snapshots import NOON, detail, member, small_snapshot
-
-if TYPE_CHECKING:
-    from exporters.readmodel import GroupDetail, MemberDetail
 
 IDENTITY = ("member_id", "instance_id", "client_id", "client_host", "rack")
 WHO = member("who-id", instance_id="who-static", client_id="who-client", client_host="/who-host", rack="who-rack")

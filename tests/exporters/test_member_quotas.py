@@ -1,18 +1,14 @@
 """Quotas of members: which configured quotas may apply, in Kafka's order, and the sentence about each."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster
 from exporters.member_quotas import MemberQuotas
+from exporters.readmodel import QuotaDetail
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import detail, member, table
-
-if TYPE_CHECKING:
-    from exporters.readmodel import QuotaDetail
 
 RATE = "consumer_byte_rate"
 Row = tuple[str, str, float]

@@ -1,7 +1,5 @@
 """Times within the range of dates, and RFC 3339 text."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 from hypothesis import given

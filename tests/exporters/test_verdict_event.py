@@ -1,7 +1,5 @@
 """Which events pass the filters of a query."""
 
-from __future__ import annotations
-
 from exporters.group_query import PARAMETERS, GroupQuery
 from exporters.verdict_event import EVENT_FILTERS, NO_EVENT_FILTERS, AnnouncedVerdict, VerdictEvent
 

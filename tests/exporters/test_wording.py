@@ -1,7 +1,5 @@
 """Plain words for numbers, times and evidence."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,17 +1,12 @@
 """The broker and the JVM that integration tests share."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from sandbox.kafka.broker import Broker
 from tests.integration.traffic import commit, make_topic
 from tests.support.in_process_job import Jvm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="session")

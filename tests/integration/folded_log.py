@@ -1,25 +1,18 @@
 """The offsets topic of a real broker, read and folded as by the job, without Spark."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from stream.cluster.offsets_topic import NAME
-from stream.cluster.records.ranges import unread_ranges
+from stream.cluster.records.ranges import OffsetRange, unread_ranges
 from stream.cluster.records.read import read_records
+from stream.cluster.transport.client import Cluster
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_state
+from stream.groups.shard import ShardChange, ShardState, empty_state
 from tests.support.commits import KEEP, SLOT_MS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from stream.cluster.records.ranges import OffsetRange
-    from stream.cluster.transport.client import Cluster
-    from stream.groups.shard import ShardChange, ShardState
 
 _LIMITS: Final = StateLimits(KEEP)
 

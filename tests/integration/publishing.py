@@ -1,9 +1,9 @@
 """Ticks that publish, without Spark: the log is read to its last stable offsets, as by the job."""
 
-from __future__ import annotations
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
-
+from exporters.readmodel import GroupDetail
+from stream.cluster.transport.client import Cluster
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
@@ -14,10 +14,6 @@ from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.publisher import Publisher
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.integration.folded_log import FoldedLog
-
-if TYPE_CHECKING:
-    from exporters.readmodel import GroupDetail
-    from stream.cluster.transport.client import Cluster
 
 PARTITIONS: Final = 4
 """Partitions of the offsets topic."""

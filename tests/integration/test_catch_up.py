@@ -4,31 +4,25 @@ A catch-up by the query shows its progress, and continues after a stop. A topic 
 correct answers at once, and also after a kill at any moment.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import signal
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from bench.oracle import final_state
 from bench.topic import broker_with
 from bench.traffic import Traffic
+from sandbox.kafka.broker import Broker
 from stream.checkpoint.directory import last_offsets
 from stream.checkpoint.manifest import FORMAT
 from stream.errors import ExitCode
-from tests.support.in_process_job import InProcessJob
+from tests.support.in_process_job import InProcessJob, Jvm
 from tests.support.monitor import Monitor
 from tests.support.processes import patience, wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sandbox.kafka.broker import Broker
-    from tests.support.in_process_job import Jvm
-    from tests.support.scrape import Metrics, Place
+from tests.support.scrape import Metrics, Place
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(500))]
 

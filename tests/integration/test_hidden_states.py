@@ -3,14 +3,13 @@
 The log is read to its last stable offsets, as by the job, and published by the real publisher.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
+from confluent_kafka import Producer
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import delete_group, delete_offsets, describe_groups, describe_state
@@ -20,11 +19,6 @@ from tests.integration.publishing import PARTITIONS, Ticks
 from tests.integration.traffic import FAST_HEARTBEATS, commit, commit_in, consumer, groups_in, join_and_commit
 from tests.support.processes import LIMIT, patience, wait_until
 from tests.support.producers import patient_producer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from confluent_kafka import Producer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(patience(400))]
 

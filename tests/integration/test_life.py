@@ -5,16 +5,16 @@ observers are compared with Kafka's own tools and with the transitions of the sc
 and a monitor that is killed in the middle of the run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import pytest
 
 from sandbox.clients.java_clients import JavaClients
 from sandbox.kafka.topics import create_topics
+from sandbox.scenarios.comparison import GroupComparison, Observer
 from sandbox.scenarios.everything import HISTORIES, replay_observer
 from sandbox.scenarios.http_observer import HttpObserver
 from sandbox.scenarios.runner import HistoryBroker, HistoryRunner
@@ -22,11 +22,6 @@ from stream.cluster.transport.client import Cluster
 from tests.integration.traffic import commit
 from tests.support.monitor import Monitor
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sandbox.scenarios.comparison import GroupComparison, Observer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(600))]
 

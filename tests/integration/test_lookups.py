@@ -3,12 +3,11 @@
 Ticks run in the test process (`tests.integration.ticks`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 import pytest
@@ -26,9 +25,6 @@ from stream.health.verdict import Verdict
 from tests.integration.ticks import Monitor, transactional, write
 from tests.integration.traffic import commit, consumer
 from tests.support.processes import LIMIT, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.kafka
 

@@ -1,11 +1,11 @@
 """The offline commands against a real broker and Kafka's tools: records, texts and groups are the same."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pytest
@@ -23,6 +23,7 @@ from stream.offline.find import RecordLookup, find_records
 from stream.offline.folder import LogFolder
 from stream.offline.live import LiveTopics
 from stream.offline.replay import Replay
+from stream.offline.rows import LogRow, RowSource
 from tests.decoders.log.recording import files_of, official_dump
 from tests.integration.traffic import (
     OFFSETS_TOPIC,
@@ -38,12 +39,6 @@ from tests.integration.traffic import (
 )
 from tests.support.processes import patience, wait_until
 from tests.support.replayed_groups import ReplayedGroup, current_state, replayed_groups
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from stream.offline.rows import LogRow, RowSource
 
 pytestmark = pytest.mark.kafka
 

@@ -1,19 +1,13 @@
 """A KIP-848 member that must revoke partitions, compared with Kafka's own tool."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from sandbox.kafka.tools import describe_groups
 from stream.cluster.transport.client import Cluster
+from tests.conftest import MakeBroker
 from tests.integration.ticks import Monitor
 from tests.integration.traffic import FAST_HEARTBEATS, consumer, join_and_commit, make_topic
 from tests.support.processes import LIMIT, patience, wait_until
-
-if TYPE_CHECKING:
-    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(patience(200))]
 

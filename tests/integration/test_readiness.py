@@ -1,15 +1,15 @@
 """Readiness depends on the position in the offsets topic: with every kind of log tail, added partitions and outages."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from sandbox.kafka import tools
 from stream.errors import ExitCode
 from stream.groups.placement import partition_for
+from tests.conftest import MakeBroker
 from tests.integration.traffic import (
     FAST_RETENTION,
     OFFSETS_TOPIC,
@@ -24,14 +24,8 @@ from tests.integration.traffic import (
     offsets_ends,
     topics_of,
 )
-from tests.support.in_process_job import InProcessJob
+from tests.support.in_process_job import InProcessJob, Jvm
 from tests.support.processes import eventually, patience
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import MakeBroker
-    from tests.support.in_process_job import Jvm
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(500))]
 

@@ -1,12 +1,12 @@
 """The scalable lag of a group whose members join, pause and leave, compared with that from Kafka's tool."""
 
-from __future__ import annotations
-
 import contextlib
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Iterator, Sequence
+from typing import Final, Self
 
 import pytest
+from confluent_kafka import Consumer
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import consumer_groups, describe_groups, describe_state, table_rows
@@ -14,11 +14,6 @@ from stream.cluster.transport.client import Cluster
 from tests.integration.publishing import Ticks
 from tests.integration.traffic import FAST_HEARTBEATS, commit, consumer, make_topic, places
 from tests.support.processes import LIMIT, eventually, patience, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from confluent_kafka import Consumer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(patience(400))]
 

@@ -5,29 +5,23 @@ before the monitor started. The test compares the age of the first record after 
 of the snapshot.
 """
 
-from __future__ import annotations
-
 import bisect
 import contextlib
 import dataclasses
 import itertools
 import threading
 import time
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topics
 from tests.integration.traffic import consumer
 from tests.support.monitor import Monitor
 from tests.support.processes import eventually, patience
-
-if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message
-
-    from tests.support.scrape import Metrics
+from tests.support.scrape import Metrics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(400))]
 

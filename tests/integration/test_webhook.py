@@ -1,13 +1,13 @@
 """The webhook, from a real broker to a real HTTP server, with a kill of the monitor while the receiver is away."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json
 import socket
 import threading
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, Self
 
 import pytest
 
@@ -18,10 +18,6 @@ from tests.integration.traffic import commit, make_topic, stop_reading
 from tests.stream.webhook.receiver import Receiver
 from tests.support.monitor import Monitor
 from tests.support.processes import patience, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(600))]
 

@@ -4,39 +4,30 @@ The log is read as the job reads it, committed records only. Ticks are ten secon
 given, and follow each other at once.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
+from confluent_kafka import Producer
 
+from sandbox.kafka.broker import Broker
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
-from stream.groups.driver_state import DriverState
-from stream.health.evaluator import Evaluator
+from stream.cluster.transport.client import Cluster
+from stream.groups.driver_state import DriverState, GroupColumns
+from stream.groups.membership.members import Member
+from stream.health.evaluator import EvaluationResult, Evaluator
 from stream.health.verdict import VERDICTS, Verdict
-from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.ends_index import EndsIndex
+from stream.tick.hidden_commits.model import HiddenCommits
 from stream.tick.lookups.scheduler import LookupScheduler
 from tests.integration.folded_log import FoldedLog
 from tests.stream.tick.health_inputs import health_inputs
 from tests.support.processes import LIMIT
 from tests.support.producers import patient_producer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from confluent_kafka import Producer
-
-    from sandbox.kafka.broker import Broker
-    from stream.cluster.transport.client import Cluster
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.membership.members import Member
-    from stream.health.evaluator import EvaluationResult
-    from stream.tick.context import LookupResults
-    from stream.tick.hidden_commits.model import HiddenCommits
 
 TICK: Final = 10.0
 

@@ -1,11 +1,10 @@
 """Traffic of the integration tests: topics, commits of every kind of group, and queries of the cluster."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
 
 from confluent_kafka import (
     OFFSET_INVALID,
@@ -23,11 +22,7 @@ from sandbox.kafka.topics import create_topics
 from stream.groups.placement import partition_for
 from tests.support.processes import LIMIT, eventually, wait_until
 from tests.support.producers import patient_producer
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from tests.support.scrape import Place
+from tests.support.scrape import Place
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 FAST_RETENTION: Final = {"log.retention.check.interval.ms": "300", "log.initial.task.delay.ms": "100"}

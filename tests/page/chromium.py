@@ -15,11 +15,9 @@ import shutil
 import subprocess
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any, Final, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, Self
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 TIMEOUT: Final = 60.0

@@ -1,21 +1,16 @@
 """The browser for the page tests, and the servers whose pages it opens. Nothing is installed here."""
 
-from __future__ import annotations
-
 import contextlib
 import time
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import pytest
 
+from exporters.readmodel import GroupDetail, Snapshot
 from tests.page.chromium import Browser, find
 from tests.page.demo_data import demo_snapshot, detail_of
 from tests.page.served import Served
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from exporters.readmodel import GroupDetail, Snapshot
 
 
 class Serve(Protocol):

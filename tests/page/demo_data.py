@@ -4,14 +4,13 @@ Some groups have owners, silences and maintenance windows. Members can be found 
 facts about the cluster. `tests.page.served` serves the data.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from exporters.cluster import model
+from exporters.cluster.model import ClusterFacts
 from exporters.page.links import PageLinks
 from exporters.readmodel import FindingDetail, GroupDetail, MemberDetail, Snapshot, TransitionDetail, VerdictChange
 from exporters.timestamps import rfc3339
@@ -19,9 +18,6 @@ from exporters.wording import ATTENTION
 from stream.health.rules import RULES
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import member, snapshot, table
-
-if TYPE_CHECKING:
-    from exporters.cluster.model import ClusterFacts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

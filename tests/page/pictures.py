@@ -4,26 +4,21 @@
 a change. They show the demo data of the tests after ten minutes of snapshots, without its hostile names.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.readmodel import Snapshot
 from tests.page.chromium import Browser, find
 from tests.page.demo_data import demo_snapshot
 from tests.page.served import Served
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from exporters.readmodel import Snapshot
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 UPDATED: Final = "performance.getEntriesByType('resource').some((entry) => entry.initiatorType === 'fetch')"

@@ -3,26 +3,21 @@
 `python -m tests.page.served [GROUPS]` serves it with so many further groups, changing with the clock, for development.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import sys
 import threading
 import time
 import urllib.request
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import Self
 
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.server import HttpServer
+from exporters.readmodel import GroupDetail, MonitorStatus, Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.snapshots import status
 from tests.page.demo_data import LINKS, demo_facts, demo_search, demo_snapshot, detail_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from exporters.readmodel import GroupDetail, MonitorStatus, Snapshot
 
 
 class Served:

@@ -3,8 +3,6 @@
 The output is a Markdown table. Each figure is the median of RUNS runs by the browser's clock (`performance.now()`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
 import time

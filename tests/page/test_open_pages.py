@@ -1,21 +1,16 @@
 """Open pages: their updates, and the focus, the scroll position and the input that they keep."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
 from exporters.readmodel import GROUPS, TOPICS, Snapshot
 from tests.exporters.snapshots import HOSTILE_NAMES, small_snapshot, snapshot, table
+from tests.page.chromium import Browser, Page
+from tests.page.conftest import Serve
 from tests.page.demo_data import demo_snapshot, detail_of
-
-if TYPE_CHECKING:
-    from tests.page.chromium import Browser, Page
-    from tests.page.conftest import Serve
 
 pytestmark = pytest.mark.page
 

@@ -1,12 +1,9 @@
 """The pages in a real browser: requests, hostile names, colour schemes, window sizes and accessibility."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import time
 import urllib.parse
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,12 +11,10 @@ from exporters.readmodel import GROUPS, TOPICS
 from exporters.wording import printable
 from stream.config.values import cache_folder
 from tests.exporters.snapshots import HOSTILE_NAMES, snapshot, table
+from tests.page.chromium import Browser, Page
+from tests.page.conftest import Serve
 from tests.page.demo_data import demo_snapshot, detail_of
 from tests.page.pictures import pictured
-
-if TYPE_CHECKING:
-    from tests.page.chromium import Browser, Page
-    from tests.page.conftest import Serve
 
 pytestmark = pytest.mark.page
 

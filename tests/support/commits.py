@@ -1,7 +1,5 @@
 """Commit histories in plain Python: a slow reference for the columnar implementation."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

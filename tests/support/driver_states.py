@@ -1,9 +1,7 @@
 """State and driver state for tests: records in, changes and columns out, without Spark."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +13,8 @@ from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import NOTHING_READ, ShardChange, empty_state, no_records
+from stream.groups.shard import NOTHING_READ, ShardChange, ShardDelta, empty_state, no_records
 from tests.support.commits import KEEP, SLOT_MS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream.groups.shard import ShardDelta
 
 Raw = tuple[bytes | None, bytes | None]
 Timed = tuple[int, bytes | None, bytes | None]

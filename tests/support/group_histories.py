@@ -1,24 +1,17 @@
 """Group histories for tests: records of group `g` in, its transitions out, as short lines."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
+from stream.groups.lifecycle.model import GroupHistory, Transition
 from stream.groups.lifecycle.record import unpack_history
 from stream.groups.reduce import StateLimits
+from stream.groups.shard import ShardState
 from tests.support.commits import KEEP
-from tests.support.driver_states import ShardReader, delta_of
+from tests.support.driver_states import ShardReader, Timed, delta_of
 from tests.support.raw import commit_key, commit_value
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream.groups.lifecycle.model import GroupHistory, Transition
-    from stream.groups.shard import ShardState
-    from tests.support.driver_states import Timed
-
-    Written = tuple[bytes, bytes | None]
+Written = tuple[bytes, bytes | None]
 
 EVERYTHING = StateLimits(KEEP, keep_transitions=None, dead_grace_ms=None)
 

@@ -1,17 +1,11 @@
 """Batches behind a last stable offset, as a leader returns them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from decoders.log.fetched import FetchedBatches
 from sandbox.kafka import log_writer
 from stream.cluster.hidden_records import HiddenPart
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.support.driver_states import Raw
+from tests.support.driver_states import Raw
 
 TRANSACTIONAL = 0x10
 

@@ -1,10 +1,7 @@
 """Random histories of groups of every kind: valid ones, as brokers write them, and invalid ones."""
 
-from __future__ import annotations
-
 import functools
 import itertools
-from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
@@ -26,11 +23,8 @@ from tests.stream.groups.written import (
     worker,
     works,
 )
-from tests.support.group_histories import at, commits, forgets, renamed
-
-if TYPE_CHECKING:
-    from tests.support.driver_states import Timed
-    from tests.support.group_histories import Written
+from tests.support.driver_states import Timed
+from tests.support.group_histories import Written, at, commits, forgets, renamed
 
 GROUPS = st.sampled_from("abc")
 MEMBERS = st.sampled_from("mno")

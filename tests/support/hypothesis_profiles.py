@@ -5,8 +5,6 @@
 - `fuzz`: four times as many as in the long profile; that of `make fuzz`
 """
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Final

@@ -15,36 +15,29 @@ The fixture `jvm` of the integration tests is the JVM that the tests of a module
             assert job.events("state restored")
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, Self
 from unittest import mock
 
 import pytest
+from pyspark.sql import SparkSession
 
 from stream.cli.app import main
+from stream.config.options import Config
 from stream.service.early_jvm import StartedJvm
 from stream.spark import query
 from stream.spark.jvm_process import JvmOptions
+from stream.spark.object_store.settings import ObjectStorage
 from stream.spark.session import SessionOptions, end_session, open_session
 from tests.support.logging_state import logging_as_before
 from tests.support.monitor import STOP_LIMIT, Ending, ObservedMonitor
-from tests.support.processes import marked_processes, new_mark, patience
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from pyspark.sql import SparkSession
-
-    from stream.config.options import Config
-    from stream.spark.object_store.settings import ObjectStorage
-    from tests.support.processes import Process
+from tests.support.processes import Process, marked_processes, new_mark, patience
 
 TASKS: Final = 2
 """Tasks that read at once, and partitions of the state: a session fixes both."""

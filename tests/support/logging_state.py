@@ -1,17 +1,12 @@
 """The logging configuration of tests: cheap tracebacks, and the state of before after a test has changed it."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import structlog
 
 from stream.logs import QUIET
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def log_plain_tracebacks() -> None:

@@ -4,11 +4,10 @@ The process is not patched. Only its intervals are shorter than the defaults, so
 whose subject is not the process itself use `tests.support.in_process_job`, which starts in a quarter of the time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools
+import http.client
 import json
 import os
 import signal
@@ -16,7 +15,9 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Self
 
 from sandbox.kafka.probe import answer_to_new_client
 from sandbox.ports import LOOPBACK, free_port
@@ -26,11 +27,6 @@ from stream.config.options import SECRETS
 from tests.exporters.openapi_check import check_json
 from tests.support.processes import Process, kill_processes, marked_processes, new_mark, patience, wait_until
 from tests.support.scrape import Metrics
-
-if TYPE_CHECKING:
-    import http.client
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 FAST: Final = {
     "job.tick_interval": "1s",

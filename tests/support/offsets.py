@@ -1,9 +1,7 @@
 """Builds the driver's columns from rows of committed offsets, without a log."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +9,8 @@ import pyarrow as pa
 from stream.groups.commits import runs as run_columns
 from stream.groups.commits.run_table import no_runs
 from stream.groups.driver_state import DriverState, GroupColumns
+from stream.groups.membership.memberships import Membership
 from tests.support.raw import commit_key
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream.groups.membership.memberships import Membership
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

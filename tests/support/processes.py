@@ -6,20 +6,16 @@ A process group is not sufficient: the daemon of Python workers creates its own 
 group of the monitor. The environment is inherited by every descendant and survives the death of the parent.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os
 import signal
 import uuid
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from sandbox import waiting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 T = TypeVar("T")
 SLOWNESS: Final = float(os.environ.get("TEST_SLOWNESS", "1"))

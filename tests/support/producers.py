@@ -1,7 +1,5 @@
 """Producers with a long transaction timeout."""
 
-from __future__ import annotations
-
 from confluent_kafka import Producer
 
 from sandbox.waiting import LIMIT, eventually

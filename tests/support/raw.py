@@ -1,13 +1,7 @@
 """Raw records of `__consumer_offsets`, encoded independently of the decoders."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+from collections.abc import Sequence
 
 Text = str | bytes
 """A string of a record; bytes for invalid UTF-8."""

@@ -1,14 +1,10 @@
 """The groups at the end of a replay, as values that tests can compare."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from stream.groups.lifecycle.model import GroupHistory
-    from stream.groups.membership.memberships import Membership
-    from stream.offline.replay import Replay
+from stream.groups.lifecycle.model import GroupHistory
+from stream.groups.membership.memberships import Membership
+from stream.offline.replay import Replay
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

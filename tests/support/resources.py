@@ -1,15 +1,10 @@
 """Resources of this process in a part of a test: the memory that it takes, and a disk that is full."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import resource
 import tracemalloc
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 
 @contextlib.contextmanager

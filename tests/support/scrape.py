@@ -1,7 +1,5 @@
 """A scrape of `/metrics`, with queries by metric, labels and partition."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families

@@ -1,18 +1,12 @@
 """A cluster without brokers: scripted answers per request class, and a record of all requests."""
 
-from __future__ import annotations
-
 import copy
+from collections.abc import Callable, Collection
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from stream.cluster.transport.client import Broker
+from stream.cluster.transport.client import Broker, Cluster
 from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable, Unsupported
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from stream.cluster.transport.client import Cluster
 
 Answers = dict[str, "Callable[[int | None, Any], Any]"]
 

@@ -1,25 +1,21 @@
 """Runs a Python program on a pseudo-terminal: its output, its screen, and keys pressed in it."""
 
-from __future__ import annotations
-
 import codecs
 import fcntl
 import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
 import termios
 import time
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Self
 
 from rich.cells import cell_len
-
-if TYPE_CHECKING:
-    import signal
-    from collections.abc import Callable, Mapping
 
 PATIENCE: Final = 60.0
 """The limit of every wait in seconds, for a busy machine."""

@@ -1,7 +1,5 @@
 """Cluster topologies from literal layouts."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from stream.cluster.topology import REPLICAS, TOPICS, Topology

@@ -1,25 +1,19 @@
 """Records of `__transaction_state` as brokers write them, and a log of them that needs no broker."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from decoders.log.batch import LogRecord
 from decoders.tables.transaction import TRANSACTION_TYPES
 from stream.cluster import transaction_log
 from stream.cluster.records.ranges import OffsetRange
 from stream.cluster.records.read import FetchedRecords
+from stream.cluster.transport.errors import ClusterError
 from tests.decoders.writing import write_key, write_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import pytest
-
-    from stream.cluster.transport.errors import ClusterError
 
 ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT = 1, 2, 3, 4
 _TYPE: Final = TRANSACTION_TYPES[0]

@@ -3,8 +3,6 @@
 A run of a few slow tests would else import all test files in each of its workers, to deselect most of their tests.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import re

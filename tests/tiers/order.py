@@ -9,20 +9,16 @@ Each run stores the seconds of its tests with one of the `SLOW_MARKS` in pytest'
     python -m tests.tiers.order > tests/tiers/file_seconds.json
 """
 
-from __future__ import annotations
-
 import collections
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
 from tests.tiers.table import SLOW_MARKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 COMMITTED: Final = Path(__file__).with_name("file_seconds.json")
 SHARING: Final = ("tests/integration/one_monitor",)

@@ -6,8 +6,6 @@
 - Those with a mark of `BY_HAND` have commands of their own.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 SLOW_MARKS: Final = ("spark", "kafka", "chart", "container", "page", "chaos", "long")

@@ -1,7 +1,5 @@
 """The distribution of the test files: the longest first, by the known durations of their tests, and shared folders."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

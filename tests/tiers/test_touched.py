@@ -1,7 +1,5 @@
 """The tiers of slow tests: each test has a place, and a submission runs the tests of what it changes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -8,21 +8,17 @@ first, each in the order of the table's rows. Beyond `MOST_SECONDS` of recorded 
 left to `make full`.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tests.tiers.collection import may_have_tests
 from tests.tiers.order import committed_seconds
 from tests.tiers.table import BY_HAND, SLOW_MARKS, TOUCHED_BY, is_below
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 MOST_SECONDS: Final = 1500.0

@@ -11,15 +11,13 @@ import enum
 import functools
 import re
 import subprocess
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 import yaml
 
 from deploy.chart.values_schema import CHART
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 RULES: Final = CHART / "rules"
 FILES: Final = sorted(RULES.glob("*.yaml"))

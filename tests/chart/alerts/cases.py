@@ -1,7 +1,5 @@
 """The stories of all alerts."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from tests.chart.alerts import clusters, groups, monitor

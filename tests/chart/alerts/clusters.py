@@ -4,8 +4,6 @@ The series of both have the same job and instance, as behind one OpenTelemetry c
 only the label `cluster` differs.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from tests.chart.alerts.case import CLUSTER, MONITOR, after, instances, odd, of, of_cluster, stories

@@ -1,8 +1,7 @@
 """The stories of the alerts about groups (rules/groups.yaml and rules/targets.yaml)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from tests.chart.alerts.case import (
     CLUSTER,
@@ -19,9 +18,6 @@ from tests.chart.alerts.case import (
     stories,
     vanished,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 GROUP: Final = {**MONITOR, "group": "billing"}
 ANOTHER: Final = {**MONITOR, "group": "other"}

@@ -1,13 +1,9 @@
 """Interruptions of a scrape: the series of a story have a gap, as after a reschedule or a lost network."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 SAMPLES_PER_MINUTE: Final = 2
 _REPEATED: Final = re.compile(r"(?P<first>-?[0-9.]+|_)(?P<step>[+-][0-9.]+)?x(?P<times>[0-9]+)")

@@ -1,8 +1,7 @@
 """The stories of the alerts about lagwarden itself (rules/monitor.yaml)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from tests.chart.alerts.case import (
     CLUSTER,
@@ -19,9 +18,6 @@ from tests.chart.alerts.case import (
     stories,
     vanished,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 JOB: Final = {"job": "lagwarden"}
 UP: Final = of("up")

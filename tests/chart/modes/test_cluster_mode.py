@@ -1,7 +1,5 @@
 """Mode cluster: executors are pods that Spark makes from the chart's template, and reach the driver by its Service."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,17 +1,12 @@
 """Mode operator: a SparkApplication whose driver is the only pod, and runs lagwarden's own command."""
 
-from __future__ import annotations
-
 import subprocess
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.chart.rendering import Object, Rendered, case, merged, render
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 

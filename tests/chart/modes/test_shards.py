@@ -1,7 +1,5 @@
 """Several pods that share the groups of a cluster (`shards`)."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream.config.loader import load

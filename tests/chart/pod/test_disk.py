@@ -1,7 +1,5 @@
 """The local disk usage of the pods: requests and limits."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

@@ -1,7 +1,5 @@
 """The export by OTLP: its files in the pod, and the variables that name them."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

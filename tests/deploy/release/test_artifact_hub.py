@@ -1,7 +1,5 @@
 """The metadata for Artifact Hub, compared with the forms in its documentation."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, Final

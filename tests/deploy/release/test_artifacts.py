@@ -1,7 +1,5 @@
 """The files of a release, written here as by the workflow."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -3,19 +3,18 @@
 It is tested with each supported Python that this machine has: on PATH, or in the folder of pyenv.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from deploy.release.artifacts import build_wheel
+from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import describe_groups
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
@@ -23,9 +22,6 @@ from sandbox.waiting import wait_until
 from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import START_LIMIT, STOP_LIMIT
 from tests.support.scrape import Metrics
-
-if TYPE_CHECKING:
-    from sandbox.kafka.broker import Broker
 
 # pip builds PySpark's wheel, half a gigabyte, unless its cache has it.
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(1200)]

@@ -1,16 +1,11 @@
 """All places of the tree that hold a version have the version of the release."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
+import pytest
 
 from deploy.release.__main__ import main
 from deploy.release.versions import differing_versions, project_version
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def tree(folder: Path, project: str, chart: str, image: str) -> Path:

@@ -3,21 +3,17 @@
 Its dependencies are those of this environment. `test_installed_wheel.py` installs them too, and runs a monitor.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import sysconfig
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from deploy.release.artifacts import build_wheel
 from deploy.release.versions import ROOT, project_version
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _IMPORT: Final = """
 import importlib, pathlib, pkgutil, sys

@@ -1,7 +1,5 @@
 """The workflow of releases: valid, pinned, and composed of the steps that the other tests of this folder run."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

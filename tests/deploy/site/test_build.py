@@ -1,18 +1,13 @@
 """The site, built by its generator, which needs the package index once."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from deploy.chart.tools import ToolsUnreachableError
 from deploy.site.build import build, foreign
 from deploy.site.pages import ROOT, listed, navigation
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_resources_of_other_hosts_are_found(tmp_path: Path) -> None:

@@ -1,17 +1,12 @@
 """Links and anchors of Markdown, and every link of the project's own pages."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from deploy.site.markdown import anchors, destination, faults, links, slug, title
 from deploy.site.pages import ROOT, pages_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_every_link_of_the_project_leads_to_a_file_and_a_heading() -> None:

@@ -1,13 +1,8 @@
 """The navigation of the site."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from deploy.site.pages import ROOT, index_of, listed, navigation, pages_in, pages_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_every_page_is_in_the_navigation_once() -> None:

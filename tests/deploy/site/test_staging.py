@@ -1,14 +1,9 @@
 """The copy of a page for the generator."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from deploy.site.pages import ROOT, listed, navigation
 from deploy.site.staging import adapted, stage
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGES = {"README.md", "docs/a.md", "docs/runbooks/README.md"}
 

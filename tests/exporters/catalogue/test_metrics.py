@@ -1,13 +1,11 @@
 """The catalogue against the read model, the naming conventions and the reference page."""
 
-from __future__ import annotations
-
 import dataclasses
 import pathlib
 import re
 import types
 import typing
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pyarrow as pa
 
@@ -19,9 +17,6 @@ from exporters.catalogue.metrics import METRICS, SELF_METRICS, SNAPSHOT_METRICS
 from exporters.catalogue.reference_page import descriptions, markdown
 from exporters.cluster import model as cluster_model
 from stream.groups.lifecycle.model import TransitionType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).parents[3]
 STATUS_TYPES = typing.get_type_hints(readmodel.MonitorStatus, localns={"pa": pa})

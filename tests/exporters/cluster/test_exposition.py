@@ -1,7 +1,5 @@
 """The metrics of the cluster: known values only, and joined with those of a snapshot."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 

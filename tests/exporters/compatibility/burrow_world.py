@@ -1,14 +1,10 @@
 """The group of the recorded responses of Burrow (`tests/exporters/golden/peers/burrow_api.json`) as a snapshot."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exporters.compatibility.burrow_responses import BurrowCluster
+from exporters.readmodel import Snapshot
 from tests.exporters.compatibility.peer_world import compatible_snapshot
-
-if TYPE_CHECKING:
-    from exporters.readmodel import Snapshot
 
 EU = BurrowCluster("eu", ("broker-1:9092",), 10)
 _OWNER = {"owner": 0, "member_id": "m", "client_id": "billing-1", "client_host": "/10.0.0.1"}

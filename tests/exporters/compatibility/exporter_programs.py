@@ -4,10 +4,10 @@ These programs are not part of this project, and no package registry has them as
 repository with `go build`; burrow_exporter needs a `go.mod` first, and the present path of its logging module.
 """
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
 
 import yaml
 
@@ -15,10 +15,6 @@ from bench.kminion import VARIABLE
 from bench.service import get
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 VARIABLES: Final = {
     "kafka_exporter": "KAFKA_EXPORTER_BINARY",

@@ -11,21 +11,16 @@ kafka_exporter and KMinion, and `test_beside_burrow` with those of Burrow and bu
 compared with its program.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from confluent_kafka import OFFSET_INVALID, ConsumerGroupTopicPartitions, ConsumerGroupType, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec
 
 from sandbox.waiting import LIMIT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.exporters.exposition_text import Series
+from tests.exporters.exposition_text import Series
 
 Place = tuple[str, int]
 """A topic and a partition."""

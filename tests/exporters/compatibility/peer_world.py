@@ -3,27 +3,22 @@
 The values of `snapshot_at` change with its second, so that rates and differences have values.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import pathlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster, join_expositions
+from exporters.cluster.model import ClusterFacts
 from exporters.compatibility.selection import PeerSelection
-from exporters.readmodel import COMPATIBILITY, PARTITIONS
+from exporters.readmodel import COMPATIBILITY, PARTITIONS, Snapshot
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts
 from tests.exporters.exposition_text import plain_text
 from tests.exporters.snapshots import NOON, rows, snapshot, table
-
-if TYPE_CHECKING:
-    from exporters.cluster.model import ClusterFacts
-    from exporters.readmodel import Snapshot
 
 PUBLISHED = pathlib.Path(__file__).parent / "published"
 _FIRST = ("m-1", "reader", "/10.0.0.1")

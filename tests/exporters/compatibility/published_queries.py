@@ -1,19 +1,14 @@
 """What other exporters publish: the queries of their dashboards as Prometheus gets them, and their rules as files."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 import yaml
 
+from sandbox.programs.prometheus import Prometheus
 from tests.exporters.compatibility.peer_world import published
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from sandbox.programs.prometheus import Prometheus
 
 EVERYTHING: Final = dict.fromkeys(
     ("topic", "highThroughputTopics", "consumer_group", "consumergroup", "topOffsetCommitters"), ".*"

@@ -3,8 +3,6 @@
 `PeerWorld` creates the groups; two of them commit from `move` until `stand_still`. Nothing is simulated.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import threading

@@ -4,12 +4,12 @@ The tests need the binaries of both, see `exporter_programs.VARIABLES`. What lag
 the migration pages.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -19,18 +19,17 @@ from exporters.compatibility.peers import PEER_BY_NAME
 from sandbox.kafka.broker import Broker
 from sandbox.waiting import wait_until
 from tests.exporters.compatibility import exporter_rules
-from tests.exporters.compatibility.exporter_programs import VARIABLES, running_burrow, running_burrow_exporter
+from tests.exporters.compatibility.exporter_programs import (
+    VARIABLES,
+    RunningExporter,
+    running_burrow,
+    running_burrow_exporter,
+)
 from tests.exporters.compatibility.exporter_rules import INTERNAL, read_answers
 from tests.exporters.compatibility.running_world import MODERN, MOVING, REWINDING, STORED, PeerWorld
 from tests.exporters.exposition_text import Series, parsed
 from tests.integration.traffic import offsets_ends
 from tests.support.monitor import Monitor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.exporters.compatibility.exporter_programs import RunningExporter
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -3,10 +3,9 @@
 The test needs the binary of KMinion; the variable KMINION_BINARY has its path (`bench.kminion`).
 """
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -17,6 +16,7 @@ from exporters.cluster.exposition import PublishedCluster, join_expositions
 from exporters.compatibility.selection import PeerSelection
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import PublishedSnapshot
+from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.partition_offsets import read_ends
@@ -28,11 +28,6 @@ from stream.tick.snapshot.build import build
 from tests.exporters.compatibility.exporter_programs import running_exporter
 from tests.exporters.exposition_text import Series, parsed, plain_text
 from tests.integration.folded_log import FoldedLog
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sandbox.kafka.broker import Broker
 
 pytestmark = pytest.mark.kafka
 

@@ -3,8 +3,6 @@
 `tests/exporters/http/test_burrow_api.py` and `test_beside_burrow` compare the responses with those of Burrow.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The columns behind the other exporters' metrics about the cluster."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from exporters.compatibility.cluster_tables import peer_cluster_facts

@@ -1,19 +1,14 @@
 """The migration pages: the generated part is that of the tables, the rest is kept."""
 
-from __future__ import annotations
-
 import pathlib
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from exporters.catalogue.metrics import METRICS
 from exporters.compatibility.migration_pages import generated, updated, write_pages
+from exporters.compatibility.peer import Peer
 from exporters.compatibility.peers import PEER_BY_NAME, PEERS
-
-if TYPE_CHECKING:
-    from exporters.compatibility.peer import Peer
 
 PAGES = pathlib.Path(__file__).parents[3] / "docs" / "migration"
 every_peer = pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)

@@ -1,10 +1,8 @@
 """The tables of the other exporters against the read model, against what these exporters publish, and as text."""
 
-from __future__ import annotations
-
 import pathlib
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
@@ -13,6 +11,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from exporters.catalogue.metric import MetricKind, PeerSource, ValueConversion
 from exporters.catalogue.metrics import METRICS
 from exporters.compatibility import cluster_tables, snapshot_tables
+from exporters.compatibility.peer import PeerMetric
 from exporters.compatibility.peers import PEER_BY_NAME, PEERS, STATUS_PEERS
 from exporters.compatibility.selection import PeerSelection
 from exporters.readmodel import NAME
@@ -20,11 +19,6 @@ from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.compatibility.peer_world import NAMES, exposition_text, published, snapshot_at
 from tests.exporters.exposition_text import plain_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporters.compatibility.peer import PeerMetric
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "peers"
 SCHEMAS = {

@@ -5,12 +5,12 @@ values are compared with what each exporter's rules make of the brokers' own ans
 exporters are not needed for it (`exporter_rules`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -31,10 +31,6 @@ from tests.exporters.compatibility.running_world import DELETED, PeerWorld
 from tests.exporters.exposition_text import Series, parsed
 from tests.integration.traffic import offsets_ends
 from tests.support.monitor import Monitor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
 pytestmark = [pytest.mark.chart, pytest.mark.long, pytest.mark.timeout(900)]
 

@@ -1,7 +1,5 @@
 """The other exporters' metrics in the selection: off by default, and subject to patterns, granularity and budget."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The columns behind the other exporters' metrics, against their value rules computed row by row."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 from typing import Any

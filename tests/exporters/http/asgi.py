@@ -1,12 +1,9 @@
 """Requests on the bare ASGI protocol."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from starlette.types import Message
+from starlette.types import Message
 
 
 def scope(path: str = "/metrics", client: str = "10.0.0.1") -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Admission of connections: limits, eviction and counts."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

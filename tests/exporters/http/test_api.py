@@ -1,12 +1,11 @@
 """The JSON responses: complete, exact, and null if unknown."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import json
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -25,9 +24,6 @@ from tests.exporters.snapshots import (
     snapshot,
     status,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(params=["UTC", "Asia/Kathmandu"])

@@ -5,14 +5,13 @@ core/internal/httpserver/structs.go and core/protocol of linkedin/Burrow at comm
 ced55ba90f6b833a45a124d411fd5eef63a70933. `test_beside_burrow` compares the responses with those of the program.
 """
 
-from __future__ import annotations
-
 import json
 import pathlib
 import re
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import httpx
 import pytest
 from starlette.routing import Route
 
@@ -21,9 +20,6 @@ from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.compatibility.burrow_world import EU, world
 from tests.exporters.serving import client
 from tests.exporters.snapshots import status
-
-if TYPE_CHECKING:
-    import httpx
 
 GOLDEN: dict[str, Any] = json.loads(
     (pathlib.Path(__file__).parents[1] / "golden/peers/burrow_api.json").read_text("utf-8")

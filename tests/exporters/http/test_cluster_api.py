@@ -1,13 +1,12 @@
 """The JSON responses about the cluster, in process."""
 
-from __future__ import annotations
-
 import gc
 import json
 import math
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import httpx
 import pyarrow as pa
 
 from exporters.cluster import model
@@ -16,9 +15,6 @@ from exporters.http.cluster_api import cluster_json
 from tests.exporters.cluster_facts import facts
 from tests.exporters.serving import client
 from tests.exporters.snapshots import CONNECTING, table
-
-if TYPE_CHECKING:
-    import httpx
 
 
 def get(path: str, published: PublishedCluster | None) -> httpx.Response:

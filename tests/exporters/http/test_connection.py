@@ -1,26 +1,21 @@
 """Too many clients, slow clients and incomplete requests on real sockets; other clients are served meanwhile."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import http.client
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
 from exporters.http import connection
 from exporters.http.admission import ConnectionLimits
+from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.serving import get, many_groups, serving, wait_for
 from tests.exporters.snapshots import snapshot
 from tests.support.scrape import Metrics
-
-if TYPE_CHECKING:
-    from exporters.http.server import HttpServer
 
 ABUSER, SCRAPER = "127.0.0.1", "127.0.0.2"
 LIMITS = ConnectionLimits(total=60, per_address=40)

@@ -1,17 +1,12 @@
 """Limits of concurrent requests, on the bare ASGI protocol."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from exporters.http.request_limits import RequestLimiter, RequestLimits
 from tests.exporters.http.asgi import sent_by
-
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
 
 
 class BlockedApp:

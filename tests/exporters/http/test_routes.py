@@ -1,13 +1,11 @@
 """All routes, in process without a socket."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import re
 import urllib.parse
-from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
@@ -21,9 +19,6 @@ from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.cluster_facts import facts
 from tests.exporters.serving import SMALL, client
 from tests.exporters.snapshots import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_snapshot, snapshot
-
-if TYPE_CHECKING:
-    import httpx
 
 
 def test_probes() -> None:

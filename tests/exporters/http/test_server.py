@@ -1,12 +1,11 @@
 """The server on a real loopback socket."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import socket
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -15,9 +14,6 @@ from exporters.http.server import AddressUnavailableError, HttpServer
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.serving import SMALL, get, serving
 from tests.exporters.snapshots import snapshot, status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="module")

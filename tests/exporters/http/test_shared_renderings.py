@@ -1,7 +1,5 @@
 """Renderings are shared by concurrent requests, run on few threads, and are not kept."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

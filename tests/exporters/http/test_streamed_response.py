@@ -1,16 +1,13 @@
 """Large responses and slow clients, on the bare ASGI protocol."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from starlette.types import Message
 
 from exporters.http.streamed_response import StreamedResponse
 from exporters.text.compressed_text import CompressedText, InflatedText
 from tests.exporters.http.asgi import nothing_more, scope, sent_by
-
-if TYPE_CHECKING:
-    from starlette.types import Message
 
 PARTS = [b"a" * 700_000, b"", b"b" * 3, b"c" * 262_144]
 

@@ -5,8 +5,6 @@ uvicorn may change them in any minor version. Then the limits on slow clients wo
 pass with the new version.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from typing import Any

@@ -1,15 +1,11 @@
 """Decoded requests of OTLP: data points and scrapes in one form, so that they can be compared."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from tests.exporters.exposition_text import parsed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 Series = tuple[str, frozenset[tuple[str, str]]]
 """A name and labels."""

@@ -1,7 +1,5 @@
 """The data points are the series of a scrape."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

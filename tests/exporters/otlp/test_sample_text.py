@@ -1,7 +1,5 @@
 """Reading rendered sample lines."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 from hypothesis import given

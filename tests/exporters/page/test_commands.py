@@ -1,7 +1,5 @@
 """The commands on a group's page."""
 
-from __future__ import annotations
-
 import subprocess
 
 from exporters.page.commands import commands_section, group_commands, shell_word

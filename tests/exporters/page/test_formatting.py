@@ -1,7 +1,5 @@
 """Values as HTML elements."""
 
-from __future__ import annotations
-
 from exporters.page.formatting import badge, expiry, time_lag
 from exporters.page.html_tree import html
 from tests.exporters.snapshots import NOON

@@ -1,22 +1,17 @@
 """The page of one group."""
 
-from __future__ import annotations
-
 import json
 import re
 import urllib.parse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exporters.page.group import group_page
 from exporters.page.group_tables import ROWS
 from exporters.page.links import PageLinks
-from exporters.readmodel import FindingDetail, QuotaDetail, VerdictChange
+from exporters.readmodel import FindingDetail, GroupDetail, QuotaDetail, SharePartitionDetail, Snapshot, VerdictChange
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, member, share_partition, small_snapshot, snapshot
-
-if TYPE_CHECKING:
-    from exporters.readmodel import GroupDetail, SharePartitionDetail, Snapshot
 
 NOW = NOON / 1000 + 5
 DASH = "\u2013"

@@ -1,7 +1,5 @@
 """Trees of elements and text, written as HTML and as JSON."""
 
-from __future__ import annotations
-
 import html as escaping
 from typing import Any
 

@@ -1,15 +1,10 @@
 """The lags and rates of the latest snapshots, kept for the charts."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
 
 from exporters.page.lag_samples import SAMPLES, TREND_POINTS, LagSamples
+from exporters.readmodel import Snapshot
 from tests.exporters.snapshots import NOON, snapshot
-
-if TYPE_CHECKING:
-    from exporters.readmodel import Snapshot
 
 
 def lag_snapshot(second: int, *names: str, lag: int | None = 7) -> Snapshot:

@@ -1,18 +1,14 @@
 """The legend of the overview page."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from exporters.page.document import Page
 from exporters.page.group_filter import GroupFilter
 from exporters.page.overview import overview_page
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
 from tests.exporters.snapshots import NOON, snapshot, status
-
-if TYPE_CHECKING:
-    from exporters.page.document import Page
 
 VERDICTS = [
     {"verdict": "ok", "severity": "fine", "groups": 1, "meaning": "Keeps up.", "next_step": "Nothing."},

@@ -1,7 +1,5 @@
 """The links from a group's page to Grafana and the runbooks."""
 
-from __future__ import annotations
-
 import urllib.parse
 
 from exporters.page.links import PageLinks

@@ -1,19 +1,20 @@
 """The overview page."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json
 import re
 import urllib.parse
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from exporters.group_query import SortKey, SortOrder
+from exporters.page.document import Page
 from exporters.page.group_filter import GroupFilter
 from exporters.page.live_groups import ROWS
 from exporters.page.overview import overview_page
 from exporters.page.overview_tables import ATTENTION_ROWS, CAUSE_GROUPS
+from exporters.readmodel import Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import SEVERITIES
 from tests.exporters.cluster_facts import facts
@@ -28,12 +29,6 @@ from tests.exporters.snapshots import (
     snapshot,
     status,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from exporters.page.document import Page
-    from exporters.readmodel import Snapshot
 
 NOW: Final = NOON / 1000 + 5
 DASH: Final = "\u2013"

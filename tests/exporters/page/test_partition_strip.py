@@ -1,7 +1,5 @@
 """The strip of partitions on a group's page."""
 
-from __future__ import annotations
-
 import re
 import urllib.parse
 from html import unescape

@@ -1,7 +1,5 @@
 """The small chart of a lag in a table."""
 
-from __future__ import annotations
-
 from exporters.page.html_tree import Element
 from exporters.page.sparkline import HEIGHT, WIDTH, LagPoint, sparkline
 

@@ -1,7 +1,5 @@
 """The page of one topic."""
 
-from __future__ import annotations
-
 import dataclasses
 import urllib.parse
 from typing import Any

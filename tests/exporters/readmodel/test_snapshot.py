@@ -1,7 +1,5 @@
 """The parts of a snapshot that are derived from its tables."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from exporters.readmodel import VERDICT_GROUPS, empty

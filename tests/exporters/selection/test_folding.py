@@ -1,15 +1,13 @@
 """Groups with generated names, shown as one group per pattern."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.catalogue.metric import Preset
-from exporters.readmodel import TARGETS
+from exporters.readmodel import TARGETS, Snapshot
 from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.selection.series import (
     SeriesSelection,
@@ -22,9 +20,6 @@ from exporters.selection.series import (
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.exposition_text import plain_text
 from tests.exporters.snapshots import NOON, snapshot, table
-
-if TYPE_CHECKING:
-    from exporters.readmodel import Snapshot
 
 CONSOLE = "console-consumer-*"
 

@@ -1,18 +1,12 @@
 """Which parts of a group's name count as generated."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import uuid
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.selection.generated_names import WILDCARD, pattern_of
 from tests.exporters.snapshots import HOSTILE_NAMES
-
-if TYPE_CHECKING:
-    import uuid
-
 
 PATTERNS = {
     "console-consumer-7": "console-consumer-*",

@@ -1,7 +1,5 @@
 """The groups whose alerts the configuration mutes."""
 
-from __future__ import annotations
-
 from exporters.selection.muted_groups import muted_by_configuration
 from tests.exporters.snapshots import NOON, snapshot
 

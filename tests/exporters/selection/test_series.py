@@ -1,10 +1,8 @@
 """The selection of the series of `/metrics`: granularity, name patterns, series budget, targets."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -18,7 +16,7 @@ from exporters.catalogue.selection import OWNER_METRICS
 from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.peers import PEERS
 from exporters.compatibility.selection import PeerSelection
-from exporters.readmodel import GROUPS, NAME, PARTITIONS, TIMESTAMP, TOPICS, TRANSITIONS
+from exporters.readmodel import GROUPS, NAME, PARTITIONS, TIMESTAMP, TOPICS, TRANSITIONS, Snapshot
 from exporters.selection.budget import COLUMNS_BY_IMPORTANCE
 from exporters.selection.name_filter import NameFilter, pattern_error
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, SeriesSelector, target_table
@@ -29,9 +27,6 @@ from tests.exporters.exposition_text import plain_text
 from tests.exporters.exposition_text import samples as parsed_samples
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, rows, small_snapshot, snapshot, table
 from tests.support.hypothesis_profiles import examples
-
-if TYPE_CHECKING:
-    from exporters.readmodel import Snapshot
 
 SUMMARIES = {metric.name for metric in SNAPSHOT_METRICS if metric.source is MetricSource.SUMMARY}
 FINEST = {"partition": {"partition", "topic"}, "topic": {"topic"}, "group": set[str]()}

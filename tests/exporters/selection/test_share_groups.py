@@ -1,7 +1,5 @@
 """The numbers of share groups are not among the metrics about committed offsets."""
 
-from __future__ import annotations
-
 from exporters.selection.share_groups import without_share_numbers
 from tests.exporters.snapshots import snapshot
 

@@ -1,7 +1,5 @@
 """Compressed texts: joined in any selection they equal the concatenated texts, plain and compressed."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 

@@ -1,12 +1,9 @@
 """The rendered snapshot against a golden text and the parsers of prometheus_client."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import pathlib
 import zlib
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -15,16 +12,13 @@ from hypothesis import strategies as st
 
 from exporters.catalogue.metric import MetricKind, ValueConversion
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
-from exporters.readmodel import GROUPS, TIMESTAMP
+from exporters.readmodel import GROUPS, TIMESTAMP, Snapshot
 from exporters.text.compressed_text import InflatedText
 from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, comment_lines, gzipped, render
 from exporters.text.self_metrics import render_self_metrics
 from tests.exporters.exposition_text import Series, parsed, plain_text
 from tests.exporters.snapshots import COMMON_CAUSE, HOSTILE_NAMES, NOON, small_snapshot, snapshot, status
 from tests.support.hypothesis_profiles import examples
-
-if TYPE_CHECKING:
-    from exporters.readmodel import Snapshot
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 both_formats = pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())

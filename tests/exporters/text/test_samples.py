@@ -1,7 +1,5 @@
 """Columns as sample lines: the exact characters."""
 
-from __future__ import annotations
-
 import decimal
 
 import pyarrow as pa

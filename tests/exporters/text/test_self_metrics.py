@@ -1,7 +1,5 @@
 """The monitor's own metrics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,30 +1,25 @@
 """A damaged batch stops the cleaning of one partition of the offsets topic, or ends the cleaner's thread."""
 
-from __future__ import annotations
-
 import os
 import signal
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from exporters.cluster.exposition import PublishedCluster
+from exporters.cluster.model import ClusterFacts
+from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topics
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
 from stream.cluster_facts.poll import ClusterPoll
+from tests.conftest import MakeBroker
 from tests.exporters.snapshots import snapshot
 from tests.integration.traffic import groups_in, set_topic
 from tests.support.processes import eventually, wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from exporters.cluster.model import ClusterFacts
-    from sandbox.kafka.broker import Broker
-    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

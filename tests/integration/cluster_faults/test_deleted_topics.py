@@ -3,27 +3,20 @@
 With KRaft, the topic is removed from the metadata at once, and its files stay on the broker that was away.
 """
 
-from __future__ import annotations
-
 import json
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # its stubs do not re-export it
+from confluent_kafka.admin import AdminClient, ClusterMetadata, NewTopic  # type: ignore[attr-defined] # its stubs do not re-export it
 
+from exporters.cluster.model import ClusterFacts
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import run_tool
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.poll import ClusterPoll
 from tests.support.processes import LIMIT, eventually, patience, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from confluent_kafka.admin import ClusterMetadata
-
-    from exporters.cluster.model import ClusterFacts
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

@@ -1,9 +1,8 @@
 """A leader election while a follower in sync does not answer: the new leader does not know its high watermark."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 from confluent_kafka import Producer
@@ -13,9 +12,6 @@ from sandbox.kafka.topics import create_topic_led_by
 from tests.integration.traffic import OFFSETS_TOPIC, commit
 from tests.support.monitor import Monitor
 from tests.support.processes import LIMIT, eventually, wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long]
 

@@ -1,11 +1,11 @@
 """A group that a quota throttles, beside groups without a quota, in a running monitor: API, page and `explain`."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -13,14 +13,9 @@ from confluent_kafka import Consumer, Producer
 from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK
+from tests.conftest import MakeBroker
 from tests.support.monitor import Monitor
 from tests.support.processes import LIMIT, eventually, patience, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long]
 

@@ -5,26 +5,22 @@ interpreter does not have lagwarden.
 """
 
 # ruff: noqa: S105 -- the secret of a test cluster
-from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from sandbox.demo.workload import Workload
 from sandbox.spark_cluster import StandaloneCluster, make_executor_python
 from stream.errors import ExitCode
+from tests.conftest import MakeBroker
 from tests.integration.traffic import commit, make_topic, offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import Monitor
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(600))]
 

@@ -4,20 +4,16 @@ The mount needs root and /dev/fuse. While the server is paused, calls block, as 
 server has died, calls fail with ENOTCONN.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from types import TracebackType
+from typing import Final, Self
 
 from sandbox.process import GuardedProcess
 from sandbox.programs.debian import PackagesMissingError, unpacked
 from tests.support.processes import wait_until
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 _PACKAGES: Final = ("bindfs", "libfuse2")
 

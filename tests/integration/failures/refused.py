@@ -1,13 +1,8 @@
 """Assertions about a refused start."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from stream.errors import ExitCode
-    from tests.support.in_process_job import InProcessJob
-    from tests.support.monitor import Monitor
+from stream.errors import ExitCode
+from tests.support.in_process_job import InProcessJob
+from tests.support.monitor import Monitor
 
 
 def assert_refused(monitor: Monitor | InProcessJob, code: ExitCode, *words: str) -> None:

@@ -1,14 +1,10 @@
 """A broker with ACLs, and a listener that requires a login."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from sandbox.kafka.broker import Broker
 from sandbox.ports import LOOPBACK, free_port_pair
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PLAIN_LOGIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 

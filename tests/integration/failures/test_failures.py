@@ -3,32 +3,26 @@
 SIGTERM ends them with code 0, also while the monitor waits for a broker.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
 import signal
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sandbox.kafka.broker import Broker
 from sandbox.ports import LOOPBACK
 from stream.errors import ExitCode
 from stream.tick.publisher import Publisher
+from tests.conftest import MakeBroker
 from tests.integration.traffic import commit, make_topic
-from tests.support.in_process_job import InProcessJob
+from tests.support.in_process_job import InProcessJob, Jvm
 from tests.support.monitor import START_LIMIT, Monitor
 from tests.support.processes import patience, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sandbox.kafka.broker import Broker
-    from tests.conftest import MakeBroker
-    from tests.support.in_process_job import Jvm
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 

@@ -1,10 +1,10 @@
 """Checkpoints that do not fit are refused and not modified, or set aside, and the topic is read again."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -12,17 +12,11 @@ from sandbox.kafka.broker import Broker
 from sandbox.kafka.log_truncation import truncate_log
 from stream.checkpoint.manifest import FORMAT, MANIFEST
 from stream.errors import ExitCode
+from tests.conftest import MakeBroker
 from tests.integration.failures.refused import assert_refused
 from tests.integration.traffic import commit, committed_at_broker, make_topic
-from tests.support.in_process_job import InProcessJob
+from tests.support.in_process_job import InProcessJob, Jvm
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.conftest import MakeBroker
-    from tests.support.in_process_job import Jvm
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 

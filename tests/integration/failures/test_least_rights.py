@@ -1,9 +1,9 @@
 """A monitor with exactly the ACLs of `lagwarden acls`, and groups that have stopped before transaction markers."""
 
-from __future__ import annotations
-
 import shlex
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -15,6 +15,7 @@ from stream.cli.acls import acl_commands
 from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import login_from_options
 from stream.config.loader import load
+from stream.config.options import Config
 from stream.health.verdict import SEVERITY, Severity, Verdict
 from stream.service.web_access import page_links
 from stream.tick.lookups.scheduler import LookupScheduler
@@ -23,12 +24,6 @@ from tests.integration.failures.secured_broker import PLAIN_LOGIN, SecuredBroker
 from tests.integration.ticks import Monitor, transactional, write
 from tests.integration.traffic import commit, consumer, join_and_commit, make_topic
 from tests.support.processes import LIMIT, patience
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from stream.config.options import Config
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(patience(300))]
 

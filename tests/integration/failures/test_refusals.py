@@ -1,9 +1,9 @@
 """Refused starts of `run`: one line has the remedy, the exit code is specific, and nothing on disk changes."""
 
-from __future__ import annotations
-
 import socket
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from confluent_kafka.admin import (
@@ -22,14 +22,8 @@ from stream.errors import ExitCode
 from tests.integration.failures.refused import assert_refused
 from tests.integration.failures.secured_broker import SecuredBroker, login
 from tests.integration.traffic import OFFSETS_TOPIC, commit, make_topic
-from tests.support.in_process_job import InProcessJob
+from tests.support.in_process_job import InProcessJob, Jvm
 from tests.support.processes import LIMIT, patience
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from tests.support.in_process_job import Jvm
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 

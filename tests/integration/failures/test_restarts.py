@@ -1,15 +1,15 @@
 """No record is lost and none is read twice after power cuts and clean stops."""
 
-from __future__ import annotations
-
 import itertools
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from sandbox.kafka import tools
 from stream.checkpoint.manifest import FORMAT
+from tests.conftest import MakeBroker
 from tests.integration.traffic import (
     commit,
     consumer,
@@ -21,12 +21,7 @@ from tests.integration.traffic import (
 )
 from tests.support.monitor import Monitor
 from tests.support.processes import patience, wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import MakeBroker
-    from tests.support.scrape import Metrics
+from tests.support.scrape import Metrics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(600))]
 

@@ -1,13 +1,14 @@
 """No argument, log, checkpoint, file of Spark or memory of its JVM has a secret after a run with logins."""
 
 # ruff: noqa: S105 -- the secrets of test users
-from __future__ import annotations
 
 import contextlib
 import dataclasses
 import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
@@ -21,10 +22,6 @@ from stream.errors import ExitCode
 from tests.integration.traffic import commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor
 from tests.support.processes import LIMIT, patience
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-    from io import FileIO
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 

@@ -1,22 +1,16 @@
 """The shared storage of a checkpoint, on a real mount, stops answering and is lost."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from stream.errors import ExitCode
+from tests.conftest import MakeBroker
 from tests.integration.failures.fuse_mount import FuseMount, MountMissingError
 from tests.integration.traffic import commit, make_topic, offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import Monitor
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(900))]
 

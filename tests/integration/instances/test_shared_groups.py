@@ -1,10 +1,9 @@
 """Several instances that share the groups of one cluster together show exactly what one instance shows."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from confluent_kafka import Producer
@@ -13,15 +12,11 @@ from exporters.catalogue.metrics import METRICS
 from sandbox.clients.java_clients import JavaClients
 from sandbox.kafka.tools import table_rows
 from stream.groups.instances import EVERY_GROUP, InstanceShare, owner_of
+from tests.conftest import MakeBroker
 from tests.integration.traffic import commit, consumer, join_and_commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor
 from tests.support.processes import LIMIT, patience
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import MakeBroker
-    from tests.support.scrape import Metrics
+from tests.support.scrape import Metrics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(900))]
 

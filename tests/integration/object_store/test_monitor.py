@@ -1,27 +1,22 @@
 """A checkpoint in an object store: a real S3 server, Hadoop's client, and lagwarden's own."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
+from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import jar_set
 from sandbox.object_store import BUCKET, CREDENTIALS, ObjectStoreServer
 from stream.config.loader import load
 from stream.errors import ExitCode
 from stream.service.wiring import object_storage
+from tests.conftest import MakeBroker
 from tests.integration.traffic import commit, make_topic, offsets_ends, tool_offsets_and_lags
 from tests.support.in_process_job import TASKS, InProcessJob, Jvm
 from tests.support.monitor import START_LIMIT, Monitor
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sandbox.kafka.broker import Broker
-    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(600))]
 

@@ -1,13 +1,12 @@
 """The metrics of every kind of group agree with the cluster."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from sandbox.demo.workload import Workload
+from sandbox.kafka.broker import Broker
 from tests.integration.traffic import (
     begin_transaction,
     commit,
@@ -20,12 +19,9 @@ from tests.integration.traffic import (
     offsets_ends,
     tool_offsets_and_lags,
 )
+from tests.support.monitor import Monitor
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from sandbox.kafka.broker import Broker
-    from tests.support.monitor import Monitor
-    from tests.support.scrape import Metrics
+from tests.support.scrape import Metrics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 

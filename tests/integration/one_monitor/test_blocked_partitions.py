@@ -1,22 +1,16 @@
 """A running monitor while a transaction stays open on the offsets topic: no hidden group appears stopped."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
+from sandbox.kafka.broker import Broker
 from stream.groups.placement import partition_for
 from tests.integration.traffic import commit, commit_in, tool_offsets_and_lags
+from tests.support.monitor import Monitor
 from tests.support.processes import LIMIT, patience
 from tests.support.producers import patient_producer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sandbox.kafka.broker import Broker
-    from tests.support.monitor import Monitor
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 

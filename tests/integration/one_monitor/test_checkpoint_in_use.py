@@ -1,22 +1,16 @@
 """A second monitor and the checkpoint of a running one."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from sandbox.kafka.broker import Broker
 from stream.errors import ExitCode
 from tests.integration.failures.refused import assert_refused
 from tests.integration.traffic import commit, offsets_ends
 from tests.support.monitor import Monitor
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sandbox.kafka.broker import Broker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 

@@ -1,16 +1,10 @@
 """Properties of the cluster in a running monitor with default settings."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
+from sandbox.kafka.broker import Broker
+from tests.support.monitor import Monitor
 from tests.support.processes import wait_until
-
-if TYPE_CHECKING:
-    from sandbox.kafka.broker import Broker
-    from tests.support.monitor import Monitor
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 

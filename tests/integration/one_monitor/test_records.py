@@ -1,12 +1,11 @@
 """Effects of single records of the offsets topic: deletions, undecodable records, open transactions."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 import struct
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
@@ -26,11 +25,7 @@ from tests.integration.traffic import (
 from tests.support.monitor import Monitor
 from tests.support.processes import patience
 from tests.support.raw import commit_key, commit_value, group_key, group_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.support.scrape import Metrics
+from tests.support.scrape import Metrics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
 

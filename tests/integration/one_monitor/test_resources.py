@@ -1,18 +1,13 @@
 """The reported resource usage of a running monitor, compared with /proc and the file system."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.monitor import Monitor
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from tests.support.monitor import Monitor
-    from tests.support.scrape import Metrics
+from tests.support.scrape import Metrics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(200))]
 

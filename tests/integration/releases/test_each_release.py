@@ -1,14 +1,13 @@
 """Brokers of every release of Kafka that the sandbox can run, compared with the tools of that release."""
 
-from __future__ import annotations
-
 import contextlib
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from exporters.cluster.model import ClusterFacts
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import RELEASES
 from sandbox.kafka.tools import run_tool
@@ -19,6 +18,7 @@ from stream.cluster_facts.poll import ClusterPoll
 from stream.offline.decode import decode
 from stream.offline.folder import LogFolder
 from stream.offline.live import LiveTopics
+from stream.offline.rows import LogRow, RowSource
 from tests.exporters.snapshots import snapshot
 from tests.integration.ticks import Monitor
 from tests.integration.traffic import (
@@ -32,10 +32,6 @@ from tests.integration.traffic import (
     tool_offsets_and_lags,
 )
 from tests.support.processes import LIMIT, wait_until
-
-if TYPE_CHECKING:
-    from exporters.cluster.model import ClusterFacts
-    from stream.offline.rows import LogRow, RowSource
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

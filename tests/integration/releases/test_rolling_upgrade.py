@@ -1,27 +1,22 @@
 """A rolling upgrade from one release of Kafka to another, with live groups and one monitor that never stops."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import threading
-from typing import TYPE_CHECKING, Any, Final, Self
+from pathlib import Path
+from typing import Any, Final, Self
 
 import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # its stubs do not re-export it
 
+from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import BROKER
 from sandbox.kafka.quorum import running_quorum
 from sandbox.kafka.tools import run_tool
 from tests.integration.traffic import offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import Monitor
 from tests.support.processes import LIMIT, wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sandbox.kafka.broker import Broker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long]
 

@@ -1,11 +1,10 @@
 """One of three brokers is killed: the common cause names it and the groups whose state it stores."""
 
-from __future__ import annotations
-
 import itertools
 import time
+from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from confluent_kafka import Producer
@@ -25,9 +24,6 @@ from stream.tick.publisher import Publisher
 from tests.integration.folded_log import FoldedLog
 from tests.integration.traffic import commit
 from tests.support.processes import LIMIT, patience, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(patience(600))]
 

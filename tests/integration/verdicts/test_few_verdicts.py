@@ -5,21 +5,16 @@ one is missing, nor an alarm after the test's own clients had no turn. `make pla
 outages. The run has no cause that needs the commits around it to be read in time, such as a skip.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
-from sandbox.verdict_scenarios.assess import outcomes, unexplained_alarms
+from sandbox.verdict_scenarios.assess import ScenarioOutcome, outcomes, unexplained_alarms
 from sandbox.verdict_scenarios.everything import SCENARIOS
+from sandbox.verdict_scenarios.record import RunRecord
 from sandbox.verdict_scenarios.runner import run_scenarios
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from sandbox.verdict_scenarios.assess import ScenarioOutcome
-    from sandbox.verdict_scenarios.record import RunRecord
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(600))]
 

@@ -1,9 +1,8 @@
 """Verdicts on share groups with real share consumers, beside healthy groups that look like them."""
 
-from __future__ import annotations
-
 import functools
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from confluent_kafka import Producer
@@ -13,13 +12,9 @@ from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK
 from stream.cli import app as cli
 from stream.errors import ExitCode
+from tests.conftest import MakeBroker
 from tests.support.monitor import Monitor
 from tests.support.processes import LIMIT, patience
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(patience(300))]
 

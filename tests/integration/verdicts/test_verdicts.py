@@ -3,26 +3,21 @@
 One run (`sandbox.verdict_scenarios`) serves all tests; it takes about five minutes, and twice that with PLAY_STRETCH=2.
 """
 
-from __future__ import annotations
-
 import statistics
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import MAX_TICKS_LATE, blocked_since, outcomes
+from sandbox.verdict_scenarios.assess import MAX_TICKS_LATE, ScenarioOutcome, blocked_since, outcomes
 from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.group_runner import PAUSE
+from sandbox.verdict_scenarios.record import RunRecord
 from sandbox.verdict_scenarios.report import page
 from sandbox.verdict_scenarios.runner import run_scenarios
 from sandbox.verdict_scenarios.scenario import END
 from tests.support.processes import patience
-
-if TYPE_CHECKING:
-    from sandbox.verdict_scenarios.assess import ScenarioOutcome
-    from sandbox.verdict_scenarios.record import RunRecord
 
 LIMIT: Final = 600 + pace.CHOSEN.wall(END + 50.0)
 """Seconds of the wall clock for the run, its preparation and its end."""

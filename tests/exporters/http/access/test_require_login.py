@@ -1,21 +1,16 @@
 """Logins: which requests are answered, and what a client without valid credentials learns."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import bcrypt
+import pytest
 
 from exporters.http.access import require_login
 from exporters.http.access.require_login import RequireLogin
 from exporters.http.access.web_access import Credentials
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import pytest
 
 USERS = {
     "alice": bcrypt.hashpw(b"wonder:land", bcrypt.gensalt(4)),

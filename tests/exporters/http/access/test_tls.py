@@ -1,7 +1,5 @@
 """TLS on real sockets: encryption, certificates, refused clients, and limits on unfinished handshakes."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import http.client
@@ -9,7 +7,9 @@ import shutil
 import socket
 import ssl
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import bcrypt
 import pytest
@@ -18,15 +18,10 @@ from exporters.http.access import tls_handshake
 from exporters.http.access.web_access import WebAccess
 from exporters.http.access.web_config import WebConfigError
 from exporters.http.admission import ConnectionLimits
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
+from sandbox.certificates import Certificates
 from tests.exporters.serving import many_groups, serving, wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from exporters.http.server import HttpServer
-    from exporters.text.exposition import PublishedSnapshot
-    from sandbox.certificates import Certificates
 
 USER = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
 LIMITS = ConnectionLimits(total=40, per_address=20)

@@ -1,8 +1,6 @@
 """The files of TLS and logins are read again if they change while the server runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import bcrypt
 import pytest
@@ -10,9 +8,6 @@ import pytest
 from exporters.http.access import web_access
 from exporters.http.access.web_access import Credentials, WebAccess
 from exporters.http.access.web_config import WebConfig, WebConfigError, read_web_config
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIRST, SECOND = (bcrypt.hashpw(word, bcrypt.gensalt(4)).decode() for word in (b"one", b"two"))
 

@@ -1,17 +1,12 @@
 """The web configuration file: valid content, and the errors of invalid content."""
 
-from __future__ import annotations
-
 import ssl
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import bcrypt
 import pytest
 
 from exporters.http.access.web_config import WebConfigError, read_web_config
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HASH = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
 

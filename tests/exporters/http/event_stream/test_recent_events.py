@@ -1,7 +1,5 @@
 """The memory of recent events: positions, limits, and what was missed."""
 
-from __future__ import annotations
-
 import pytest
 
 from exporters.http.event_stream.recent_events import EventPosition, RecentEvents

@@ -1,29 +1,24 @@
 """The stream of events: on real sockets, with readers that are slow, silent, too many, or late."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import http.client
 import json
 import socket
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
 
 from exporters.group_query import GroupQuery
 from exporters.http.admission import ConnectionLimits
 from exporters.http.event_stream import response as response_module
 from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.event_stream.response import EventStream, StreamTimes
+from exporters.http.server import HttpServer
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from sandbox.waiting import wait_until
 from tests.exporters.serving import get, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pytest
-
-    from exporters.http.server import HttpServer
 
 OK, STOPPED = AnnouncedVerdict("ok", "fine"), AnnouncedVerdict("stopped", "critical")
 

@@ -1,7 +1,5 @@
 """The OpenAPI document against the routes of the server, its examples, and itself."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -4,11 +4,9 @@ One server with data gets a few requests in each run. With `pytest -m long`, ser
 with hidden members, as one of several instances, with a login) get many more.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 import schemathesis
@@ -24,16 +22,13 @@ from schemathesis.specs.openapi.checks import (
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.access.web_access import Credentials
 from exporters.http.event_stream.recent_events import RecentEvents
-from exporters.http.openapi.operations import OPERATIONS
+from exporters.http.openapi.operations import OPERATIONS, ApiOperation
 from exporters.http.routes import build_app
 from exporters.readmodel import OtherInstance
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts
 from tests.exporters.serving import SMALL, details
 from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, NOON, snapshot, status
-
-if TYPE_CHECKING:
-    from exporters.http.openapi.operations import ApiOperation
 
 CLUSTER = PublishedCluster.build(facts())
 EVENTS = RecentEvents()
