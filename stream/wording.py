@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Final
+import itertools
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 """Lengths in ms, and their symbols."""
@@ -74,3 +78,11 @@ def count(number: int, noun: str, plural: str = "", *, separators: bool = True) 
 def per_second(rate: float) -> str:
     """Return a rate per second, with two significant digits below 10."""
     return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Return numbers in ascending order with ranges, as in `0-3, 7`."""
+    # Within a range, number and place differ by the same amount.
+    grouped = itertools.groupby(enumerate(sorted(set(numbers))), key=lambda each: each[1] - each[0])
+    runs = [[number for _, number in run] for _, run in grouped]
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

@@ -22,6 +22,7 @@ from stream.checkpoint.files import DamagedError, check_regular, rename
 from stream.checkpoint.manifest import (
     FORMAT,
     MANIFEST,
+    NOT_YET_LIVE,
     Manifest,
     check_cluster,
     earlier_checkpoint,
@@ -195,7 +196,8 @@ def open_checkpoint(
     lock = _lock(folder)
     try:
         topic_id = _id_text(topic.topic_id)
-        fresh = Manifest(FORMAT, topic.cluster_id, topic_id, wanted, ends.last_stable, str(share))
+        live_from = dict.fromkeys(share.owned(topic.partitions), NOT_YET_LIVE) | ends.last_stable
+        fresh = Manifest(FORMAT, topic.cluster_id, topic_id, wanted, live_from, str(share))
         try:
             found = read_manifest(folder)
             if found is None:
@@ -209,6 +211,7 @@ def open_checkpoint(
             reason = str(error)
         else:
             if reason is None:
+                found = _with_known_ends(folder, found, ends)
                 read = last_offsets(folder / "spark").positions
                 return CheckpointDirectory(folder, found, read, None, None, fresh, lock)
         return _begin(folder, fresh, reason, lock)
@@ -225,6 +228,16 @@ def _begin(folder: CheckpointPath, manifest: Manifest, reason: str | None, lock:
     kept = None if reason is None else _set_aside(folder)
     write_manifest(folder, manifest)
     return CheckpointDirectory(folder, manifest, {}, reason, kept, manifest, lock)
+
+
+def _with_known_ends(folder: CheckpointPath, manifest: Manifest, ends: OffsetsTopicEnds) -> Manifest:
+    """Return the manifest of a checkpoint, completed by ends that were not known when it was created."""
+    late = {each: end for each, end in ends.last_stable.items() if manifest.live_from.get(each) == NOT_YET_LIVE}
+    if not late:
+        return manifest
+    completed = dataclasses.replace(manifest, live_from=manifest.live_from | late)
+    write_manifest(folder, completed)
+    return completed
 
 
 def _earlier(root: CheckpointPath, cluster_id: str) -> CheckpointPath | None:

@@ -39,6 +39,9 @@ class Layout:
         return Placement(self.offsets_partitions, self.sub_shards)
 
 
+NOT_YET_LIVE: Final = 2**63 - 1
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Manifest:
     """The content of `lagwarden.json`."""
@@ -50,7 +53,8 @@ class Manifest:
     live_from: dict[int, int]
     """The last stable offsets of the offsets partitions at creation: records before them are replayed, not live.
 
-    Empty in checkpoints of versions without this field: all further records are live.
+    NOT_YET_LIVE for a partition whose end was not known: the next start that knows it sets it. Empty in checkpoints of
+    versions without this field: all further records are live.
     """
     instance: str = str(EVERY_GROUP)
     """The instance, as `i/n`, whose groups the state has."""

@@ -90,7 +90,7 @@ class MonitorJob:
 
     def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
         """Continue from the checkpoint until the query ends; return the exit code. Raises Refusal."""
-        self._status.phase = STARTING
+        self._status.phase, self._status.failure_of = STARTING, self._cluster.failure_of
         share = self._config.job.share
         check_share(share, topic)
         ends = wait_for_ends(self._cluster, topic, self._status, self._stopping, share)
@@ -107,7 +107,7 @@ class MonitorJob:
             self._announcer = VerdictAnnouncer(self._events, topic.cluster_id, notifier)
             while True:
                 try:
-                    return self._run_query(topic, session, state, ends)
+                    return self._run_query(session, state, ends)
                 except StateUnusableError as error:
                     self._publisher.start_over()
                     self._status.phase = STARTING
@@ -115,7 +115,6 @@ class MonitorJob:
 
     def _run_query(
         self,
-        topic: OffsetsTopic,
         session: Future[SparkSession],
         state: KeptState,
         ends: OffsetsTopicEnds,
@@ -152,7 +151,8 @@ class MonitorJob:
                 checkpoint = state.checkpoint
                 self._configure_evaluation(checkpoint)
                 status.phase = CATCHING_UP
-                watch = TopicWatch(checkpoint, ends.tombstone_seconds, topic.partitions, status.files, config.job.share)
+                read = ends.logs.keys() | checkpoint.positions.keys()
+                watch = TopicWatch(checkpoint, ends.tombstone_seconds, read, status.files, config.job.share)
                 supervisor = QuerySupervisor(
                     session, start_query, state, watch, status=status, publisher=self._publisher
                 )

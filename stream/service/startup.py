@@ -21,6 +21,7 @@ from stream.service.kept_state import KeptState
 from stream.service.status import WAITING
 from stream.service.wiring import checkpoint_layout, checkpoint_root
 from stream.tick.ends_index import EndsIndex
+from stream.tick.offsets_topic_lag import OffsetsTopicLag
 
 if TYPE_CHECKING:
     import threading
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _RETRY_SECONDS: Final = 2.0
+_WAIT_FOR_ALL_SECONDS: Final = 20.0
+"""Longer than the election of a new leader takes, or the start of a broker."""
 
 
 def wait_for_offsets_topic(
@@ -82,26 +85,32 @@ def wait_for_ends(
 ) -> OffsetsTopicEnds | None:
     """Return the ends of the offsets partitions of `share` as soon as all are known; None if stopped before.
 
-    A partition without a leader is waited for: without its end offset, "caught up" would have no meaning. Raises
-    ClusterErrors that do not end by themselves.
+    After a while those that are known are enough: the outage of one broker must not hide the groups of the others.
+    Until the other partitions are read, `status` names them, and the monitor is not ready. Raises ClusterErrors that do
+    not end by themselves.
     """
-    partitions = set(share.owned(topic.partitions))
+    partitions, lag = set(share.owned(topic.partitions)), OffsetsTopicLag(share)
+    first_answer: float | None = None
+    logged = None
     while not stopping.is_set():
         try:
             ends = EndsIndex(read_ends(cluster, [NAME]))
-            logs = share.of(log_bounds(ends))
-            missing = sorted(partitions - logs.keys())
-            trouble = f"offsets partitions without an end: {missing}" if missing else None
         except ClusterError as error:
             if not error.passes:
                 raise
-            trouble = str(error)
-        previous, status.trouble = status.trouble, trouble
-        if trouble is None:
-            asks = functools.partial(read_epoch_ends, cluster, NAME)
-            return OffsetsTopicEnds(logs, time.time(), None, share.of(leader_epochs(ends)), asks)
-        if trouble != previous:
+            status.trouble = trouble = str(error)
+        else:
+            lag.record_unanswered(ends, 0.0)  # since ever: no snapshot has what they hold
+            status.record_unanswered(lag.unanswered)
+            logs, now = share.of(log_bounds(ends)), time.monotonic()
+            first_answer = now if first_answer is None and logs else first_answer
+            if logs.keys() >= partitions or (first_answer is not None and now - first_answer >= _WAIT_FOR_ALL_SECONDS):
+                asks = functools.partial(read_epoch_ends, cluster, NAME)
+                return OffsetsTopicEnds(logs, time.time(), None, share.of(leader_epochs(ends)), asks)
+            trouble = "; ".join(status.unanswered_reasons())
+        if trouble != logged:
             _log.warning("ends of the offsets topic unknown; trying again", cause=trouble)
+        logged = trouble
         stopping.wait(_RETRY_SECONDS)
     return None
 

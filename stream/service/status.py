@@ -5,6 +5,7 @@ Nothing here is computed from groups.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import threading
 import time
@@ -35,6 +36,7 @@ from stream.service.memory_limit import memory_limit
 from stream.service.processes import ProcessUsage
 from stream.service.resources import Resources
 from stream.tick.run_tick import TickStatus
+from stream.wording import ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -122,6 +124,8 @@ class ServiceStatus:
         """The status of the last tick."""
         self.unanswered: Sequence[UnansweredPartition] = ()
         """Offsets partitions without an end offset at the last poll."""
+        self.failure_of: Callable[[int], object] = lambda _: None
+        """Returns why the last request to a broker failed; None if it was answered."""
         self.files = SideFiles()
         self.resources = Resources()
         """Heap and checkpoint as of the last poll."""
@@ -149,7 +153,11 @@ class ServiceStatus:
         if self.trouble is not None:
             _log.info("kafka reachable again")
         self.trouble = None
-        self.unanswered = unanswered
+        since = {each.offsets_partition: each.since for each in self.unanswered}
+        self.unanswered = tuple(
+            dataclasses.replace(each, since=min(each.since, since.get(each.offsets_partition, each.since)))
+            for each in unanswered
+        )
 
     def record_unreachable(self, cause: str) -> None:
         """Record that Kafka does not answer; logged once until it answers again."""
@@ -269,7 +277,7 @@ class ServiceStatus:
         elif self.phase == CONNECTING and self.trouble is None:
             reasons.append("no broker has answered yet")
         if self.partitions_added:
-            reasons.append(f"partitions added to __consumer_offsets and not read yet: {len(self.partitions_added)}")
+            reasons.append(f"offsets partitions not read yet: {ranges(self.partitions_added)}")
         if self.trouble is not None and (self.phase != RUNNING or self._is_stale()):
             reasons.append(self.trouble)
         if self.phase == RUNNING and self._is_stale():
@@ -278,15 +286,15 @@ class ServiceStatus:
         away = self.storage_trouble()
         if away is not None:
             reasons.append(away)
-        if self.phase in (CATCHING_UP, RUNNING):
-            reasons += self._unanswered_reasons()
+        if self.phase in (STARTING, CATCHING_UP, RUNNING):
+            reasons += self.unanswered_reasons()
         return tuple(reasons)
 
     def _is_stale(self) -> bool:
         taken_at = self.tick.taken_at
         return taken_at is None or self._clock() - taken_at > self._freshness_limit
 
-    def _unanswered_reasons(self) -> list[str]:
+    def unanswered_reasons(self) -> list[str]:
         """Return a sentence per cause of missing end offsets: groups of these partitions are not updated.
 
         A new leader is elected within seconds, so a ready monitor stays ready for the freshness limit.
@@ -294,10 +302,12 @@ class ServiceStatus:
         grace = self._freshness_limit if self.phase == RUNNING else 0.0
         late = [each for each in self.unanswered if self._clock() - each.since >= grace]
         reasons = []
-        for reason in sorted({each.reason for each in late}):
-            numbers = ", ".join(str(each.offsets_partition) for each in late if each.reason == reason)
+        for reason, leader in dict.fromkeys((each.reason, each.leader) for each in late):
+            numbers = ranges(each.offsets_partition for each in late if (each.reason, each.leader) == (reason, leader))
             why = "have no leader" if reason == NO_LEADER else f"have no known end offsets ({reason})"
-            reasons.append(f"offsets partitions that {why}: {numbers}")
+            failure = None if leader is None else self.failure_of(leader)
+            cause = "" if failure is None else f"; they are led by broker {leader}: {failure}"
+            reasons.append(f"offsets partitions that {why}: {numbers}{cause}")
         return reasons
 
     def _executor_reasons(self) -> list[str]:

@@ -19,6 +19,7 @@ from stream.service.state_errors import is_slow_start
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING
 from stream.spark.errors import SparkCallError
 from stream.spark.query import Watchdog, failure, kill_jvm, last_report, stop
+from stream.wording import ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -231,9 +232,10 @@ class QuerySupervisor:
         return progress.caught_up
 
     def _follow_added_partitions(self) -> None:
-        """Report partitions that were added to the topic until they are read to the ends that they had when noticed.
+        """Report partitions that were not there at the start until they are read to the ends that they had then.
 
-        The source reads them without a restart of the query. The snapshot stays published; `/readyz` is red meanwhile.
+        They were added to the topic, or had no leader that answered. The source reads them without a restart of the
+        query. The snapshot stays published; `/readyz` is red meanwhile.
         """
         status, progress, logs = self._status, self._status.progress, self._watch.added_logs
         if self._watch.added:
@@ -242,7 +244,7 @@ class QuerySupervisor:
             status.partitions_added = ()
         if not logs or progress is None or status.phase != RUNNING:
             return
-        _log.warning(f"partitions added to {NAME}; reading them from their start", partitions=sorted(logs))
+        _log.warning(f"more partitions of {NAME}; reading them from their start", partitions=ranges(logs))
         positions = progress.positions
         starts = {**{partition: first for partition, (first, _, _) in logs.items()}, **positions}
         ends = {**positions, **{partition: stable for partition, (_, _, stable) in logs.items()}}

@@ -32,6 +32,8 @@ class UnansweredPartition:
     """An `ErrorReason`."""
     since: float
     """When the end offset was first missing (Unix seconds)."""
+    leader: int | None = None
+    """The broker that leads it; None: none, or not known."""
 
 
 NAMED_GROUPS: Final = 10
@@ -123,8 +125,11 @@ class OffsetsTopicLag:
         )
         errors |= dict.fromkeys(sorted(self._known - errors.keys()), ends.topic_error(NAME) or str(ErrorReason.OTHER))
         self._known |= errors.keys()
+        leaders = dict(zip(table.column("partition").to_pylist(), table.column("leader").to_pylist(), strict=True))
         self._unanswered = {
-            number: UnansweredPartition(number, reason, previous[number].since if number in previous else now)
+            number: UnansweredPartition(
+                number, reason, previous[number].since if number in previous else now, leaders.get(number)
+            )
             for number, reason in errors.items()
             if reason is not None
         }

@@ -9,6 +9,7 @@ import pytest
 from sandbox.kafka import tools
 from stream.errors import ExitCode
 from stream.groups.placement import partition_for
+from stream.wording import ranges
 from tests.conftest import MakeBroker
 from tests.integration.traffic import (
     FAST_RETENTION,
@@ -111,10 +112,10 @@ def test_added_partitions_are_read_without_a_restart(make_broker: MakeBroker, jv
         # The monitor can have read the partitions before the tool has ended, so readiness is read beside the tool.
         with ThreadPoolExecutor(1) as tool:
             added = tool.submit(add_partitions, broker.bootstrap, AFTER)
-            monitor.wait_for(lambda: "partitions added to __consumer_offsets" in monitor.reasons(), "the reason")
+            monitor.wait_for(lambda: "offsets partitions not read yet: " in monitor.reasons(), "the reason")
             added.result()
-        (line,) = monitor.wait_events("partitions added to __consumer_offsets; reading them from their start")
-        assert line["partitions"] == list(range(BEFORE, AFTER))
+        (line,) = monitor.wait_events("more partitions of __consumer_offsets; reading them from their start")
+        assert line["partitions"] == ranges(range(BEFORE, AFTER))
         monitor.wait_ready()
 
         # A broker counts the partitions once, when it starts.

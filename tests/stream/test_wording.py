@@ -60,3 +60,9 @@ def test_count_has_its_noun_in_singular_or_plural() -> None:
 def test_rate_is_rounded() -> None:
     """A rate has two significant digits below 10 per second, and no decimals above."""
     assert [wording.per_second(rate) for rate in (0.0, 0.123, 9.96, 12_345.6)] == ["0/s", "0.12/s", "10/s", "12,346/s"]
+
+
+def test_ranges_are_short() -> None:
+    """Consecutive numbers are one range, in any order and without repetitions."""
+    texts = {(): "", (4,): "4", (1, 0): "0-1", (7, 0, 2, 1, 2): "0-2, 7", tuple(range(50)): "0-49"}
+    assert {numbers: wording.ranges(numbers) for numbers in texts} == texts

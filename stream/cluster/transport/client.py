@@ -126,6 +126,10 @@ class Cluster:
             else:
                 return
 
+    def failure_of(self, node: int) -> ClusterError | None:
+        """Return why the last request to a broker failed; None if it was answered."""
+        return self._exchange.failure_of(node)
+
     def metadata(self, topics: Collection[str] | None = (), *, operations: bool = False) -> Any:
         """Return the metadata of the brokers and of these topics (None: all topics), and update the known brokers.
 

@@ -38,6 +38,10 @@ class Exchange:
         self._last_error: dict[object, ClusterError] = {}
         self._preferred: object = None
 
+    def failure_of(self, node: object) -> ClusterError | None:
+        """Return the error of the last exchange with a node; None if it succeeded. May be called by any thread."""
+        return self._last_error.get(node)
+
     async def close(self) -> None:
         """Close all connections."""
         self._connections.close()

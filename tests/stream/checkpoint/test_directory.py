@@ -16,7 +16,7 @@ from unittest.mock import ANY
 import pytest
 
 from stream.checkpoint.directory import CheckpointDirectory, OffsetsTopicEnds, last_offsets, open_checkpoint
-from stream.checkpoint.manifest import FORMAT, Layout
+from stream.checkpoint.manifest import FORMAT, NOT_YET_LIVE, Layout
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
 from stream.groups.instances import EVERY_GROUP, InstanceShare
@@ -293,6 +293,16 @@ def test_checkpoint_of_a_log_that_lost_its_end_is_set_aside(tmp_path: Path) -> N
             assert (reason is None) == (checkpoint.set_aside is None)
             assert str(reason) in str(checkpoint.set_aside)
     assert asked == [{}, {0: 3}, {0: 3}, {0: 3}]
+
+
+def test_a_partition_without_an_end_at_creation_is_live_from_the_first_known_end(tmp_path: Path) -> None:
+    """Until then none of its records is live: all may be older than the monitor."""
+    with opened(tmp_path, bounds={0: (0, 100)}) as checkpoint:
+        assert checkpoint.manifest.live_from == {0: 100, 1: NOT_YET_LIVE}
+    finish_batch(tmp_path, 0, {0: 50})
+    for bounds, known in (({0: (0, 200)}, NOT_YET_LIVE), ({1: (0, 70)}, 70), ({1: (0, 90)}, 70)):
+        with opened(tmp_path, bounds=bounds) as checkpoint:
+            assert checkpoint.manifest.live_from == {0: 100, 1: known}
 
 
 def test_checkpoint_that_matches_the_topic_is_kept(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from stream.errors import ExitCode, Refusal
 from stream.groups.instances import InstanceShare
 from stream.service import startup
 from stream.service.startup import check_share, log_bounds, wait_for_ends, wait_for_offsets_topic
-from stream.service.status import WAITING, ServiceStatus
+from stream.service.status import RUNNING, WAITING, ServiceStatus
 from stream.tick.ends_index import EndsIndex
+from stream.tick.offsets_topic_lag import UnansweredPartition
 from tests.support.driver_states import ends_of
 
 if TYPE_CHECKING:
@@ -114,7 +115,30 @@ def test_the_start_waits_for_the_bounds_of_all_partitions(
     with structlog.testing.capture_logs() as lines:
         bounds = wait_for_both(status)
     assert bounds == {0: (1, 10, 9), 1: (0, 5, 5)}
-    assert [line["cause"] for line in lines] == [str(AWAY), "offsets partitions without an end: [1]"]
+    assert [line["cause"] for line in lines if "cause" in line] == [
+        str(AWAY),
+        "offsets partitions that have no leader: 1",
+    ]
+    assert status.trouble is None
+
+
+def test_the_start_does_not_wait_for_a_leader_for_ever(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a while the partitions that are known are enough; the others are named, and the monitor is not ready.
+
+    While none is known, the start waits on.
+    """
+    neither, one = (
+        ends_of([*known, *[(NAME, each, None, None, None, "timed_out") for each in away]], {(NAME, 1): 2})
+        for known, away in (([], (0, 1)), (BOTH[:1], (1,)))
+    )
+    monkeypatch.setattr(startup, "_WAIT_FOR_ALL_SECONDS", 0.0)
+    monkeypatch.setattr(startup, "read_ends", one_by_one([neither, neither, one]))
+    status.failure_of = {2: "broker-2 has no address"}.get
+    assert wait_for_both(status) == {0: (1, 10, 9)}
+    status.phase = RUNNING
+    status.record_unanswered([UnansweredPartition(1, "timed_out", status.started_at + 99, 2)])
+    reasons, broker = status.monitor_status().not_ready_reasons, "they are led by broker 2: broker-2 has no address"
+    assert f"offsets partitions that have no known end offsets (timed_out): 1; {broker}" in reasons
     assert status.trouble is None
 
 

@@ -34,6 +34,7 @@ def status_in(
     own = ServiceStatus("1.2.3", LIMIT, clock=lambda: NOW)
     own.phase, own.trouble, own.cluster_id = phase, trouble, "cluster"
     own.unanswered = unanswered
+    own.failure_of = {2: "b is away"}.get
     own.tick = TickStatus(taken_at=None if age is None else NOW - age)
     own.progress = CatchUpProgress({0: 0, 1: 0, 2: 0}, {0: 5, 1: 5, 2: 0})
     return own
@@ -50,7 +51,7 @@ NONE_REGISTERED = "no executor has been registered with Spark for {} s (expected
 OLD = "the snapshot is 99 s old (limit 60 s)"
 NO_TOPIC = "the cluster has no topic __consumer_offsets yet: no group has ever committed"
 LEADERLESS = [UnansweredPartition(number, "no_leader", NOW - since) for number, since in ((3, 61), (7, 99))]
-TIMED_OUT = UnansweredPartition(8, "timed_out", NOW - 99)
+TIMED_OUT = [UnansweredPartition(number, "timed_out", NOW - 99, leader) for number, leader in ((8, 2), (9, 2), (11, 1))]
 JUST_LEADERLESS = UnansweredPartition(3, "no_leader", NOW - 59)
 RUNNING, CATCHING_UP = phases.RUNNING, phases.CATCHING_UP
 READINESS: dict[str, tuple[ServiceStatus, list[str]]] = {
@@ -74,10 +75,11 @@ READINESS: dict[str, tuple[ServiceStatus, list[str]]] = {
     "Kafka unreachable while catching up": (status_in(CATCHING_UP, trouble=AWAY), [UNREAD, AWAY]),
     "an offsets partition has just lost its leader": (status_in(RUNNING, age=1, unanswered=[JUST_LEADERLESS]), []),
     "offsets partitions without a leader": (
-        status_in(RUNNING, age=1, unanswered=[*LEADERLESS, TIMED_OUT]),
+        status_in(RUNNING, age=1, unanswered=[*LEADERLESS, *TIMED_OUT]),
         [
             "offsets partitions that have no leader: 3, 7",
-            "offsets partitions that have no known end offsets (timed_out): 8",
+            "offsets partitions that have no known end offsets (timed_out): 8-9; they are led by broker 2: b is away",
+            "offsets partitions that have no known end offsets (timed_out): 11",
         ],
     ),
     "offsets partition without a leader during the catch-up": (
@@ -102,7 +104,7 @@ def test_added_partitions_that_are_not_read_yet_are_a_reason() -> None:
     """The monitor is not ready while the commits of added partitions are not shown yet, or its storage is away."""
     own = status_in(RUNNING, age=1)
     own.partitions_added = (50, 51)
-    assert own.monitor_status().not_ready_reasons == ("partitions added to __consumer_offsets and not read yet: 2",)
+    assert own.monitor_status().not_ready_reasons == ("offsets partitions not read yet: 50-51",)
     own.partitions_added = ()
     assert own.monitor_status().ready
     own.storage_trouble = lambda: "the storage of the checkpoint /mnt is away: Stale file handle"
