@@ -79,7 +79,7 @@ class Broker:
         self.folder: Final = folder or Path(tempfile.mkdtemp(prefix="lagwarden-broker-"))
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log: Final = self.folder / "broker.log"
-        self._properties = {"offsets.topic.num.partitions": str(offsets_partitions), **(properties or {})}
+        self.properties = {"offsets.topic.num.partitions": str(offsets_partitions), **(properties or {})}
         self._heap = heap
         self._jars = jars
         self._jvm = tuple(jvm)
@@ -223,7 +223,7 @@ class Broker:
 
     def _properties_text(self) -> str:
         of_release = {} if isinstance(self._joining, ZooKeeperAt) else SETTINGS_OF_RELEASES.get(self.version, {})
-        properties = {**of_release, **self._properties}
+        properties = {**of_release, **self.properties}
         return properties_text(self.data, self._ports or free_port_pair(), properties, self._joining)
 
     def _is_listening(self) -> bool:

@@ -65,7 +65,7 @@ class HistoryBroker(Broker):
     def expire(self) -> None:
         """Check for expired offsets from now on. This takes a restart, which members and offsets survive."""
         self.stop()
-        self._properties |= EXPIRING
+        self.properties |= EXPIRING
         self.start()
 
 

@@ -1,14 +1,18 @@
 """Readiness depends on the position in the offsets topic: with every kind of log tail, added partitions and outages."""
 
+import functools
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
 import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from sandbox.kafka import tools
+from sandbox.kafka.broker import Broker
 from stream.errors import ExitCode
 from stream.groups.placement import partition_for
+from stream.service import startup
 from stream.wording import ranges
 from tests.conftest import MakeBroker
 from tests.integration.traffic import (
@@ -204,3 +208,46 @@ def test_monitor_recovers_from_a_missing_broker(make_broker: MakeBroker, jvm: Jv
         assert shown.committed == {("g", "t", 0): 5, ("after", "t", 1): 1}
         assert len(monitor.wait_events("kafka reachable again")) == 1
         assert monitor.stop().code == ExitCode.OK
+
+
+def test_a_start_while_a_broker_is_away_shows_the_groups_of_the_others(
+    make_broker: MakeBroker, jvm: Jvm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of two brokers is advertised under a name that has no address.
+
+    Readiness names its partitions, the broker and the error. When it is back, its groups are read without a restart.
+    """
+    monkeypatch.setattr(startup, "_WAIT_FOR_ALL_SECONDS", 3.0)
+    two = {"offsets.topic.num.partitions": "2"}
+    one = make_broker(properties=two)
+    other = make_broker(joins=one, properties=two)
+    topic = NewTopic(OFFSETS_TOPIC, num_partitions=2, replica_assignment=[[1], [2]])
+    admin = AdminClient({"bootstrap.servers": one.bootstrap})
+    eventually(functools.partial(create, admin, topic))
+    make_topic(one.bootstrap, "t", 1)
+    here, away = (next(name for name in NAMES if partition_for(name, 2) == each) for each in (0, 1))
+    for name in (here, away):
+        commit(one.bootstrap, name, "t", {0: 5})
+    restart(other, {**two, "advertised.listeners": "PLAINTEXT://broker-2.invalid:9092"})
+    with InProcessJob(one.bootstrap, tmp_path, jvm) as monitor:
+        monitor.wait_for(lambda: monitor.metrics().committed == {(here, "t", 0): 5}, "the group of the first broker")
+        assert monitor.get("/readyz").status == 503
+        (reason,) = (each for each in monitor.readiness()["reasons"] if "end offsets" in each)
+        assert reason.startswith("offsets partitions that have no known end offsets (unreachable): 1; they are led by")
+        assert "broker-2.invalid" in reason
+        assert monitor.metrics().value("lagwarden_kafka_reachable") == 1
+        restart(other, two)
+        monitor.wait_ready()
+        assert monitor.metrics().committed == {(here, "t", 0): 5, (away, "t", 0): 5}
+
+
+def create(admin: AdminClient, topic: NewTopic) -> None:
+    """Create a topic. Raises KafkaException, as while a broker is not registered."""
+    admin.create_topics([topic])[topic.topic].result()
+
+
+def restart(broker: Broker, properties: dict[str, str]) -> None:
+    """Start a broker again with other properties."""
+    broker.stop()
+    broker.properties = properties
+    broker.start()
