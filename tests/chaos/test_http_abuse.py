@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import random
 import resource
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -168,58 +166,3 @@ def test_clients_that_read_nothing(attacked: Monitor, connections: contextlib.Ex
         line.sendall(REQUEST.format("/metrics").encode())
     wait_until(lambda: refused(attacked, "slow_reader") - before >= 10, "slow readers to be closed", pause=0.5)
     assert get(attacked, "/metrics", ABUSERS[0])[0] == 200, "connections of that address are available again"
-
-
-def test_clients_that_send_no_complete_request(attacked: Monitor, connections: contextlib.ExitStack) -> None:
-    """Other clients are answered beside three hundred half requests, and a hundred that come byte by byte.
-
-    Most of two hundred connections with invalid bytes are counted as refused, and they are not logged one by one.
-    """
-    chance = random.Random(7)  # noqa: S311 -- garbage that can be repeated
-    lines_before = len(attacked.lines)
-
-    def open_clients(number: int) -> list[socket.socket]:
-        return [connections.enter_context(connect(attacked, ABUSERS[at % len(ABUSERS)])) for at in range(number)]
-
-    for _ in range(3):
-        send_all(open_clients(100), b"GET /metrics HTTP/1.1\r\nHost: monitor\r\nX-Half: ")
-        assert_scraped(attacked)
-    slow = open_clients(100)
-    for byte in REQUEST.format("/metrics").encode()[:20]:
-        send_all(slow, bytes([byte]))
-        assert get(attacked, "/livez")[0] == 200
-    assert_scraped(attacked)
-    before = refused(attacked, "bad_request")
-    for line in open_clients(200):
-        send_all([line], chance.randbytes(200) + b"\r\n\r\n")
-    wait_until(lambda: refused(attacked, "bad_request") - before > 100, "the garbage to be counted", pause=0.5)
-    assert len(attacked.lines) - lines_before < 20
-
-
-def send_all(lines: list[socket.socket], content: bytes) -> None:
-    """Send the same on all connections; the older of them may be closed."""
-    for line in lines:
-        with contextlib.suppress(OSError):
-            line.sendall(content)
-
-
-@pytest.mark.parametrize("path", ["/", "/?filter="])
-def test_a_flood_of_pages(attacked: Monitor, connections: contextlib.ExitStack, path: str) -> None:
-    """Scrapes succeed while twenty clients request the same or different pages without a pause."""
-    answered: list[int] = []
-
-    def flood(client: int) -> None:
-        for number in range(8):
-            wanted = path if path == "/" else f"{path}{client}-{number}"
-            with contextlib.suppress(OSError, http.client.HTTPException):  # cut off for another connection
-                answered.append(get(attacked, wanted, ABUSERS[client % len(ABUSERS)])[0])
-
-    threads = [threading.Thread(target=flood, args=(client,)) for client in range(20)]
-    for thread in threads:
-        thread.start()
-        connections.callback(thread.join)
-    while any(thread.is_alive() for thread in threads):
-        assert_scraped(attacked)
-        time.sleep(0.2)
-    assert answered.count(200) > 20
-    assert set(answered) <= {200, 503}

@@ -74,10 +74,3 @@ def test_the_queries_select_the_chosen_cluster(promtool: str, tmp_path: Path) ->
     """The page's matcher of a cluster excludes a group of the same name in another cluster."""
     assert f"`{EAST.replace('east', 'NAME')}`" in PAGE
     assert promtool_complaints(promtool, tmp_path, SITUATIONS, EAST) is None
-
-
-def test_a_wrong_number_is_noticed(promtool: str, tmp_path: Path) -> None:
-    """The check fails for a wrong number, and for a number instead of no value."""
-    known, unknown = SITUATIONS[0], SITUATIONS[-1]
-    for wrong in (known._replace(wanted=7), unknown._replace(wanted=4)):
-        assert promtool_complaints(promtool, tmp_path, (wrong,)) is not None

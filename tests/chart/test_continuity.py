@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from tests.chart.alerts.case import MONITOR, Case, Kind, alerts, run_promtool
+from tests.chart.alerts.case import Case, Kind, alerts, run_promtool
 from tests.chart.alerts.cases import CASES
 from tests.chart.alerts.interruptions import SAMPLES_PER_MINUTE, Interruption, interrupted, samples
 from tests.chart.rendering import case, merged, render
@@ -53,7 +53,7 @@ def lasting(series: Mapping[str, str], minutes: int) -> dict[str, str]:
     return found
 
 
-def continuous(alert: str, interruption: Interruption, *, renamed: bool = False) -> dict[str, Any]:
+def continuous(alert: str, interruption: Interruption) -> dict[str, Any]:
     """Return the test that an alert fires without a gap from before an interruption until after it.
 
     It is one alert, or one per group in a story with several groups.
@@ -62,14 +62,6 @@ def continuous(alert: str, interruption: Interruption, *, renamed: bool = False)
     start = minute(story.at) + BEFORE
     end = start + interruption.minutes + AFTER
     series = interrupted(lasting(story.series, end), start, interruption)
-    if renamed:
-        first = start * SAMPLES_PER_MINUTE
-        new = {
-            name.replace(MONITOR["instance"], "watch-0:20848"): " ".join(["_"] * first + samples(values)[first:])
-            for name, values in series.items()
-        }
-        old = {name: " ".join([*samples(values)[:first], "stale"]) for name, values in series.items()}
-        series = old | new
     window = f"{end - minute(story.at)}m"
     selector = f'alertname="{alert}"'
     evaluations = (end - minute(story.at)) * SAMPLES_PER_MINUTE + 1
@@ -96,14 +88,6 @@ def test_an_interruption_causes_no_second_page(interruption: Interruption, promt
     """Every alert fires at each evaluation from before the interruption until after it, as one alert."""
     output = run_promtool(promtool, [continuous(alert, interruption) for alert in alerts()], tmp_path)
     assert output is None, output
-
-
-def test_a_new_instance_causes_a_second_page(promtool: str, tmp_path: Path) -> None:
-    """The check can fail: with another `instance`, the same fault is a second alert."""
-    output = run_promtool(promtool, [continuous("LagwardenGroupStuck", RESCHEDULE, renamed=True)], tmp_path)
-    assert output is not None
-    assert "sum(changes" not in output
-    assert re.search(r"count\(count_over_time.*\n.*exp: {} 1E\+00\n.*got: {} 2E\+00", output)
 
 
 # --- the relabelling ---

@@ -231,20 +231,6 @@ def test_clusters_are_not_mixed() -> None:
     assert [legend for legend in legends if "{{cluster}}" not in legend] == []
 
 
-def test_expressions_that_keep_clusters_are_found() -> None:
-    """Selectors, rates, top values and sums by cluster keep the clusters; other sums do not."""
-    for expression in (
-        "lagwarden_group_lag",
-        "time() - lagwarden_snapshot_timestamp_seconds",
-        "topk(10, lagwarden_group_lag)",
-        "max by (cluster) (lagwarden_ready) > 0",
-        "rate(lagwarden_batches_total[5m])",
-    ):
-        assert keeps_clusters(expression, SERIES)
-    for expression in ("sum(lagwarden_group_lag)", "sum by (kind) (lagwarden_group_info)", "scrape_duration_seconds"):
-        assert not keeps_clusters(expression, SERIES)
-
-
 def test_alerts_and_runbooks_name_existing_dashboards_and_panels() -> None:
     """The address in an alert has an existing dashboard and variables of it. The panels in a runbook exist."""
     titles = {panel["title"] for panel in EVERY_PANEL}

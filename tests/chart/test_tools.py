@@ -58,18 +58,3 @@ def test_a_module_with_another_checksum_is_refused(go: Any, tmp_path: Path) -> N
         custom_schema(RELEASE, "ServiceMonitor")
     assert not isinstance(raised.value, ToolsUnreachableError)
     assert list((tmp_path / "cache" / "chart-tools").iterdir()) == []
-
-
-def test_an_unreachable_network_is_a_separate_error(go: Any) -> None:
-    """The error has the last line of the client."""
-    go("echo 'dial tcp: lookup registry: no such host' >&2; exit 1")
-    with pytest.raises(ToolsUnreachableError, match="no such host"):
-        custom_schema(RELEASE, "ServiceMonitor")
-
-
-def test_a_missing_go_is_a_separate_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The operator's CRDs cannot be fetched without Go."""
-    monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path))
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    with pytest.raises(ToolsUnreachableError, match="no go on PATH"):
-        custom_schema(RELEASE, "ServiceMonitor")

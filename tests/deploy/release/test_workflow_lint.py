@@ -42,15 +42,6 @@ def test_workflows_have_no_findings() -> None:
     assert problems() == []
 
 
-@pytest.mark.chart
-@pytest.mark.usefixtures("linter")
-def test_linter_finds_an_unknown_context(tmp_path: Path) -> None:
-    """The linter reports a misspelled property of the matrix, so the test above can fail."""
-    broken = WORKFLOW.read_text().replace("matrix.platform", "matrix.plattform")
-    (tmp_path / "broken.yml").write_text(broken)
-    assert any('property "plattform" is not defined' in line for line in problems(tmp_path))
-
-
 def test_actions_are_pinned_by_commit() -> None:
     """Each action except the listed one has a commit, and its version as comment, because a tag can be moved."""
     used = [found for text in EVERY.values() for found in re.findall(r"uses: (\S+?)@(\S+)(?: # (v\S+))?", text)]

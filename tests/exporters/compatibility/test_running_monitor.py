@@ -1,7 +1,6 @@
-"""The names of the other exporters at a running monitor: their published queries and rules, and their values.
+"""The values under the names of the other exporters at a running monitor, on a broker with groups of several kinds.
 
-One broker with groups of several kinds, one `lagwarden run` with all names, and one Prometheus that scrapes it. The
-values are compared with what each exporter's rules make of the brokers' own answers at the same time; programs of the
+They are compared with what each exporter's rules make of the brokers' own answers at the same time; programs of the
 exporters are not needed for it (`exporter_rules`).
 """
 
@@ -18,15 +17,11 @@ from bench.kminion import binary
 from exporters.compatibility.migration_pages import generated
 from exporters.compatibility.peers import PEER_BY_NAME
 from sandbox.kafka.broker import Broker
-from sandbox.ports import LOOPBACK
-from sandbox.programs.prometheus import Prometheus
-from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
 from tests.exporters.compatibility import exporter_rules
 from tests.exporters.compatibility.exporter_programs import BY_ADMIN_API, VARIABLES, running_exporter
 from tests.exporters.compatibility.exporter_rules import ClusterAnswers, DescribedGroup, read_answers
-from tests.exporters.compatibility.peer_world import NAMES, published
-from tests.exporters.compatibility.published_queries import published_queries, results, write_rules
+from tests.exporters.compatibility.peer_world import NAMES
 from tests.exporters.compatibility.running_world import DELETED, PeerWorld
 from tests.exporters.exposition_text import Series, parsed
 from tests.integration.traffic import offsets_ends
@@ -36,81 +31,29 @@ pytestmark = [pytest.mark.chart, pytest.mark.long, pytest.mark.timeout(900)]
 
 CLUSTER: Final = "my-cluster"
 """The cluster that the rule of kafka-lag-exporter names."""
-SCRAPE: Final = 3
-"""Seconds between two scrapes."""
 SETTINGS: Final = {
     "metrics.compatibility": ",".join(NAMES),
     "metrics.compatibility_cluster": CLUSTER,
     "cluster.interval": "5s",
 }
-NOT_HERE: Final = {
-    "core/internal/httpserver/prometheus_test.go": "the offsets of Burrow's own test",
-    "docs/metrics.md (MIT): kminion_kafka_broker_info": "the broker of the documentation's example",
-    "docs/metrics.md (MIT): kminion_kafka_cluster_info": "the cluster of the documentation's example",
-    "docs/metrics.md (MIT): kminion_kafka_topic_info": "the replicas of the documentation's example",
-    "docs/metrics.md (MIT): kminion_kafka_broker_log_dir": "the broker of the documentation's example",
-    "leader_is_preferred": "one broker leads everything",
-    "ISR_not_equal_to_partition": "one broker has every replica",
-    "Kafka_partition_leader_change_rapidly": "one broker leads everything",
-    "KafkaConsumerLag": "needs samples that are fifteen minutes old",
-}
-"""Queries, by a part of their source and text, and rules that have no result in a healthy cluster of one broker."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Running:
-    """The broker with its groups, the monitor, and Prometheus, all running."""
+    """The broker with its groups, and the monitor, both running."""
 
     broker: Broker
     world: PeerWorld
     monitor: Monitor
-    prometheus: Prometheus
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """Yield a broker with its groups, a monitor and Prometheus, all running."""
-    try:
-        find_tool("prometheus", fetch=True)
-    except ToolMissingError as error:
-        pytest.skip(str(error))
-    folder: Path = tmp_path_factory.mktemp("running")
-    rules = folder / "published"
-    for peer in NAMES:
-        write_rules(published(peer).get("rules", ()), rules / peer, SCRAPE)
-    for file in list(rules.glob("*/*.yaml")):
-        file.rename(rules / f"{file.parent.name}-{file.name}")
+    """Yield a broker with its groups and a monitor, both running."""
     broker = Broker(properties={"broker.rack": "europe-west1-b"})
+    folder = tmp_path_factory.mktemp("running")
     with broker, PeerWorld(broker.bootstrap) as world, Monitor(broker.bootstrap, folder, SETTINGS) as monitor:
-        monitor.wait_ready()
-        target = f"http://{LOOPBACK}:{monitor.port}"
-        with Prometheus(target, folder / "prometheus", interval=SCRAPE, rules=rules) as prometheus:
-            yield Running(broker, world, monitor, prometheus)
-
-
-def test_published_queries_and_rules_have_results(running: Running) -> None:
-    """Every query returns rows and every rule fires, except those that need another cluster; none has an error."""
-    running.world.move()
-    address = f"{LOOPBACK}:{running.monitor.port}"
-    empty = {key: text for peer in NAMES for key, text in published_queries(peer, address, CLUSTER).items()}
-    quiet = {
-        rule.get("alert") or rule["record"]
-        for peer in NAMES
-        for group in published(peer).get("rules", ())
-        for rule in group["rules"]
-    }
-
-    def without_result() -> set[str]:
-        for key in [key for key, text in empty.items() if running.prometheus.query(text)]:
-            del empty[key]
-        quiet.difference_update(results(running.prometheus))
-        return {key for key in (*empty, *quiet) if not any(part in key for part in NOT_HERE)}
-
-    with contextlib.suppress(TimeoutError):
-        wait_until(lambda: not without_result(), "every query and rule to have a result", limit=180, pause=1)
-    assert without_result() == set()
-    assert [part for part in NOT_HERE if not any(part in key for key in (*empty, *quiet))] == []
-    wait_until(lambda: running.prometheus.scrape_error() is None, "a scrape without an error")
+        yield Running(broker, world, monitor.wait_ready())
 
 
 class Excuse(NamedTuple):
