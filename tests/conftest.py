@@ -49,7 +49,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Close the descriptor of `pytest_configure`."""
     os.close(config.stash[_STDERR])
 
 

@@ -29,6 +29,8 @@ class Source(NamedTuple):
     public_classes: tuple[str, ...]
     has_docstring: bool
     docstrings: tuple[Docstring, ...]
+    bare_tests: tuple[str, ...]
+    """The places of test functions without a docstring."""
     log_events: tuple[tuple[str, str], ...]
     """Place and text."""
 
@@ -44,7 +46,7 @@ def source(path: Path) -> Source:
     """Parse a file, given by its path relative to the root of the project, and return its facts."""
     module = ast.parse((ROOT / path).read_text())
     imported: set[str] = set()
-    docstrings, events = [], []
+    docstrings, bare_tests, events = [], [], []
     for node in ast.walk(module):
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
@@ -54,10 +56,13 @@ def source(path: Path) -> Source:
             if text := ast.get_docstring(node):
                 word = text.split()[0].strip("`,.:;")
                 docstrings.append(Docstring(f"{path}:{node.lineno} {node.name}", word, isinstance(node, ast.ClassDef)))
+            elif node.name.startswith("test_"):
+                bare_tests.append(f"{path}:{node.lineno}")
         elif isinstance(node, ast.Call) and (text := _event(node)) is not None:
             events.append((f"{path}:{node.lineno}", text))
     classes = tuple(node.name for node in module.body if isinstance(node, ast.ClassDef) and node.name[0] != "_")
-    return Source(frozenset(imported), classes, bool(ast.get_docstring(module)), tuple(docstrings), tuple(events))
+    facts = (tuple(docstrings), tuple(bare_tests), tuple(events))
+    return Source(frozenset(imported), classes, bool(ast.get_docstring(module)), *facts)
 
 
 def _event(call: ast.Call) -> str | None:

@@ -29,6 +29,11 @@ def test_no_docstring_begins_with_a_vague_verb_or_a_question_word() -> None:
     assert wrong == []
 
 
+def test_each_test_has_a_docstring() -> None:
+    """A test states what must be true; the linter does not ask for it, because it does not tell tests from helpers."""
+    assert [place for path in files("tests") for place in source(path).bare_tests] == []
+
+
 def test_log_events_are_short_and_begin_in_lower_case() -> None:
     """A log event of `stream` has at most 14 words, begins in lower case and has no full stop."""
     events = [event for path in files("stream") for event in source(path).log_events]

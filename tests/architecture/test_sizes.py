@@ -30,7 +30,6 @@ def in_bytes(size: str) -> int:
 
 
 def sizes() -> list[Size]:
-    """Return the rows of the table."""
     rows = re.findall(
         r"^\| ([0-9,]+) \| `(\w+)` \| `([\w.]+)` \| ([0-9.]+) GB", Path("README.md").read_text(), re.MULTILINE
     )

@@ -70,7 +70,6 @@ def alert_of(verdict: Verdict | ShareVerdict) -> str:
 
 
 def severity_of(verdict: Verdict | ShareVerdict) -> str:
-    """Return the severity label of a verdict."""
     severity = SHARE_SEVERITY[verdict] if isinstance(verdict, ShareVerdict) else SEVERITY[verdict]
     return severity.name.lower()
 

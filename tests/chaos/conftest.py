@@ -9,7 +9,6 @@ _PROPERTY = "chaos report"
 
 @pytest.fixture
 def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Return a function that adds a line to the report."""
 
     def add(line: str) -> None:
         request.node.user_properties.append((_PROPERTY, line))
@@ -18,7 +17,6 @@ def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the lines that the tests reported."""
     # The report of the teardown has the lines of the whole test.
     ended = (
         each for found in terminalreporter.stats.values() for each in found if getattr(each, "when", "") == "teardown"

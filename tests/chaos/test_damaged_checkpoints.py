@@ -60,12 +60,10 @@ class Prepared:
 
     @property
     def root(self) -> Path:
-        """The directory of the checkpoint."""
         return self.job.checkpoint
 
     @property
     def folder(self) -> Path:
-        """The checkpoint of this format."""
         return self.root / f"v{FORMAT}"
 
     def restore(self) -> Path:
@@ -136,27 +134,22 @@ def numbered(folder: Path) -> list[Path]:
 
 
 def changelog(spark: Path) -> Path:
-    """Return the newest changelog of a state partition."""
     return newest(spark / "state" / "0" / "0", "[0-9]*.changelog")
 
 
 def snapshot(spark: Path) -> Path:
-    """Return the newest snapshot of a state partition."""
     return newest(spark / "state" / "0" / "1", "[0-9]*.zip")
 
 
 def table_file(spark: Path) -> Path:
-    """Return a file of the newest snapshot."""
     return newest(spark / "state" / "0" / "1" / "SSTs", "*.sst")
 
 
 def operator(spark: Path) -> Path:
-    """Return the metadata of the stateful operator."""
     return newest(spark / "state" / "0" / "_metadata" / "v2")
 
 
 def schema(spark: Path) -> Path:
-    """Return the schema of the state."""
     (found,) = (path for path in (spark / "state" / "0" / "_stateSchema").rglob("[0-9]*") if path.is_file())
     return found
 

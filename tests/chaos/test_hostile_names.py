@@ -51,7 +51,6 @@ class HostileCluster:
 
     @property
     def url(self) -> str:
-        """Return the address of the monitor."""
         return f"http://{LOOPBACK}:{self.monitor.port}"
 
     def get_named(self, path: str, name: str) -> Answer | None:
@@ -102,25 +101,21 @@ class Markup(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """See HTMLParser."""
         self.elements.add(tag)
         self.attributes |= {name for name, _ in attrs}
         self.shown += [value or "" for name, value in attrs if name in {"title", "aria-label"}]
         self._in_script = tag == "script"
 
     def handle_comment(self, data: str) -> None:
-        """See HTMLParser."""
         self.comments.append(data)
 
     def handle_data(self, data: str) -> None:
-        """See HTMLParser."""
         if not self._in_script:
             self.shown.append(data)
         elif data.strip():
             self.scripts.append(data)
 
     def handle_endtag(self, tag: str) -> None:
-        """See HTMLParser."""
         self._in_script = self._in_script and tag != "script"
 
 

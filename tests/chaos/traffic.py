@@ -49,7 +49,6 @@ class Churn(TrafficWorker):
         self._members = []
 
     def _commit(self) -> None:
-        """Commit for a new or an existing group."""
         if not self._groups or (len(self._groups) < MOST_GROUPS and self._random.random() < 0.5):
             self._made += 1
             self._groups.append(f"churn-{self._made}")
@@ -57,7 +56,6 @@ class Churn(TrafficWorker):
         commit(self._bootstrap, self._random.choice(self._groups), TOPIC, offsets)
 
     def _delete(self) -> None:
-        """Delete a group."""
         if self._groups:
             delete_groups(self._bootstrap, [self._groups[-1]])
             self._groups.pop()
@@ -87,7 +85,6 @@ def continuous_traffic(bootstrap: str, seed: int) -> Workload:
 
 
 def make_backlog_topic(bootstrap: str) -> None:
-    """Create the topic of `make_backlog`."""
     make_topic(bootstrap, BACKLOG, BACKLOG_PARTITIONS, records=1)
 
 

@@ -24,7 +24,6 @@ class PanelQuery:
 
     @property
     def name(self) -> str:
-        """The position of the query, for messages."""
         return f"{self.board}: {self.panel}"
 
 
@@ -54,7 +53,6 @@ def queries() -> list[PanelQuery]:
 
 
 def annotation_queries() -> list[PanelQuery]:
-    """Return the queries of the annotations."""
     return [
         PanelQuery(name, each["name"], each["expr"], each["textFormat"], instant=False)
         for name, made in BOARDS.items()

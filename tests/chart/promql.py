@@ -42,7 +42,6 @@ class Asked:
 
     @property
     def labels(self) -> set[str]:
-        """The labels that the matchers use."""
         return {name for name, _, _ in self.matchers}
 
 

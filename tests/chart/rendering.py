@@ -36,7 +36,6 @@ class Rendered:
     notes: str
 
     def of_kind(self, kind: str) -> list[Object]:
-        """Return the objects of one kind."""
         return [one for one in self.objects if one["kind"] == kind]
 
     def one(self, kind: str) -> Object:
@@ -63,26 +62,22 @@ class Rendered:
 
     @property
     def template(self) -> Object:
-        """The template of the pod."""
         spec: Object = self.workload["spec"]
         template: Object = spec["template"] if "template" in spec else spec["driverSpec"]["podTemplateSpec"]
         return template
 
     @property
     def pod(self) -> Object:
-        """The specification of the pod."""
         spec: Object = self.template["spec"]
         return spec
 
     @property
     def container(self) -> Object:
-        """The container of lagwarden."""
         (container,) = (one for one in self.pod["containers"] if one["name"] == "lagwarden")
         return dict(container)
 
 
 def case(name: str) -> Object:
-    """Return the values of a case."""
     values: Object = yaml.safe_load((CHART / "ci" / f"{name}-values.yaml").read_text())
     return values
 
@@ -161,13 +156,11 @@ def documents(values: Object) -> list[str]:
 
 
 def lint(values: Object) -> list[str]:
-    """Return the errors and warnings of `helm lint --strict`."""
     report = helm_engine().lint(str(CHART), values, strict=True)
     return [*report["errors"], *(one["error"] for one in report["messages"] if one["severity"] > 1)]
 
 
 def refusal(values: Object, chart: Path = CHART) -> str:
-    """Return the error for these values, or ACCEPTED."""
     try:
         _files(values, chart)
     except helm_engine().HelmError as error:

@@ -62,7 +62,6 @@ def test_the_example_is_valid(amtool: str) -> None:
 
 
 def receivers_of(amtool: str, config: Path, labels: dict[str, str]) -> list[str]:
-    """Return the receivers of an alert with these labels."""
     given = [f"{name}={value}" for name, value in labels.items()]
     command = [amtool, "config", "routes", "test", f"--config.file={config}", *given]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -190,7 +189,6 @@ def test_inhibited_alerts(alertmanager: str) -> None:
 
 
 def _muted(alertmanager: str, job: str) -> set[str]:
-    """Return the names of the suppressed alerts of a job."""
     query = urllib.parse.urlencode({"filter": f'job="{job}"'})
     with urllib.request.urlopen(f"{alertmanager}?{query}", timeout=60) as answer:  # noqa: S310 - http on loopback
         shown = json.load(answer)

@@ -233,7 +233,6 @@ def test_the_list_of_unhealthy_groups_is_that_of_the_api(world: World) -> None:
 
 
 def _one_snapshot(world: World) -> tuple[float, dict[MetricSource, list[dict[str, Any]]]]:
-    """Return a time and the API's groups and partitions of the snapshot that Prometheus scraped at that time."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         groups = world.api("groups")

@@ -74,7 +74,6 @@ GIVEN: Final = {"tlsConfig": {"serverName": "x", "insecureSkipVerify": True}}
 
 
 def credentials(name: str, key: str) -> Object:
-    """Return the credentials in a Secret."""
     return {"credentials": {"name": name, "key": key}}
 
 

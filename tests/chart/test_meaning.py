@@ -24,7 +24,6 @@ KEY = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n"
 
 
 def pod_labels(rendered: Rendered) -> Object:
-    """Return the labels of the pod."""
     labels: Object = rendered.template["metadata"]["labels"]
     return labels
 

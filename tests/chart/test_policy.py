@@ -51,7 +51,6 @@ def _test_offences(pod: Object) -> list[str]:
 
 
 def offences_of_pod(pod: Object, container: Object) -> list[str]:
-    """Return the violations of a pod with that container."""
     both = [pod.get("securityContext", {}), container.get("securityContext", {})]
     return [name for name, offends in REFUSED.items() if offends(pod, container, both)]
 

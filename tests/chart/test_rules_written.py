@@ -39,7 +39,6 @@ def texts_of(rule: dict[str, Any]) -> list[str]:
 
 
 def expressions_of(rule: dict[str, Any]) -> list[str]:
-    """Return the expression of a rule, and the queries in its texts."""
     return [rule["expr"], *(query for text in texts_of(rule) for query in template_queries(text))]
 
 
@@ -85,7 +84,6 @@ def test_alerts_that_the_smallest_preset_cannot_give_are_documented() -> None:
 
 
 def form(name: str, alert: dict[str, Any]) -> dict[str, bool]:
-    """Return which properties of the form an alert has."""
     subject = "group" if re.match("Lagwarden(Share)?Group", name) else "monitor"
     texts = alert["annotations"]
     shown = r"\{\{ (?:(?:with|or) \$labels\.cluster|with \(first \.\)\.Labels\.cluster) "
@@ -132,7 +130,6 @@ def test_no_rule_mixes_clusters() -> None:
 
 
 def runbook(name: str, alert: dict[str, Any]) -> dict[str, bool]:
-    """Return which parts the page of an alert has."""
     text = (RUNBOOKS / f"{name}.md").read_text()
     headings = [f"# {name}", "## Meaning", "## Impact", "## Diagnosis", "## Mitigation"]
     diagnosis = " ".join(text.partition("## Diagnosis")[2].partition("## Mitigation")[0].split())

@@ -18,7 +18,6 @@ pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
 
 def at(path: str, value: Any) -> Object:
-    """Return values with one value at a dotted path."""
     for part in reversed(path.split(".")):
         value = {part: value}
     return dict(value)

@@ -31,7 +31,6 @@ def _whole_numbers(*names: str) -> Object:
 
 
 def definition(cluster: ControlPlane) -> Object:
-    """Return the CustomResourceDefinition of SparkApplications, with the schema of pods of this API server."""
     documents = cluster.request("GET", "/openapi/v3/api/v1")["components"]["schemas"]
     pod = _structural({"$ref": "#/components/schemas/io.k8s.api.core.v1.PodTemplateSpec"}, documents)
     restart = _fields(

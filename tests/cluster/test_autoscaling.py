@@ -15,7 +15,6 @@ DEFAULT = "default"
 
 @pytest.fixture(scope="module")
 def cluster_with_keda(cluster: ControlPlane) -> ControlPlane:
-    """Return the cluster with the kind ScaledObject."""
     try:
         cluster.define(definition_of(KEDA, KEDA.newest, "ScaledObject"))
     except ToolsUnreachableError as error:

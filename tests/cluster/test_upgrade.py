@@ -45,7 +45,6 @@ def last_tag() -> str:
 
 
 def edited_chart(folder: Path, file: str, old: str, new: str) -> Path:
-    """Return a copy of the chart with another text in one of its templates."""
     copy = folder / CHART.name
     shutil.copytree(CHART, copy, dirs_exist_ok=True)
     template = copy / "templates" / file
@@ -66,7 +65,6 @@ def secret_of(pod: Object) -> str:
 
 
 def claims(release: Release) -> list[Object]:
-    """Return the claims of a release."""
     return release.cluster.objects("v1", "PersistentVolumeClaim", release.namespace)
 
 

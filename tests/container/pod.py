@@ -66,7 +66,6 @@ class Pod(Monitor):
 
     @property
     def output(self) -> str:
-        """The output of the container so far."""
         output, errors = self._started_container.get_logs()
         return (output + errors).decode(errors="replace")
 
@@ -81,7 +80,6 @@ class Pod(Monitor):
         return self.exit_code()
 
     def exit_code(self) -> int:
-        """Return the exit code of the container."""
         return int(self._started_container.get_wrapped_container().wait(timeout=120)["StatusCode"])
 
     def remove(self) -> None:

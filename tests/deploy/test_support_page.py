@@ -31,14 +31,12 @@ def pinned(package: str) -> str:
 
 
 def released_pythons() -> list[str]:
-    """Return the versions of Python with which the release workflow tests."""
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())
     versions: list[str] = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
     return versions
 
 
 def oldest_kubernetes() -> str:
-    """Return the oldest version that the chart allows."""
     chart = yaml.safe_load((ROOT / "deploy" / "helm" / "lagwarden" / "Chart.yaml").read_text())
     return re.fullmatch(r">=([0-9]+\.[0-9]+)\.0-0", chart["kubeVersion"])[1]
 

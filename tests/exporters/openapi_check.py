@@ -25,7 +25,6 @@ def strict(schema: Any) -> Any:
 
 @functools.cache
 def document() -> dict[str, Any]:
-    """Return the document."""
     return openapi_document()
 
 

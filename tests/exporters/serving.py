@@ -81,7 +81,6 @@ class Client:
         self._app = app
 
     def request(self, method: str, path: str, **arguments: Any) -> httpx.Response:
-        """Send one request and return the response."""
 
         async def send() -> httpx.Response:
             transport = httpx.ASGITransport(self._app)
@@ -94,7 +93,6 @@ class Client:
         return response
 
     def get(self, path: str, **arguments: Any) -> httpx.Response:
-        """Send a GET request."""
         return self.request("GET", path, **arguments)
 
 

@@ -62,7 +62,6 @@ def snapshot(
     log_ends: list[dict[str, Any]] | None = None,
     common_causes: list[dict[str, Any]] | None = None,
 ) -> Snapshot:
-    """Return a snapshot taken at NOON."""
     return Snapshot(
         NOON / 1000,
         table(readmodel.PARTITIONS, partitions or []),
@@ -110,7 +109,6 @@ COMMON_CAUSE: dict[str, Any] = {
 
 
 def status(**changes: Any) -> MonitorStatus:
-    """Return the status of a healthy monitor, with changes."""
     fields: dict[str, Any] = {
         "version": "0.1.0",
         "cluster_id": "MkU3OEVBNTcwNTJENDM2Qk",

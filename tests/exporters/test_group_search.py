@@ -24,12 +24,10 @@ TOPICS = rows("group topic", ("b-late", "orders"), ("c-Fine", "orders"), ("c-Fin
 
 
 def world() -> Snapshot:
-    """Return a snapshot of these groups."""
     return snapshot(groups=ROWS, topics=TOPICS)
 
 
 def names(selected: SelectedGroups) -> list[str]:
-    """Return the names of the selected groups."""
     return selected.groups.column("group").to_pylist()
 
 

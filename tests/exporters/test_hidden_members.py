@@ -21,7 +21,6 @@ WHO = member("who-id", instance_id="who-static", client_id="who-client", client_
 
 
 def hidden(*members: MemberDetail) -> GroupDetail:
-    """Return the detail of the group `billing` with these members, hidden."""
     found = HiddenMembers(lambda group: detail(group, members=members))("billing")
     assert found is not None
     return found

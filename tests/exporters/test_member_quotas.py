@@ -18,7 +18,6 @@ Row = tuple[str, str, float]
 def found(
     *rows: Row, clients: tuple[str | None, ...] = ("app",), key: str = RATE, ip: str = "", **changes: Any
 ) -> tuple[QuotaDetail, ...] | None:
-    """Return the quotas of a group with members of these client ids, in a cluster with these quotas."""
     quotas = [{"user": user, "client_id": client, "ip": ip, "key": key, "value": value} for user, client, value in rows]
     tables = {
         "quotas": table(model.QUOTAS, quotas),
@@ -32,7 +31,6 @@ def found(
 
 
 def chosen(*rows: Row, **changes: Any) -> list[tuple[str, str]]:
-    """Return user and client id of the quotas of a group."""
     return [(quota.user, quota.client_id) for quota in found(*rows, **changes) or ()]
 
 

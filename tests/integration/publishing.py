@@ -56,7 +56,6 @@ class Ticks:
         return next((row for row in published.snapshot.groups.to_pylist() if row["group"] == name), None)
 
     def state(self, name: str) -> str | None:
-        """Return the shown state of a group."""
         row = self.group(name)
         return None if row is None else row["state"]
 
@@ -68,13 +67,11 @@ class Ticks:
         return {(row["topic"], row["partition"]): row["lag"] for row in rows if row["group"] == name}
 
     def expiry(self, name: str) -> list[Any]:
-        """Return the expiry times of the offsets of a group."""
         published = self.publisher.current()
         assert published is not None
         return [row["offset_expiry_time"] for row in published.snapshot.partitions.to_pylist() if row["group"] == name]
 
     def detail(self, name: str) -> GroupDetail:
-        """Return the details of a group."""
         detail = self.publisher.details(name)
         assert detail is not None
         return detail

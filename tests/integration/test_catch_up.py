@@ -36,7 +36,6 @@ _READER: Final = "stream.service.first_read.worker"
 
 
 def truth(traffic: Traffic) -> dict[Place, int]:
-    """Return the final committed offsets of the traffic."""
     wanted = final_state(traffic)
     found = {}
     for key in wanted.alive.nonzero()[0].tolist():

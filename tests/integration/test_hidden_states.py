@@ -34,7 +34,6 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def expiring_broker() -> Iterator[Broker]:
-    """Return such a broker with an offsets retention of one minute."""
     settings = {
         "offsets.retention.minutes": str(RETENTION_SECONDS // 60),
         "offsets.retention.check.interval.ms": str(SWEEP_SECONDS * 1000),

@@ -216,7 +216,6 @@ def test_address_and_topic_that_do_not_exist_are_refused(
 
 
 def _console(broker: Broker, kind: str) -> str:
-    """Run the console consumer over the topic with one of its formatters."""
     command = [
         *(str(find_java()), *SMALL_JVM, QUIET, "-cp", class_path(broker_jars())),
         *("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", broker.bootstrap),

@@ -25,7 +25,6 @@ LAGS: Final = (5, 6, 7, 8)
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    """Start a broker with two topics."""
     with Broker(properties=FAST_HEARTBEATS) as started:
         for topic in TOPICS:
             make_topic(started.bootstrap, topic, PARTITIONS)

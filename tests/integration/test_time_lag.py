@@ -124,7 +124,6 @@ class Ages:
         return ready
 
     def add(self, shown: Metrics, traffic: Clients) -> None:
-        """Add the shown and true ages of a scrape."""
         assert shown.snapshot is not None
         self.taken_at.append(shown.snapshot)
         for labels, age in shown.rows("lagwarden_partition_time_lag_seconds"):
@@ -141,7 +140,6 @@ class Ages:
 
 @pytest.fixture(scope="module")
 def ages(tmp_path_factory: pytest.TempPathFactory) -> Ages:
-    """Return the ages of a run."""
     found = Ages()
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(Broker())

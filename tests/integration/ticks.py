@@ -81,11 +81,9 @@ class Monitor:
         return int(row)
 
     def lag(self, group: str, topic: str) -> int:
-        """Return the shown lag."""
         return int(self.result.window.lag[self.row(group, topic)])
 
     def verdict(self, group: str, topic: str) -> Verdict:
-        """Return the shown verdict."""
         return VERDICTS[int(self.result.verdict[self.row(group, topic)])]
 
 
@@ -95,7 +93,6 @@ def transactional(broker: Broker, name: str) -> Producer:
 
 
 def write(producer: Producer, topic: str, count: int) -> None:
-    """Begin a transaction and write records in it."""
     producer.begin_transaction()
     for number in range(count):
         producer.produce(topic, str(number), partition=0)

@@ -148,7 +148,6 @@ def _list_ends(bootstrap: str, isolation: IsolationLevel) -> dict[int, int]:
 
 
 def set_topic(bootstrap: str, topic: str, config: Mapping[str, str]) -> None:
-    """Change the configuration of a topic."""
     entries = [ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in config.items()]
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
     admin = _admin(bootstrap)  # keep a reference: the answer needs its client

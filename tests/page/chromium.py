@@ -138,7 +138,6 @@ class Page:
         self._session = session
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Send a command to the tab."""
         return self._browser.send(method, self._session, **parameters)
 
     def emulate(self, *, width: int = 1280, height: int = 900, dark: bool = False, script: bool = True) -> None:
@@ -198,12 +197,10 @@ class Page:
         raise BrowserError(f"it is {seen[max(at - 60, 0) : at + 200]!r} and not {value[max(at - 60, 0) : at + 200]!r}")
 
     def type(self, text: str) -> None:
-        """Type text into the focused element."""
         for sign in text:
             self.send("Input.insertText", text=sign)
 
     def press(self, key: str, text: str = "") -> None:
-        """Press and release a key."""
         for kind in ("keyDown", "keyUp"):
             self.send("Input.dispatchKeyEvent", type=kind, key=key, **({"text": text} if text else {}))
 
@@ -221,7 +218,6 @@ class Page:
         return lines + [f"{call['type']}: {call['args']}" for call in calls]
 
     def requested_urls(self) -> list[str]:
-        """Return the requested URLs."""
         return [event["request"]["url"] for event in self.events("Network.requestWillBeSent")]
 
     def picture(self, file: Path, *, whole: bool = False) -> None:

@@ -137,7 +137,6 @@ def demo_snapshot(now: float, more: int = 0, end: float | None = None) -> Snapsh
 
 
 def detail_of(name: str, now: float) -> GroupDetail:
-    """Return the detail of a group at a time."""
     demo = demo_of(name)
     finding = FindingDetail(
         demo.verdict,
@@ -297,7 +296,6 @@ def _verdict(word: str, severity: str, groups: int) -> dict[str, Any]:
 
 
 def _topic(demo: DemoGroup) -> dict[str, Any]:
-    """Return a row of TOPICS."""
     lags = {"lag_sum": demo.lag, "lag_max": demo.lag, "time_lag_max": demo.time_lag, "partitions_lag_unknown": 0}
     return {"group": demo.group, "topic": demo.topic, "partitions": demo.partitions, "verdict": demo.verdict, **lags}
 

@@ -49,16 +49,13 @@ class Served:
 
     @property
     def port(self) -> int:
-        """The port."""
         return self._server.port
 
     @property
     def url(self) -> str:
-        """The URL of the overview page."""
         return f"http://127.0.0.1:{self.port}/"
 
     def show(self, snapshot: Snapshot) -> None:
-        """Replace the snapshot."""
         self._build = functools.cache(lambda: PublishedSnapshot.build(snapshot))
 
     def record(self, snapshots: Iterable[Snapshot]) -> None:

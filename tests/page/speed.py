@@ -77,7 +77,6 @@ def filter_time(page: Page, more: int) -> float:
 
 
 def main() -> None:
-    """Print the table."""
     program = find()
     if program is None:
         raise SystemExit("no Chromium: sandbox/programs/install_browser.sh gets Debian's")

@@ -93,7 +93,6 @@ def _unit(key: bytes, commit: Commit) -> Runs:
 
 
 def read_run(run: Runs, row: int = 0) -> dict[str, Any]:
-    """Return one row with the keys of `expected`."""
     out: dict[str, Any] = {name: getattr(run.spans, name)[row].item() for name in runs.Spans.__dataclass_fields__}
     slots = run.slots.take(run.slots.row == row)
     columns = (slots.number, slots.offset, slots.time, slots.commits)

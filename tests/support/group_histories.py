@@ -22,12 +22,10 @@ def at(time: int, *records: Written) -> list[Timed]:
 
 
 def commits(time: int, *partitions: int, topic: str = "t", group: str = "g", offset: int = 1) -> list[Timed]:
-    """Return commits of a group for these partitions."""
     return [(time, commit_key(group, topic, each), commit_value(offset, time)) for each in partitions]
 
 
 def forgets(time: int, *partitions: int, topic: str = "t", group: str = "g") -> list[Timed]:
-    """Return the tombstones of offsets."""
     return [(time, commit_key(group, topic, each), None) for each in partitions]
 
 
@@ -48,7 +46,6 @@ def read(log: Sequence[Timed], cuts: Sequence[int] = (), limits: StateLimits = E
 
 
 def histories_in(state: ShardState) -> Mapping[str, GroupHistory]:
-    """Return the histories in a state."""
     packed = zip(state.histories.groups.to_pylist(), state.histories.values.to_pylist(), strict=True)
     return {name.decode(): unpack_history(value) for name, value in packed}
 

@@ -26,7 +26,6 @@ class HiddenWriter:
             self.write_batch([record], time=time, producer=producer)
 
     def write_batch(self, records: Sequence[Raw], *, time: int | None = None, producer: int | None = None) -> None:
-        """Write one batch."""
         rows = [log_writer.Rec(at, 0, key, value) for at, (key, value) in enumerate(records)]
         at = self.position if time is None else time
         of_transaction = {"attributes": TRANSACTIONAL, "producer_id": producer, "producer_epoch": 0}
@@ -34,7 +33,6 @@ class HiddenWriter:
         self._add(log_writer.batch(self.position, rows, base_timestamp=at, **more), len(rows))
 
     def end(self, producer: int, *, committed: bool) -> None:
-        """Write the marker of a transaction."""
         self._add(log_writer.marker(self.position, producer, committed=committed), 1)
 
     def part(self, partition: int = 0, *, unread: int = 0) -> HiddenPart:

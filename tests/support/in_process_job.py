@@ -71,7 +71,6 @@ class Jvm:
         return marked_processes(self._mark, 0)
 
     def kill(self) -> None:
-        """Kill the JVM."""
         if self._session is not None:
             query.kill_jvm(self._session)
 

@@ -133,7 +133,6 @@ class ObservedMonitor:
         return "; ".join(self.readiness().get("reasons", []))
 
     def metrics(self) -> Metrics:
-        """Scrape `/metrics`."""
         return Metrics(self.get("/metrics").text)
 
     # --- waiting ---
@@ -210,7 +209,6 @@ class ObservedMonitor:
         return self.events(event)
 
     def events(self, event: str) -> list[dict[str, Any]]:
-        """Return the log lines of one event."""
         return [line for line in self.lines if line.get("event") == event]
 
 
@@ -258,7 +256,6 @@ class Monitor(ObservedMonitor):
 
     @property
     def jvm(self) -> int:
-        """The process id of the JVM."""
         (found,) = (process.pid for process in self.processes if process.role == "jvm")
         return found
 

@@ -25,7 +25,6 @@ class Offset:
 
     @property
     def key(self) -> bytes:
-        """The key of the record."""
         return commit_key(self.group, self.topic, self.partition)
 
 

@@ -30,7 +30,6 @@ def group_key(group: Text) -> bytes:
 def commit_value(
     offset: int, time: int, *, version: int = 3, metadata: Text = "", leader_epoch: int = -1, topic_id: bytes = b""
 ) -> bytes:
-    """Return the value of an offset commit in any version."""
     head = struct.pack(">hq", version, offset)
     epoch = struct.pack(">i", leader_epoch)
     if version == 4:

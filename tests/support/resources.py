@@ -27,7 +27,6 @@ class PeakMemory:
 
 @contextlib.contextmanager
 def peak_memory() -> Iterator[PeakMemory]:
-    """Measure the memory of a `with` block."""
     peak = PeakMemory()
     tracemalloc.start()
     try:

@@ -28,11 +28,9 @@ class Metrics:
         return found[0][1] if found else None
 
     def total(self, name: str, **labels: str) -> float:
-        """Return the sum of the samples that match."""
         return sum(value for _, value in self.rows(name, **labels))
 
     def by_place(self, name: str) -> dict[Place, int]:
-        """Return a metric per group, topic and partition."""
         return {(own["group"], own["topic"], int(own["partition"])): int(value) for own, value in self.rows(name)}
 
     def offsets_partitions(self, name: str) -> dict[int, int]:
@@ -42,12 +40,10 @@ class Metrics:
 
     @property
     def committed(self) -> dict[Place, int]:
-        """Committed offsets."""
         return self.by_place("lagwarden_partition_committed_offset")
 
     @property
     def lags(self) -> dict[Place, int]:
-        """Known lags."""
         return self.by_place("lagwarden_partition_lag")
 
     @property

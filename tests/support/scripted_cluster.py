@@ -16,7 +16,6 @@ TOO_OLD = Unsupported("the broker does not know a request", "upgrade")
 
 
 def says(**fields: Any) -> SimpleNamespace:
-    """Return a response, or a part of one."""
     return SimpleNamespace(**fields)
 
 
@@ -40,11 +39,9 @@ class ScriptedCluster:
         return self._raising(None, "Metadata", topics)
 
     def call(self, request: Any, node: int) -> Any:
-        """Send a request to one broker."""
         return self._raising(node, type(request).__name__, request)
 
     def call_any(self, request: Any) -> Any:
-        """Send a request to any broker."""
         return self._raising(None, type(request).__name__, request)
 
     def call_all(self, calls: list[tuple[int, Any]]) -> list[Any]:
@@ -52,7 +49,6 @@ class ScriptedCluster:
         return [self._answer(node, type(request).__name__, request) for node, request in calls]
 
     def count(self, kind: str) -> int:
-        """Return the number of requests of a class."""
         return sum(type(request).__name__ == kind for _, request in self.asked)
 
     def _raising(self, node: int | None, kind: str, request: Any) -> Any:

@@ -140,7 +140,6 @@ class Program:
         fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
 
     def press(self, keys: str) -> None:
-        """Press keys."""
         os.write(self._terminal, keys.encode())
 
     @property
@@ -187,5 +186,4 @@ class Program:
         return self._process.wait(PATIENCE)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal."""
         self._process.send_signal(number)

@@ -73,7 +73,6 @@ class Log:
 
 
 def _fetched(wanted: OffsetRange, record: LogRecord) -> FetchedRecords:
-    """Return one fetched record."""
     return FetchedRecords(
         np.array([wanted.partition], np.int32),
         np.array([record.offset], np.int64),

@@ -40,7 +40,6 @@ def marks_in(path: Path) -> tuple[frozenset[str], frozenset[str]]:
 
 @functools.cache
 def source_of(path: Path) -> str:
-    """Return the text of a test file."""
     return path.read_text(encoding="utf-8")
 
 

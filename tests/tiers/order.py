@@ -80,7 +80,6 @@ class FileOrder:
 
 
 def file_of(test: str) -> str:
-    """Return the file of a test's id."""
     return test.partition("::")[0]
 
 

@@ -87,7 +87,6 @@ def _git(*arguments: str) -> str:
 
 
 def main() -> None:
-    """Print the files to run, one a line."""
     parser = argparse.ArgumentParser(prog="python -m tests.tiers.touched")
     parser.add_argument("--base", default=os.environ.get("BASE", ""), help="the revision to compare with")
     changed = changed_files(parser.parse_args().base)

@@ -74,7 +74,6 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The name of the row."""
         return f"{self.alert}: {self.kind.value}: {self.story}"
 
 

@@ -20,7 +20,6 @@ _FINE: Final = {verdict("ok", "fine"): "1x130"}
 
 
 def two(east: dict[str, str], west: dict[str, str]) -> dict[str, str]:
-    """Return the series of both clusters."""
     return of_cluster("east", east) | of_cluster("west", west)
 
 

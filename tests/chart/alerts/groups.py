@@ -28,7 +28,6 @@ REBALANCES: Final = of("lagwarden_group_rebalances_total", GROUP)
 
 
 def verdict(word: str, severity: str, labels: Mapping[str, str] = GROUP) -> str:
-    """Return the series of a group's verdict."""
     return of("lagwarden_group_verdict", labels, verdict=word, severity=severity)
 
 
@@ -38,7 +37,6 @@ def others(severity: str, *words: str) -> dict[str, str]:
 
 
 def partition(word: str) -> str:
-    """Return the series of the verdict of one partition."""
     return of("lagwarden_partition_verdict", GROUP, topic="orders", partition="3", verdict=word)
 
 
@@ -149,7 +147,6 @@ def in_south(series: Mapping[str, str]) -> dict[str, str]:
 def groups_of(
     critical: int, fine: int, values: str = "_x10 1x60", labels: Mapping[str, str] = MONITOR
 ) -> dict[str, str]:
-    """Return the series of an instance with these numbers of critical groups and of other groups."""
     sick = {verdict("stopped", "critical", {**labels, "group": f"sick-{number}"}): values for number in range(critical)}
     well = {verdict("ok", "fine", {**labels, "group": f"well-{number}"}): "1x200" for number in range(fine)}
     return sick | well | instances(labels)

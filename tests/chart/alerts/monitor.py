@@ -31,7 +31,6 @@ FRESH: Final = {TAKEN: "0+30x120"}
 
 
 def phase(word: str) -> str:
-    """Return the series of a phase."""
     return of("lagwarden_phase_info", phase=word)
 
 
@@ -101,13 +100,11 @@ def hidden_group(partition: int, group: str) -> str:
 
 
 def quorum(voters: int, behind: str) -> dict[str, str]:
-    """Return the series of a metadata quorum."""
     series = {of("lagwarden_quorum_voters"): f"{voters}x120", of("lagwarden_quorum_voters_behind"): behind}
     return series | instances(MONITOR)
 
 
 def no_controller(reason: str, values: str) -> dict[str, str]:
-    """Return the series of a controller that is unknown for a reason."""
     return {of("lagwarden_cluster_facts_unknown", fact="controller", reason=reason): values} | instances(MONITOR)
 
 

@@ -13,18 +13,15 @@ pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
 @pytest.fixture
 def rendered() -> Rendered:
-    """Return the objects of the mode."""
     return render(case("cluster"))
 
 
 def options(rendered: Rendered) -> Object:
-    """Return the options of the job in the configuration file."""
     written: Object = yaml.safe_load(rendered.one("ConfigMap")["data"]["lagwarden.yaml"])
     return dict(written["job"])
 
 
 def template(rendered: Rendered) -> Object:
-    """Return the pod template of executors."""
     written: Object = yaml.safe_load(rendered.one("ConfigMap")["data"]["executor.yaml"])
     return written
 
@@ -35,7 +32,6 @@ def named(parts: list[Object], key: str = "name") -> dict[str, Object]:
 
 
 def driver_service(rendered: Rendered) -> Object:
-    """Return the headless Service."""
     (found,) = (one for one in rendered.of_kind("Service") if one["spec"].get("clusterIP") == "None")
     return found
 

@@ -13,12 +13,10 @@ pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
 @pytest.fixture
 def rendered() -> Rendered:
-    """Return the objects of the mode."""
     return render(case("operator"))
 
 
 def conf(rendered: Rendered) -> Object:
-    """Return the settings of Spark."""
     settings: Object = rendered.one("SparkApplication")["spec"]["sparkConf"]
     return settings
 

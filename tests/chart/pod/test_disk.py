@@ -14,7 +14,6 @@ MEBIBYTES: Final = {"Mi": 1, "Gi": 1024}
 
 
 def mebibytes(quantity: str) -> int:
-    """Return a quantity in MiB."""
     return int(quantity[:-2]) * MEBIBYTES[quantity[-2:]]
 
 

@@ -9,7 +9,6 @@ from deploy.release.versions import differing_versions, project_version
 
 
 def tree(folder: Path, project: str, chart: str, image: str) -> Path:
-    """Write the files that hold a version."""
     (folder / "deploy" / "helm" / "lagwarden").mkdir(parents=True)
     (folder / "pyproject.toml").write_text(f'[project]\nversion = "{project}"\n')
     (folder / "deploy" / "helm" / "lagwarden" / "Chart.yaml").write_text(f"version: {chart}\nappVersion: {image}\n")

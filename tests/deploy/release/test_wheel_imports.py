@@ -31,7 +31,6 @@ assert not [path for path in sys.path if pathlib.Path(path or ".").resolve() == 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder into which pip has installed the wheel alone."""
     folder = tmp_path_factory.mktemp("wheel")
     target = folder / "installed"
     install = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile", "--target", str(target))

@@ -11,7 +11,6 @@ _OWNER = {"owner": 0, "member_id": "m", "client_id": "billing-1", "client_host":
 
 
 def commit(offset: int, second: int, lag: int | None) -> dict[str, int | None]:
-    """Return a commit of a window."""
     return {"offset": offset, "timestamp": 1_700_000_000_000 + 1000 * second, "lag": lag}
 
 

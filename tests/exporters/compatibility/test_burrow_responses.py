@@ -27,7 +27,6 @@ def status(*rows: dict[str, Any]) -> Any:
 
 
 def known(partition: int, name: str, lag: int = 5) -> dict[str, Any]:
-    """Return a partition with a status."""
     return place("g", "t", partition, 10, 10 + lag, burrow_status=name, burrow_window=[commit(10, 0, lag)])
 
 

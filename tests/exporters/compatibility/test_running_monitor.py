@@ -49,7 +49,6 @@ class Running:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """Yield a broker with its groups and a monitor, both running."""
     broker = Broker(properties={"broker.rack": "europe-west1-b"})
     folder = tmp_path_factory.mktemp("running")
     with broker, PeerWorld(broker.bootstrap) as world, Monitor(broker.bootstrap, folder, SETTINGS) as monitor:

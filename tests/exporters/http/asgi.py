@@ -7,7 +7,6 @@ from starlette.types import Message
 
 
 def scope(path: str = "/metrics", client: str = "10.0.0.1") -> dict[str, Any]:
-    """Return the ASGI scope of a request."""
     return {"type": "http", "method": "GET", "path": path, "headers": [], "client": (client, 1)}
 
 

@@ -19,7 +19,6 @@ class FakeConnection:
         return self.expendable
 
     def evict(self) -> None:
-        """Record the eviction."""
         self.evicted = True
 
 

@@ -33,7 +33,6 @@ def get(path: str, shown: PublishedSnapshot | None = PUBLISHED) -> httpx.Respons
 
 
 def routes() -> list[Route]:
-    """Return the routes of Burrow's paths."""
     app = build_app(lambda: None, status, burrow=EU)
     return [route for route in app.routes if isinstance(route, Route) and route.path.startswith("/v3/kafka")]
 

@@ -38,7 +38,6 @@ def in_json(shown: pa.Table) -> list[dict[str, Any]]:
 
 
 def config(key: str, value: str | None, source: str | None, reason: str | None = None) -> dict[str, str | None]:
-    """Return a setting."""
     return {"key": key, "value": value, "source": source, "unknown_reason": reason}
 
 

@@ -30,7 +30,6 @@ def large() -> PublishedSnapshot:
 
 
 def connect(server: HttpServer, sends: bytes = b"") -> socket.socket:
-    """Open a connection from the address of the abuser, and send bytes."""
     line = socket.create_connection(("127.0.0.1", server.port), timeout=30, source_address=(ABUSER, 0))
     line.sendall(sends)
     return line

@@ -16,7 +16,6 @@ class BlockedApp:
         self.go = asyncio.Event()
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        """Wait, then start the response."""
         await self.go.wait()
         await send({"type": "http.response.start", "status": 200, "headers": []})
 

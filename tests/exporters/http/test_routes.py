@@ -254,7 +254,6 @@ def test_the_links_of_a_group_page_are_relative() -> None:
 
 
 def found(answer: httpx.Response) -> list[str]:
-    """Return the names of the groups in a response."""
     assert answer.status_code == 200
     return [group["group"] for group in answer.json()["groups"]]
 

@@ -18,7 +18,6 @@ from tests.exporters.snapshots import snapshot, status
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[HttpServer]:
-    """Serve the small snapshot."""
     with serving(SMALL) as server:
         yield server
 

@@ -31,13 +31,11 @@ def served(published: PublishedSnapshot | None, own: MonitorStatus) -> ServedMet
 
 
 def scrape(shown: ServedMetrics) -> str:
-    """Return the text of `/metrics`."""
     own = render_self_metrics(shown.status, NOW, ExpositionFormat.TEXT)
     return plain_text(shown.exposition) + own.decode()
 
 
 def requests(shown: ServedMetrics, of: Snapshot | None, most_points: int = 100) -> list[bytes]:
-    """Return the serialized requests of an export."""
     scope = InstrumentationScope("lagwarden")
     return [
         encode_metrics(
@@ -48,7 +46,6 @@ def requests(shown: ServedMetrics, of: Snapshot | None, most_points: int = 100) 
 
 
 def unusual_snapshot() -> Snapshot:
-    """Return a snapshot with a group per unusual name."""
     rows = [{"group": name, "kind": "classic", "lag_sum": 3} for name in sorted(HOSTILE_NAMES)]
     return snapshot(groups=rows)
 

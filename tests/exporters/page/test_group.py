@@ -18,7 +18,6 @@ DASH = "\u2013"
 
 
 def read(name: str = "billing", found: GroupDetail | None = None, data: Snapshot | None = None) -> Reader:
-    """Return the parsed page of a group."""
     published = PublishedSnapshot.build(small_snapshot() if data is None else data)
     return Reader(group_page(published, name, found, NOW, root="./").html())
 

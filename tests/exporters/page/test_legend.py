@@ -20,7 +20,6 @@ LEGEND = "Legend of the verdicts"
 
 
 def page_of(verdicts: list[dict[str, Any]]) -> Page:
-    """Return the page of a snapshot with these verdicts."""
     published = PublishedSnapshot.build(snapshot([], verdict_groups=verdicts))
     return overview_page(published, status(), NOON, GroupFilter())
 

@@ -48,27 +48,22 @@ def clients(client: str | None, host: str | None) -> set[str]:
 
 
 def trends(groups: Sequence[str]) -> dict[str, list[tuple[float, int | None]]]:
-    """Return a lag that grows, for one group."""
     return {name: [(0.0, 1), (60.0, 3)] for name in groups if name == "billing"}
 
 
 def read(data: Snapshot | None = None, group_filter: GroupFilter | None = None, **changes: Any) -> Reader:
-    """Return the parsed page."""
     return Reader(page(data, group_filter, **changes).html())
 
 
 def page_of(*groups: dict[str, Any], group_filter: GroupFilter | None = None) -> Reader:
-    """Return the parsed page of these groups."""
     return read(snapshot(groups=list(groups)), group_filter)
 
 
 def html_of(*groups: dict[str, Any]) -> str:
-    """Return the document of these groups."""
     return page(snapshot(groups=list(groups))).html().decode()
 
 
 def attention(name: str, severity: str, **columns: Any) -> dict[str, Any]:
-    """Return a group with a verdict of this severity."""
     verdict = {"verdict": "stalled", "sentence": f"{name} is stalled.", "verdict_since": NOON, "state": "Stable"}
     return {"group": name, "severity": severity, **verdict, **columns}
 

@@ -46,7 +46,6 @@ ORDERS = world(
 
 
 def read(name: str, data: Snapshot = ORDERS) -> Reader:
-    """Return the parsed page of a topic."""
     return Reader(topic_page(PublishedSnapshot.build(data), name, None, NOW, root="./").html())
 
 

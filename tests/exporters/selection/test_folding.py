@@ -46,17 +46,14 @@ def world(*groups: dict[str, Any]) -> Snapshot:
 
 
 def consoles(number: int) -> list[dict[str, Any]]:
-    """Return groups of console consumers."""
     return [group(f"console-consumer-{at}") for at in range(number)]
 
 
 def folded(shown: Snapshot, rules: FoldRules) -> Snapshot:
-    """Return the folded snapshot."""
     return GroupFolder(rules).fold(dead_groups_apart(shown))
 
 
 def names(shown: Snapshot) -> list[str]:
-    """Return the names of the groups."""
     found: list[str] = shown.groups.column("group").to_pylist()
     return found
 

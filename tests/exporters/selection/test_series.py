@@ -156,7 +156,6 @@ TOPIC_LAG = "lagwarden_group_topic_lag"
 
 
 def with_names(preset: Preset = Preset.FULL, *, add: str = "", omit: str = "", **more: Any) -> SeriesSelection:
-    """Return the selection of a preset with names that are added or omitted."""
     return SeriesSelection(preset, add=frozenset(filter(None, [add])), omit=frozenset(filter(None, [omit])), **more)
 
 
@@ -297,7 +296,6 @@ def test_the_series_of_dead_groups_are_left_out_first() -> None:
 
 
 def with_dead_groups(shown: Snapshot, dead: int) -> Snapshot:
-    """Return the snapshot with `dead` further groups that have died, with a history."""
     died = {"state": "Dead", "kind": "classic", "died_time": NOON, "death_cause": "expired"}
     names = [f"dead-{at}" for at in range(dead)]
     further = table(GROUPS, [{"group": name, **died} for name in names])

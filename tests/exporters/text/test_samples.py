@@ -13,12 +13,10 @@ INT64 = st.integers(-(2**63), 2**63 - 1)
 
 
 def metric(conversion: ValueConversion = ValueConversion.NUMBER, labels: tuple[str, ...] = ()) -> Metric:
-    """Return a metric of the column `value`."""
     return Metric("m", MetricKind.GAUGE, "Help.", MetricSource.GROUPS, "value", labels, conversion=conversion)
 
 
 def values(column: pa.Array, conversion: ValueConversion) -> list[str | None]:
-    """Return the texts of a column with a conversion."""
     texts: list[str | None] = value_texts(metric(conversion), pa.table({"value": column})).to_pylist()
     return texts
 

@@ -60,13 +60,11 @@ class Member:
             eventually(lambda: self._client.commit(record, asynchronous=False))
 
     def close(self) -> None:
-        """Leave the group."""
         self._client.close()
 
 
 @pytest.fixture
 def bootstrap(make_broker: MakeBroker) -> str:
-    """Return a broker with records, and with a quota for the client id `throttled-app`."""
     broker = make_broker()
     create_topics(broker.bootstrap, {TOPIC: 1})
     # A broker returns whole batches, and none that is larger than the quota allows in its window of ten seconds.

@@ -29,7 +29,6 @@ SECRET: Final = "known-to-master-workers-and-driver"
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the interpreter of executors."""
     return make_executor_python(tmp_path_factory.mktemp("executor-python"))
 
 
@@ -100,7 +99,6 @@ def test_monitor_on_two_workers_agrees_with_the_official_tool(
 
 
 def places_of(secret: str, monitor: Monitor, cluster: StandaloneCluster) -> list[str]:
-    """Return the files of the checkpoint, of the cluster and its logs, and the command lines that have a secret."""
     known = {cluster.folder / "secret", cluster.folder / "spark.properties"}
     files = [path for folder in (monitor.checkpoint, cluster.folder) for path in folder.rglob("*")]
     files = [path for path in (*files, monitor.log) if path.is_file() and "jars" not in path.parts]

@@ -6,7 +6,6 @@ from tests.support.monitor import Monitor
 
 
 def assert_refused(monitor: Monitor | InProcessJob, code: ExitCode, *words: str) -> None:
-    """Assert that the monitor ends with the code and one error line with these words."""
     ending = monitor.ending(90)
     assert (ending.code, ending.left_behind) == (code, ()), monitor.output
     output = monitor.output

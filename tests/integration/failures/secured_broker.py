@@ -13,7 +13,6 @@ class SecuredBroker(Broker):
     """A broker that allows everything at `bootstrap`, and at `sasl` what the ACLs of a user allow, after a login."""
 
     def __init__(self, passwords: Mapping[str, str]) -> None:
-        """Allow these users to log in."""
         (port, controller), (sasl, _) = free_port_pair(), free_port_pair()
         ports = {"PLAIN": port, "CONTROLLER": controller, "SASL": sasl}
         users = " ".join(f'user_{name}="{password}"' for name, password in passwords.items())
@@ -33,7 +32,6 @@ class SecuredBroker(Broker):
 
 
 def login(user: str, password: str) -> dict[str, str]:
-    """Return the options of a login."""
     return {
         "kafka.security_protocol": "SASL_PLAINTEXT",
         "kafka.sasl_mechanism": "PLAIN",

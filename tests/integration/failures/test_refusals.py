@@ -73,7 +73,6 @@ def secured() -> Iterator[SecuredBroker]:
 
 
 def grant(bootstrap: str, *rights: tuple[str, str, AclOperation]) -> None:
-    """Allow users operations on topics."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for done in admin.create_acls([_allow(*right) for right in rights]).values():
         done.result(LIMIT)

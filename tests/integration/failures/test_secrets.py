@@ -200,7 +200,6 @@ def environment(pid: int) -> bytes:
 
 
 def has_secret(data: bytes) -> bool:
-    """Return whether the data have the secret or a token."""
     return SECRET.encode() in data or _TOKEN.search(data) is not None
 
 

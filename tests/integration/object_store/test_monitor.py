@@ -110,7 +110,6 @@ def test_state_is_read_again_after_a_kill_and_after_a_stop_if_it_is_intact(
 
 
 def places_of_secrets(monitor: Monitor, server: ObjectStoreServer) -> list[str]:
-    """Return the objects, the logs and the command lines that have a credential."""
     texts = {key: server.read(key) for key in server.objects()}
     texts |= {str(monitor.log): monitor.log.read_bytes()}
     texts |= {process.command: process.command.encode() for process in monitor.processes}

@@ -75,7 +75,6 @@ def spoilt() -> Iterator[Broker]:
 
 @pytest.fixture(scope="module")
 def witness(spoilt: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitor]:
-    """Return a ready monitor of that broker."""
     with Monitor(spoilt.bootstrap, tmp_path_factory.mktemp("witness")) as running:
         yield running.wait_ready()
 

@@ -53,7 +53,6 @@ class Release(NamedTuple):
 
     @property
     def properties(self) -> dict[str, str]:
-        """The properties of its broker."""
         return {"group.coordinator.rebalance.protocols": "classic"} if self.classic else {}
 
 

@@ -124,7 +124,6 @@ def _create_topic(bootstrap: str) -> None:
 
 
 def tool(name: str, bootstrap: str, *arguments: str) -> str:
-    """Run one of the tools of the newer release."""
     return run_tool(name, "--bootstrap-server", bootstrap, *arguments)
 
 
@@ -175,7 +174,6 @@ def _shown_level(monitor: Monitor) -> float | None:
 
 
 def _levels(monitor: Monitor, bootstrap: str) -> float | None:
-    """Return the shown level of `metadata.version`, which must be that of the tool."""
     (name,) = LEVEL.findall(tool(FEATURES, bootstrap, "describe"))
     mapping = tool(FEATURES, bootstrap, "version-mapping", "--release-version", name)
     level = _shown_level(monitor)

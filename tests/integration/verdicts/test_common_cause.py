@@ -83,7 +83,6 @@ class Ticks:
         monkeypatch.setattr(run_tick, "time", SimpleNamespace(time=lambda: self.now))
 
     def tick(self) -> Any:
-        """Read new records and run a tick."""
         self.now += TICK
         self._read()
         return self._publisher.tick(self._cluster, self._poller, self._log.positions, current=True)

@@ -20,7 +20,6 @@ BOTH = Credentials(USERS, b"token-1")
 
 
 def basic(name: str, password: str) -> str:
-    """Return the header of a user and a password."""
     return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
 

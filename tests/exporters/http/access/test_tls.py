@@ -46,7 +46,6 @@ class TlsServer:
         return context.wrap_socket(self.plain(source), server_hostname="localhost")
 
     def plain(self, source: str = "127.0.0.1") -> socket.socket:
-        """Open a TCP connection."""
         return socket.create_connection(("127.0.0.1", self.server.port), timeout=30, source_address=(source, 0))
 
     def get(self, *paths: str, connection: ssl.SSLSocket | None = None) -> tuple[int, bytes]:
@@ -61,7 +60,6 @@ class TlsServer:
             return found
 
     def refusals(self, reason: str) -> int:
-        """Return the number of refusals for a reason."""
         _, body = self.get("/metrics?name[]=lagwarden_http_refusals_total", connection=self.connect(source="127.0.0.9"))
         line = next(line for line in body.decode().splitlines() if f'reason="{reason}"' in line)
         return int(line.split()[-1])
@@ -71,7 +69,6 @@ class TlsServer:
 def tls_server(
     folder: Path, certificates: Certificates, more: str = "", world: PublishedSnapshot | None = None
 ) -> Iterator[TlsServer]:
-    """Serve with the certificate of the broker."""
     shutil.copy(certificates.certificate("broker"), folder / "tls.crt")
     shutil.copy(certificates.key("broker"), folder / "tls.key")
     shutil.copy(certificates.authority, folder / "ca.crt")

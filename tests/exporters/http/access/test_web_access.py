@@ -37,7 +37,6 @@ class Files:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Files:
-    """Return files with one user and a token."""
     return Files(tmp_path)
 
 

@@ -12,7 +12,6 @@ HASH = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
 
 
 def write(folder: Path, text: str) -> Path:
-    """Write the file."""
     file = folder / "web.yaml"
     file.write_text(text)
     return file
@@ -46,7 +45,6 @@ def test_file_without_settings_changes_nothing(tmp_path: Path) -> None:
 
 
 def tls(settings: str) -> str:
-    """Return a file with a certificate and these settings of TLS."""
     return f"tls_server_config: {{cert_file: a, key_file: b, {settings}}}"
 
 

@@ -12,7 +12,6 @@ def events(*names: str, size: int = 10) -> list[VerdictEvent]:
 
 
 def names(recent: RecentEvents, position: EventPosition, most: int = 100) -> list[str]:
-    """Return the groups of the events from a position on."""
     return [event.group for _, event in recent.read(position, most)[1]]
 
 

@@ -24,7 +24,6 @@ OK, STOPPED = AnnouncedVerdict("ok", "fine"), AnnouncedVerdict("stopped", "criti
 
 
 def event(name: str, verdict: AnnouncedVerdict = STOPPED, size: int = 0) -> VerdictEvent:
-    """Return an event about a group."""
     body = json.dumps({"subject": name, "padding": "x" * size}).encode()
     return VerdictEvent(name, name, 0.0, body, verdict, OK)
 
@@ -35,7 +34,6 @@ def streams_of(recent: RecentEvents, **arguments: Any) -> contextlib.AbstractCon
 
 
 def connection(server: HttpServer) -> http.client.HTTPConnection:
-    """Return a client of a server."""
     return http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
 
 
@@ -57,18 +55,15 @@ class Stream:
         return fields
 
     def subject(self) -> str:
-        """Return the group of the next message."""
         return str(json.loads(self.message()["data"])["subject"])
 
     def close(self) -> None:
-        """Disconnect."""
         self.response.close()
         self._client.close()
 
 
 @contextlib.contextmanager
 def streaming(server: HttpServer, query: str = "", **headers: str) -> Iterator[Stream]:
-    """Open a stream and read its opening message."""
     with contextlib.closing(Stream(server, query, **headers)) as stream:
         assert stream.response.status == 200
         opening = stream.message()
