@@ -13,6 +13,7 @@ that need a missing column match nothing:
 | `expiry` | `stream.groups.expiry.predict` | no `expiring` |
 | `retention` | topic configs (`retention.ms`; -1 if compacted) | losses are forecast from the log start only |
 | `aborts` | the driver state (`stream.groups.commits.aborts`) | no `aborting` |
+| `kept` | topic configs (`retention.ms`, `retention.bytes`) | a log start follows a group only if it equals a commit |
 | `gapless` | topic configs (`cleanup.policy`) | no `skipped` |
 | `clients`, `joined` | memberships of this tick and the one before | members are counted and not named |
 | `tails` | a fetch of the tails that `TailState.wanted` marks | a marker at the end counts as lag 1 |

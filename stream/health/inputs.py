@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 NO_COMMIT: Final = -1
 """In `spans.last_offset`: a partition that a member owns, or of a subscribed topic, without any commit."""
+KEPT_FOREVER: Final = 1 << 62
+"""In `HealthInputs.kept`: retention never removes a record."""
 NO_OWNER: Final = -2
 """In `HealthInputs.owner`: the members are known, and none of them owns the partition."""
 
@@ -154,6 +156,9 @@ class HealthInputs:
     """When the broker last removed an offset of the row before its time in a live group (ms); -1: not recently."""
     retention: Ints | None = None
     """Time (ms) for which the topic keeps records (retention.ms); -1: for ever, compacted, or not known."""
+    kept: Ints | None = None
+    """Time (ms) for which retention keeps every record of the topic, which its size does not limit; `KEPT_FOREVER`, or
+    -1: not known, or its size is limited."""
     gapless: Flags | None = None
     """The topic is known not to be compacted: between two of its offsets there is a record, or a marker."""
     tails: LogTails | None = None

@@ -32,6 +32,8 @@ class LookupResults:
 
     retention: Mapping[str, int] | None = None
     """retention.ms by topic; -1: compacted or unlimited. A topic without an entry is not known."""
+    any_size: frozenset[str] = frozenset()
+    """The topics of which retention is known not to limit the size."""
     gapless: frozenset[str] = frozenset()
     """The topics that are known not to be compacted."""
     transactions: Mapping[str, pa.Table] = dataclasses.field(default_factory=dict)

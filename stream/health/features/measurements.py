@@ -52,6 +52,7 @@ def measure(inputs: HealthInputs, observation: Observation, history: PartitionHi
     known = raw_lag.known & ~offset_out_of_range.is_unknown(out_of_range)
     distances = lag.distances(committed, raw_lag, ends)
     distances = offset_out_of_range.clear_distances_of_earlier_topics(distances, out_of_range)
+    distances = dataclasses.replace(distances, lost=np.where(observation.remembered.loss_unproven, 0, distances.lost))
     distances = control_records.remove_markers_from_lost(distances, committed, places, tails)
     end = distances.high_watermark
     next_offset = first_unread_offsets(inputs, history.high_watermark, history_row, known, distances.log_start)

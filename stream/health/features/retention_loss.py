@@ -1,8 +1,9 @@
 """When retention will reach the first record that a group has not read: a forecast from the log start and from ages.
 
 There are two estimates; the earlier one counts. The log start moves by whole segments. Once it has moved in both halves
-of its history it has a rate, and a group that reads more slowly is overtaken after margin / difference. And where the
-retention time of the topic is known, the oldest unread record may be removed when it reaches that age.
+of its history it has a rate, and a group that reads more slowly is overtaken after margin / difference. It has no rate
+if it follows the commits of the group itself (`memory.own_deletes`). And where the retention time is known,
+the oldest unread record may be removed when it reaches that age.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def forecast(  # noqa: PLR0917 - columns of one table
     age: TimeLag,
     rates: Rates,
     trend: Codes,
+    deletes_own: Flags,
     limits: HealthLimits,
 ) -> tuple[Ints, Flags]:
     """Return the time (ms) until retention removes the next record of each row, and the rows where that is near.
@@ -47,6 +49,7 @@ def forecast(  # noqa: PLR0917 - columns of one table
     if not len(at_risk):
         return loss_in, near
     rate, span = _log_start_rate(log_start, rows[at_risk], inputs.now)
+    rate = np.where(deletes_own[at_risk], 0.0, rate)
     slower = rate - np.nan_to_num(rates.consume[at_risk])
     left = np.where(slower > 0, ends.margin[at_risk] / np.where(slower > 0, slower, 1.0) * 1_000, np.inf)
     close = left < np.minimum(limits.loss_notice, span)

@@ -166,6 +166,7 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
         measured.time_lag,
         pace.rates,
         pace.trend,
+        observation.remembered.deletes_own,
         limits,
     )
     return Window(

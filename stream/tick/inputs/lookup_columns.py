@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from stream.health.columns import NOT_KNOWN
-from stream.health.inputs import OpenTransaction
+from stream.health.inputs import KEPT_FOREVER, OpenTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,10 +25,12 @@ def with_lookups(
     inputs: HealthInputs, rows: InputRows, results: LookupResults, state_topics: Sequence[str]
 ) -> HealthInputs:
     """Return `inputs` with the results of the lookups; `state_topics` are the topics that number the tails."""
-    topics = rows.topics
+    topics, known = rows.topics, results.retention or {}
+    kept = {name: KEPT_FOREVER if known[name] < 0 else known[name] for name in results.any_size & known.keys()}
     return dataclasses.replace(
         inputs,
         retention=None if results.retention is None else _retention(topics, results.retention)[rows.topic],
+        kept=None if results.retention is None else _retention(topics, kept)[rows.topic],
         gapless=None if results.retention is None else _among(topics, results.gapless)[rows.topic],
         tails=None if results.tails is None else _renumbered(results.tails, state_topics, topics),
         transactions=_oldest_transactions(topics, results.transactions),

@@ -103,6 +103,7 @@ class LookupScheduler:
         retention = self._retention.update(ends.described_topics, now)
         return LookupResults(
             retention=retention,
+            any_size=self._retention.any_size,
             gapless=self._retention.gapless,
             transactions=self._transactions.update(blocked, int(now * 1000)),
             tails=self._tails.update(state.row_order.topics, ends),

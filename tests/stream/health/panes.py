@@ -279,6 +279,8 @@ def _remembered(rows: tuple[Row, ...]) -> Remembered:
         habit_since=_ago([row.observed_ago for row in rows]),
         habit_until=_ago([row.habit_until_ago for row in rows]),
         skipped=np.zeros(len({row.group for row in rows}), np.int64),
+        deletes_own=np.zeros(len(rows), np.bool_),
+        loss_unproven=np.zeros(len(rows), np.bool_),
     )
 
 

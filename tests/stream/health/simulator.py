@@ -59,6 +59,7 @@ class Partition:
     forgotten: int = -1
     """The time at which the broker removes the offset too early; `gone_from` must end the offset."""
     retention: int = -1
+    kept: int = -1
     gapless: bool = True
     aborts: Sequence[int] = ()
     """The times (ascending) at which commits are aborted with their transactions; the producer is 4,000."""
@@ -252,7 +253,7 @@ def join(by_number: Mapping[int, HealthInputs]) -> HealthInputs:
     topics = np.cumsum([0, *(len(part.topics) for part in parts)])
     slots = [dataclasses.replace(part.slots, row=part.slots.row + row) for part, row in zip(parts, rows, strict=False)]
     places = [at << 32 for at in topics.tolist()]
-    optional = ("subscribed", "owner", "expiry", "forgotten", "retention", "gapless", "reasons", "read_until")
+    optional = ("subscribed", "owner", "expiry", "forgotten", "retention", "kept", "gapless", "reasons", "read_until")
     return dataclasses.replace(
         parts[0],
         groups=dataclasses.replace(
@@ -317,6 +318,7 @@ def look(scene: Scene, now: int) -> HealthInputs:
         expiry=np.array([_moment(part.expiry(now)) for part in there], np.int64),
         forgotten=np.array([_moment(part.forgotten if part.forgotten <= now else -1) for part in there], np.int64),
         retention=np.array([part.retention for part in there], np.int64),
+        kept=np.array([part.kept for part in there], np.int64),
         gapless=np.array([part.gapless for part in there], np.bool_),
         reasons=np.array([None if part.known(now) else part.reason for part in there], object),
         read_until=np.full(len(there), NOON + read, np.int64),

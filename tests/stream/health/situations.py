@@ -14,7 +14,7 @@ import numpy as np
 
 from stream.groups.membership.model import MemberClient
 from stream.health.features.control_records import LogTails
-from stream.health.inputs import NO_OWNER, GroupStage, Subscribers
+from stream.health.inputs import KEPT_FOREVER, NO_OWNER, GroupStage, Subscribers
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import (
     HOUR,
@@ -256,6 +256,54 @@ def _at_a_distance(**more: object) -> Scene:
 def _kept_for_ten_minutes(t: int) -> int:
     # The log start over time: retention keeps ten minutes in segments of one minute.
     return STEADY(t - t % MINUTE - 10 * MINUTE)
+
+
+def _deleting(commits: list[tuple[int, int]], every: int, kept: int = -1) -> Partition:
+    # After a commit, but at most once in a time, the application deletes what it has read.
+    purges: list[tuple[int, int]] = []
+    for time, offset in commits:
+        if not purges or time - purges[-1][0] >= every:
+            purges.append((time, offset))
+    times = np.array([time for time, _ in purges])
+    return Partition(
+        STEADY,
+        commits,
+        log_start=lambda t: purges[at][1] if (at := int(np.searchsorted(times, t, side="right")) - 1) >= 0 else 0,
+        kept=kept,
+    )
+
+
+def _streams_application(pause: int) -> Scene:
+    # It commits and purges a repartition topic every 30 seconds and pauses at noon; commits are read a second late.
+    commits = consume(STEADY, LONG, 0, every=30 * SECOND)
+    commits += consume(STEADY, pause, LATE, every=30 * SECOND, rate=400, position=STEADY(0))
+    return Scene([_deleting(commits, 30 * SECOND, KEPT_FOREVER)], read_until=lambda t: t - SECOND)
+
+
+def _wave(**more: object) -> Scene:
+    # An exactly-once application commits every second, a minute behind, while the rate swings by a third.
+    def read(t: int) -> int:
+        swing = 100 * MINUTE / SECOND * np.sin(2 * np.pi * t / (5 * MINUTE)) / (2 * np.pi) * 5 / 3
+        return STEADY(t - MINUTE) - int(swing)
+
+    commits = [(t, read(t)) for t in range(LONG, LATE, SECOND)]
+    return Scene([_deleting(commits, 30 * SECOND, **more)])  # type: ignore[arg-type] # kept
+
+
+def _deletes_now_and_then() -> Scene:
+    # A script deletes what the group has read every four minutes, twenty seconds after it has asked for its offset.
+    commits = consume(STEADY, LONG, 0, rate=100, position=STEADY(LONG) - 2_000)
+    commits += consume(STEADY, 40 * SECOND, LATE, rate=100, position=commits[-1][1])
+    asked = _deleting(commits, 4 * MINUTE, 168 * HOUR)
+    return Scene([replace(asked, log_start=lambda t: asked.log_start(t - 20 * SECOND))])
+
+
+def _overtaken_by_another_group(rate: int) -> Scene:
+    # Another group deletes what it has read, every 30 seconds; this one has a tenth of a backlog and reads more slowly.
+    other = _deleting([(t, STEADY(t - 10 * MINUTE)) for t in range(LONG, LATE, 30 * SECOND)], 30 * SECOND, KEPT_FOREVER)
+    before = consume(STEADY, LONG, 0, rate=100, position=STEADY(LONG) - 20_000)
+    commits = [*before, *consume(STEADY, 5 * SECOND, LATE, rate=rate, position=before[-1][1])]
+    return Scene([replace(other, commits=commits)])
 
 
 def _removed_at_four_minutes(t: int) -> int:
@@ -531,6 +579,10 @@ HEALTHY = (
         lambda: _at_a_distance(log_start=_kept_for_ten_minutes),
         until=20 * MINUTE,
     ),
+    Situation("a pause of an application that purges its repartition topic", lambda: _streams_application(40 * SECOND)),
+    Situation("a swinging rate of an exactly-once application that purges", partial(_wave, kept=KEPT_FOREVER)),
+    Situation("the same where retention keeps a week", partial(_wave, kept=168 * HOUR), until=20 * MINUTE),
+    Situation("a script that deletes what has been read", _deletes_now_and_then, until=20 * MINUTE),
     Situation("an end that is reported too low for a moment", _end_too_low),
     Situation("a hot partition whose member keeps up", _hot_but_read),
     Situation("a slow group that recovers", _recovering),
@@ -801,6 +853,12 @@ SICK = (
     fault("a consumer dies before unreadable records", V.STOPPED, 50, _stops(tails=_unreadable)),
     fault("a process hangs, and a broker restart on top", V.STOPPED, 50, lambda: _broker_restart(hangs=True)),
     fault("retention overtakes a slow group", V.LOSING_DATA, 240, _overtaken, V.FALLING_BEHIND, start=-10),
+    fault(
+        "a slow group where another one deletes what it has read",
+        *(V.LOSING_DATA, 200, lambda: _overtaken_by_another_group(50), V.FALLING_BEHIND),
+        start=-10,
+        until=15,
+    ),
     fault("commits the last offset it has read and hangs", V.STOPPED, 290, _hangs_at_last_read, until=6),
     fault("a last record that cannot be processed", V.STOPPED, 0, _last_record_is_bad, start=-10),
     fault(

@@ -14,12 +14,13 @@ import numpy as np
 
 from stream.health import stored_rows
 from stream.health.columns import find_keys
-from stream.health.features.memory import answers, forgotten, habit, jumps, rest, split, turns
+from stream.health.features.memory import answers, forgotten, habit, jumps, own_deletes, rest, split, turns
 from stream.health.features.memory.answers import AnswerMemory
 from stream.health.features.memory.forgotten import ForgottenMemory
 from stream.health.features.memory.habit import HabitMemory
 from stream.health.features.memory.jumps import JumpMemory
 from stream.health.features.memory.memory_columns import MemoryColumns
+from stream.health.features.memory.own_deletes import OwnDeletesMemory
 from stream.health.features.memory.rest import RestMemory
 from stream.health.features.memory.split import SplitMemory
 from stream.health.features.memory.turns import TurnMemory
@@ -64,6 +65,10 @@ class Remembered:
     """Until when such a row is not judged (ms); -1 for all other rows."""
     skipped: Ints
     """Per group: the number of offsets that it has passed without reading them, since the process started."""
+    deletes_own: Flags
+    """The group deletes the records that it has read, as far as is known, see `own_deletes`."""
+    loss_unproven: Flags
+    """Such a row may have a newer commit, which the log start has followed."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,6 +82,7 @@ class _Parts:
     split: SplitMemory
     forgotten: ForgottenMemory
     habit: HabitMemory
+    own_deletes: OwnDeletesMemory
 
     @classmethod
     def empty(cls, rows: int) -> _Parts:
@@ -89,6 +95,7 @@ class _Parts:
             SplitMemory.empty(rows),
             ForgottenMemory.empty(rows),
             HabitMemory.empty(rows),
+            OwnDeletesMemory.empty(rows),
         )
 
     def columns(self) -> dict[str, Ints]:
@@ -120,6 +127,7 @@ _TABLES: Final[Mapping[type, Collection[str]]] = dict.fromkeys(
         SplitMemory,
         ForgottenMemory,
         HabitMemory,
+        OwnDeletesMemory,
     ),
     (),
 )
@@ -147,6 +155,7 @@ class RowMemory:
         before = self._aligned(inputs, keys)
         rested, last_read = rest.advance(before.rest, inputs, lag)
         jumped, has_jumped = jumps.advance(before.jump, inputs, lag, history, history_row)
+        deleted, deletes_own = own_deletes.advance(before.own_deletes, before.rest, inputs, lag, history, history_row)
         after = _Parts(
             rest=rested,
             jump=jumped,
@@ -155,6 +164,7 @@ class RowMemory:
             split=split.advance(before.split, inputs),
             forgotten=forgotten.advance(before.forgotten, inputs),
             habit=habit.advance(before.habit, before.rest, inputs, lag, history, history_row),
+            own_deletes=deleted,
         )
         self._parts = PackedTable.pack(after, _TABLES)
         passed = np.where(has_jumped & (jumped.planned == 0), jumped.jump_to - jumped.jump_from, 0)
@@ -171,6 +181,8 @@ class RowMemory:
             habit_since=after.habit.seen,
             habit_until=habit.unknown_until(after.habit, inputs),
             skipped=np.array(list(self.skipped.values()), np.int64),
+            deletes_own=deletes_own,
+            loss_unproven=deletes_own & ~own_deletes.is_loss_proven(before.own_deletes, before.rest, inputs),
         )
 
     @property
@@ -196,7 +208,13 @@ class RowMemory:
         if inputs.recreated is not None and len(inputs.recreated):
             position = np.where(np.isin(inputs.topic, inputs.recreated), -1, np.arange(len(keys)))
             without = parts.take(position)
-            parts = dataclasses.replace(parts, jump=without.jump, turn=without.turn, forgotten=without.forgotten)
+            parts = dataclasses.replace(
+                parts,
+                jump=without.jump,
+                turn=without.turn,
+                forgotten=without.forgotten,
+                own_deletes=without.own_deletes,
+            )
         return parts
 
     def _count_skipped(self, inputs: HealthInputs, passed: Ints) -> None:

@@ -31,6 +31,7 @@ def forecast_of(
     age: int = 5 * MINUTE,
     trend: int = 0,
     retention: int = -1,
+    deletes_own: bool = False,
 ) -> tuple[int, bool]:
     """Return the forecast for one row whose log start moved `moves` times, once a minute, until now."""
     history = EndHistory(12)
@@ -43,7 +44,8 @@ def forecast_of(
     rates = Rates(column(100.0, float), column(consume, float), column(-1))
     time_lag = TimeLag(column(age), np.array([True]), column(NOW - age))
     seen = dataclasses.replace(pane(Row()).inputs, retention=column(retention))
-    soon, near = forecast(seen, history, ROW, ends, time_lag, rates, column(trend), HealthLimits())
+    own = np.array([deletes_own])
+    soon, near = forecast(seen, history, ROW, ends, time_lag, rates, column(trend), own, HealthLimits())
     return int(soon[0]), bool(near[0])
 
 
@@ -60,6 +62,11 @@ CASES = {
     "a log start that moved in one half only": (forecast_of(moves=3, consume=0.0), (-1, False)),
     "the retention time is known, and far": (forecast_of(moves=0, retention=60 * MINUTE), (55 * MINUTE, False)),
     "the retention time is known, and near": (forecast_of(moves=0, retention=6 * MINUTE), (MINUTE, True)),
+    "a log start that follows the group itself": (forecast_of(margin=15_000, deletes_own=True), (-1, False)),
+    "the retention time, where the group deletes": (
+        forecast_of(margin=15_000, deletes_own=True, retention=6 * MINUTE),
+        (MINUTE, True),
+    ),
     "older than the retention time": (forecast_of(moves=0, retention=4 * MINUTE), (0, True)),
     "the earlier of two estimates": (forecast_of(consume=0.0, retention=6 * MINUTE), (MINUTE, True)),
 }

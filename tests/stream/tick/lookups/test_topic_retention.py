@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 NOON = 1_700_000_000.0
 
 
-def settings(policy: str | None, retention: str | None, reason: ErrorReason | None = None) -> dict[str, TopicConfig]:
-    """Return the two configs of a topic."""
-    values = {"cleanup.policy": policy, "retention.ms": retention}
+def settings(
+    policy: str | None, retention: str | None, reason: ErrorReason | None = None, size: str | None = None
+) -> dict[str, TopicConfig]:
+    """Return the three configs of a topic."""
+    values = {"cleanup.policy": policy, "retention.ms": retention, "retention.bytes": size}
     return {name: TopicConfig(name, value, reason=reason) for name, value in values.items()}
 
 
@@ -52,6 +54,17 @@ def test_a_topic_is_gapless_if_it_is_known_not_to_be_compacted(monkeypatch: pyte
         assert not retention.gapless
 
 
+def test_the_size_of_a_topic_is_unlimited_only_if_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the right to read it, retention may delete by size."""
+    configs = {name: settings("delete", "-1", size=size) for name, size in (("a", "-1"), ("b", "1000"), ("c", None))}
+    monkeypatch.setattr(lookup, "read_topic_configs", lambda *_: configs)
+    retention = TopicRetentionLookup(no_cluster(), LookupLimits())
+    retention.update(list(configs), NOON)
+    assert retention.any_size == {"a"}
+    retention.update([], NOON + 1)
+    assert not retention.any_size
+
+
 class Brokers:
     """Answers for any topic and records the requested topics."""
 
@@ -62,7 +75,7 @@ class Brokers:
         monkeypatch.setattr(lookup, "read_topic_configs", self._read)
 
     def _read(self, _: object, topics: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, TopicConfig]]:
-        assert set(names) == {"cleanup.policy", "retention.ms"}
+        assert set(names) == {"cleanup.policy", "retention.ms", "retention.bytes"}
         self.requested += topics
         return {topic: settings("delete", None if self.reason else self.retention, self.reason) for topic in topics}
 
