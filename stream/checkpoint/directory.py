@@ -14,11 +14,14 @@ import dataclasses
 import errno
 import fcntl
 import json
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Protocol
 
 from stream.checkpoint.audit import batches, check_log, read_offsets
 from stream.checkpoint.continuity import ReadPositions, TopicNow, gap
 from stream.checkpoint.files import DamagedError, check_regular, rename
+from stream.checkpoint.first_read import FOLDER as FIRST_READ
+from stream.checkpoint.first_read import KeptRead, discard
 from stream.checkpoint.manifest import (
     FORMAT,
     MANIFEST,
@@ -39,7 +42,6 @@ from stream.groups.instances import EVERY_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from stream.checkpoint.files import CheckpointPath
     from stream.checkpoint.manifest import Layout
@@ -96,6 +98,8 @@ class CheckpointDirectory:
     """The folder of the checkpoint that was set aside."""
     _fresh: Manifest = dataclasses.field(repr=False)
     _lock: CheckpointLock = dataclasses.field(repr=False)
+    first_read: KeptRead | None = None
+    """The first read of an earlier process whose first batch has not ended; None if there is none."""
 
     @property
     def spark(self) -> str:
@@ -139,8 +143,14 @@ class CheckpointDirectory:
         with contextlib.suppress(OSError):  # the process ends with this cause anyway
             replace_json(self.folder / _FAILED_STARTS, {"times": times, "cause": cause})
 
+    @property
+    def keeps_first_read(self) -> bool:
+        """True while what was read before the query started is in files of the checkpoint."""
+        return isinstance(self.folder, Path) and (self.folder / FIRST_READ).exists()
+
     def record_batch(self) -> None:
-        """Record that a batch has ended: resets the number of failures."""
+        """Record that a batch has ended: resets the number of failures, and removes the first read."""
+        discard(self.folder)
         with contextlib.suppress(OSError):
             (self.folder / _FAILED_STARTS).unlink(missing_ok=True)
 
@@ -211,9 +221,9 @@ def open_checkpoint(
             reason = str(error)
         else:
             if reason is None:
-                found = _with_known_ends(folder, found, ends)
+                found, first_read = _with_known_ends(folder, found, ends), _kept_read(folder)
                 read = last_offsets(folder / "spark").positions
-                return CheckpointDirectory(folder, found, read, None, None, fresh, lock)
+                return CheckpointDirectory(folder, found, read, None, None, fresh, lock, first_read)
         return _begin(folder, fresh, reason, lock)
     except OSError as error:
         lock.close()
@@ -272,11 +282,21 @@ def _reason_to_set_aside(
     times, cause = _failed_starts(folder)
     if times >= _MOST_FAILED_STARTS:
         return f"the query could not be continued from {folder / 'spark'}; last cause: {cause}"
-    read = last_offsets(folder / "spark")
+    first_read = _kept_read(folder)
+    read = last_offsets(folder / "spark") if first_read is None else first_read.ends
     past = ReadPositions(found.topic_id, read.positions, _current_at(folder), read.epochs)
     bounds = {partition: (first, high) for partition, (first, high, _) in ends.logs.items()}
     epoch_ends = ends.epoch_ends(read.epochs_other_than(ends.epochs))
     return gap(past, TopicNow(_id_text(topic.topic_id), bounds, ends.now, ends.tombstone_seconds, epoch_ends))
+
+
+def _kept_read(folder: CheckpointPath) -> KeptRead | None:
+    """Return the first read, unless a batch has ended or is planned with other ends. Raises DamagedError."""
+    kept = None if batches(folder / "spark" / "commits") else KeptRead.read(folder)
+    planned = batches(folder / "spark" / "offsets")
+    if kept is None or (planned and read_offsets(folder / "spark" / "offsets" / str(max(planned))) != kept.ends):
+        return None
+    return kept
 
 
 def last_offsets(spark: CheckpointPath) -> SourceOffsets:
@@ -369,7 +389,7 @@ def _set_aside(folder: CheckpointPath) -> CheckpointPath:
     while (aside := folder / f"set-aside-{number}").exists():
         number += 1
     aside.mkdir()
-    for name in (MANIFEST, "spark", _CURRENT, VERDICTS, _FAILED_STARTS):
+    for name in (MANIFEST, "spark", _CURRENT, VERDICTS, _FAILED_STARTS, FIRST_READ):
         if (folder / name).exists():
             rename(folder / name, aside / name)
     return aside

@@ -10,13 +10,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import structlog
+
+from stream.checkpoint.first_read import FOLDER as FIRST_READ
 from stream.checkpoint.topic_watch import TopicWatch
 from stream.errors import ExitCode, Refusal
 from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
 from stream.service.catch_up import CatchUpProgress
 from stream.service.catch_up_bar import CatchUpView
-from stream.service.first_read.reader import discard, read_first
+from stream.service.first_read.reader import FirstReadError, read_first, result_of
 from stream.service.first_read.request import FirstRead
 from stream.service.kept_state import StateUnusableError
 from stream.service.startup import check_share, open_kept_state, read_tombstone_seconds, wait_for_ends
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     from stream.spark.types import SparkSession, StreamingQuery
     from stream.tick.publisher import Publisher
 
+_log = structlog.get_logger(__name__)
 _POLL_SECONDS: Final = 0.1
 
 
@@ -130,17 +134,22 @@ class MonitorJob:
 
             def options() -> PipelineOptions:
                 made = pipeline_options(config, state.checkpoint, ends.log_starts, (host, receiver.port))
-                folded = None if self._first is None else self._first.folded
-                return dataclasses.replace(made, reading=dataclasses.replace(made.reading, folded=folded))
+                first = self._first
+                if first is None:
+                    return made
+                reading = dataclasses.replace(made.reading, starts=first.reading.starts, folded=first.folded)
+                return dataclasses.replace(made, reading=reading)
 
             def start_query(spark: SparkSession) -> StreamingQuery:
                 with spark_call("start the query"):
                     return start(spark, options(), on_batch)
 
             try:
-                if self._may_read_first(state.checkpoint):
+                if state.checkpoint.first_read is not None and self._folder is not None:
+                    self._first = self._take_over(options(), ends, state.checkpoint)
+                elif self._may_read_first(state.checkpoint):
                     status.progress = CatchUpProgress(ends.log_starts, ends.last_stable)
-                    self._read_first(options(), ends, session)
+                    self._first = self._read_first(options(), ends, state.checkpoint, session)
                 if self._stopping.is_set():
                     return ExitCode.OK
                 if self._first is None:
@@ -157,8 +166,10 @@ class MonitorJob:
                     session, start_query, state, watch, status=status, publisher=self._publisher
                 )
                 ticks = functools.partial(ticker.run, watch)
+                progress = status.progress
+                was_read_first = self._first is not None and progress is not None and progress.caught_up
                 return supervisor.supervise(
-                    self._stopping, config.job.watchdog_limit, ticks, was_read_first=self._first is not None
+                    self._stopping, config.job.watchdog_limit, ticks, was_read_first=was_read_first
                 )
             except SparkCallError as error:
                 return end_of_query(SparkFailure(str(error), error.failure.detail), status, state)
@@ -178,13 +189,39 @@ class MonitorJob:
         is_local = not self._config.job.master_url.has_executors
         return self._folder is not None and is_local and checkpoint.fresh and not checkpoint.planned
 
-    def _read_first(self, job: PipelineOptions, ends: OffsetsTopicEnds, session: Future[SparkSession]) -> None:
-        """Read a long topic and apply it to the driver state, while the session is opened; sets `_first` if done."""
+    def _first_folder(self, checkpoint: CheckpointDirectory) -> Path:
+        """Return where a first read is kept: in the checkpoint if that is a directory, else until this process ends."""
         assert self._folder is not None  # noqa: S101 -- see `_may_read_first`
+        return (checkpoint.folder if isinstance(checkpoint.folder, Path) else self._folder) / FIRST_READ
+
+    def _take_over(
+        self, job: PipelineOptions, ends: OffsetsTopicEnds, checkpoint: CheckpointDirectory
+    ) -> FirstRead | None:
+        """Apply the first read of an earlier process to the driver state, and return it; None if it is damaged."""
+        assert checkpoint.first_read is not None  # noqa: S101 -- what the caller has checked
+        first = FirstRead.of_kept(job, checkpoint.first_read, self._first_folder(checkpoint))
+        try:
+            read = result_of(first)
+        except FirstReadError as error:
+            _log.warning("first read of an earlier start not usable; the query reads the topic", cause=str(error))
+            return None
+        _log.info("first read of an earlier start taken over")
+        self._status.progress = CatchUpProgress(first.ends, ends.last_stable)
+        self._publisher.apply(read.changes, catching_up=True)
+        return first
+
+    def _read_first(
+        self,
+        job: PipelineOptions,
+        ends: OffsetsTopicEnds,
+        checkpoint: CheckpointDirectory,
+        session: Future[SparkSession],
+    ) -> FirstRead | None:
+        """Read a long topic and apply it to the driver state, while the session is opened; None if it was not."""
         status, progress = self._status, self._status.progress
-        first = FirstRead.plan(job, ends.last_stable, ends.epochs, self._folder / "first-read")
+        first = FirstRead.plan(job, ends.last_stable, ends.epochs, self._first_folder(checkpoint))
         if first is None or progress is None:
-            return
+            return None
         status.phase = CATCHING_UP
         view = CatchUpView(sys.stderr)
 
@@ -200,11 +237,11 @@ class MonitorJob:
             view.done()
         if read is None:
             status.phase = STARTING
-            return
+            return None
         self._publisher.apply(read.changes, catching_up=True)
         status.count(read.stats)
         progress.finish(first.ends)
-        self._first = first
+        return first
 
     def _ticker(self) -> Ticker:
         job = self._config.job
@@ -249,8 +286,7 @@ class MonitorJob:
         )
         if self._first is None or number > 0:
             self._status.count(_stats_of(table))
-        else:
-            discard(self._first)  # counted when it was read
+        # The statistics of a first read were counted when it was read.
         ticker.record_batch()
 
 

@@ -38,8 +38,6 @@ _POLL_SECONDS: Final = 0.5
 """Intervals between polls of the query: each poll makes the JVM write a report."""
 _BATCH_GRACE_SECONDS: Final = 15.0
 """For the running batch at a stop; with the JVM's grace less than the 30 s that process managers wait."""
-_FIRST_BATCH_SECONDS: Final = 12.0
-"""For the first batch at a stop, if the topic was read before the query started."""
 _TICK_GRACE_SECONDS: Final = 3.0
 """For the running tick at a stop, which ends with writing the verdict file."""
 _QUERY_STARTS: Final = 4
@@ -72,8 +70,6 @@ class QuerySupervisor:
         self._offsets_read = 0
         self._added: set[int] = set()
         self._slow_starts = 0
-        self._must_end_batch = False
-        self._stop_by: float | None = None
 
     def supervise(
         self,
@@ -91,7 +87,6 @@ class QuerySupervisor:
         """
         caught_up, ended = threading.Event(), threading.Event()
         ticker = threading.Thread(target=ticks, args=(caught_up, ended), name="tick", daemon=True)
-        self._must_end_batch = was_read_first
         if was_read_first:
             self._status.phase = RUNNING
             caught_up.set()
@@ -120,25 +115,10 @@ class QuerySupervisor:
     def _wait_for_session(self, stopping: threading.Event) -> bool:
         """Wait until the session is open; return False if stopped before. Raises Refusal."""
         while not self._session.done():
-            if self._is_stopped(stopping, _CATCH_UP_POLL_SECONDS):
+            if stopping.wait(_CATCH_UP_POLL_SECONDS):
                 return False
         self._spark = self._session.result()
         return True
-
-    def _is_stopped(self, stopping: threading.Event, seconds: float) -> bool:
-        """Wait for so many seconds, or until the process is to stop; return whether it stops now.
-
-        What was read before the query started is kept by the first batch: a stop waits for that, with a limit.
-        """
-        if not stopping.wait(seconds):
-            return False
-        if not self._must_end_batch or self._status.batches:
-            return True
-        if self._stop_by is None:
-            _log.info("stop requested; waiting for the first batch")
-            self._stop_by = time.monotonic() + _FIRST_BATCH_SECONDS
-        time.sleep(_CATCH_UP_POLL_SECONDS)
-        return time.monotonic() >= self._stop_by
 
     def _watch_query(
         self, stopping: threading.Event, watchdog_limit: float, caught_up: threading.Event, ticker: threading.Thread
@@ -150,7 +130,7 @@ class QuerySupervisor:
         if status.phase != CATCHING_UP:
             view.done()
         try:
-            while not self._is_stopped(stopping, _POLL_SECONDS if status.phase == RUNNING else _CATCH_UP_POLL_SECONDS):
+            while not stopping.wait(_POLL_SECONDS if status.phase == RUNNING else _CATCH_UP_POLL_SECONDS):
                 self._poll_report(watchdog)
                 status.resources = resources.poll(self._state.checkpoint.folder) or status.resources
                 if status.phase == CATCHING_UP and self._is_caught_up(view):
@@ -253,11 +233,14 @@ class QuerySupervisor:
         self._watch.add_partitions(logs.keys())
 
     def _stop(self, ticker: threading.Thread) -> None:
-        """Wait for the running batch and the running tick, each for a limited time."""
-        _log.info("stop requested; waiting for the running batch")
+        """Wait for the running batch and the running tick, each for a limited time.
+
+        A first batch of what the checkpoint keeps already is not waited for: the next start takes it over.
+        """
         self._status.phase = STOPPING
-        spent = 0.0 if self._stop_by is None else _FIRST_BATCH_SECONDS - max(0.0, self._stop_by - time.monotonic())
-        if not stop(self._query, _BATCH_GRACE_SECONDS - spent):
+        kept = self._state.checkpoint.keeps_first_read
+        _log.info("stop requested" if kept else "stop requested; waiting for the running batch")
+        if not stop(self._query, 0.0 if kept else _BATCH_GRACE_SECONDS):
             _log.warning("batch did not end in time; it will run again at the next start")
             kill_jvm(self._spark)
         if ticker.is_alive():

@@ -46,23 +46,21 @@ class FirstResult:
 def read_first(read: FirstRead, stopped: Callable[[], bool]) -> FirstResult | None:
     """Return what the processes have read; None if they failed, which is logged, or if `stopped`.
 
-    `stopped` is called again and again while they read, and must wait a little; what it raises is raised.
+    The result is kept in the folder of the read. `stopped` is called again and again while they read, and must wait a
+    little; what it raises is raised.
     """
     try:
         with FirstReader(read) as reader:
             while not reader.finished():
                 if stopped():
                     return None
-            return reader.result()
-    except FirstReadError as error:
+        result = result_of(read)
+        read.keep()
+    except (FirstReadError, OSError) as error:
         _log.warning("topic not read while the JVM started; the query reads it", cause=str(error))
-        discard(read)
+        shutil.rmtree(read.folder, ignore_errors=True)
         return None
-
-
-def discard(read: FirstRead) -> None:
-    """Remove the results."""
-    shutil.rmtree(read.folder, ignore_errors=True)
+    return result
 
 
 class FirstReader:
@@ -110,19 +108,21 @@ class FirstReader:
             raise FirstReadError(self._output.last_line() or f"the process {describe_exit_code(code)}")
         return code == 0
 
-    def result(self) -> FirstResult:
-        """Return what was read, when it is finished. Raises FirstReadError."""
-        stats = DecodeStats()
-        try:
-            return FirstResult(list(self._changes(stats)), stats)
-        except (OSError, pa.ArrowException, ValueError, TypeError, LookupError, struct.error) as error:
-            raise FirstReadError(f"a result cannot be read: {error}") from error
 
-    def _changes(self, stats: DecodeStats) -> Iterator[tuple[int, ShardChange]]:
-        for task in range(len(self._read.tasks)):
-            with pa.ipc.open_file(str(self._read.result(task))) as file:
-                for number in range(file.num_record_batches):
-                    (row,) = file.get_batch(number).to_pylist()
-                    if row["tally"] is not None:
-                        stats.add(DecodeStats.from_json(row["tally"]))
-                    yield row["shard"], unpack_change(row["change"])
+def result_of(read: FirstRead) -> FirstResult:
+    """Return what was read, when all processes have ended. Raises FirstReadError."""
+    stats = DecodeStats()
+    try:
+        return FirstResult(list(_changes(read, stats)), stats)
+    except (OSError, pa.ArrowException, ValueError, TypeError, LookupError, struct.error) as error:
+        raise FirstReadError(f"a result cannot be read: {error}") from error
+
+
+def _changes(read: FirstRead, stats: DecodeStats) -> Iterator[tuple[int, ShardChange]]:
+    for task in range(len(read.tasks)):
+        with pa.ipc.open_file(str(read.result(task))) as file:
+            for number in range(file.num_record_batches):
+                (row,) = file.get_batch(number).to_pylist()
+                if row["tally"] is not None:
+                    stats.add(DecodeStats.from_json(row["tally"]))
+                yield row["shard"], unpack_change(row["change"])

@@ -8,6 +8,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final, Self
 
+from stream.checkpoint.first_read import KeptRead, result_file
+from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.spark.batch_plan import SMALL_BATCH, batch_ends, split_into_tasks
 from stream.spark.reading_options import FoldedRanges
 
@@ -65,6 +67,17 @@ class FirstRead:
             folder,
         )
 
+    @classmethod
+    def of_kept(cls, job: PipelineOptions, kept: KeptRead, folder: Path) -> Self:
+        """Return the read of an earlier process, whose results are in `folder`."""
+        reading = dataclasses.replace(job.reading, starts=kept.starts)
+        ends = kept.ends
+        return cls(reading, job.rules, job.live_from, ends.positions, ends.epochs, kept.tasks, folder)
+
+    def keep(self) -> None:
+        """Record that all results are written, for the next start. Raises OSError."""
+        KeptRead(self.reading.starts, SourceOffsets(self.ends, self.epochs), self.tasks).write(self.folder)
+
     @property
     def request(self) -> Path:
         """The file with this request."""
@@ -72,7 +85,7 @@ class FirstRead:
 
     def result(self, task: int) -> Path:
         """Return the file with the result of a task."""
-        return self.folder / f"{task}.arrow"
+        return result_file(self.folder, task)
 
     @property
     def folded(self) -> FoldedRanges:

@@ -33,7 +33,7 @@ class _Part:
         self.added: tuple[int, ...] = ()
         self.added_logs: dict[int, tuple[int, int, int]] = {}
         self.calls: list[str] = []
-        self.checkpoint = SimpleNamespace(folder=Path())
+        self.checkpoint = SimpleNamespace(folder=Path(), keeps_first_read=False)
         self.__dict__.update(answers)
 
     def clear(self) -> None:
@@ -135,7 +135,7 @@ def test_the_tick_thread_starts_with_the_catch_up_and_publishes_after_it(status:
 
 
 def test_a_topic_that_was_read_first_is_shown_while_the_session_is_opened(status: ServiceStatus) -> None:
-    """The query starts when the session is open; a stop waits for its first batch, which stores what was read."""
+    """The query starts when the session is open. A stop does not wait for the end of its first batch."""
     session, started, part = Future[Any](), threading.Event(), _Part()
 
     def start(_: object) -> Any:
@@ -147,8 +147,6 @@ def test_a_topic_that_was_read_first_is_shown_while_the_session_is_opened(status
     assert not started.is_set()
     session.set_result(part)
     assert started.wait(LIMIT)
-    assert not run.stop(0.3), "the first batch has not ended"
-    status.batches = 1
     assert run.stop()
     assert (run.codes, run.ticks.phases) == ([ExitCode.OK], [RUNNING, RUNNING, "ended"])
 
@@ -166,17 +164,24 @@ def test_a_topic_that_was_read_first_has_no_progress_bar(
     assert (run.codes, calls) == ([ExitCode.OK], ["done"])
 
 
-def test_a_stop_waits_for_the_session_and_the_first_batch_for_a_limited_time(
-    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The process ends with exit code 0 although no batch has ended, or the query could not be started."""
-    monkeypatch.setattr(supervisor, "_FIRST_BATCH_SECONDS", 0.1)
-    run = Supervised(status, was_read_first=True)
-    assert run.stop()
-    assert run.codes == [ExitCode.OK]
+def test_a_stop_does_not_wait_for_the_session(status: ServiceStatus) -> None:
+    """The process ends with exit code 0 although the query could not be started."""
     run = Supervised(status, Future(), start=pytest.fail, was_read_first=True)
     assert run.stop()
     assert (run.codes, status.phase, run.ticks.phases[-1]) == ([ExitCode.OK], STOPPING, "ended")
+
+
+@pytest.mark.parametrize(("kept", "grace"), [(True, 0.0), (False, 15.0)])
+def test_a_stop_waits_for_a_batch_that_is_not_kept(
+    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch, *, kept: bool, grace: float
+) -> None:
+    """The files of a first read are in the checkpoint until their batch has ended."""
+    waited: list[float] = []
+    monkeypatch.setattr(supervisor, "stop", lambda _, seconds: waited.append(seconds) or True)
+    run = Supervised(status, state=_Part(checkpoint=_Part(keeps_first_read=kept), lost=lambda: None))
+    assert run.ticks.began.wait(LIMIT)
+    assert run.stop()
+    assert waited == [grace]
 
 
 def test_tasks_that_make_progress_reset_the_watchdog(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
