@@ -6,7 +6,6 @@ so this is a slow test. Nothing is simulated, and all processes listen on 127.0.
 
 import dataclasses
 import datetime as dt
-import json
 import re
 import subprocess
 import time
@@ -15,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from confluent_kafka.admin import AdminClient
 
 from exporters.catalogue.metric import MetricSource, Preset, ValueConversion
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
@@ -28,7 +26,6 @@ from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
 from stream.health.verdict import SEVERITY, Severity
 from tests.chart.boards import PanelQuery, annotation_queries, filled, queries
-from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import Monitor
 
 pytestmark = [pytest.mark.chart, pytest.mark.long, pytest.mark.timeout(900)]
@@ -39,7 +36,6 @@ CLUSTER: Final = "north"
 SETTINGS: Final = {
     "job.tick_interval": "4s",
     "job.freshness_limit": "60s",
-    "groups.dead_grace": "20s",
     "metrics.preset": "standard",
     "metrics.cluster_name": CLUSTER,
     # Late at once, so that the panels and rules about targets have something to show.
@@ -49,7 +45,6 @@ SETTINGS: Final = {
 }
 SICK: Final = "stalled"
 """A group of the workload that stands still on one partition, and is opened in the group's dashboard."""
-SHORT_LIVED: Final = "short-lived"
 MAY_BE_EMPTY: Final = {
     "monitor: Catch-up": "it is over",
     "monitor: Decode errors": "there are none",
@@ -79,7 +74,6 @@ MAY_BE_EMPTY: Final = {
 class World:
     """All running processes."""
 
-    bootstrap: str
     traffic: Workload
     monitor: Monitor
     prometheus: Prometheus
@@ -112,8 +106,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         pytest.skip(str(error))
     folder: Path = tmp_path_factory.mktemp("world")
     with Broker() as broker, Workload(broker.bootstrap) as traffic:
-        make_topic(broker.bootstrap, "once", 2)
-        commit(broker.bootstrap, SHORT_LIVED, "once", {0: 3, 1: 4})
         traffic.wait_until_settled()
         with Monitor(broker.bootstrap, folder, SETTINGS) as monitor:
             monitor.wait_ready()
@@ -123,7 +115,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
                 wait_until(lambda: bool(prometheus.query(sick)), f"{SICK} to be seen as sick", limit=300)
                 # Rates and panels over time need some history.
                 time.sleep(15)
-                yield World(broker.bootstrap, traffic, monitor, prometheus)
+                yield World(traffic, monitor, prometheus)
 
 
 def test_every_scrape_is_accepted(world: World) -> None:
@@ -252,25 +244,3 @@ def _one_snapshot(world: World) -> tuple[float, dict[MetricSource, list[dict[str
                 return scraped[0][1], {MetricSource.GROUPS: groups["groups"], **rows}
             time.sleep(SCRAPE / 2)
     raise AssertionError("no snapshot was both asked for and scraped")
-
-
-def test_a_deleted_group_keeps_no_series(world: World) -> None:
-    """A deleted group is shown as dead for its grace period. At the next scrape after that, the group has no series."""
-    own = f'{{__name__=~"lagwarden_.*", group="{SHORT_LIVED}"}}'
-    assert len(world.prometheus.query(own)) > 5
-    admin = AdminClient({"bootstrap.servers": world.bootstrap, "log_level": 0})
-    for deletion in admin.delete_consumer_groups([SHORT_LIVED]).values():
-        deletion.result(60)
-    died = f'lagwarden_group_died_timestamp_seconds{{group="{SHORT_LIVED}"}}'
-    wait_until(lambda: bool(world.prometheus.query(died)), "the group to be seen as dead", limit=60)
-    (labels,) = (labels for labels, _ in world.prometheus.query(died))
-    assert labels["death_cause"] == "deleted"
-    wait_until(lambda: world.monitor.get(f"/api/v1/groups/{SHORT_LIVED}").status == 404, "the group to go", limit=120)
-    gone = time.time()
-
-    def scraped_since() -> bool:
-        return world.prometheus.query("timestamp(up)")[0][1] > gone
-
-    wait_until(scraped_since, "the next scrape", limit=30)
-    assert world.prometheus.query(own) == []
-    assert SHORT_LIVED not in json.dumps(world.api("groups"))

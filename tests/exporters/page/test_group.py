@@ -2,16 +2,15 @@
 
 import json
 import re
-import urllib.parse
 from typing import Any
 
 from exporters.page.group import group_page
 from exporters.page.group_tables import ROWS
 from exporters.page.links import PageLinks
-from exporters.readmodel import FindingDetail, GroupDetail, QuotaDetail, SharePartitionDetail, Snapshot, VerdictChange
+from exporters.readmodel import GroupDetail, QuotaDetail, SharePartitionDetail, Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, member, share_partition, small_snapshot, snapshot
+from tests.exporters.snapshots import NOON, detail, share_partition, small_snapshot, snapshot
 
 NOW = NOON / 1000 + 5
 DASH = "\u2013"
@@ -248,31 +247,6 @@ def test_an_unknown_group_has_links_to_similar_names() -> None:
     misspelt = group_page(PublishedSnapshot.build(small_snapshot()), "biling", None, NOW, root="../")
     assert "../group?name=billing" in Reader(misspelt.html()).links
     assert group_page(None, "billing", None, NOW, root="./").code == 503
-
-
-def hostile_page(name: str) -> Reader:
-    """Return the page of a group, all of whose names are this one."""
-    names: dict[str, Any] = dict.fromkeys(("instance_id", "client_id", "client_host", "rack", "state", "regex"), name)
-    hostile = member(name, **names, subscription=(name,), assignment=((name, (0,)),))
-    row = {"group": name, "topic": name, "partition": 0, "lag_unknown_reason": name}
-    data = snapshot([row], [{"group": name, "kind": name, "state": name, "protocol": name}])
-    finding = FindingDetail(name, name, None, name, {name: name}, name)
-    findings: dict[str, Any] = {"finding": finding, "partition_findings": ((name, 0, finding),)}
-    findings["verdicts"] = (VerdictChange(1, name, name, name),)
-    found = detail(name, members=(hostile,), unsubscribed=(name,), unowned=((name, (1,)),), **findings)
-    return read(name, found, data)
-
-
-def test_a_name_is_only_text() -> None:
-    """Names of clients, topics and groups create no elements."""
-    clean = read(found=detail()).tags.keys()
-    for name in HOSTILE_NAMES:
-        page = hostile_page(name)
-        assert page.tags.keys() <= clean
-        assert page.tags["script"] == 1
-        assert all(cell.isprintable() for rows in page.tables.values() for row in rows for cell in row)
-        (link,) = (link for link in page.links if link.startswith("./api/"))
-        assert urllib.parse.parse_qs(link.partition("?")[2], keep_blank_values=True) == {"name": [name]}
 
 
 def test_long_tables_are_limited() -> None:
