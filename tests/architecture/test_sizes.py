@@ -41,8 +41,7 @@ def sizes() -> list[Size]:
 
 def chart() -> dict[str, Any]:
     """Return the default values of the chart."""
-    values: dict[str, Any] = yaml.safe_load(Path("deploy/helm/lagwarden/values.yaml").read_text())
-    return values
+    return yaml.safe_load(Path("deploy/helm/lagwarden/values.yaml").read_text())
 
 
 def test_limits_hold_what_was_measured() -> None:

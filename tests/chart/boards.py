@@ -30,8 +30,7 @@ class PanelQuery:
 @functools.cache
 def board(name: str) -> dict[str, Any]:
     """Return a dashboard by its file name."""
-    found: dict[str, Any] = json.loads((CHART / "dashboards" / f"{name}.json").read_text())
-    return found
+    return json.loads((CHART / "dashboards" / f"{name}.json").read_text())
 
 
 BOARDS: Final = {file.stem: board(file.stem) for file in FILES}

@@ -63,13 +63,11 @@ class Rendered:
     @property
     def template(self) -> Object:
         spec: Object = self.workload["spec"]
-        template: Object = spec["template"] if "template" in spec else spec["driverSpec"]["podTemplateSpec"]
-        return template
+        return spec["template"] if "template" in spec else spec["driverSpec"]["podTemplateSpec"]
 
     @property
     def pod(self) -> Object:
-        spec: Object = self.template["spec"]
-        return spec
+        return self.template["spec"]
 
     @property
     def container(self) -> Object:
@@ -78,8 +76,7 @@ class Rendered:
 
 
 def case(name: str) -> Object:
-    values: Object = yaml.safe_load((CHART / "ci" / f"{name}-values.yaml").read_text())
-    return values
+    return yaml.safe_load((CHART / "ci" / f"{name}-values.yaml").read_text())
 
 
 def every_render() -> Iterator[tuple[str, Rendered]]:
@@ -169,8 +166,7 @@ def refusal(values: Object, chart: Path = CHART) -> str:
 
 
 def _files(values: Object, chart: Path) -> dict[str, str]:
-    files: dict[str, str] = helm_engine().Chart.load(str(chart)).render(values, name=RELEASE, namespace=NAMESPACE)
-    return files
+    return helm_engine().Chart.load(str(chart)).render(values, name=RELEASE, namespace=NAMESPACE)
 
 
 @functools.cache

@@ -248,8 +248,7 @@ def test_one_cause_mutes_every_critical_alert_that_needs_no_own_action() -> None
 
 
 def _inhibitions() -> list[dict[str, Any]]:
-    inhibitions: list[dict[str, Any]] = yaml.safe_load(EXAMPLE.read_text())["inhibit_rules"]
-    return inhibitions
+    return yaml.safe_load(EXAMPLE.read_text())["inhibit_rules"]
 
 
 def _names(matcher: str) -> list[str]:

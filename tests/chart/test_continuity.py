@@ -36,7 +36,6 @@ def firing(alert: str) -> Case:
 def minute(time: str) -> int:
     """Return the first full minute at or after a time such as `16m30s`."""
     found = re.fullmatch(r"(\d+)m(30s)?", time)
-    assert found is not None
     return int(found[1]) + bool(found[2])
 
 

@@ -53,8 +53,7 @@ def _file(variables: dict[str, str], option: str) -> Path | None:
 
 
 def _probe(rendered: Rendered, name: str) -> dict[str, Any]:
-    probe: dict[str, Any] = rendered.container[f"{name}Probe"]["httpGet"]
-    return probe
+    return rendered.container[f"{name}Probe"]["httpGet"]
 
 
 def test_commands_in_the_pod_reach_the_server_by_a_host_alias() -> None:

@@ -24,8 +24,7 @@ KEY = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n"
 
 
 def pod_labels(rendered: Rendered) -> Object:
-    labels: Object = rendered.template["metadata"]["labels"]
-    return labels
+    return rendered.template["metadata"]["labels"]
 
 
 def test_everything_that_selects_the_pod_finds_it() -> None:

@@ -102,7 +102,6 @@ def test_a_changed_option_is_a_new_pod(release: Release) -> None:
     after = release.pod(other_than=before)
     assert after["metadata"]["labels"]["controller-revision-hash"] == release.stateful_set()["status"]["updateRevision"]
     written = release.cluster.get("v1", "ConfigMap", release.namespace, OWN_NAME)
-    assert written is not None
     assert yaml.safe_load(written["data"]["lagwarden.yaml"])["job"]["read_tasks"] == 4
 
 

@@ -102,8 +102,7 @@ class Pod(Monitor):
     def _state(self) -> dict[str, Any]:
         wrapped = self._started_container.get_wrapped_container()
         wrapped.reload()
-        state: dict[str, Any] = wrapped.attrs["State"]
-        return state
+        return wrapped.attrs["State"]
 
 
 def _limits(spec: dict[str, Any], security: dict[str, Any]) -> dict[str, Any]:

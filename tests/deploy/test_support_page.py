@@ -32,8 +32,7 @@ def pinned(package: str) -> str:
 
 def released_pythons() -> list[str]:
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())
-    versions: list[str] = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
-    return versions
+    return workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
 
 
 def oldest_kubernetes() -> str:

@@ -26,7 +26,6 @@ def found(
     published = PublishedCluster.build(facts(**tables | changes))
     members = tuple(member(f"m{at}", client_id=client) for at, client in enumerate(clients))
     shown = MemberQuotas(lambda name: detail(name, members=members), lambda: published)("billing")
-    assert shown is not None
     return shown.quotas
 
 
@@ -65,7 +64,6 @@ def test_few_of_many_users_are_listed() -> None:
 def test_members_are_counted_by_their_client_ids() -> None:
     """Each quota has the number of members that it may apply to; a hidden client id has none."""
     quotas = found(("", "app", 20_000), ("", "<default>", 7.5), clients=("app", "app", "other", None))
-    assert quotas is not None
     assert [(quota.client_id, quota.value, quota.members) for quota in quotas] == [
         ("<default>", 7.5, 1),
         ("app", 20_000, 2),
@@ -114,7 +112,6 @@ def test_no_quota_is_an_empty_tuple_and_unknown_quotas_are_absent() -> None:
     totals = [table(model.CLUSTER_TOTALS, [{"quotas": number}]) for number in (None, 501)]
     assert [found(("", "app", 1), cluster_totals=each) for each in totals] == [None, None]
     shown = MemberQuotas(detail, lambda: None)("billing")
-    assert shown is not None
     assert shown.quotas is None
     assert MemberQuotas(lambda _: None, lambda: None)("nope") is None
 

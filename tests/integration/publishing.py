@@ -40,7 +40,6 @@ class Ticks:
         """Read up to the last stable offsets, and publish a snapshot."""
         for partition, change in self._log.read():
             self.publisher.apply([(partition, change)], catching_up=False)
-        assert self.status.progress is not None
         self.status.progress.finish(self._log.positions)
         assert self._ticker.tick(current=True) is not None
 
@@ -52,7 +51,6 @@ class Ticks:
     def group(self, name: str) -> dict[str, Any] | None:
         """Return the row of a group; None without one."""
         published = self.publisher.current()
-        assert published is not None
         return next((row for row in published.snapshot.groups.to_pylist() if row["group"] == name), None)
 
     def state(self, name: str) -> str | None:
@@ -62,13 +60,11 @@ class Ticks:
     def lags(self, name: str) -> dict[tuple[str, int], int | None]:
         """Return the lags of a group by topic and partition."""
         published = self.publisher.current()
-        assert published is not None
         rows = published.snapshot.partitions.to_pylist()
         return {(row["topic"], row["partition"]): row["lag"] for row in rows if row["group"] == name}
 
     def expiry(self, name: str) -> list[Any]:
         published = self.publisher.current()
-        assert published is not None
         return [row["offset_expiry_time"] for row in published.snapshot.partitions.to_pylist() if row["group"] == name]
 
     def detail(self, name: str) -> GroupDetail:

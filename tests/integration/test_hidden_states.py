@@ -117,7 +117,6 @@ def test_static_member_that_returns_behind_an_open_transaction_is_shown(broker: 
         join_and_commit(member, "t", {0: 0, 1: 0})
     ticks.ticks(2)
     before = ticks.group(group)
-    assert before is not None
     assert (before["state"], before["members_away"]) == ("Reconciling", 1)
     with open_transaction(broker, holder, {0: 7}), consumer(broker.bootstrap, group, **options) as member:
         ticks.ticks()
@@ -126,7 +125,6 @@ def test_static_member_that_returns_behind_an_open_transaction_is_shown(broker: 
         wait_until(lambda: tool_states(broker)[group] == "Stable", "the member to settle")
         ticks.ticks()
         shown = ticks.group(group)
-        assert shown is not None
         assert (shown["state"], shown["members"], shown["members_away"]) == ("Stable", 1, 0)
         (member_row,) = ticks.detail(group).members
         assert (member_row.instance_id, member_row.away, member_row.assignment) == ("one", False, (("t", (0, 1)),))
@@ -164,7 +162,6 @@ def _expire_behind_a_transaction(broker: Broker, ticks: Ticks) -> None:
         assert ticks.detail(expired).transitions[-1].cause == "expired"
         assert tool_offsets(broker, pending) == {("t", 0): 0}, "the broker keeps it"
         row = ticks.group(pending)
-        assert row is not None
         assert (ticks.state(pending), ticks.expiry(pending), row["verdict"]) == ("Empty", [None], "caught_up")
         assert ticks.checks().get("missing") is None
     wait_until(lambda: pending not in tool_states(broker), "the expiry of the pending offset", pause=1.0)

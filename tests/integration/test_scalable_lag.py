@@ -128,7 +128,6 @@ def shown(ticks: Ticks, group: str) -> tuple[int | None, int | None]:
     """Return the scalable lag and the useful number of members after two ticks; the first may request the state."""
     ticks.ticks(2)
     row = ticks.group(group)
-    assert row is not None
     return row["scalable_lag"], row["members_useful"]
 
 

@@ -95,8 +95,7 @@ class Browser:
             for response in (each for each in received if each.get("id") == number):
                 if "error" in response:
                     raise BrowserError(f"{method}: {response['error']}")
-                result: dict[str, Any] = response["result"]
-                return result
+                return response["result"]
         raise BrowserError(f"{method}: no response")
 
     def listen(self, seconds: float) -> None:

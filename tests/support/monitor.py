@@ -124,8 +124,7 @@ class ObservedMonitor:
     def readiness(self) -> dict[str, Any]:
         """Return the answer of `/readyz`; empty without a response."""
         with contextlib.suppress(OSError):
-            readiness: dict[str, Any] = self.get("/readyz").json
-            return readiness
+            return self.get("/readyz").json
         return {}
 
     def reasons(self) -> str:

@@ -90,8 +90,7 @@ def unit_of(file: str) -> str:
 
 def committed_seconds() -> dict[str, float]:
     """Return the seconds by file of `file_seconds.json`."""
-    seconds: dict[str, float] = json.loads(COMMITTED.read_text())
-    return seconds
+    return json.loads(COMMITTED.read_text())
 
 
 def seconds_by_file(

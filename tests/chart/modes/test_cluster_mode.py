@@ -22,8 +22,7 @@ def options(rendered: Rendered) -> Object:
 
 
 def template(rendered: Rendered) -> Object:
-    written: Object = yaml.safe_load(rendered.one("ConfigMap")["data"]["executor.yaml"])
-    return written
+    return yaml.safe_load(rendered.one("ConfigMap")["data"]["executor.yaml"])
 
 
 def named(parts: list[Object], key: str = "name") -> dict[str, Object]:

@@ -17,8 +17,7 @@ def rendered() -> Rendered:
 
 
 def conf(rendered: Rendered) -> Object:
-    settings: Object = rendered.one("SparkApplication")["spec"]["sparkConf"]
-    return settings
+    return rendered.one("SparkApplication")["spec"]["sparkConf"]
 
 
 def test_the_pod_is_that_of_mode_local(rendered: Rendered) -> None:

@@ -50,10 +50,8 @@ def test_packaged_chart_runs_the_image_of_its_release(tmp_path: Path) -> None:
     with tarfile.open(archive) as files:
         names = set(files.getnames())
         text = files.extractfile("lagwarden/values.yaml")
-        assert text is not None
         values = yaml.safe_load(text.read())
         chart = files.extractfile("lagwarden/Chart.yaml")
-        assert chart is not None
         annotations = yaml.safe_load(chart.read())["annotations"]
     assert f"registry.example/team/lagwarden@{DIGEST}" in annotations["artifacthub.io/images"]
     assert "https://forge.example/blob/v1/SECURITY.md" in annotations["artifacthub.io/links"]

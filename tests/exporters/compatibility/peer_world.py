@@ -31,8 +31,7 @@ NAMES = ("kafka_exporter", "kafka_lag_exporter", "kminion", "burrow_exporter", "
 
 def published(name: str) -> dict[str, Any]:
     """Return what an exporter publishes: its project, its metrics with their labels, queries and rules."""
-    read: dict[str, Any] = yaml.safe_load((PUBLISHED / f"{name}.yaml").read_text("utf-8"))
-    return read
+    return yaml.safe_load((PUBLISHED / f"{name}.yaml").read_text("utf-8"))
 
 
 def compatible_snapshot(places: list[dict[str, Any]], groups: list[dict[str, Any]] | None = None) -> Snapshot:

@@ -54,8 +54,7 @@ def folded(shown: Snapshot, rules: FoldRules) -> Snapshot:
 
 
 def names(shown: Snapshot) -> list[str]:
-    found: list[str] = shown.groups.column("group").to_pylist()
-    return found
+    return shown.groups.column("group").to_pylist()
 
 
 def test_a_folded_row_has_sums_and_the_worst_verdict() -> None:

@@ -246,7 +246,6 @@ def left_out(shown: Snapshot, budget: int) -> tuple[list[str], int]:
 def within(series: int) -> SeriesSelection:
     """Return the selection whose budget has room for this number of series about groups."""
     selection = SeriesSelection(budget=series + (series - 1) // 3)
-    assert selection.budget is not None
     assert selection.budget - selection.budget // 4 == series
     return selection
 

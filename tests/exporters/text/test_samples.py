@@ -17,8 +17,7 @@ def metric(conversion: ValueConversion = ValueConversion.NUMBER, labels: tuple[s
 
 
 def values(column: pa.Array, conversion: ValueConversion) -> list[str | None]:
-    texts: list[str | None] = value_texts(metric(conversion), pa.table({"value": column})).to_pylist()
-    return texts
+    return value_texts(metric(conversion), pa.table({"value": column})).to_pylist()
 
 
 ESCAPED = {

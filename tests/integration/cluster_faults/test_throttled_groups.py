@@ -125,8 +125,7 @@ def test_a_quota_explains_the_lag_of_its_group(bootstrap: str, members: dict[str
 
 
 def _group(monitor: Monitor, name: str) -> dict[str, Any]:
-    answer: dict[str, Any] = monitor.get(f"/api/v1/group?name={name}").json
-    return answer
+    return monitor.get(f"/api/v1/group?name={name}").json
 
 
 def _explain(monitor: Monitor, name: str) -> str:

@@ -52,7 +52,6 @@ def test_all_tasks_share_one_daemon(monitor: Monitor) -> None:
 def test_memory_and_cpu_time_are_plausible(scraped: Metrics) -> None:
     """The JVM uses more than 100 MB and 1 s of CPU time. All processes use less than the machine's memory."""
     memory = scraped.value("lagwarden_memory_bytes", role="jvm")
-    assert memory is not None
     assert memory > 100e6
     assert (scraped.value("lagwarden_cpu_seconds_total", role="jvm") or 0) > 1
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -62,8 +61,6 @@ def test_memory_and_cpu_time_are_plausible(scraped: Metrics) -> None:
 def test_heap_is_within_its_maximum(scraped: Metrics) -> None:
     """The used heap is more than 10 MB and at most the maximum."""
     used, maximum = scraped.value("lagwarden_jvm_heap_used_bytes"), scraped.value("lagwarden_jvm_heap_max_bytes")
-    assert used is not None
-    assert maximum is not None
     assert 10e6 < used <= maximum
 
 
@@ -73,5 +70,4 @@ def test_checkpoint_has_files_on_a_volume_with_free_space(monitor: Monitor, scra
     space = os.statvfs(monitor.checkpoint)
     assert scraped.value("lagwarden_checkpoint_volume_bytes") == space.f_blocks * space.f_frsize
     free = scraped.value("lagwarden_checkpoint_volume_free_bytes")
-    assert free is not None
     assert 0 < free <= space.f_blocks * space.f_frsize

@@ -159,8 +159,7 @@ def _assert_versions(monitor: Monitor, brokers: dict[int, Broker], sets: list[li
 
 
 def _api_versions(monitor: Monitor) -> list[str]:
-    sentences: list[str] = monitor.get("/api/v1/cluster").json["versions"]["mixed"]
-    return sentences
+    return monitor.get("/api/v1/cluster").json["versions"]["mixed"]
 
 
 def _known(monitor: Monitor) -> int:

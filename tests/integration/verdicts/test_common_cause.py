@@ -90,7 +90,6 @@ class Ticks:
     def verdicts(self) -> dict[str, str]:
         """Return the verdict of each group at the last tick."""
         published = self._publisher.current()
-        assert published is not None
         return {
             row["group"]: row["verdict"] for row in published.snapshot.groups.select(["group", "verdict"]).to_pylist()
         }

@@ -32,7 +32,6 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         " client_auth_type: RequireAndVerifyClientCert, min_version: TLS13}"
     )
     tls = read_web_config(write(tmp_path, text)).tls
-    assert tls is not None
     assert [str(file) for file in tls.files] == [f"{tmp_path}/tls.crt", "/keys/tls.key", f"{tmp_path}/ca.crt"]
     assert (tls.client_auth, tls.min_version) == (ssl.CERT_REQUIRED, ssl.TLSVersion.TLSv1_3)
 
