@@ -124,9 +124,6 @@ def raw(text: str) -> list[str]:
     return sorted({sign for sign in text if not sign.isprintable() and sign != "\n"})
 
 
-# --- machine-readable outputs ---
-
-
 def test_metrics_carry_every_name_and_parse(cluster: HostileCluster) -> None:
     """Both formats parse, each name is a label value, and no name creates a sample."""
     metrics = cluster.monitor.metrics()
@@ -180,9 +177,6 @@ def test_members_have_their_exact_names(cluster: HostileCluster) -> None:
     for what in LIVE:
         live = cluster.get_named("/api/v1/group", f"live {what}")
         assert [member["client_id"] for member in live.json["by_member"]] == [GROUPS[what]]
-
-
-# --- outputs for people ---
 
 
 def test_pages_contain_no_markup_from_names(cluster: HostileCluster) -> None:

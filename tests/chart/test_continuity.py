@@ -89,9 +89,6 @@ def test_an_interruption_causes_no_second_page(interruption: Interruption, promt
     assert output is None, output
 
 
-# --- the relabelling ---
-
-
 def prometheus_form(rule: Mapping[str, Any]) -> dict[str, Any]:
     """Return a relabelling of a ServiceMonitor as Prometheus has it: in snake case."""
     return {re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name): value for name, value in rule.items()}

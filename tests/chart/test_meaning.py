@@ -126,9 +126,6 @@ def test_a_drain_may_evict_the_pod() -> None:
     assert budget["maxUnavailable"] == 1
 
 
-# --- helm test ---
-
-
 class _Answer(http.server.BaseHTTPRequestHandler):
     """Answers like /readyz, with the status code in the path."""
 

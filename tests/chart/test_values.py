@@ -207,8 +207,6 @@ def test_a_heap_that_the_limit_cannot_hold_is_refused() -> None:
     assert [(pair, errors[pair]) for pair in HEAPS if wanted[pair] not in errors[pair]] == []
 
 
-# --- every value does something ---
-
 ON: Object = {
     "serviceMonitor": {"enabled": True},
     "rules": {"enabled": True},

@@ -96,9 +96,6 @@ def test_granularity_bounds_the_labels() -> None:
         assert [sample for sample in chosen if "topic" not in sample.labels] == of_groups
 
 
-# --- presets ---
-
-
 @examples(40)
 @given(
     preset=st.sampled_from(Preset),
@@ -188,9 +185,6 @@ def test_the_summary_counts_all_groups() -> None:
     assert SeriesSelector().select(snapshot()).shown.summary.to_pylist() == [{"held_back": None, "odd_times": 0}]
 
 
-# --- names ---
-
-
 FILTERS = [
     (NameFilter(), "012"),
     (NameFilter(allow=("group-[01]",)), "01"),
@@ -233,9 +227,6 @@ def test_an_invalid_pattern_has_an_error() -> None:
     assert pattern_error("(?=look-ahead)") is not None
 
 
-# --- the budget ---
-
-
 def left_out(shown: Snapshot, budget: int) -> tuple[list[str], int]:
     """Return the metrics that a budget leaves out of a snapshot, and the number of remaining series."""
     selector = SeriesSelector(within(budget))
@@ -265,9 +256,6 @@ def test_the_budget_is_a_bound(groups: int, partitions: int, budget: int) -> Non
         assert shown_of_groups == own.exposition.series
     else:
         assert "topic" not in labels
-
-
-# --- dead groups ---
 
 
 @given(st.integers(0, 5), st.integers(0, 5), st.sampled_from(Preset), st.sampled_from(Granularity))
@@ -304,9 +292,6 @@ def with_dead_groups(shown: Snapshot, dead: int) -> Snapshot:
         groups=pa.concat_tables([shown.groups, further]).unify_dictionaries(),
         transitions=pa.concat_tables([shown.transitions, table(TRANSITIONS, history)]).unify_dictionaries(),
     )
-
-
-# --- the order of the budget ---
 
 
 def test_the_least_important_metric_is_left_out_first() -> None:
@@ -350,9 +335,6 @@ def test_every_ranked_column_has_a_metric() -> None:
     assert {metric.column for metric in SNAPSHOT_METRICS if metric.source is MetricSource.GROUPS} == ranked
 
 
-# --- targets ---
-
-
 def test_a_group_has_the_target_of_the_first_pattern_that_matches() -> None:
     """Patterns apply in the order of the configuration; a group without a match of its whole name has no target."""
     groups = snapshot(groups=[{"group": name} for name in ("audit", "billing", "billing-batch")]).groups
@@ -371,9 +353,6 @@ def test_a_target_has_the_labels_of_the_time_lag() -> None:
     assert [(s.labels, s.value) for s in chosen if s.name == "lagwarden_group_target_seconds"] == [
         ({"group": "billing"}, 30.0)
     ]
-
-
-# --- the cluster ---
 
 
 def test_topics_of_the_cluster_are_selected() -> None:
@@ -404,8 +383,6 @@ def test_the_budget_has_a_quarter_for_the_cluster() -> None:
     assert not any("partition" in family.metric.labels for family in published.exposition.families)
     assert SeriesSelection().budgets == (None, None)
 
-
-# --- owners and maintenance windows ---
 
 OWNED = {"team": "payments", "tier": "1", "link": None, "max_severity": "warning", "maintenance_until": NOON + 60_000}
 

@@ -57,9 +57,6 @@ def assert_query_failed(monitor: Monitor | InProcessJob, words: str) -> None:
     assert "internal error of lagwarden" not in monitor.output
 
 
-# --- the process ---
-
-
 def test_no_process_outlives_one_that_is_killed(cluster: Broker, tmp_path: Path) -> None:
     """A driver killed alone, as by the OOM killer, takes JVM and workers with it, which release the checkpoint.
 
@@ -123,9 +120,6 @@ def assert_ends_with_0(monitor: Monitor) -> None:
     ending = monitor.stop()
     assert (ending.code, ending.left_behind) == (ExitCode.OK, ())
     assert ending.seconds < 30
-
-
-# --- the job ---
 
 
 def test_checkpoint_that_is_replaced_while_in_use_ends_the_job(cluster: Broker, jvm: Jvm, tmp_path: Path) -> None:

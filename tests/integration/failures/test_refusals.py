@@ -31,9 +31,6 @@ NOWHERE: Final = f"{LOOPBACK}:9"
 """An address without a broker, for refusals that need none."""
 
 
-# --- refusals that need no broker ---
-
-
 def test_unknown_option_is_named_with_the_nearest_valid_one(tmp_path: Path) -> None:
     """All errors are listed at once, each with the nearest valid name, before anything starts."""
     with InProcessJob(NOWHERE, tmp_path, None, {"job.tick_intervall": "5s", "http.port": "zero"}) as job:
@@ -54,9 +51,6 @@ def test_port_in_use_is_refused_at_once(tmp_path: Path) -> None:
         job = InProcessJob(NOWHERE, tmp_path, None).start("--http-port", str(port))
         assert_refused(job, ExitCode.PORT_IN_USE, str(port), "--http-port")
         assert not job.checkpoint.exists()
-
-
-# --- login and rights ---
 
 
 @pytest.fixture(scope="module")
