@@ -70,9 +70,10 @@ def test_modules_have_no_import_cycles() -> None:
     graphlib.TopologicalSorter(graph).prepare()
 
 
-def test_no_folder_has_too_many_modules() -> None:
-    """A folder has at most 21 modules."""
+def test_folders_have_few_modules() -> None:
+    """A folder has at most 21 modules, and the root of `stream` only those that every package may import."""
     assert {str(folder): len(modules(folder)) for folder in folders() if len(modules(folder)) > MOST_MODULES} == {}
+    assert modules(Path("stream")) == ["errors", "http_post", "logs", "process_memory", "wording"]
 
 
 def test_modules_that_share_a_prefix_are_a_package() -> None:
@@ -112,14 +113,10 @@ def test_import_contracts_list_every_package() -> None:
     assert wrong == []
 
 
-def test_only_tests_import_tests() -> None:
-    """No module outside of `tests` imports tests. `tests` is not a package, so import contracts do not cover it."""
+def test_only_tests_import_tests_and_only_the_transport_the_kafka_client() -> None:
+    """`tests` is not a package, so import contracts do not cover it; nor do they know `stream.cluster.transport`."""
     everything = {path: source(path).imported for path in files(*PRODUCT, *BESIDE)}
     assert [path for path, names in everything.items() if "tests" in {name.split(".")[0] for name in names}] == []
-
-
-def test_only_the_transport_imports_the_kafka_client() -> None:
-    """Only modules of `stream.cluster.transport` import the Kafka client."""
     clients = {path: {name.split(".")[0] for name in source(path).imported} for path in product_modules()}
     importers = [path for path, names in clients.items() if "kafka" in names]
     assert {path.parent.parts[:3] for path in importers} == {("stream", "cluster", "transport")}
@@ -135,11 +132,6 @@ def test_python_files_lie_only_in_the_known_trees() -> None:
         *KINDS_OF_TESTS,
     }
     assert (modules(Path("tests")), modules(Path("deploy"))) == (["conftest"], ["bake_classes"])
-
-
-def test_the_root_of_stream_has_few_modules() -> None:
-    """The root of `stream` has only the modules that every package may import."""
-    assert modules(Path("stream")) == ["errors", "http_post", "logs", "process_memory", "wording"]
 
 
 def test_each_package_has_a_docstring() -> None:

@@ -120,18 +120,14 @@ def test_the_runbook_of_a_fault_names_it() -> None:
     assert wrong == []
 
 
-def test_a_group_of_the_play_and_a_simulated_group_have_each_verdict() -> None:
-    """A scenario of the play expects the verdict, unless its limits are too long for the play, and one simulation."""
+def test_each_verdict_has_sick_groups_and_look_alikes() -> None:
+    """Play and simulation have a group for each verdict, and healthy groups that look like those with a fault."""
     expected = {verdict for scenario in SCENARIOS for step in scenario.expected for verdict in step.verdicts}
     names = {scenario.name for scenario in SCENARIOS}
     expected |= {verdict for verdict, name in ELSEWHERE.items() if name in names}
     simulated = {each.wanted for each in (*situations.SICK, *situations.NOTICED)}
     assert {each for each in (*FAULTS, *NOTICES) if each not in expected} == TOO_SLOW_FOR_THE_PLAY
     assert {*FAULTS, *NOTICES} - simulated == set()
-
-
-def test_a_fault_has_healthy_look_alikes() -> None:
-    """Each fault has look-alikes, and each of them is a healthy group of the play or the simulation."""
     healthy = {each.name for each in SCENARIOS if each.kind == "healthy"}
     healthy |= {each.story for each in situations.HEALTHY}
     assert [verdict for verdict in FAULTS if not LOOK_ALIKES.get(verdict)] == []

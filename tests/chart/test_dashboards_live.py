@@ -119,13 +119,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def test_every_scrape_is_accepted(world: World) -> None:
-    """Prometheus finds no error in the exposition, and the job is the one of the rules."""
+    """Prometheus and its linter find no fault in the exposition of a real run, whose job is the one of the rules."""
     assert world.prometheus.scrape_error() is None
     assert [value for _, value in world.prometheus.query('up{job="lagwarden"}')] == [1.0]
-
-
-def test_the_text_has_no_fault_of_style(world: World) -> None:
-    """Prometheus' linter has no complaint about the exposition of a real run."""
     command = [find_tool("promtool", fetch=True), "check", "metrics"]
     text = world.monitor.get("/metrics").text
     own = "".join(line for line in text.splitlines(keepends=True) if "lagwarden_" in line)
@@ -134,7 +130,7 @@ def test_the_text_has_no_fault_of_style(world: World) -> None:
 
 
 def test_every_rule_is_evaluated(world: World) -> None:
-    """No rule fails on real series, and the texts of firing alerts have no empty placeholder."""
+    """No rule fails on real series, texts have no empty placeholder, and no alert is about the healthy monitor."""
     rules = world.prometheus.rules()
     assert len(rules) > 20
     assert [(rule["name"], rule.get("lastError")) for rule in rules if rule["health"] != "ok"] == []
@@ -143,27 +139,19 @@ def test_every_rule_is_evaluated(world: World) -> None:
     for alert in firing:
         for text in alert["annotations"].values():
             assert not re.search(r"error|<no value>|\{\{|  ", text), text
-
-
-def test_no_rule_fires_about_the_monitor(world: World) -> None:
-    """A healthy monitor on a healthy cluster has no firing alert. Pending alerts do not count."""
     alerts = [alert for rule in world.prometheus.rules() for alert in rule.get("alerts", [])]
     firing = [alert["labels"] for alert in alerts if alert["state"] == "firing"]
     assert [labels["alertname"] for labels in firing if labels["about"] == "monitor"] == []
 
 
 def test_every_panel_shows_something(world: World) -> None:
-    """No query is refused, each required one has data, and its series have the labels of its legend."""
+    """No query is refused, required ones have data with the legend's labels, and marks have the verdict changes."""
     seen = {query: world.ask(query) for query in queries()}
     empty = {query.name for query in queries()} - {query.name for query, found in seen.items() if found}
     assert empty - set(MAY_BE_EMPTY) == set()
     for query, found in seen.items():
         wanted = set(re.findall(r"{{(\w+)}}", query.legend))
         assert all(wanted <= labels.keys() for labels in found), query.name
-
-
-def test_the_queries_of_marks_are_accepted(world: World) -> None:
-    """The query of verdicts returns the verdict changes of the group."""
     seen = {mark.panel: world.ask(mark) for mark in annotation_queries()}
     assert seen.keys() == {"Rebalance", "Verdict"}
     assert [labels["verdict"] for labels in seen["Verdict"]] != []

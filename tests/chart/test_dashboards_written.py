@@ -265,13 +265,9 @@ def is_unambiguous(query: PanelQuery, expression: str) -> bool:
     return is_aggregated or has_one_owner or "{{instance}}" in query.legend
 
 
-def test_queries_are_unambiguous_over_several_instances() -> None:
-    """Each series of a panel has its own name."""
+def test_several_instances_are_unambiguous_and_add_up() -> None:
+    """Each series of a panel has its own name. End offsets, equal on all instances of a topic, are not added up."""
     assert [query.name for query, text in OF_PANELS.items() if not is_unambiguous(query, text)] == []
-
-
-def test_sums_over_topics_count_each_topic_once() -> None:
-    """Instances that read the same topic have equal end offsets, so no panel and no rule adds them up."""
     rules = [*RECORDED.values(), *(alert["expr"] for alert in alerts().values())]
     for expression in [*OF_PANELS.values(), *rules]:
         for each in asked(expression):

@@ -45,13 +45,25 @@ def test_everything_that_selects_the_pod_finds_it() -> None:
             assert not selector.items() <= test_pod["labels"].items(), name
 
 
-def test_the_service_monitor_finds_the_service() -> None:
-    """The ServiceMonitor's selector, namespace and port are the Service's."""
+def test_monitor_ingress_and_budget_name_what_exists() -> None:
+    """ServiceMonitor and Ingress name the Service and its port. The budget selects the pod and allows a drain."""
     rendered = render(case("everything"))
     monitor, service = rendered.one("ServiceMonitor")["spec"], rendered.service
     assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
     assert monitor["namespaceSelector"]["matchNames"] == [service["metadata"]["namespace"]]
     assert [one["port"] for one in monitor["endpoints"]] == [one["name"] for one in service["spec"]["ports"]]
+    rendered = render(case("everything"))
+    (rule,) = rendered.one("Ingress")["spec"]["rules"]
+    (path,) = rule["http"]["paths"]
+    service = rendered.service
+    assert path["backend"]["service"] == {
+        "name": service["metadata"]["name"],
+        "port": {"name": service["spec"]["ports"][0]["name"]},
+    }
+    rendered = render(case("everything"))
+    budget = rendered.one("PodDisruptionBudget")["spec"]
+    assert budget["selector"]["matchLabels"].items() <= pod_labels(rendered).items()
+    assert budget["maxUnavailable"] == 1
 
 
 def test_ports_have_one_name() -> None:
@@ -95,18 +107,6 @@ def test_storage_class() -> None:
         assert claim["spec"].get("storageClassName") == wanted
 
 
-def test_the_ingress_leads_to_the_service() -> None:
-    """The Ingress names the Service and its port."""
-    rendered = render(case("everything"))
-    (rule,) = rendered.one("Ingress")["spec"]["rules"]
-    (path,) = rule["http"]["paths"]
-    service = rendered.service
-    assert path["backend"]["service"] == {
-        "name": service["metadata"]["name"],
-        "port": {"name": service["spec"]["ports"][0]["name"]},
-    }
-
-
 def test_the_route_leads_to_the_service() -> None:
     """The HTTPRoute names the Service and its port, and removes its path: lagwarden's pages begin at /."""
     for path, rewritten in (("/", []), ("/kafka", ["/"])):
@@ -116,14 +116,6 @@ def test_the_route_leads_to_the_service() -> None:
         (port,) = service["spec"]["ports"]
         assert rule["backendRefs"] == [{"name": service["metadata"]["name"], "port": port["port"]}]
         assert [one["urlRewrite"]["path"]["replacePrefixMatch"] for one in rule.get("filters", [])] == rewritten
-
-
-def test_a_drain_may_evict_the_pod() -> None:
-    """The budget selects the pod and allows its eviction. Any other budget for one replica would block a drain."""
-    rendered = render(case("everything"))
-    budget = rendered.one("PodDisruptionBudget")["spec"]
-    assert budget["selector"]["matchLabels"].items() <= pod_labels(rendered).items()
-    assert budget["maxUnavailable"] == 1
 
 
 class _Answer(http.server.BaseHTTPRequestHandler):
@@ -167,10 +159,12 @@ def test_kubernetes_ends_a_pod_only_when_it_hangs() -> None:
 
 
 def test_every_object_has_labels_and_a_namespace() -> None:
-    """All objects of the chart have its labels and a namespace."""
+    """All objects have labels and a namespace; a long name with Kubernetes' suffix still fits into a label."""
     made = [(name, one["metadata"]) for name, rendered in every_render() for one in rendered.objects]
     own = [(name, each) for name, each in made if not each["name"].startswith("beside-")]
     assert [(name, each) for name, each in own if not each["labels"].keys() >= SELECTOR or not each["namespace"]] == []
+    name = render(merged(case("minimal"), {"fullnameOverride": "x" * 80})).one("StatefulSet")["metadata"]["name"]
+    assert len(f"{name}-0123456789") <= 63
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -243,12 +237,6 @@ def test_no_template_queries_the_cluster() -> None:
         text = template.read_text()
         assert ".Capabilities" not in text
         assert "lookup " not in text or template.name == "_storage.tpl"
-
-
-def test_long_names_fit() -> None:
-    """A StatefulSet's name with the suffix of Kubernetes fits into a label for any release name."""
-    name = render(merged(case("minimal"), {"fullnameOverride": "x" * 80})).one("StatefulSet")["metadata"]["name"]
-    assert len(f"{name}-0123456789") <= 63
 
 
 MONITOR = {"serviceMonitor": {"enabled": True}}

@@ -13,13 +13,9 @@ from stream.config.options import SECTIONS
 ROOT = CHART.parents[2]
 
 
-def test_the_schema_is_that_of_the_configuration() -> None:
-    """Each option of `stream.config.options` is a value of the chart with the same limits."""
+def test_schema_and_readme_are_current() -> None:
+    """Each option has a value with the same limits; the README has every value with its default and its comment."""
     assert PATH.read_text() == text(), "the schema is old: python -m deploy.chart.values_schema"
-
-
-def test_the_readme_lists_the_values() -> None:
-    """The table in the chart's README has every value with its default and its comment."""
     current = README.read_text()
     assert current == page(current, VALUES.read_text()), "the table is old: python -m deploy.chart.readme"
 
@@ -30,15 +26,11 @@ def test_a_value_without_a_comment_is_found() -> None:
         values("service:\n  # The type.\n  type: ClusterIP\n  port: 1\n")
 
 
-def test_the_chart_names_the_version_of_the_program() -> None:
-    """The chart's appVersion, which is the image's tag too, is the version of the package."""
+def test_the_chart_names_version_and_port_of_the_program() -> None:
+    """appVersion, also the image's tag, is the package's version; the container port is the program's default."""
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert chart["appVersion"] == project["version"]
-
-
-def test_the_container_port_is_the_programs_default() -> None:
-    """The chart sets no port, so the container port is the program's default."""
     port = SECTIONS["http"].model_fields["port"].default
     assert f"containerPort: {port}\n" in (CHART / "templates" / "_pod.tpl").read_text()
     assert f"EXPOSE {port}\n" in (ROOT / "deploy" / "Dockerfile").read_text()

@@ -11,19 +11,12 @@ from tests.deploy.autoscaling import ADAPTER, AUTOSCALER, BY_API, BY_PROMETHEUS,
 
 
 def test_the_objects_are_of_the_served_kinds() -> None:
-    """The page has two ScaledObjects of KEDA and a HorizontalPodAutoscaler, each with a target and bounds."""
+    """Objects have a target and bounds, and KEDA's metadata only strings. An absent series must not count as 0."""
     for example in (BY_PROMETHEUS, BY_API):
         assert (example["apiVersion"], example["kind"]) == ("keda.sh/v1alpha1", "ScaledObject")
         assert example["spec"].keys() >= {"scaleTargetRef", "minReplicaCount", "maxReplicaCount", "triggers"}
     assert (AUTOSCALER["apiVersion"], AUTOSCALER["kind"]) == ("autoscaling/v2", "HorizontalPodAutoscaler")
     assert AUTOSCALER["spec"].keys() >= {"scaleTargetRef", "minReplicas", "maxReplicas", "metrics"}
-
-
-def test_metadata_of_triggers_has_only_strings() -> None:
-    """All metadata values of the triggers are strings, because KEDA refuses numbers and booleans.
-
-    `ignoreNullValues` is false: by default, KEDA counts an absent series as 0 and removes all members.
-    """
     triggers = [trigger for example in (BY_PROMETHEUS, BY_API) for trigger in example["spec"]["triggers"]]
     assert {type(value) for trigger in triggers for value in trigger["metadata"].values()} == {str}
     assert triggers[0]["metadata"]["ignoreNullValues"] == "false"
@@ -47,16 +40,12 @@ def test_the_api_has_the_fields() -> None:
     assert set(re.findall(r"[a-z]+", formula)) - {"floor"} == {trigger["name"] for trigger in triggers}
 
 
-def test_the_autoscaler_requests_the_metric_of_the_adapter() -> None:
-    """The metric of the adapter has the requested name, the requested labels and the label `cluster`."""
+def test_the_page_names_metrics_that_exist() -> None:
+    """Every metric is in the catalogue but the adapter's, which the autoscaler requests with the same labels."""
     (rule,) = ADAPTER["rules"]["external"]
     metric = AUTOSCALER["spec"]["metrics"][0]["external"]["metric"]
     assert metric["name"] == rule["name"]["as"]
     assert f"max by ({', '.join(['cluster', *metric['selector']['matchLabels']])})" in rule["metricsQuery"]
-
-
-def test_the_page_names_metrics_that_exist() -> None:
-    """Every metric on the page is in the catalogue, except the one that the adapter makes."""
     made = {ADAPTER["rules"]["external"][0]["name"]["as"]}
     named = set(re.findall(r"lagwarden_\w+", PAGE))
     assert named - made <= {metric.name for metric in METRICS}

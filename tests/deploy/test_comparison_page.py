@@ -41,12 +41,8 @@ def test_verdicts_are_measured() -> None:
     assert f"healthy groups with a false alarm (of {healthy})" in page
 
 
-def test_every_peer_has_its_migration_page_linked() -> None:
-    """The page has a link to the migration page of each exporter."""
+def test_peers_and_numbers_are_those_of_the_code() -> None:
+    """Each exporter's migration page is linked; this page and the README count the verdicts that exist."""
     assert set(re.findall(r"\(migration/(\w+)\.md\)", PAGE)) == {peer.name for peer in PEERS}
-
-
-def test_the_stated_number_of_verdicts_is_that_of_the_code() -> None:
-    """The page and the README count the verdicts that exist."""
     counted = re.findall(r"(\d+) verdicts with cause", PAGE + (DOCS.parent / "README.md").read_text("utf-8"))
     assert counted == [str(len(VERDICTS) + len(ShareVerdict))] * 2

@@ -63,16 +63,12 @@ def test_the_versions_are_the_pinned_ones() -> None:
             assert [version for version in wanted if version not in shown] == [], subject
 
 
-def test_pythons_are_those_of_the_installation() -> None:
-    """The Pythons of the page, of the package and of `make setup` are the same."""
+def test_pythons_and_checkpoints_exist() -> None:
+    """The Pythons are those of `make setup`; the release of Spark that is continued has a recorded checkpoint."""
     pythons = ROWS["Python"][0].split(", ")
     assert PROJECT["requires-python"] == f">={pythons[0]}"
     script = (ROOT / "sandbox" / "programs" / "install.sh").read_text()
     assert [python for python in pythons if f"python{python}" not in script] == []
-
-
-def test_a_recorded_checkpoint_of_the_named_release_of_spark_exists() -> None:
-    """The release of Spark whose checkpoints are continued has a recorded one."""
     (release,) = re.findall(r"checkpoints of ([0-9.]+[0-9])", ROWS["Spark"][1])
     assert (ROOT / "tests" / "captures" / f"checkpoint-spark-{release}.tar.gz").exists()
 

@@ -41,14 +41,10 @@ def test_a_query_round_trips_through_its_parameters(query: GroupQuery) -> None:
     assert GroupQuery.parse(query.pairs()) == query
 
 
-def test_a_query_without_parameters_is_every_group_by_name() -> None:
-    """A query without parameters filters nothing and has one page."""
+def test_words_are_separated_by_commas_in_any_case() -> None:
+    """Words become those of Kafka's tools, each once. Without parameters every group is on one page."""
     assert GroupQuery.parse([]) == ALL_GROUPS
     assert list(ALL_GROUPS.pairs()) == []
-
-
-def test_words_are_separated_by_commas_in_any_case() -> None:
-    """Words with commas between them become the words of Kafka's tools in any case, each once."""
     for text in ("stable,dead", " Stable , DEAD,", "STABLE,dead,stable"):
         assert GroupQuery.parse([("state", text)]).state == ("Stable", "Dead")
 
@@ -76,13 +72,9 @@ def test_an_invalid_query_is_refused() -> None:
 
 
 def test_all_errors_are_reported_at_once() -> None:
-    """The message has one error per parameter."""
+    """The message has one error per parameter; a topic in the path and in the query is one."""
     with pytest.raises(GroupQueryError, match=r"sort x: .*; limit y: .*; no parameter 'z'"):
         GroupQuery.parse([("sort", "x"), ("limit", "y"), ("z", "")])
-
-
-def test_a_parameter_of_the_path_is_refused_in_the_query() -> None:
-    """The groups of a topic cannot be filtered by another topic."""
     with pytest.raises(GroupQueryError, match="no parameter 'topic'; known are filter, client"):
         GroupQuery.parse([("topic", "orders")], without=("topic",))
 

@@ -43,20 +43,18 @@ IN_ORDER: list[Row] = [
 
 
 def test_the_first_quota_in_the_order_of_kafka_applies() -> None:
-    """A quota of a user has precedence over one of a client, and a name over the default."""
+    """A user precedes a client, a name the default. NaN and infinity limit nothing, but apply instead of the next."""
     for first, (user, client, _) in enumerate(IN_ORDER):
         assert chosen(*IN_ORDER[first:]) == chosen(*reversed(IN_ORDER[first:])) == [(user, client)]
+    for value in (math.nan, math.inf):
+        assert chosen(("", "app", value), ("", "<default>", 5)) == []
 
 
 def test_the_most_specific_quota_of_each_user_may_apply() -> None:
-    """The user of a member is unknown, so a quota of each user may apply; that of another client id does not."""
+    """The user of a member is unknown. Of many, those of the client id are listed first, then the lowest."""
     of_users: list[Row] = [("alice", "app", 9), ("alice", "", 1), ("bob", "<default>", 2), ("bob", "", 1)]
     of_users += [("eve", "other", 1), ("", "app", 4)]
     assert chosen(*of_users) == [("bob", "<default>"), ("", "app"), ("alice", "app")]
-
-
-def test_few_of_many_users_are_listed() -> None:
-    """Quotas that name the client id are listed first, then the lowest ones."""
     rows: list[Row] = [(f"user-{at}", "", 10.0 - at) for at in range(9)]
     assert chosen(*rows, ("named", "app", 90)) == [("user-8", ""), ("user-7", ""), ("named", "app")]
 
@@ -114,9 +112,3 @@ def test_no_quota_is_an_empty_tuple_and_unknown_quotas_are_absent() -> None:
     shown = MemberQuotas(detail, lambda: None)("billing")
     assert shown.quotas is None
     assert MemberQuotas(lambda _: None, lambda: None)("nope") is None
-
-
-def test_a_quota_that_is_no_finite_number_is_not_listed() -> None:
-    """A quota of NaN or infinity limits nothing, but applies instead of a less specific one."""
-    for value in (math.nan, math.inf):
-        assert chosen(("", "app", value), ("", "<default>", 5)) == []

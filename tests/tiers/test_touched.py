@@ -16,14 +16,10 @@ MARK: Final = "pytest.mark"
 """Not written with a name behind it: this file is quick."""
 
 
-def test_each_row_of_the_tables_names_files_that_exist() -> None:
-    """A removed or renamed file or folder must be removed from both tables, and from the recorded seconds."""
+def test_tables_and_slow_tests_name_what_exists() -> None:
+    """No removed path stays in a table; a change touches each slow test by a row or by the folder that it mirrors."""
     named = {*CORE, *TOUCHED_BY, *committed_seconds(), *(path for paths in TOUCHED_BY.values() for path in paths)}
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
-
-
-def test_each_slow_test_outside_the_core_tests_a_folder_of_the_project() -> None:
-    """A change touches each of them: by a row of the table, or by the folder that the test mirrors."""
     without_folder = [test for test in slow_files() if not all((ROOT / path).exists() for path in subjects_of(test)[1])]
     assert without_folder == []
     assert not [test for test in slow_files() if subjects_of(test)[1] == (".",)]

@@ -85,7 +85,7 @@ def test_executors_can_reach_the_driver_and_each_other(rendered: Rendered) -> No
 
 
 def test_driver_and_executors_share_the_checkpoint(rendered: Rendered) -> None:
-    """Executors mount the claim of the StatefulSet's pod, and the variable marks it as shared."""
+    """Executors mount the claim of the StatefulSet's pod, or the existing one; the variable marks it as shared."""
     stateful_set = rendered.one("StatefulSet")
     (claim,) = stateful_set["spec"]["volumeClaimTemplates"]
     assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
@@ -93,10 +93,6 @@ def test_driver_and_executors_share_the_checkpoint(rendered: Rendered) -> None:
     made = f"{claim['metadata']['name']}-{stateful_set['metadata']['name']}-0"
     assert volume["persistentVolumeClaim"]["claimName"] == made
     assert named(rendered.container["env"])["LAGWARDEN_CHECKPOINT_SHARED"]["value"] == "true"
-
-
-def test_an_existing_claim_is_shared_too() -> None:
-    """Driver and executors mount the claim of persistence.existingClaim."""
     rendered = render(merged(case("cluster"), {"persistence": {"existingClaim": "shared"}}))
     for pod in (rendered.pod, template(rendered)["spec"]):
         assert named(pod["volumes"])["checkpoint"]["persistentVolumeClaim"]["claimName"] == "shared"
@@ -137,16 +133,12 @@ def test_the_role_is_for_the_account_of_the_driver(rendered: Rendered) -> None:
 
 
 def test_executors_run_the_image_of_the_driver(rendered: Rendered) -> None:
-    """Driver and executors never have different versions. Spark starts the image with an argument, its own command."""
+    """Driver and executors never have different versions. The values' settings of Spark stay beside the chart's."""
     assert options(rendered)["executor_image"] == rendered.container["image"]
     (container,) = template(rendered)["spec"]["containers"]
     assert not {"command", "args"} & container.keys()
     pulled = options(rendered)["spark_options"]["spark.kubernetes.container.image.pullPolicy"]
     assert pulled == rendered.container["imagePullPolicy"]
-
-
-def test_settings_of_spark_are_kept(rendered: Rendered) -> None:
-    """The chart adds its own settings of Spark to those of the values."""
     settings = options(rendered)["spark_options"]
     assert settings["spark.kubernetes.executor.limit.cores"] == "2"
     assert settings["spark.executor.memoryOverhead"] == "1536m"

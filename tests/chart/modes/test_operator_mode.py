@@ -46,8 +46,8 @@ def test_the_command_drops_the_arguments_of_spark(rendered: Rendered, tmp_path: 
     assert done.stdout == "run\n"
 
 
-def test_spark_sets_the_memory_of_the_limit(rendered: Rendered) -> None:
-    """Heap and overhead together are the limit of the values, and the heap is that of lagwarden's JVM."""
+def test_spark_sets_the_limits_of_the_values(rendered: Rendered) -> None:
+    """Heap and overhead together are the limit, and the heap is that of lagwarden's JVM; a limit of CPU is optional."""
     settings = conf(rendered)
     sizes = {
         name: int(settings[name].removesuffix("m")) for name in ("spark.driver.memory", "spark.driver.memoryOverhead")
@@ -56,26 +56,18 @@ def test_spark_sets_the_memory_of_the_limit(rendered: Rendered) -> None:
     assert sum(sizes.values()) == 3 * 1024
     assert settings["spark.kubernetes.driver.request.cores"] == "1"
     assert settings["spark.kubernetes.driver.limit.cores"] == "2"
-
-
-def test_a_limit_of_cores_is_optional() -> None:
-    """Spark sets no limit if the values have no limit of CPU."""
     rendered = render(merged(case("operator"), {"resources": {"limits": {"cpu": None}}}))
     assert "spark.kubernetes.driver.limit.cores" not in conf(rendered)
 
 
 def test_spark_and_the_template_agree(rendered: Rendered) -> None:
-    """Image, pull policy, account and container in Spark's settings are those of the template."""
+    """Image, pull policy, account and container are the template's; the release is that of the installed PySpark."""
     settings, container = conf(rendered), rendered.container
     assert settings["spark.kubernetes.container.image"] == container["image"]
     assert settings["spark.kubernetes.container.image.pullPolicy"] == container["imagePullPolicy"]
     assert settings["spark.kubernetes.authenticate.driver.serviceAccountName"] == rendered.pod["serviceAccountName"]
     assert settings["spark.kubernetes.driver.podTemplateContainerName"] == container["name"]
     assert settings["spark.kubernetes.driver.master"] == "local[2]"
-
-
-def test_the_version_of_spark_is_that_of_the_image(rendered: Rendered) -> None:
-    """The chart names the release of PySpark that is installed with lagwarden."""
     assert rendered.one("SparkApplication")["spec"]["runtimeVersions"]["sparkVersion"] == version("pyspark")
 
 

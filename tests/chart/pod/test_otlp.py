@@ -24,14 +24,10 @@ def test_the_files_of_the_secrets_have_their_variables() -> None:
     assert mount["readOnly"] is True
 
 
-def test_the_other_options_are_in_the_configuration() -> None:
-    """Endpoint, interval and attributes are those of config.otlp."""
+def test_an_endpoint_alone_is_only_configuration() -> None:
+    """Endpoint, interval and attributes are those of config.otlp, and need no volume."""
     written = yaml.safe_load(render(case("otlp")).one("ConfigMap")["data"]["lagwarden.yaml"])
     assert written["otlp"] == case("otlp")["config"]["otlp"]
-
-
-def test_without_secrets_nothing_is_mounted() -> None:
-    """An endpoint alone needs no volume."""
     rendered = render(merged(case("minimal"), {"config": {"otlp": {"endpoint": "http://collector:4318/v1/metrics"}}}))
     assert "otlp" not in [each["name"] for each in rendered.pod["volumes"]]
     assert not [each for each in rendered.container["env"] if "_OTLP_" in each["name"]]

@@ -63,16 +63,12 @@ def test_the_chart_of_the_tree_has_no_addresses() -> None:
     assert with_annotations(CHART, release_annotations("", "")) == CHART
 
 
-def test_links_and_screenshots_are_files_of_the_repository() -> None:
-    """Each address is the given one with the path of an existing file."""
+def test_addresses_and_image_are_those_of_the_release() -> None:
+    """Addresses are the given one with existing files; the image has the given digest and the built platforms."""
     paths = [*LINKS.values(), *SCREENSHOTS.values()]
     assert [path for path in paths if not (ROOT / path).is_file()] == []
     urls = [entry["url"] for name in ("links", "screenshots") for entry in RELEASED[name]]
     assert [url.removeprefix(f"{SOURCE}/").removesuffix("?raw=true") for url in urls] == paths
-
-
-def test_the_image_is_that_of_the_release_with_the_built_platforms() -> None:
-    """The image is the given digest, and its platforms are those that the release workflow builds."""
     (image,) = RELEASED["images"]
     assert image["image"] == IMAGE
     workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text()

@@ -10,14 +10,10 @@ from deploy.site.pages import ROOT, pages_of
 
 
 def test_every_link_of_the_project_leads_to_a_file_and_a_heading() -> None:
-    """No page has a link to a file or to a heading that does not exist."""
+    """So does each test that SECURITY.md names for a protection."""
     pages = pages_of(ROOT)
     assert sum(len(links((ROOT / page).read_text("utf-8"))) for page in pages) > 150
     assert faults(ROOT, pages) == []
-
-
-def test_the_tests_of_the_threat_model_exist() -> None:
-    """Each test that SECURITY.md names for a protection is a file or a folder."""
     named = re.findall(r"`(tests/[\w/.]+)`", (ROOT / "SECURITY.md").read_text("utf-8"))
     assert len(named) > 10
     assert [path for path in named if not (ROOT / path).exists()] == []
@@ -48,11 +44,14 @@ def test_anchors_are_those_of_the_forge() -> None:
     assert anchors("# A\n## B\n## B\n```\n# no\n```\n") == {"a", "b", "b-1"}
 
 
-def test_destinations_are_paths_in_the_repository() -> None:
-    """A target is relative to the folder of its page; a target above the root keeps its dots."""
+def test_destinations_and_titles() -> None:
+    """A destination is a path in the repository, and the title the first heading."""
     assert destination("docs/a/b.md", "../c.md#d") == ("docs/c.md", "d")
     assert destination("docs/a.md", "#d") == ("docs/a.md", "d")
     assert destination("a.md", "../b.md") == ("../b.md", "")
+    assert title("text\n# The `top` command\n# Other\n") == "The top command"
+    with pytest.raises(ValueError, match="without a heading"):
+        title("text\n")
 
 
 def test_missing_files_and_headings_are_faults(tmp_path: Path) -> None:
@@ -66,10 +65,3 @@ def test_missing_files_and_headings_are_faults(tmp_path: Path) -> None:
         "a.md:2: d.md: no such file",
         "a.md:2: ../a.md: no such file",
     ]
-
-
-def test_the_title_is_the_first_heading() -> None:
-    """Markup is removed; a page without a heading is refused."""
-    assert title("text\n# The `top` command\n# Other\n") == "The top command"
-    with pytest.raises(ValueError, match="without a heading"):
-        title("text\n")

@@ -30,15 +30,11 @@ def known(partition: int, name: str, lag: int = 5) -> dict[str, Any]:
     return place("g", "t", partition, 10, 10 + lag, burrow_status=name, burrow_window=[commit(10, 0, lag)])
 
 
-def test_the_status_of_a_group_is_that_of_its_worst_partition() -> None:
-    """A group has the status of its worst partition; STOP, STALL and REWIND count as ERR."""
+def test_status_and_completeness_of_a_group() -> None:
+    """The status is the worst one: STOP, STALL, REWIND are ERR. Completeness is a float32 as Go writes it."""
     worst = {"OK": "OK", "OK WARN": "WARN", "WARN STALL": "ERR", "REWIND": "ERR", "STOP": "ERR"}
     for names, expected in worst.items():
         assert status(*(known(at, name) for at, name in enumerate(names.split())))["status"] == expected
-
-
-def test_the_completeness_of_a_group_has_the_digits_of_a_float32() -> None:
-    """The completeness is a float32 as Go writes it: a whole number has no fraction."""
     full = place("g", "t", 0, 10, 20, burrow_status="OK", burrow_window=[commit(10, at, 5) for at in range(10)])
     assert status(full, known(1, "OK"), known(2, "OK"))["complete"] == 0.33333334
     assert str(status(full)["complete"]) == "1"

@@ -16,14 +16,10 @@ def test_the_controller_is_marked_by_its_id() -> None:
     assert unknown.peer_cluster.column("controller_id").to_pylist() == [None]
 
 
-def test_a_cleanup_policy_is_that_of_its_topic() -> None:
-    """A topic has its own policy, and null if its setting was not read; that of `__consumer_offsets` is not used."""
+def test_policies_sizes_and_addresses() -> None:
+    """A topic has its own policy or null; a broker that did not report all directories has no size, but an address."""
     assert peer_cluster_facts(facts()).peer_cluster_topics.column("cleanup_policy").to_pylist() == [None]
     assert peer_cluster_facts(facts_at()).peer_cluster_topics.column("cleanup_policy").to_pylist() == ["compact"]
-
-
-def test_brokers_have_sizes_and_addresses() -> None:
-    """A broker that did not report all of its log directories has no size. An address is that of kafka_exporter."""
     combined = peer_cluster_facts(facts())
     sizes = combined.peer_brokers.select(["broker_id", "bytes"]).to_pylist()
     assert sizes == [{"broker_id": 1, "bytes": 2**41}, {"broker_id": 2, "bytes": None}]

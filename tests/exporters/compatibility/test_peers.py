@@ -77,12 +77,8 @@ def faults(metric: PeerMetric) -> Iterator[str]:
 
 
 def test_each_row_is_documented_and_has_fitting_types() -> None:
-    """Value and labels are columns with fitting types, and a metric of lagwarden about the same subject is named."""
+    """Value and labels fit their columns, a metric of lagwarden on the same subject is named, no name is used twice."""
     assert [fault for metric in PEER_METRICS for fault in faults(metric)] == []
-
-
-def test_no_name_is_used_twice() -> None:
-    """No two metrics have the same name, so all exporters can be shown together, beside lagwarden's own metrics."""
     names = [metric.name for metric in PEER_METRICS] + [metric.name for metric in METRICS]
     assert len(set(names)) == len(names)
 

@@ -72,17 +72,13 @@ def test_granularity_applies_to_every_spelling(granularity: Granularity, hidden:
         assert '"gone"' not in exposition_text(name), "a dead group has no series"
 
 
-def test_patterns_select_groups_and_topics() -> None:
-    """Denied groups and topics have no series under any name."""
+def test_patterns_apply_and_folding_does_not() -> None:
+    """Denied groups and topics have no series under any name. Alert rules of the others name single groups."""
     text = exposition_text(
         "kminion", groups=NameFilter((), ("test.*",)), topics=NameFilter((), ("payments", "testtopic.*"))
     )
     assert not re.search("test|payments", text)
     assert "bigquery-sink" in text
-
-
-def test_folded_groups_keep_their_names() -> None:
-    """Another exporter's names are not folded, because its alert rules name single groups."""
     text = exposition_text("kafka_exporter", fold=FoldRules((".*",)))
     assert 'kafka_consumergroup_members{consumergroup="bigquery-sink"} 3\n' in text
     assert names_in(text) == names_in(exposition_text("kafka_exporter"))

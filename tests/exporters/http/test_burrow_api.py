@@ -89,16 +89,12 @@ def test_unknown_paths_are_refused_as_burrow_does() -> None:
             assert response.json() == {"error": True, "message": "invalid request type", "result": {}}
 
 
-def test_before_the_first_snapshot() -> None:
-    """Before the first snapshot groups are 503 in the form of Burrow's errors; the list of clusters is known."""
+def test_before_the_first_snapshot_and_without_the_option() -> None:
+    """Groups are 503 in the form of Burrow's errors, the clusters are known. Without the option the 404 names it."""
     response = get("/v3/kafka/eu/consumer", None)
     assert response.status_code == 503
     assert (response.json()["error"], response.json()["message"]) == (True, "no snapshot yet")
     assert get("/v3/kafka", None).json()["clusters"] == ["eu"]
-
-
-def test_the_paths_do_not_exist_without_the_option() -> None:
-    """A path is 404 without the option, and the error names the option that enables the paths."""
     response = client().get("/v3/kafka")
     assert response.status_code == 404
     assert response.json()["error"] is True

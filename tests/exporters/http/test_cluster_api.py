@@ -106,7 +106,7 @@ def test_unknown_facts_about_the_cluster_are_null() -> None:
 
 
 def test_a_topic() -> None:
-    """A topic has totals, settings and every partition with its brokers; a missing leader is null."""
+    """A topic has totals, settings and every partition with its brokers, also one without series; no leader is null."""
     answer = get("/api/v1/topics/orders", PublishedCluster.build(facts())).json()
     assert (answer["topic"], answer["partitions"], answer["leaders_skewed_ratio"]) == ("orders", 2, 0.33)
     assert answer["bytes"] == 4096
@@ -126,10 +126,6 @@ def test_a_topic() -> None:
         "in_sync_brokers": [2],
         "offline_brokers": [1],
     }
-
-
-def test_a_topic_without_series_has_a_response() -> None:
-    """A topic without series has a response, because `cluster.partitions_shown` limits only series."""
     polled = facts(partitions_shown=facts().partitions_shown.slice(0, 0))
     assert len(get("/api/v1/topics/orders", PublishedCluster.build(polled)).json()["by_partition"]) == 2
 
@@ -148,11 +144,14 @@ def test_unknown_facts_have_a_status_code() -> None:
         assert answer.json()["error"]
 
 
-def test_metrics_of_the_cluster_need_no_snapshot() -> None:
-    """`/metrics` has the metrics of the cluster before any group is known."""
+def test_metrics_and_page_have_the_last_poll() -> None:
+    """`/metrics` has the cluster before any group is known; the page has mixed versions after the first poll."""
     text = get("/metrics", PublishedCluster.build(facts())).text
     assert 'lagwarden_controller{broker="3000"} 1\n' in text
     assert "lagwarden_controller{" not in get("/metrics", None).text
+    polled = PublishedCluster.build(facts())
+    assert "broker 2 differs from broker 1" in client(arguments={"cluster": lambda: polled}).get("/").text
+    assert "Mixed versions" not in client().get("/").text
 
 
 def test_a_replaced_poll_is_freed() -> None:
@@ -163,13 +162,6 @@ def test_a_replaced_poll_is_freed() -> None:
     del published
     gc.collect()
     assert table() is None
-
-
-def test_the_overview_page_has_the_mixed_versions_of_the_last_poll() -> None:
-    """The page has the mixed versions that the API serves; before the first poll the page has no such line."""
-    polled = PublishedCluster.build(facts())
-    assert "broker 2 differs from broker 1" in client(arguments={"cluster": lambda: polled}).get("/").text
-    assert "Mixed versions" not in client().get("/").text
 
 
 def test_a_quota_that_is_no_finite_number_is_null() -> None:

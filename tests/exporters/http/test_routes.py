@@ -127,21 +127,13 @@ def test_any_group_can_be_requested() -> None:
     assert "?name=" in answer.json()["error"]
 
 
-def test_unknown_group() -> None:
-    """An unknown group is 404 with the requested name; its page, too. A group is found only by its exact name."""
+def test_unknown_groups_and_paths() -> None:
+    """A group is found by its exact name, else 404; an unknown path names the OpenAPI document and repeats nothing."""
     for path in ("no%2Fsuch%0Agroup", "bill", "billing%20", "BILLING", ""):
         answer = client().get(f"/api/v1/groups/{path}")
         assert answer.status_code == 404
         assert answer.json() == {"error": "no such group", "group": urllib.parse.unquote(path)}
     assert client().get("/group?name=unknown").status_code == 404
-
-
-def test_unknown_paths() -> None:
-    """An unknown path is 404 or a redirect, also if it leaves the directory.
-
-    The error names the OpenAPI document. It is JSON below /api, else text; neither repeats the path, which can have any
-    characters.
-    """
     for path in ("/nothing", "/metrics/x", "/api/v1", "/livez/", "/..%2f..%2fetc/passwd"):
         answer = client().get(path)
         assert answer.status_code in {404, 307}

@@ -101,12 +101,18 @@ def test_partitions_with_their_owners() -> None:
     ]
 
 
-def test_an_old_snapshot_is_marked_as_out_of_date() -> None:
-    """The page of a group says in words that its snapshot is out of date, as the overview does."""
+def test_an_old_snapshot_and_an_unknown_group_are_named() -> None:
+    """An old snapshot is out of date in words. An unknown group is 404, with links to similar names."""
     published = PublishedSnapshot.build(small_snapshot())
     for later, text in ((5, "ago."), (300, "ago: out of date.")):
         page = group_page(published, "billing", detail(), NOON / 1000 + later, root="./")
         assert text in Reader(page.html()).text
+    page = group_page(PublishedSnapshot.build(small_snapshot()), "BILL", None, NOW, root="../")
+    assert page.code == 404
+    assert "../group?name=billing" in Reader(page.html()).links
+    misspelt = group_page(PublishedSnapshot.build(small_snapshot()), "biling", None, NOW, root="../")
+    assert "../group?name=billing" in Reader(misspelt.html()).links
+    assert group_page(None, "billing", None, NOW, root="./").code == 503
 
 
 def test_an_empty_optional_column_is_omitted() -> None:
@@ -122,19 +128,28 @@ def test_an_empty_optional_column_is_omitted() -> None:
         assert len(head) == len(first)
 
 
-def test_a_hidden_commit_is_marked() -> None:
-    """A commit behind an open transaction is marked as not yet stable."""
+def test_partitions_are_marked_and_limited() -> None:
+    """A commit behind an open transaction is not yet stable. A table has at most ROWS rows, and the total."""
     page = read('say "hi"\\\nthere')
     assert page.tables["Partitions"][1][5] == "0\xa0not yet stable"
     assert "An open transaction hides the latest commits of this group from readers" in page.text
+    data = snapshot([{"group": "g", "topic": "t", "partition": at} for at in range(ROWS + 5)], [{"group": "g"}])
+    page = read("g", data=data)
+    assert len(page.tables["Partitions"]) == 1 + ROWS
+    assert "1,000 of 1,005" in page.text
 
 
-def test_quotas_explain_lag_only() -> None:
-    """A group with lag has a note about its quotas; the quota of a group without lag explains nothing."""
+def test_problems_have_a_note() -> None:
+    """Unowned partitions, unsubscribed topics, unknown lags and quotas have a note; a quota explains no lag of 0."""
     quota = QuotaDetail("", "<b>", "consumer_byte_rate", 10.0, 1, "May be throttled: <b>.")
     groups = [snapshot(groups=[{"group": "billing", "lag_sum": lag}]) for lag in (5, 0, None)]
     pages = [read(found=detail(quotas=(quota,)), data=data).text for data in groups]
     assert ["May be throttled: <b>." in page for page in pages] == [True, False, False]
+    text = read(found=detail()).text
+    assert f"Subscribed partitions without an owner: orders 4{DASH}6." in text
+    assert "Topics with committed offsets that no member subscribes to: old." in text
+    assert "The lag of 1 partition is unknown" in text
+    assert "without an owner" not in read(found=detail(unowned=None, unsubscribed=None)).text
 
 
 def test_the_history_is_sorted_with_the_latest_first() -> None:
@@ -194,18 +209,11 @@ def test_a_share_group_has_a_row_per_partition() -> None:
     assert "Read 40 s ago from __share_group_state." in page.text
 
 
-def test_unknown_progress_of_a_share_group_has_a_sentence() -> None:
-    """The page has a sentence about the progress, and no facts about offsets, which a share group never commits."""
+def test_a_share_group_has_no_facts_of_committed_offsets() -> None:
+    """Its unknown progress and lag have a sentence; it has only the chart of its lag."""
     text = read_share(None).text
     assert "The progress of the group in its partitions is not known." in text
     assert not any(words in text for words in ("committed offsets.", "Last commit", "Time lag", "expires"))
-
-
-def test_a_share_group_has_only_a_chart_of_its_lag() -> None:
-    """A share group has only the panel of its lag, because the other panels need committed offsets.
-
-    The note about unknown lags names no table, because a share group has no reasons per partition.
-    """
     for kind, panels in (("share", ["Lag"]), ("consumer", [])):
         published = PublishedSnapshot.build(snapshot(groups=[SHARE_GROUP | {"kind": kind}]))
         page = group_page(published, "g", None, NOW, root="./").html().decode()
@@ -214,47 +222,16 @@ def test_a_share_group_has_only_a_chart_of_its_lag() -> None:
     assert "The lag of 2 partitions is unknown; no delivery has ended yet, or it is not recorded." in text
 
 
-def test_problems_have_a_note() -> None:
-    """Unowned partitions, unsubscribed topics and unknown lags each have a note; without a problem no note is shown."""
-    text = read(found=detail()).text
-    assert f"Subscribed partitions without an owner: orders 4{DASH}6." in text
-    assert "Topics with committed offsets that no member subscribes to: old." in text
-    assert "The lag of 1 partition is unknown" in text
-    assert "without an owner" not in read(found=detail(unowned=None, unsubscribed=None)).text
-
-
-def test_a_dead_group_has_its_cause_of_death() -> None:
-    """The page of a dead group has the time and the cause, also without detail and partitions."""
+def test_what_is_unknown_of_a_group_is_omitted() -> None:
+    """A dead group has time and cause of death. Unknown members and history are omitted, empty ones are a sentence."""
     text = read("gone").text
     assert "Died 35 s ago: topic deleted." in text
     assert "The group has no committed offsets." in text
     assert "unknown" not in text
-
-
-def test_members_and_history_are_omitted_without_detail() -> None:
-    """Unknown members and history are omitted; a group that is known to have no members has a sentence."""
     assert not {"Members", "History"} & read().tables.keys()
     empty = read(found=detail(members=(), transitions=(), verdicts=()))
     assert "The group has no members." in empty.text
     assert "No transitions and no verdict changes." in empty.text
-
-
-def test_an_unknown_group_has_links_to_similar_names() -> None:
-    """The page is 404 and links groups whose name has the requested name as a part, or is similar."""
-    page = group_page(PublishedSnapshot.build(small_snapshot()), "BILL", None, NOW, root="../")
-    assert page.code == 404
-    assert "../group?name=billing" in Reader(page.html()).links
-    misspelt = group_page(PublishedSnapshot.build(small_snapshot()), "biling", None, NOW, root="../")
-    assert "../group?name=billing" in Reader(misspelt.html()).links
-    assert group_page(None, "billing", None, NOW, root="./").code == 503
-
-
-def test_long_tables_are_limited() -> None:
-    """A table has at most ROWS rows, and the page has the total."""
-    data = snapshot([{"group": "g", "topic": "t", "partition": at} for at in range(ROWS + 5)], [{"group": "g"}])
-    page = read("g", data=data)
-    assert len(page.tables["Partitions"]) == 1 + ROWS
-    assert "1,000 of 1,005" in page.text
 
 
 def test_a_group_that_raises_no_alert_has_a_note() -> None:
@@ -296,14 +273,10 @@ def test_a_group_links_to_other_services_if_they_are_configured() -> None:
     assert "./topic?name=orders" in read().links
 
 
-def test_the_icon_of_a_critical_group_is_red() -> None:
-    """The page of a critical group has the alarm, and that of another group does not."""
+def test_only_a_fault_is_marked() -> None:
+    """A critical group has the alarm. A fine verdict has no duration: a busy group alternates between the fine ones."""
     published = PublishedSnapshot.build(small_snapshot())
     assert [group_page(published, name, None, NOW, root="./").alarm for name in ("billing", "plain")] == [True, False]
-
-
-def test_a_fine_verdict_has_no_duration() -> None:
-    """A fine verdict is shown without its duration, because a busy group alternates between the fine verdicts."""
     row = {"verdict": "v", "verdict_since": int((NOW - 3_600) * 1000)}
     texts = [read_group(severity=severity, **row).text for severity in ("fine", "warning")]
     assert ["for 1 h" in text for text in texts] == [False, True]

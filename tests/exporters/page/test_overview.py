@@ -180,14 +180,10 @@ def test_hidden_members_cannot_be_searched() -> None:
     assert refused.rows == []
 
 
-def test_invalid_parameters_are_ignored() -> None:
-    """An invalid `start` and an unknown parameter do not change the filter."""
+def test_a_filter_round_trips_through_its_url() -> None:
+    """Law: parsing the URL of a filter returns it, whatever its values. Invalid and unknown parameters are ignored."""
     for start in ("-1", "x", "", "1e3", "\u0663", "9" * 400):
         assert GroupFilter.from_query({"start": start, "filter": "a", "x": "y"}) == GroupFilter(filter="a"), start
-
-
-def test_a_filter_round_trips_through_its_url() -> None:
-    """Law: parsing the URL of a filter returns the filter, whatever its values."""
     for words in HOSTILE_NAMES:
         group_filter = GroupFilter(words, words, words, words, words, "critical", words, words, SortKey.LAG)
         query = dict(urllib.parse.parse_qsl(group_filter.url_with().partition("?")[2]))
@@ -245,7 +241,7 @@ def test_a_name_is_only_text() -> None:
 
 
 def test_there_is_no_table_before_the_first_snapshot() -> None:
-    """During the catch-up the page has the reason, the progress and the remaining time; a ready monitor has no bar."""
+    """The page has the escaped reason, progress and remaining time; a ready monitor has no bar."""
     reader = read(**CATCHING_UP)
     assert reader.rows == []
     for words in (
@@ -255,10 +251,6 @@ def test_there_is_no_table_before_the_first_snapshot() -> None:
     ):
         assert words in reader.text
     assert "progress" not in read(small_snapshot()).tags
-
-
-def test_reasons_of_the_status_are_escaped() -> None:
-    """An address in angle brackets does not become an element."""
     reader = read(**CONNECTING)
     assert "Kafka does not answer at <broker>:9092." in reader.text
     assert "broker" not in reader.tags
@@ -277,9 +269,10 @@ def test_the_card_of_the_monitor_is_first_if_it_has_a_problem() -> None:
     assert "The snapshot is 5 min old." in old
 
 
-def test_a_cluster_without_groups_has_a_sentence() -> None:
-    """The page says that no group has committed an offset or has members, and has no empty table."""
+def test_a_cluster_without_groups_has_a_sentence_and_all_links_are_relative() -> None:
+    """No table is empty, and the page works behind any path prefix and without internet access."""
     assert "No group has committed an offset or has members." in read(snapshot()).text
+    assert [link for link in read(small_snapshot()).links if re.match(r"/|\w+:(?!image/svg)", link)] == []
 
 
 def test_the_cluster_is_named() -> None:
@@ -288,11 +281,6 @@ def test_the_cluster_is_named() -> None:
         text = read(small_snapshot(), cluster_name=name, cluster_id=cluster).text
         assert f"Cluster {words} \N{MIDDLE DOT} Snapshot taken" in text
         assert f"Cluster{words}".replace(" ", "") in text.replace(" ", "").replace("\n", "")
-
-
-def test_all_links_are_relative() -> None:
-    """No link is absolute, so that the page works behind any path prefix and without internet access."""
-    assert [link for link in read(small_snapshot()).links if re.match(r"/|\w+:(?!image/svg)", link)] == []
 
 
 def test_the_view_has_the_content_of_the_document() -> None:

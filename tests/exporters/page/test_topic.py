@@ -113,12 +113,18 @@ def test_the_page_has_the_facts_of_the_cluster() -> None:
     assert "No group reads this topic." in page.text
 
 
-def test_an_unknown_topic_is_not_found() -> None:
-    """An unknown topic is 404 with its name; before the first snapshot it is 503."""
+def test_only_a_known_topic_of_any_name_has_a_page() -> None:
+    """Else it is 404 with the name, or 503 before the first snapshot. Link and page have the exact name, as text."""
     missing = topic_page(PublishedSnapshot.build(small_snapshot()), "nowhere", facts(), NOW, root="./")
     assert missing.code == 404
     assert "No group reads a topic named nowhere." in Reader(missing.html()).text
     assert topic_page(None, "nowhere", None, NOW, root="./").code == 503
+    for name in HOSTILE_NAMES:
+        query = urllib.parse.parse_qs(topic_link(name).partition("?")[2], keep_blank_values=True)
+        assert query == {"name": [name]}
+        page = read(name, world(topics=[{"group": "g", "topic": name, "partitions": 1}], ends=[]))
+        assert page.tags["script"] == 1
+        assert page.tables["Groups"][1][0] == "g"
 
 
 def test_the_icon_is_red_if_a_group_is_critical_in_the_topic() -> None:
@@ -126,13 +132,3 @@ def test_the_icon_is_red_if_a_group_is_critical_in_the_topic() -> None:
     published = PublishedSnapshot.build(ORDERS)
     pages = [topic_page(published, name, None, NOW, root="./") for name in ("orders", "other")]
     assert [page.alarm for page in pages] == [True, False]
-
-
-def test_a_topic_of_any_name_has_a_page() -> None:
-    """The link to a topic has the exact name, and the page shows the name as text."""
-    for name in HOSTILE_NAMES:
-        query = urllib.parse.parse_qs(topic_link(name).partition("?")[2], keep_blank_values=True)
-        assert query == {"name": [name]}
-        page = read(name, world(topics=[{"group": "g", "topic": name, "partitions": 1}], ends=[]))
-        assert page.tags["script"] == 1
-        assert page.tables["Groups"][1][0] == "g"

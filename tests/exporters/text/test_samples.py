@@ -31,11 +31,13 @@ ESCAPED = {
 }
 
 
-def test_labels_are_escaped() -> None:
-    """Only backslash, quote and line feed are escaped, in columns and in single values."""
+def test_labels_are_escaped_and_in_order() -> None:
+    """A backslash, a quote and a line feed are escaped; the labels are in the order of the catalogue."""
     shown = label_texts(pa.table({"a": list(ESCAPED)}), ["a"]).to_pylist()
     assert shown == [f'{{a="{text}"}} ' for text in ESCAPED.values()]
     assert {name: escape(name) for name in ESCAPED} == ESCAPED
+    rows = pa.table({"partition": pa.array([3], pa.int32()), "group": ["g"], "topic": ["t"]})
+    assert label_texts(rows, ["group", "topic", "partition"]).to_pylist() == ['{group="g",topic="t",partition="3"} ']
 
 
 @given(st.lists(st.one_of(st.none(), st.text()), min_size=1))
@@ -46,12 +48,6 @@ def test_dictionary_and_plain_columns_give_the_same_labels(names: list[str | Non
     chunked = pa.chunked_array([plain.slice(0, 1).dictionary_encode(), plain.slice(1).dictionary_encode()])
     for column in (plain, plain.dictionary_encode(), chunked):
         assert label_texts(pa.table({"a": column}), ["a"]).to_pylist() == expected
-
-
-def test_labels_are_in_the_order_of_the_catalogue() -> None:
-    """Labels are joined by commas, and numbers are quoted like names."""
-    rows = pa.table({"partition": pa.array([3], pa.int32()), "group": ["g"], "topic": ["t"]})
-    assert label_texts(rows, ["group", "topic", "partition"]).to_pylist() == ['{group="g",topic="t",partition="3"} ']
 
 
 def test_the_name_of_the_cluster_is_a_label_of_each_row() -> None:
@@ -84,14 +80,10 @@ def test_times_are_exact_to_the_millisecond(times: list[int | None]) -> None:
 
 
 def test_a_row_without_a_value_has_no_line() -> None:
-    """The count of a text is the number of its lines."""
+    """A row without a value has no line, and a column without values no text."""
     rows = pa.table({"a": ["x", "y", "z"], "value": [1, None, 3]})
     labels = label_texts(rows, ["a"])
     assert sample_lines(metric(labels=("a",)), labels, rows) == (b'm{a="x"} 1\nm{a="z"} 3\n', 2)
-
-
-def test_a_column_without_values_has_no_text() -> None:
-    """A table without rows, or with only nulls, has no bytes."""
     for column in (pa.array([], pa.int64()), pa.nulls(3, pa.int64())):
         rows = pa.table({"value": column})
         assert sample_lines(metric(), label_texts(rows, []), rows) == (b"", 0)

@@ -143,14 +143,10 @@ def test_unknown_is_absent() -> None:
     }
 
 
-def test_the_age_is_that_at_the_scrape() -> None:
-    """The age increases from scrape to scrape without a new snapshot, and is never negative."""
+def test_the_age_is_that_at_the_scrape_and_no_number_is_odd() -> None:
+    """The age grows between snapshots, and is never negative. NaN and infinity have no sample."""
     for later, age in ((0.0, 0.0), (12.5, 12.5), (-3.0, 0.0)):
         assert samples({}, now=NOW + later)["lagwarden_snapshot_age_seconds"] == age
-
-
-def test_nan_and_infinity_are_absent() -> None:
-    """The result of a division by zero has no sample."""
     for wrong in (float("nan"), float("inf")):
         read = samples({**CATCHING_UP, "catch_up_records_per_second": wrong})
         assert "lagwarden_catch_up_records_per_second" not in read

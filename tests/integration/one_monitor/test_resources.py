@@ -26,7 +26,7 @@ def scraped(monitor: Monitor) -> Metrics:
 
 
 def test_every_process_is_counted_under_a_role(monitor: Monitor) -> None:
-    """The count of each role is that of its processes in /proc, with one driver, one JVM and at least one daemon."""
+    """The counts are those of /proc: one driver, one JVM, and daemons, one of which forks the workers of all tasks."""
     # The JVM starts a Python process for the source itself; each Python process that the JVM starts counts as a daemon.
     roles = {"daemon": "python_daemon", "helper": "python_daemon", "worker": "python_worker"}
 
@@ -41,25 +41,17 @@ def test_every_process_is_counted_under_a_role(monitor: Monitor) -> None:
     counts = counted()
     assert (counts["driver"], counts["jvm"]) == (1, 1)
     assert counts["python_daemon"] > 0
-
-
-def test_all_tasks_share_one_daemon(monitor: Monitor) -> None:
-    """Reading, folding and writing of state fork their workers from one process, which has the imports once."""
     daemons = [each for each in monitor.processes if each.role == "daemon" and "stream.spark" in each.command]
     assert len(daemons) == 1
 
 
 def test_memory_and_cpu_time_are_plausible(scraped: Metrics) -> None:
-    """The JVM uses more than 100 MB and 1 s of CPU time. All processes use less than the machine's memory."""
+    """The JVM uses more than 100 MB and 1 s, all less than the machine has, and the heap at most its maximum."""
     memory = scraped.value("lagwarden_memory_bytes", role="jvm")
     assert memory > 100e6
     assert (scraped.value("lagwarden_cpu_seconds_total", role="jvm") or 0) > 1
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert scraped.total("lagwarden_memory_bytes") < machine
-
-
-def test_heap_is_within_its_maximum(scraped: Metrics) -> None:
-    """The used heap is more than 10 MB and at most the maximum."""
     used, maximum = scraped.value("lagwarden_jvm_heap_used_bytes"), scraped.value("lagwarden_jvm_heap_max_bytes")
     assert 10e6 < used <= maximum
 

@@ -36,11 +36,13 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     assert (tls.client_auth, tls.min_version) == (ssl.CERT_REQUIRED, ssl.TLSVersion.TLSv1_3)
 
 
-def test_file_without_settings_changes_nothing(tmp_path: Path) -> None:
-    """A file without settings configures neither TLS nor users."""
+def test_a_file_without_settings_changes_nothing_and_a_missing_one_is_an_error(tmp_path: Path) -> None:
+    """Neither TLS nor users are configured; the error has the reason of the operating system."""
     for text in ("", "{}", "tls_server_config:\nbasic_auth_users:\n"):
         config = read_web_config(write(tmp_path, text))
         assert (config.tls, dict(config.users)) == (None, {})
+    with pytest.raises(WebConfigError, match="cannot be read: No such file"):
+        read_web_config(tmp_path / "none.yaml")
 
 
 def tls(settings: str) -> str:
@@ -73,9 +75,3 @@ def test_unusable_file_is_refused(tmp_path: Path) -> None:
         assert says in str(refused.value)
         assert "secret" not in str(refused.value)
         assert "\n" not in str(refused.value)
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    """The error of a missing file has the reason of the operating system."""
-    with pytest.raises(WebConfigError, match="cannot be read: No such file"):
-        read_web_config(tmp_path / "none.yaml")

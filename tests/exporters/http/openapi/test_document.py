@@ -43,13 +43,17 @@ def test_every_example_is_valid() -> None:
     assert [key for key in EXAMPLES if key not in RESPONSES or RESPONSES[key].example is not None] == []
 
 
-def test_operations_have_distinct_names_and_a_sentence() -> None:
-    """Operations have distinct names, by which generators name functions, a summary, and the names in their paths."""
+def test_operations_have_distinct_names_and_state_their_login() -> None:
+    """Operations have distinct names, a summary and the names in their paths; any but `/readyz` may need a login."""
     assert len({operation.name for operation in OPERATIONS}) == len(OPERATIONS)
     assert all(operation.name.isidentifier() and operation.summary.endswith(".") for operation in OPERATIONS)
     for operation in OPERATIONS:
         in_path = {parameter.name for parameter in operation.required if not parameter.in_query}
         assert in_path == {part[1:-1] for part in operation.path.split("/") if part.startswith("{")}
+    for path, methods in openapi_document()["paths"].items():
+        needs = [{}] if path == "/readyz" else [{}, {"basic": []}, {"bearer": []}]
+        assert methods["get"]["security"] == needs
+        assert ("401" in methods["get"]["responses"]) == (path != "/readyz")
 
 
 def test_every_parameter_of_a_query_is_in_the_document() -> None:
@@ -63,17 +67,13 @@ def test_every_parameter_of_a_query_is_in_the_document() -> None:
     assert of_topic == {name: "query" for name in declared if name != "topic"} | {"topic": "path"}
 
 
-def test_the_event_stream_has_its_parameters_and_media_type() -> None:
-    """The document declares the event stream with its filters and the header by which a client continues."""
+def test_the_event_stream_is_declared_and_experimental() -> None:
+    """The stream has its filters and the header by which a client continues; every other operation is stable."""
     events = openapi_document()["paths"][EVENTS_PATH]["get"]
     found = [(each["name"], each["in"]) for each in events["parameters"]]
     filters = [(name, "query") for name in ("filter", "owner", "verdict", "severity")]
     assert found == [*filters, ("Last-Event-ID", "header")]
     assert list(events["responses"]["200"]["content"]) == ["text/event-stream"]
-
-
-def test_every_operation_has_its_stability() -> None:
-    """Only the event stream is experimental; every other operation keeps its path, parameters and fields."""
     marks = {path: methods["get"]["x-stability"] for path, methods in openapi_document()["paths"].items()}
     assert {path for path, mark in marks.items() if mark == "experimental"} == {EVENTS_PATH}
     assert set(marks.values()) == {"stable", "experimental"}
@@ -94,14 +94,6 @@ def test_experimental_fields_are_those_that_the_page_names() -> None:
     # A response with the fields of a row has its marks, too.
     assert named <= marked
     assert {field for _, field in marked} == {field for _, field in named}
-
-
-def test_only_the_probe_never_needs_a_login() -> None:
-    """`/readyz` needs no login; any other path may need one, or none on a server without logins."""
-    for path, methods in openapi_document()["paths"].items():
-        needs = [{}] if path == "/readyz" else [{}, {"basic": []}, {"bearer": []}]
-        assert methods["get"]["security"] == needs
-        assert ("401" in methods["get"]["responses"]) == (path != "/readyz")
 
 
 def test_every_reference_has_a_schema() -> None:
