@@ -92,8 +92,8 @@ def test_the_files_are_those_of_the_code() -> None:
     assert {path: path.read_text() for path in sorted((CHART / "dashboards").glob("*.json"))} == files()
 
 
-def test_dashboards_are_read_only_and_linked() -> None:
-    """A dashboard is not editable, has the uid of alerts' links, a description, and links to the others."""
+def test_dashboards_are_linked_and_have_the_linters_variables() -> None:
+    """They are read-only; a change of the time range queries the values again, and "All" clusters is the default."""
     for name, made in BOARDS.items():
         assert made["editable"] is False
         assert made["uid"] == f"lagwarden-{name}"
@@ -101,13 +101,6 @@ def test_dashboards_are_read_only_and_linked() -> None:
         assert made["description"].endswith(".")
         assert {link["url"] for link in made["links"]} == {f"/d/lagwarden-{other}" for other in BOARDS if other != name}
         assert all(link["includeVars"] and link["keepTime"] for link in made["links"])
-
-
-def test_dashboards_have_the_linters_variables() -> None:
-    """The first four variables are those of the linter. A change of the time range queries the values again.
-
-    The choice "All" of the variable of the cluster is the default, and matches series without the label.
-    """
     assert {name: [each["name"] for each in BOARDS[name]["templating"]["list"]] for name in BOARDS} == VARIABLES
     for source, *others in (made["templating"]["list"] for made in BOARDS.values()):
         assert (source["type"], source["query"], source["label"]) == ("datasource", "prometheus", "Data source")
@@ -121,8 +114,8 @@ def test_dashboards_have_the_linters_variables() -> None:
         assert (cluster["allValue"], cluster["current"]["value"]) == (".*", ["$__all"])
 
 
-def test_panels_have_a_title_and_a_description() -> None:
-    """Each panel also has a unit, the chosen data source, and at least one query; several lines have names."""
+def test_panels_have_a_title_a_description_and_a_place() -> None:
+    """Each has a unit, the chosen source, named lines, a unique id, and a place that no other one has."""
     source = {"type": "prometheus", "uid": "${datasource}"}
     for panel in EVERY_PANEL:
         targets, title = panel["targets"], panel["title"]
@@ -132,6 +125,17 @@ def test_panels_have_a_title_and_a_description() -> None:
         assert [each["datasource"] for each in (panel, *targets)] == [source] * (len(targets) + 1), title
         assert len({target["refId"] for target in targets}) == len(targets) > 0, title
         assert len(targets) == 1 or panel["type"] == "table" or all(each["legendFormat"] for each in targets), title
+    for made in BOARDS.values():
+        every = made["panels"]
+        assert len({panel["id"] for panel in every}) == len({panel["title"] for panel in every}) == len(every)
+        places = [
+            (x, y)
+            for at in (panel["gridPos"] for panel in every)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        ]
+        assert len(set(places)) == len(places)
+        assert max(x for x, _ in places) < 24
 
 
 def is_time(expression: str) -> bool:
@@ -157,32 +161,15 @@ def test_seconds_are_shown_as_seconds() -> None:
     assert [expression for expression, unit in shown if (unit == "s") != is_time(expression)] == []
 
 
-def test_panels_have_unique_ids_and_do_not_overlap() -> None:
-    """Ids and titles are unique, and no two panels share a place."""
-    for made in BOARDS.values():
-        every = made["panels"]
-        assert len({panel["id"] for panel in every}) == len({panel["title"] for panel in every}) == len(every)
-        places = [
-            (x, y)
-            for at in (panel["gridPos"] for panel in every)
-            for x in range(at["x"], at["x"] + at["w"])
-            for y in range(at["y"], at["y"] + at["h"])
-        ]
-        assert len(set(places)) == len(places)
-        assert max(x for x, _ in places) < 24
-
-
 def test_queries_select_existing_series() -> None:
-    """Every series and label exists, only counters have rates, and legends use labels of the result.
-
-    The series of marks and the labels in their texts exist, too.
-    """
+    """Series, labels and legends exist with `metrics.preset: standard`, also of marks; only counters have rates."""
     assert [(query.name, found) for query, text in FILLED.items() if (found := faults(text, SERIES))] == []
     labels = {
         query: set[str]().union(*(SERIES[each.metric] for each in asked(text)), named_labels(text))
         for query, text in FILLED.items()
     }
     assert [each.name for each, there in labels.items() if set(re.findall(r"{{(\w+)}}", each.legend)) - there] == []
+    assert [query.name for query, text in FILLED.items() if metrics_of(text, RECORDED) - STANDARD] == []
 
 
 def test_windows_follow_the_rate_interval() -> None:
@@ -195,11 +182,6 @@ def test_windows_follow_the_rate_interval() -> None:
     wanted = {query: r"\d+[smh]" if query in OF_MARKS else r"\$__rate_interval" for query in FILLED}
     windows = [(query, window) for query in FILLED for window in re.findall(r"\[([^\]]*)\]", query.expression)]
     assert [query.name for query, window in windows if not re.fullmatch(wanted[query], window)] == []
-
-
-def test_no_query_needs_more_than_the_default_preset() -> None:
-    """The dashboards have no panel that stays empty, and no missing mark, with `metrics.preset: standard`."""
-    assert [query.name for query, text in FILLED.items() if metrics_of(text, RECORDED) - STANDARD] == []
 
 
 def test_queries_select_the_chosen_monitor_and_group() -> None:

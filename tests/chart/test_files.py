@@ -96,11 +96,8 @@ def test_an_alert_can_be_left_out_and_labelled(chart_with_files: Path) -> None:
 SERVICE: Final = "http://watch-lagwarden.kafka.svc:10848"
 
 
-def test_dashboard_url_is_a_url(chart_with_files: Path) -> None:
-    """The link of a group's alert is the group's page of lagwarden, or the dashboard if there is a Grafana.
-
-    Alerts about the monitor and the cluster link to lagwarden's first page.
-    """
+def test_links_of_alerts_are_urls(chart_with_files: Path) -> None:
+    """They lead to lagwarden's page, or to Grafana; those of runbooks to the value, or to the home of the chart."""
     page = "group?name={{ $labels.group | urlquery }}"
     changes: list[tuple[Object, str]] = [
         ({}, f"{SERVICE}/{page}"),
@@ -116,10 +113,6 @@ def test_dashboard_url_is_a_url(chart_with_files: Path) -> None:
         assert alert["annotations"]["dashboard_url"] == link
     links = {(alert["labels"]["about"], alert["annotations"]["dashboard_url"]) for alert in alerts_of(ON).values()}
     assert links == {("group", f"{SERVICE}/{page}"), ("monitor", f"{SERVICE}/"), ("cluster", f"{SERVICE}/")}
-
-
-def test_runbook_url_has_a_base(chart_with_files: Path) -> None:
-    """The value has precedence over the home of the chart."""
     runbook = "docs/runbooks/FirstAlert.md"
     text = (chart_with_files / "Chart.yaml").read_text()
     (chart_with_files / "Chart.yaml").write_text(f"{text}home: https://home.example/lagwarden\n")

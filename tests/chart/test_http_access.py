@@ -57,13 +57,15 @@ def _probe(rendered: Rendered, name: str) -> dict[str, Any]:
 
 
 def test_commands_in_the_pod_reach_the_server_by_a_host_alias() -> None:
-    """The name resolves to the loopback address, and host aliases of the values are kept."""
+    """The name is the loopback address, other aliases are kept. Only the pod's user and group may read the files."""
     rendered = render(merged(case("web-token"), {"hostAliases": [{"ip": "192.0.2.1", "hostnames": ["broker-1"]}]}))
     (url,) = (one["value"] for one in rendered.container["env"] if one["name"] == "LAGWARDEN_URL")
     own, given = rendered.pod["hostAliases"]
     assert url == f"https://{own['hostnames'][0]}:10848"
     assert own["ip"] == "127.0.0.1"
     assert given["hostnames"] == ["broker-1"]
+    (files,) = (one["projected"] for one in render(case("web-token")).pod["volumes"] if one["name"] == "http")
+    assert files["defaultMode"] == 0o440
 
 
 SERVER_NAME: Final = "watch-lagwarden.kafka.svc"
@@ -111,9 +113,3 @@ def test_the_service_monitor_has_the_access_that_the_server_requires() -> None:
         rendered = render(merged(values, {"serviceMonitor": {"enabled": True, **monitor}}))
         (endpoint,) = rendered.one("ServiceMonitor")["spec"]["endpoints"]
         assert {key: endpoint[key] for key in endpoint.keys() & access} == wanted
-
-
-def test_key_and_token_are_readable_by_the_pod_only() -> None:
-    """The files give no rights to users other than the pod's user and group."""
-    (files,) = (one["projected"] for one in render(case("web-token")).pod["volumes"] if one["name"] == "http")
-    assert files["defaultMode"] == 0o440

@@ -190,7 +190,7 @@ def test_the_program_accepts_the_settings(name: str, tmp_path: Path) -> None:
 
 
 def test_secrets_are_only_mounted_as_files() -> None:
-    """Passwords and keys are files of existing Secrets: never text, a variable or part of a ConfigMap."""
+    """They are never text or a variable. The token is for the brokers' audience, and none for Kubernetes' API."""
     secret = re.compile("PASSWORD|CLIENT_SECRET|TOKEN")
     for name in ("scram", "mutual-tls", "oauth-client", "web-login", "web-token", "otlp", "everything"):
         rendered = render(case(name))
@@ -206,10 +206,6 @@ def test_secrets_are_only_mounted_as_files() -> None:
         # Only the keys that are needed, so that the rest of a shared Secret stays out of the pod.
         assert [bool(each["items"]) for each in secrets] == [True] * len(secrets) != [], name
         assert "password" not in json.dumps(rendered.of_kind("ConfigMap"))
-
-
-def test_the_token_of_the_service_account_is_mounted() -> None:
-    """The pod has a token for the brokers' audience, and none for the API of Kubernetes."""
     rendered = render(case("oauth-token"))
     (token,) = (volume["projected"] for volume in rendered.pod["volumes"] if "projected" in volume)
     assert token["sources"] == [

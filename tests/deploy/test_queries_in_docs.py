@@ -66,6 +66,15 @@ def test_queries_select_existing_series_and_never_mix_clusters() -> None:
     assert [(place, found) for place in own if (found := faults(place[1], SERIES))] == []
 
 
+def test_a_query_that_mixes_clusters_is_noticed() -> None:
+    """The check finds joins and sums across clusters, and accepts a sum by cluster."""
+    assert clusters_mixed("lagwarden_group_lag * on (group) lagwarden_group_info") == ["on (group)"]
+    assert clusters_mixed("sum by (group, topic) (lagwarden_partition_lag)") == ["by (group, topic)"]
+    assert clusters_mixed("sum(lagwarden_group_lag)") == ["sum of everything"]
+    assert clusters_mixed("sum without (cluster) (lagwarden_group_lag)") == ["without (cluster)"]
+    assert clusters_mixed("sum by (cluster, group) (lagwarden_partition_lag)") == []
+
+
 @pytest.mark.chart
 def test_the_join_of_owners_uses_the_owner_of_the_same_cluster(tmp_path: Path) -> None:
     """Groups of the same name in two clusters behind one collector each get the owner of their own cluster."""

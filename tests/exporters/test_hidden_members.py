@@ -44,10 +44,15 @@ def test_no_reader_sees_who_a_member_is(shown: GroupDetail) -> None:
 
 
 def test_a_hidden_member_keeps_all_but_its_identity() -> None:
-    """Assignment, subscription, epoch and state of a hidden member are those of the group."""
+    """Another process has other names, so that they cannot be collected. A static id stays one; None stays None."""
     assert [_without_identity(each) for each in hidden(*detail().members).members] == [
         _without_identity(each) for each in detail().members
     ]
+    static, dynamic = hidden(WHO, member("other")).members
+    assert static.member_id != hidden(WHO).members[0].member_id
+    assert static.instance_id is not None
+    assert dynamic.instance_id is None
+    assert HiddenMembers(lambda _: None)("nope") is None
 
 
 def _without_identity(each: MemberDetail) -> MemberDetail:
@@ -63,15 +68,3 @@ def test_members_have_different_names(ids: list[str]) -> None:
     names = [each.member_id for each in first.members]
     assert len(set(names)) == len(ids)
     assert names == [each.member_id for each in second.members]
-
-
-def test_names_of_hidden_members() -> None:
-    """Another process has other names, so that a reader cannot collect the names of an id.
-
-    A hidden member has a static id if the member had one. The detail of an unknown group is None.
-    """
-    static, dynamic = hidden(WHO, member("other")).members
-    assert static.member_id != hidden(WHO).members[0].member_id
-    assert static.instance_id is not None
-    assert dynamic.instance_id is None
-    assert HiddenMembers(lambda _: None)("nope") is None

@@ -15,9 +15,13 @@ def tree(folder: Path, project: str, chart: str, image: str) -> Path:
     return folder
 
 
-def test_versions_of_this_tree_agree() -> None:
-    """The package, the chart and the chart's image have the same version."""
+def test_nothing_is_built_for_another_tag_or_for_a_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All versions of this tree agree. Another tag is an error, and `--only-check` builds nothing."""
     assert differing_versions(f"v{project_version()}") == []
+    assert main(["--tag", "v99.0.0", "--into", str(tmp_path / "dist")]) == 1
+    assert "and the tag is v99.0.0" in capsys.readouterr().err
+    assert main(["--only-check", "--into", str(tmp_path / "dist")]) == 0
+    assert not (tmp_path / "dist").exists()
 
 
 def test_each_version_is_compared_with_the_tag(tmp_path: Path) -> None:
@@ -31,11 +35,3 @@ def test_each_version_is_compared_with_the_tag(tmp_path: Path) -> None:
         )
     ):
         assert differing_versions("v1.2.3", tree(tmp_path / str(at), *versions)) == found
-
-
-def test_nothing_is_built_for_another_tag_or_for_a_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Another tag is an error. `--only-check`, which the first job of the workflow uses, exits with 0."""
-    assert main(["--tag", "v99.0.0", "--into", str(tmp_path / "dist")]) == 1
-    assert "and the tag is v99.0.0" in capsys.readouterr().err
-    assert main(["--only-check", "--into", str(tmp_path / "dist")]) == 0
-    assert not (tmp_path / "dist").exists()

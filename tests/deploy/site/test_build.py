@@ -11,7 +11,7 @@ from deploy.site.pages import ROOT, listed, navigation
 
 
 def test_resources_of_other_hosts_are_found(tmp_path: Path) -> None:
-    """The check names the file with a resource that a browser would fetch from another host."""
+    """The check names the file that would fetch from another host; neither a link nor the canonical address does."""
     for resource in (
         '<script src="https://x.example/a.js"></script>',
         "<script defer src=//x.example/a.js></script>",
@@ -23,10 +23,6 @@ def test_resources_of_other_hosts_are_found(tmp_path: Path) -> None:
     ):
         (tmp_path / "a.html").write_text(resource)
         assert [place.partition(":")[0] for place in foreign(tmp_path)] == ["a.html"], resource
-
-
-def test_links_and_own_resources_are_allowed(tmp_path: Path) -> None:
-    """Neither a link that a reader follows nor the canonical address fetches anything."""
     (tmp_path / "a.html").write_text(
         '<a href="https://x.example/a.js">a</a><link rel="canonical" href="https://x.example/">'
         '<script src="assets/a.js"></script><link rel="stylesheet" href="../a.css"><img src="a.png">'

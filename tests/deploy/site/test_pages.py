@@ -6,17 +6,13 @@ from deploy.site.pages import ROOT, index_of, listed, navigation, pages_in, page
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
-    """Each Markdown file is in deploy/site/navigation.yml once; only the indexes of folders are no files."""
+    """Each file is there once, but for indexes of folders; five sections follow the order of a new user's questions."""
     pages = listed(navigation())
     assert len(pages) == len(set(pages))
     assert set(pages_of(ROOT)) - set(pages) == set(), "add the page to deploy/site/navigation.yml"
     assert {page for page in pages if not (ROOT / page).exists()} == {
         "docs/migration/README.md", "docs/runbooks/README.md", "docs/decisions/README.md",
     }  # fmt: skip
-
-
-def test_the_navigation_is_by_audience() -> None:
-    """Five sections follow the order of a new user's questions."""
     assert [next(iter(entry)) for entry in navigation()] == [
         "Start",
         "Operate",
@@ -27,7 +23,7 @@ def test_the_navigation_is_by_audience() -> None:
 
 
 def test_a_folder_is_its_index_and_its_pages(tmp_path: Path) -> None:
-    """A section with a folder has all pages of the folder, an index first."""
+    """An index is first. Only the root and the folders of the project are searched, not environments and builds."""
     (tmp_path / "more").mkdir()
     for name in ("b", "a"):
         (tmp_path / "more" / f"{name}.md").write_text(f"# The {name}\n")
@@ -37,10 +33,6 @@ def test_a_folder_is_its_index_and_its_pages(tmp_path: Path) -> None:
     assert listed(navigation(tmp_path, order)) == ["x.md", "more/README.md", "more/a.md", "more/b.md"]
     assert pages_in(tmp_path, "more") == ["more/a.md", "more/b.md"]
     assert index_of(tmp_path, "more", "More") == "# More\n\n- [The a](a.md)\n- [The b](b.md)\n"
-
-
-def test_files_of_tools_are_no_pages(tmp_path: Path) -> None:
-    """Only the root and the folders of the project are searched, not environments and builds."""
     for folder in (".venv", "build", "docs"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.md").write_text("# A\n")

@@ -54,15 +54,11 @@ def test_an_unknown_lag_is_null() -> None:
     assert status(known(0, "OK", lag=-3))["totallag"] == 0
 
 
-def test_an_unknown_end_is_no_offset_of_the_topic() -> None:
-    """The offsets of a topic omit unknown ends, as in Burrow; a topic without a known end is not found."""
+def test_a_topic_has_an_entry_for_every_partition() -> None:
+    """Partitions without a commit are empty, also behind the last one. An unknown end is no offset, as in Burrow."""
     rows = [place("g", "t", 0, 1, None), place("g", "t", 1, 1, 9), place("g", "u", 0, 1, None)]
     assert json.loads(topic_detail(REQUEST, world(rows), "t")[0])["offsets"] == [9]
     assert topic_detail(REQUEST, world(rows), "u")[1] == 404
-
-
-def test_a_topic_has_an_entry_for_every_partition() -> None:
-    """Partitions without a commit are empty, also behind the last one with a commit if their number is known."""
     counted, uncounted = known(1, "STOP") | {"topic_partitions": 3}, place("g", "u", 1, 1, 2, burrow_window=[])
     found = status(counted, uncounted)
     places = [(each["topic"], each["partition"], each["current_lag"]) for each in found["partitions"]]
@@ -71,17 +67,10 @@ def test_a_topic_has_an_entry_for_every_partition() -> None:
 
 
 def test_a_window_begins_with_a_commit_or_an_owner() -> None:
-    """A partition with an owner and no commit has ten empty slots; one with neither has no slots."""
+    """Else it has no slots. A hidden member has an empty owner, and an empty snapshot no groups."""
     rows = [known(0, "OK"), place("g", "t", 2, None, 2, burrow_window=[], owner=3)]
     (_, unowned, owned) = json.loads(consumer_detail(REQUEST, world(rows), "g")[0])["topics"]["t"]
     assert (unowned["offsets"], owned["offsets"]) == ([], [None] * 10)
-
-
-def test_hidden_members_have_empty_names() -> None:
-    """A hidden member has an empty owner and client id, as a partition without an owner has in Burrow.
-
-    An empty snapshot lists no groups, and no group is found in it.
-    """
     hidden = place("g", "t", 0, 1, 2, burrow_status="OK", burrow_window=[commit(1, 0, 1)], owner=3)
     body, _ = consumer_detail(REQUEST, world([hidden]), "g")
     (partition,) = json.loads(body)["topics"]["t"]

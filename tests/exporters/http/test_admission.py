@@ -29,7 +29,7 @@ def counts(admission: Admission) -> dict[str, int]:
 
 
 def test_every_connection_is_admitted_below_the_limits() -> None:
-    """No connection is evicted below the limits, and a connection that its client closes frees its place."""
+    """A closed connection frees its place. Each reason has a row of 0 at the start, as `rate()` needs one."""
     admission = Admission(ConnectionLimits(total=3, per_address=2))
     connections = [FakeConnection("a", 1.0), FakeConnection("a", 2.0), FakeConnection("b", 3.0)]
     assert [admission.admit(each) for each in connections] == [True] * 3
@@ -39,6 +39,9 @@ def test_every_connection_is_admitted_below_the_limits() -> None:
     assert admission.admit(FakeConnection("a"))
     assert not any(each.evicted for each in connections)
     assert counts(admission) == {}
+    assert {
+        row["reason"]: row["refusals"] for row in Admission(ConnectionLimits()).table().to_pylist()
+    } == dict.fromkeys(RefusalReason, 0)
 
 
 def test_an_address_at_its_limit_loses_its_longest_idle_connection() -> None:
@@ -85,13 +88,6 @@ def test_running_requests_are_not_interrupted() -> None:
         admission.admit(each)
     assert admission.admit(FakeConnection("c", 2.0))
     assert idle.evicted
-
-
-def test_every_reason_has_a_row_from_the_start() -> None:
-    """Each reason has a row with 0 at the start, because `rate()` needs a sample before the first refusal."""
-    assert {
-        row["reason"]: row["refusals"] for row in Admission(ConnectionLimits()).table().to_pylist()
-    } == dict.fromkeys(RefusalReason, 0)
 
 
 def test_the_key_of_a_client() -> None:

@@ -152,7 +152,7 @@ def test_an_unknown_detail_is_null() -> None:
 
 
 def test_the_list_is_rendered_once_per_snapshot() -> None:
-    """Readers of the same snapshot share the same bytes, which do not keep it alive; another snapshot has its own."""
+    """Readers share the same bytes, which do not keep the snapshot alive. NaN is an error, because JSON has none."""
     published = PublishedSnapshot.build(small_snapshot())
     assert groups_json(published) is groups_json(published)
     assert groups_json(PublishedSnapshot.build(snapshot())) != groups_json(published)
@@ -160,9 +160,5 @@ def test_the_list_is_rendered_once_per_snapshot() -> None:
     del published
     gc.collect()
     assert table() is None
-
-
-def test_nan_is_an_error() -> None:
-    """Encoding NaN raises ValueError, because JSON has no NaN and every reader would fail."""
     with pytest.raises(ValueError, match="not JSON compliant"):
         encode({"lag": float("nan")})

@@ -188,8 +188,8 @@ def test_every_page_has_the_name_of_the_cluster(name: str | None) -> None:
         assert f"<title>{html.escape(view['title'], quote=False)}</title>" in page
 
 
-def test_the_page_and_its_policy() -> None:
-    """The content security policy allows only files that lagwarden serves."""
+def test_page_and_assets_load_only_files_of_lagwarden() -> None:
+    """The content security policy and the style sheet and scripts themselves allow nothing from elsewhere."""
     page = client().get("/")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert page.headers["vary"] == "Accept, Accept-Encoding"
@@ -198,10 +198,6 @@ def test_the_page_and_its_policy() -> None:
     assert "require-trusted-types-for 'script'" in policy
     assert "unsafe" not in page.headers["content-security-policy"]
     assert "billing" in page.text
-
-
-def test_the_assets_are_served() -> None:
-    """Style sheet and scripts have their media types and load nothing from elsewhere."""
     for name, media_type in ASSETS.items():
         answer = client().get(f"/{name}")
         assert answer.status_code == 200
@@ -210,8 +206,8 @@ def test_the_assets_are_served() -> None:
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|url\(|@import|innerHTML|eval\(", answer.text)
 
 
-def test_a_page_has_a_view_for_the_script() -> None:
-    """With the media type of the view in `Accept`, the response is the content of the page as JSON."""
+def test_a_page_works_with_and_without_a_script() -> None:
+    """With the media type of the view in `Accept` it is JSON; the form sends the filter in the query."""
     for address in (
         "/?filter=bill",
         "/group?name=billing",
@@ -223,10 +219,6 @@ def test_a_page_has_a_view_for_the_script() -> None:
         assert answer.status_code == (404 if "unknown" in address else 200)
         assert answer.headers["content-type"] == VIEW_TYPE
         assert answer.json().keys() == {"title", "icon", "main", "samples", "marks"}
-
-
-def test_the_overview_can_be_filtered_without_a_script() -> None:
-    """The form sends the filter in the query, and the page has the matching groups."""
     text = client().get("/?filter=bill&severity=critical").text
     assert "billing</bdi>" in text
     assert "plain</bdi>" not in text
@@ -277,17 +269,13 @@ def test_groups_of_a_client() -> None:
 
 
 def test_groups_that_read_a_topic() -> None:
-    """A group has its numbers of this topic, and its own state, severity and team."""
+    """A group has its numbers of this topic, and its own state. A topic that none reads has an empty list or is 404."""
     answer = client().get("/api/v1/topics/orders/groups")
     assert found(answer) == ["billing"]
     row = answer.json()["groups"][0]
     assert (row["lag_sum"], row["partitions"], row["group_state"]) == (2**62, 2, "Stable")
     assert (row["group_severity"], row["verdict"], row["team"]) == ("critical", "stopped", None)
     assert found(client().get("/api/v1/topics/orders/groups?state=Dead")) == []
-
-
-def test_groups_of_a_topic_that_none_reads() -> None:
-    """The list is empty if the cluster has the topic; otherwise the response is 404."""
     cluster = PublishedCluster.build(facts())
     empty = PublishedSnapshot.build(snapshot())
     app = client(empty, {"cluster": lambda: cluster})

@@ -41,27 +41,16 @@ def protocol() -> H11Protocol:
         loop.close()
 
 
-def test_the_overridden_methods_exist_with_their_arguments() -> None:
-    """Each overridden method exists in uvicorn's class, both have the same arguments, and every override is listed."""
+def test_methods_and_attributes_exist_and_none_is_replaced() -> None:
+    """Each override is listed; without `response_complete` a connection would look idle during its response."""
     for of in (H11Protocol, LimitedConnection):
         assert {name: list(inspect.signature(getattr(of, name)).parameters) for name in OVERRIDDEN} == OVERRIDDEN
     ours = {name for name in vars(LimitedConnection) if not name.startswith("_")}
     assert {name for name in ours if hasattr(H11Protocol, name)} == set(OVERRIDDEN)
-
-
-def test_the_attributes_that_are_read_exist() -> None:
-    """`cycle` is None without a request; `loop` and `transport` are attributes of the protocol.
-
-    A cycle sets `response_complete`, without which a connection would look idle during its response.
-    """
     found = protocol()
     assert found.cycle is None
     assert {"loop", "transport", "cycle"} <= set(dir(found))
     assert "response_complete" in RequestResponseCycle.__init__.__code__.co_names
     assert list(inspect.signature(get_remote_addr).parameters) == ["transport"]
-
-
-def test_our_own_attributes_do_not_replace_those_of_uvicorn() -> None:
-    """No attribute of the subclass has the name of an attribute of uvicorn's protocol."""
     ours = {name for name in LimitedConnection.__init__.__code__.co_names if name.startswith("_")} - {"__init__"}
     assert not ours & (vars(protocol()).keys() | vars(H11Protocol).keys())

@@ -22,18 +22,14 @@ def test_a_shell_reads_the_exact_name() -> None:
         assert completed.stdout.decode() == f"{name}."
 
 
-def test_the_commands_of_a_classic_group() -> None:
-    """A classic group has explanation, description and preview of a reset; Kafka's tool gets brokers and group."""
+def test_each_kind_of_group_has_its_commands() -> None:
+    """Kafka's tool gets brokers and group. Share and Streams groups have their own, and no preview of a reset."""
     tool = "bin/kafka-consumer-groups.sh --bootstrap-server a:9092,b:9092 --group 'my group'"
     assert [command for _, command in group_commands({"group": "my group", "kind": "classic"}, BROKERS)] == [
         "lagwarden explain 'my group'",
         f"{tool} --describe",
         f"{tool} --reset-offsets --all-topics --to-latest --dry-run",
     ]
-
-
-def test_groups_of_other_kinds_have_their_own_tool() -> None:
-    """Share and Streams groups have their own tool, and no preview of a reset of consumers' offsets."""
     for kind in ("share", "streams"):
         tool = f"bin/kafka-{kind}-groups.sh --bootstrap-server localhost:9092 --group g --describe"
         assert [command for _, command in group_commands({"group": "g", "kind": kind}, ())] == [
@@ -56,16 +52,12 @@ def test_commands_of_kafka_name_the_file_of_client_settings() -> None:
 
 
 def test_the_script_adds_the_address_of_lagwarden() -> None:
-    """The script adds the address only to lagwarden's own command, which is complete without the script, too."""
+    """It does so only to lagwarden's own command; the tools read no name that begins with a dash as an option."""
     explain, describe, _ = (
         item for item in html(commands_section({"group": "g", "kind": None}, PageLinks(), "../")).split("<li>")[1:]
     )
     assert '>lagwarden explain<span data-keep="" data-root="../"></span> g</code>' in explain
     assert "data-root" not in describe
-
-
-def test_a_name_with_a_dash_is_no_option() -> None:
-    """The tools do not read a name that begins with a dash as an option."""
     explain, describe, _ = (command for _, command in group_commands({"group": "-x", "kind": None}, BROKERS))
     assert explain == "lagwarden explain -- -x"
     assert " --group=-x " in describe

@@ -21,8 +21,8 @@ def test_an_expiry_is_the_time_left() -> None:
     assert "\N{EN DASH}" in html(expiry(None, NOW))
 
 
-def test_time_lag() -> None:
-    """A lower bound is marked; 0 means that nothing is unread; an unknown time lag is not a number."""
+def test_time_lag_and_severity() -> None:
+    """A lower bound is marked, 0 means nothing unread, unknown is no number; a word that is no severity is unknown."""
     for seconds, exact, words in (
         (None, True, "unknown"),
         (0.0, True, "0"),
@@ -32,8 +32,4 @@ def test_time_lag() -> None:
     ):
         shown = time_lag(seconds, exact=exact)
         assert (shown if isinstance(shown, str) else "".join(map(str, shown.children))) == words
-
-
-def test_an_invalid_severity_looks_like_unknown() -> None:
-    """Any word that is not a severity has the CSS class of unknown."""
     assert {badge("odd", word).attributes["class"] for word in (None, "", "worse", '"><script>')} == {"badge unknown"}

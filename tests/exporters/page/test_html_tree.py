@@ -40,14 +40,10 @@ def test_html_has_the_elements_and_the_text_of_the_tree(content: Content) -> Non
     assert all(child != "" for child in values)
 
 
-def test_adjacent_texts_are_merged() -> None:
-    """Adjacent texts are merged as in a parsed document, so that the script finds the expected nodes."""
+def test_adjacent_texts_are_merged_and_attributes_are_written() -> None:
+    """As in a parsed document. Reserved names have an underscore; True has no value, False and None are omitted."""
     assert tree(el("p", "a", None, ["", ["b"], "c"], el("br"), "d")) == [["p", {}, ["abc", ["br", {}, []], "d"]]]
     assert "br" in VOID
-
-
-def test_attributes() -> None:
-    """A name that is reserved in Python has an underscore; True has no value, False and None are omitted."""
     made = el("a", class_="x", aria_label='"', hidden=True, href=None, tabindex=0, data_keep=False)
     assert isinstance(made, Element)
     assert html(made) == '<a class="x" aria-label="&quot;" hidden="" tabindex="0"></a>'

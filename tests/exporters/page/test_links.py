@@ -20,10 +20,7 @@ def test_the_dashboard_has_the_exact_group_and_cluster() -> None:
 
 
 def test_the_runbook_is_that_of_the_alert() -> None:
-    """The runbook is that of the verdict, or that of the severity for a verdict without an alert of its own.
-
-    A verdict without an alert has no runbook; neither has a group without a verdict.
-    """
+    """Or of the severity, for an unhealthy verdict without one. Else, or not configured, there is no link."""
     runbooks = "https://git.example/lagwarden/blob/main/docs/runbooks"
     for verdict, severity, alert in (
         ("losing_data", "critical", "LagwardenGroupLosingData"),
@@ -33,8 +30,4 @@ def test_the_runbook_is_that_of_the_alert() -> None:
     ):
         assert LINKS.runbook(verdict, severity) == f"{runbooks}/{alert}.md"
     assert [LINKS.runbook(*each) for each in ((None, None), ("ok", "fine"), ("reset", "notice"))] == [None] * 3
-
-
-def test_services_that_are_not_configured_have_no_link() -> None:
-    """A dashboard or runbook that is not configured has no link."""
     assert (PageLinks().dashboard("a"), PageLinks().runbook("stopped", "critical")) == (None, None)

@@ -291,12 +291,17 @@ def with_dead_groups(shown: Snapshot, dead: int) -> Snapshot:
 
 
 def test_the_least_important_metric_is_left_out_first() -> None:
-    """A shrinking budget leaves out whole metrics by importance; of the partition metrics lag is the last."""
+    """A shrinking budget leaves out whole metrics by importance, of partitions lag last; without one, none."""
     total = PublishedSnapshot.build(lag_snapshot()).exposition.series
     assert left_out(lag_snapshot(), total) == ([], total)
     dropped = [set(left_out(lag_snapshot(), total - 12 * step - 1)[0]) for step in range(4)]
     order = ("progress_timestamp_seconds", "commit_timestamp_seconds", "committed_offset", "lag")
     assert dropped == [{f"lagwarden_partition_{name}" for name in order[: step + 1]} for step in range(4)]
+    selector = SeriesSelector()
+    assert selector.select(lag_snapshot(30)).metrics == SNAPSHOT_METRICS
+    assert len(selector.dropped) == 0
+    plain = plain_text(PublishedSnapshot.build(small_snapshot()).exposition)
+    assert plain_text(PublishedSnapshot.build(small_snapshot(), selector).exposition) == plain
 
 
 def test_series_left_out_are_summed_and_return_below_the_limit() -> None:
@@ -311,15 +316,6 @@ def test_series_left_out_are_summed_and_return_below_the_limit() -> None:
     assert PublishedSnapshot.build(lag_snapshot(20), selector).exposition.series == total[20]
     (row,) = selector.dropped.to_pylist()
     assert (row["series_now"], row["series_ever"]) == (None, 240 + 116)
-
-
-def test_no_limit_drops_nothing() -> None:
-    """The default selection has all metrics, and nothing is counted."""
-    selector = SeriesSelector()
-    assert selector.select(lag_snapshot(30)).metrics == SNAPSHOT_METRICS
-    assert len(selector.dropped) == 0
-    plain = plain_text(PublishedSnapshot.build(small_snapshot()).exposition)
-    assert plain_text(PublishedSnapshot.build(small_snapshot(), selector).exposition) == plain
 
 
 def test_every_ranked_column_has_a_metric() -> None:

@@ -168,15 +168,11 @@ def test_names_select_metrics(form: ExpositionFormat, chosen: set[str]) -> None:
 
 
 def test_a_snapshot_without_groups_has_no_text() -> None:
-    """A metric without samples has no comment lines. Without a snapshot the gzip member has only the last text."""
+    """Nor has a metric without samples. A published snapshot can be the key of a cache, by identity."""
     assert b"".join(render(snapshot()).plain(ExpositionFormat.TEXT)) == b""
     assert render(snapshot()).series == 0
     assert gzip.decompress(b"".join(EMPTY.gzipped(ExpositionFormat.TEXT, b"live\n"))) == b"live\n"
     assert gzip.decompress(b"".join(gzipped(b""))) == b""
-
-
-def test_a_published_snapshot_is_compared_by_identity() -> None:
-    """A published snapshot has its snapshot and its own bytes, and can be the key of a cache."""
     data = small_snapshot()
     published = PublishedSnapshot.build(data)
     assert published.snapshot is data

@@ -98,15 +98,11 @@ def test_only_valid_credentials_are_accepted(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_only_probes_need_no_login(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kubelet sends no credentials. Every other path needs a login, even one that begins like that of a probe."""
+    """A kubelet sends no credentials. Every other path needs a login, unless neither users nor a token exist."""
     server = Server(BOTH, monkeypatch)
     assert [server.run([None], path) for path in ("/livez", "/readyz")] == [[200]] * 2
     paths = ("/livez/", "/readyz/x", "/", "/api/v1/groups", "/groups/a", "/page.css")
     assert [server.run([None], path) for path in paths] == [[401]] * 6
-
-
-def test_a_server_without_credentials_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every request is answered if neither users nor a token are configured."""
     assert Server(Credentials(), monkeypatch).run([None, "Bearer x", basic("a", "b")]) == [200, 200, 200]
 
 
