@@ -1,5 +1,7 @@
 """Snapshots and statuses for tests of the exporters, with unusual names and values. Times are Unix milliseconds."""
 
+import types
+import typing
 from typing import Any
 
 import pyarrow as pa
@@ -212,19 +214,10 @@ CATCHING_UP: dict[str, Any] = {
 }
 """Changes of the status: during the initial catch-up, before the first snapshot."""
 
-_TABLES = (
-    "records_read decode_errors offsets_skipped offsets_partitions deaths expiry_checks verdict_changes"
-    " offsets_held_back unreadable_tails offsets_unavailable offsets_unavailable_groups series_dropped internal_errors"
-    " http_refusals file_failures descriptors processes webhook_failures webhook_drops otlp_failures"
-)
-_UNKNOWN = (
-    "cluster_id snapshot_taken_at catch_up_ratio last_batch_seconds last_batch_at offsets_retention_seconds"
-    " offsets_retention_check_seconds expiry_error_seconds http_connections memory_limit_bytes heap_used_bytes"
-    " heap_max_bytes checkpoint_bytes checkpoint_files checkpoint_volume_free_bytes checkpoint_volume_bytes"
-    " webhook_sent webhook_queued webhook_oldest_at otlp_points otlp_exported_at state_snapshot_at executors"
-    " executors_expected"
-)
+_HINTS = typing.get_type_hints(MonitorStatus, localns={"pa": pa})
 CONNECTING: dict[str, Any] = {
+    **{name: None for name, hint in _HINTS.items() if types.NoneType in typing.get_args(hint)},
+    **{name: table(getattr(readmodel, name.upper()), []) for name, hint in _HINTS.items() if hint is pa.Table},
     "phase": "connecting",
     "ready": False,
     "not_ready_reasons": ("Kafka does not answer at <broker>:9092.",),
@@ -234,8 +227,6 @@ CONNECTING: dict[str, Any] = {
     "offsets_retention_source": "unknown",
     "groups_not_evaluated": 0,
     "state_repairs": 0,
-    **dict.fromkeys(_UNKNOWN.split()),
-    **{name: table(getattr(readmodel, name.upper()), []) for name in _TABLES.split()},
 }
 """Changes of the status: Kafka has never been reachable."""
 
