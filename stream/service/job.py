@@ -133,7 +133,9 @@ class MonitorJob:
         with contextlib.closing(self._receive_progress(*listen)) as receiver:
 
             def options() -> PipelineOptions:
-                made = pipeline_options(config, state.checkpoint, ends.log_starts, (host, receiver.port))
+                made = pipeline_options(
+                    config, state.checkpoint, ends.log_starts, (host, receiver.port, receiver.token)
+                )
                 first = self._first
                 if first is None:
                     return made

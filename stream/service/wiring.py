@@ -141,7 +141,7 @@ def checkpoint_layout(config: Config, offsets_partitions: int) -> Layout:
 
 
 def pipeline_options(
-    config: Config, checkpoint: CheckpointDirectory, starts: Mapping[int, int], progress_address: tuple[str, int]
+    config: Config, checkpoint: CheckpointDirectory, starts: Mapping[int, int], progress_address: tuple[str, int, str]
 ) -> PipelineOptions:
     """Return the options of the query.
 

@@ -42,7 +42,7 @@ def _folded(options: ReadingOptions, ranges: Sequence[ReadRange]) -> Fold:
         fold.add_aborted(partition, producer, records.offset, records.timestamp, records.key, records.value)
 
     with contextlib.ExitStack() as stack:
-        progress = ProgressSender(options.progress_address) if options.progress_address else None
+        progress = ProgressSender(*options.progress_address) if options.progress_address else None
         if progress:
             stack.callback(progress.close)
         reads = read_records(

@@ -57,8 +57,8 @@ class ReadingOptions:
     placement: Placement
     slot_ms: int
     keep_slots: int
-    progress_address: tuple[str, int] | None
-    """Address of the `ProgressReceiver` of the driver; None: no progress reports."""
+    progress_address: tuple[str, int, str] | None
+    """Host, port and token of the `ProgressReceiver` of the driver; None: no progress reports."""
     folded: FoldedRanges | None = None
     share: InstanceShare = EVERY_GROUP
     """The partitions that this instance reads, also of those that are added to the topic."""

@@ -183,7 +183,8 @@ def session_settings(options: SessionOptions) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(options.shuffle_partitions),
         # The folders of executors are not those of the driver; without this setting each JVM takes its own.
         **({} if options.executors and sockets != _SYSTEM_FOLDER else {_SOCKETS: sockets}),
-        **({} if options.executors is None else executor_settings(options.executors)),
+        # Without executors the ports on loopback are open to every user of the machine; Spark makes the secret itself.
+        **({"spark.authenticate": "true"} if options.executors is None else executor_settings(options.executors)),
         **({} if options.storage is None else _storage_settings(options, options.storage)),
     }
 

@@ -1,12 +1,16 @@
 """Progress of tasks within a micro-batch, sent to the driver as datagrams. Best effort: losses are harmless.
 
+A datagram begins with the token of the receiver, which is new at each start: other users of the machine can send too.
+
 Reason: docs/decisions/0007-progress-of-tasks-by-datagrams.md.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import json
+import secrets
 import socket
 import threading
 import time
@@ -34,6 +38,8 @@ class ProgressReceiver:
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
         self._socket.bind(address)
         self._closing = False
+        self.token: Final = secrets.token_hex(16)
+        """What each datagram begins with."""
         self._thread = threading.Thread(target=self._receive, name="task-progress", daemon=True)
         self._thread.start()
 
@@ -56,7 +62,7 @@ class ProgressReceiver:
     def _receive(self) -> None:
         while not self._closing:
             try:
-                positions = _parse(self._socket.recv(_LARGEST_DATAGRAM))
+                positions = _parse(self._socket.recv(_LARGEST_DATAGRAM), self.token.encode())
             except (OSError, ValueError):
                 continue  # closed, or not a progress datagram
             self._on_positions(positions)
@@ -65,9 +71,10 @@ class ProgressReceiver:
 class ProgressSender:
     """Sends the next position of each partition that a task reads, at most once per SEND_INTERVAL."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
-        self._address = address
-        self._socket = socket.socket(_family(address), socket.SOCK_DGRAM)
+    def __init__(self, host: str, port: int, token: str) -> None:
+        self._address = host, port
+        self._token = token.encode()
+        self._socket = socket.socket(_family(self._address), socket.SOCK_DGRAM)
         self._next_send = time.monotonic() + SEND_INTERVAL
         self._positions: dict[int, int] = {}
 
@@ -81,7 +88,7 @@ class ProgressSender:
         if time.monotonic() < self._next_send:
             return
         self._next_send = time.monotonic() + SEND_INTERVAL
-        message = json.dumps(self._positions).encode()
+        message = self._token + json.dumps(self._positions).encode()
         self._positions = {}
         try:
             self._socket.sendto(message, self._address)
@@ -89,10 +96,12 @@ class ProgressSender:
             return  # a progress report must not fail a task
 
 
-def _parse(message: bytes) -> dict[int, int]:
+def _parse(message: bytes, token: bytes) -> dict[int, int]:
     """Return the position per partition of a datagram. Raises ValueError if no task can have sent it."""
+    if not hmac.compare_digest(message[: len(token)], token):
+        raise ValueError("a progress datagram has another token")
     try:
-        content = json.loads(message)
+        content = json.loads(message[len(token) :])
     except RecursionError as error:
         raise ValueError("a progress datagram is nested too deeply") from error
     if not isinstance(content, dict):

@@ -21,7 +21,7 @@ from tests.tiers.order import committed_seconds
 from tests.tiers.table import BY_HAND, SLOW_MARKS, TOUCHED_BY, is_below
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-MOST_SECONDS: Final = 1500.0
+MOST_SECONDS: Final = 1000.0
 """The sum of the recorded seconds of the files that one submission runs; three files run at a time."""
 UNKNOWN_SECONDS: Final = 30.0
 """Assumed for a file without recorded seconds."""

@@ -124,10 +124,10 @@ def test_the_pipeline_continues_the_layout_of_the_checkpoint() -> None:
     given = with_sections(job=job, groups={"history": 9, "dead_grace": 60})
     kept = dataclasses.replace(checkpoint_layout(given, 4), slot_ms=1_000, keep_slots=5)
     checkpoint: Any = SimpleNamespace(manifest=SimpleNamespace(layout=kept, live_from=77), spark="/checkpoint/spark")
-    options = pipeline_options(given, checkpoint, {0: 3, 1: 4}, ("127.0.0.1", 5))
+    options = pipeline_options(given, checkpoint, {0: 3, 1: 4}, ("127.0.0.1", 5, "t"))
     reading = options.reading
     assert (reading.slot_ms, reading.keep_slots, reading.placement) == (1_000, 5, kept.placement)
-    assert (reading.starts, reading.progress_address) == ({0: 3, 1: 4}, ("127.0.0.1", 5))
+    assert (reading.starts, reading.progress_address) == ({0: 3, 1: 4}, ("127.0.0.1", 5, "t"))
     assert (options.trigger_seconds, options.live_from, options.checkpoint) == (2.0, 77, "/checkpoint/spark")
     rules = options.rules
     assert (rules.keep_slots, rules.keep_transitions, rules.dead_grace_ms) == (5, 9, 60_000)

@@ -217,8 +217,8 @@ def test_a_task_reports_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
         receiver.bind(("127.0.0.1", 0))
         receiver.settimeout(5)
         leader = FakeLeader([Reply({0: Part(commits(0, 5))})], [dict.fromkeys(range(4), 1)])
-        run(monkeypatch, leader, options(progress_address=receiver.getsockname()), {0: 5})
-        assert json.loads(receiver.recv(1000)) == {"0": 5}
+        run(monkeypatch, leader, options(progress_address=(*receiver.getsockname(), "token")), {0: 5})
+        assert receiver.recv(1000) == b'token{"0": 5}'
 
 
 def folded(tmp_path: Path) -> ReadingOptions:

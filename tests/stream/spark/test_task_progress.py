@@ -32,9 +32,22 @@ def test_positions_are_received_and_other_datagrams_are_ignored() -> None:
         contextlib.closing(ProgressReceiver("127.0.0.1", 0, received.put)) as receiver,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as task,
     ):
-        for message in (b'{"3": 17}', *FOREIGN, b'{"4": 18, "5": 2}'):
+        token = receiver.token.encode()
+        for message in (token + b'{"3": 17}', *(token + each for each in FOREIGN), token + b'{"4": 18, "5": 2}'):
             task.sendto(message, ("127.0.0.1", receiver.port))
         assert [received.get(timeout=5), received.get(timeout=5)] == [{3: 17}, {4: 18, 5: 2}]
+    assert received.empty()
+
+
+def test_a_datagram_without_the_token_of_this_start_is_ignored() -> None:
+    """Any user of the machine can send to the port, and would keep the watchdog from seeing that nothing is read."""
+    received: queue.Queue[Mapping[int, int]] = queue.Queue()
+    receivers = [ProgressReceiver("127.0.0.1", 0, received.put) for _ in range(2)]
+    with contextlib.closing(receivers[0]) as receiver, contextlib.closing(receivers[1]) as other:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as task:
+            for token in ("", other.token, receiver.token[:-1], receiver.token):
+                task.sendto(token.encode() + b'{"3": 17}', ("127.0.0.1", receiver.port))
+        assert received.get(timeout=5) == {3: 17}
     assert received.empty()
 
 
@@ -53,7 +66,7 @@ def test_reports_within_the_interval_are_combined(monkeypatch: pytest.MonkeyPatc
     received: queue.Queue[Mapping[int, int]] = queue.Queue()
     with contextlib.closing(ProgressReceiver("127.0.0.1", 0, received.put)) as receiver:
         monkeypatch.setattr(task_progress, "SEND_INTERVAL", 3600.0)
-        with contextlib.closing(ProgressSender(("127.0.0.1", receiver.port))) as sender:
+        with contextlib.closing(ProgressSender("127.0.0.1", receiver.port, receiver.token)) as sender:
             sender.add(POSITIONS)
             monkeypatch.setattr(sender, "_next_send", 0.0)
             sender.add({1: 12})
@@ -67,12 +80,12 @@ def test_a_report_that_cannot_be_sent_does_not_prevent_the_next_one(monkeypatch:
     An address that cannot be reached is no error, and the report is dropped.
     """
     monkeypatch.setattr(task_progress, "SEND_INTERVAL", 0.0)
-    with contextlib.closing(ProgressSender(("256.0.0.1", 9))) as sender:
+    with contextlib.closing(ProgressSender("256.0.0.1", 9, "token")) as sender:
         sender.add(POSITIONS)
         assert sender._positions == {}
     received: queue.Queue[Mapping[int, int]] = queue.Queue()
     with contextlib.closing(ProgressReceiver("127.0.0.1", 0, received.put)) as receiver:
-        with contextlib.closing(ProgressSender(("127.0.0.1", receiver.port))) as sender:
+        with contextlib.closing(ProgressSender("127.0.0.1", receiver.port, receiver.token)) as sender:
             sender.add(dict.fromkeys(range(10_000), 1))
             sender.add(POSITIONS)
         assert received.get(timeout=5) == POSITIONS

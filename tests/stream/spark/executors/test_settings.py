@@ -103,3 +103,4 @@ def test_driver_listens_on_its_bind_address_and_is_reached_by_its_host() -> None
     assert "spark.python.unix.domain.socket.dir" not in cluster
     local = session_settings(SessionOptions("local[2]", jvm, "127.0.0.1", 2))
     assert local["spark.python.unix.domain.socket.dir"] == "/scratch/lagwarden"
+    assert local["spark.authenticate"] == "true", "other users of the machine can reach its ports"
