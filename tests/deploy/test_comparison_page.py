@@ -18,18 +18,14 @@ def measured(section: str) -> list[str]:
     return [figure for row in table.splitlines()[2:] for figure in re.findall(r"[0-9][0-9.,]*[0-9]|[0-9]", row)]
 
 
-def test_prices_are_measured() -> None:
-    """Each figure of the table of prices is in docs/performance.md."""
+def test_prices_and_verdicts_are_measured() -> None:
+    """Each figure is in docs/performance.md, each row about verdicts and its number of groups in docs/verdicts.md."""
     performance = (DOCS / "performance.md").read_text("utf-8")
     figures = measured("Price")
     assert len(figures) > 20
     assert [
         figure for figure in figures if not re.search(rf"(?<![0-9.,]){re.escape(figure)}(?![0-9,])", performance)
     ] == []
-
-
-def test_verdicts_are_measured() -> None:
-    """Each row of the table of verdicts is a row of docs/verdicts.md, with the number of groups in the text."""
     page = (DOCS / "verdicts.md").read_text("utf-8")
     text = re.sub(r" \((?:of \d+)\)", "", page)
     table = PAGE.split("\n## Verdicts\n")[1].split("| Measured |")[1].split("\n\n")[0]

@@ -56,11 +56,17 @@ VERSIONS: Final[dict[str, tuple[list[str], list[str]]]] = {
 """The supported and the tested versions of the repository, by the row of the page."""
 
 
-def test_the_versions_are_the_pinned_ones() -> None:
-    """Each row of the page has the supported and the tested versions of the repository."""
+def test_the_versions_are_those_of_the_repository() -> None:
+    """Each row has the supported and tested versions; the oldest version of a request is the client's minimum."""
     for subject, versions in VERSIONS.items():
         for shown, wanted in zip(ROWS[subject], versions, strict=True):
             assert [version for version in wanted if version not in shown] == [], subject
+    transport = ROOT / "stream" / "cluster" / "transport"
+    code = "\n".join(path.read_text() for path in sorted(transport.glob("*.py")))
+    for name in ("Metadata", "ListOffsets", "Fetch", "SaslHandshake", "DescribeConfigs"):
+        (call,) = re.findall(rf"\b{name}Request\((.*?min_version=.*?)\n", code, re.DOTALL)
+        (oldest,) = re.findall(rf"\b{name} ([0-9]+)", PAGE)
+        assert re.search(r"min_version=(?:\d+ if \w+ else )?(\d+)", call)[1] == oldest
 
 
 def test_pythons_and_checkpoints_exist() -> None:
@@ -71,13 +77,3 @@ def test_pythons_and_checkpoints_exist() -> None:
     assert [python for python in pythons if f"python{python}" not in script] == []
     (release,) = re.findall(r"checkpoints of ([0-9.]+[0-9])", ROWS["Spark"][1])
     assert (ROOT / "tests" / "captures" / f"checkpoint-spark-{release}.tar.gz").exists()
-
-
-def test_oldest_requests_are_those_of_the_code() -> None:
-    """The oldest version of a request on the page is the minimum of the client."""
-    transport = ROOT / "stream" / "cluster" / "transport"
-    code = "\n".join(path.read_text() for path in sorted(transport.glob("*.py")))
-    for name in ("Metadata", "ListOffsets", "Fetch", "SaslHandshake", "DescribeConfigs"):
-        (call,) = re.findall(rf"\b{name}Request\((.*?min_version=.*?)\n", code, re.DOTALL)
-        (oldest,) = re.findall(rf"\b{name} ([0-9]+)", PAGE)
-        assert re.search(r"min_version=(?:\d+ if \w+ else )?(\d+)", call)[1] == oldest

@@ -64,15 +64,11 @@ INVALID = [
 
 
 def test_an_invalid_query_is_refused() -> None:
-    """The error of an invalid query has the value and what is allowed."""
+    """The error has the value and what is allowed, one per parameter; a topic in path and query is one."""
     for error, *pairs in INVALID:
         with pytest.raises(GroupQueryError) as refusal:
             GroupQuery.parse(pairs)
         assert error in str(refusal.value)
-
-
-def test_all_errors_are_reported_at_once() -> None:
-    """The message has one error per parameter; a topic in the path and in the query is one."""
     with pytest.raises(GroupQueryError, match=r"sort x: .*; limit y: .*; no parameter 'z'"):
         GroupQuery.parse([("sort", "x"), ("limit", "y"), ("z", "")])
     with pytest.raises(GroupQueryError, match="no parameter 'topic'; known are filter, client"):

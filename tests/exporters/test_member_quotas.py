@@ -83,16 +83,12 @@ SENTENCES: list[tuple[str, list[Row]]] = [
 ]
 
 
-def test_sentences_name_the_entity_and_the_condition() -> None:
-    """No sentence says that a quota applies if that depends on the user."""
+def test_sentences_name_the_entity_the_condition_and_the_unit() -> None:
+    """None says that a quota applies if that depends on the user. Requests are in percent; other kinds have none."""
     for text, rows in SENTENCES:
         (quota,) = found(*rows) or ()
         assert quota.sentence.startswith("May be throttled by the quota of 1 bytes/s per broker")
         assert text in quota.sentence
-
-
-def test_a_quota_of_requests_slows_consumers_too() -> None:
-    """The unit of a request quota is percent; quotas of producers, controller mutations and addresses are left out."""
     (quota,) = found(("", "app", 12.5), key="request_percentage") or ()
     assert "the quota of 12.5% of a thread per broker" in quota.sentence
     assert found(("", "app", 1), key="producer_byte_rate") == ()

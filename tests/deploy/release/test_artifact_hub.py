@@ -43,8 +43,8 @@ def chart_annotations(chart: str) -> dict[str, Any]:
 RELEASED: Final = chart_annotations(with_annotations(CHART, release_annotations(IMAGE, SOURCE)))
 
 
-def test_annotations_have_the_documented_forms() -> None:
-    """All annotations are known, and each entry has the keys that it needs and no others."""
+def test_annotations_and_metadata_have_the_documented_forms() -> None:
+    """Each entry has the keys that it needs and no others; pre-releases are ignored, releases are not."""
     assert set(RELEASED) == TEXTS | set(KEYS)
     for name, (needed, allowed) in KEYS.items():
         assert RELEASED[name]
@@ -54,13 +54,24 @@ def test_annotations_have_the_documented_forms() -> None:
     assert RELEASED["license"] == "Apache-2.0"
     assert {RELEASED["operator"], RELEASED["prerelease"]} <= {"true", "false"}
     assert {change["kind"] for change in RELEASED["changes"]} <= KINDS
+    metadata = yaml.safe_load((ROOT / "deploy" / "helm" / "artifacthub-repo.yml").read_text())
+    assert set(metadata) <= {"repositoryID", "owners", "ignore"}
+    (ignored,) = metadata["ignore"]
+    assert ignored["name"] == yaml.safe_load(CHART)["name"]
+    assert re.fullmatch(ignored["version"], "0.2.0-rc.1")
+    assert not re.fullmatch(ignored["version"], "0.2.0")
 
 
-def test_the_chart_of_the_tree_has_no_addresses() -> None:
-    """The chart of the tree names no address and no signing key, and a release without addresses adds none."""
+def test_a_release_adds_only_annotations_to_the_chart() -> None:
+    """The chart of the tree names no address. One in which the annotations are not the last key is refused."""
     assert "://" not in CHART
     assert set(chart_annotations(CHART)) == TEXTS | {"changes"}
     assert with_annotations(CHART, release_annotations("", "")) == CHART
+    before, after = yaml.safe_load(CHART), yaml.safe_load(with_annotations(CHART, release_annotations(IMAGE, SOURCE)))
+    assert {**after, "annotations": None} == {**before, "annotations": None}
+    assert before["annotations"].items() <= after["annotations"].items()
+    with pytest.raises(ValueError, match="last key"):
+        with_annotations(f"{CHART}deprecated: true\n", {"a": "b"})
 
 
 def test_addresses_and_image_are_those_of_the_release() -> None:
@@ -73,22 +84,3 @@ def test_addresses_and_image_are_those_of_the_release() -> None:
     assert image["image"] == IMAGE
     workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text()
     assert image["platforms"] == re.findall(r"platform: (linux/\w+)", workflow)
-
-
-def test_other_keys_of_the_chart_stay() -> None:
-    """A release adds only annotations to the chart, and refuses a chart in which they are not the last key."""
-    before, after = yaml.safe_load(CHART), yaml.safe_load(with_annotations(CHART, release_annotations(IMAGE, SOURCE)))
-    assert {**after, "annotations": None} == {**before, "annotations": None}
-    assert before["annotations"].items() <= after["annotations"].items()
-    with pytest.raises(ValueError, match="last key"):
-        with_annotations(f"{CHART}deprecated: true\n", {"a": "b"})
-
-
-def test_metadata_of_the_repository_has_the_documented_keys() -> None:
-    """The metadata has only documented keys; its regular expression ignores pre-releases and no releases."""
-    metadata = yaml.safe_load((ROOT / "deploy" / "helm" / "artifacthub-repo.yml").read_text())
-    assert set(metadata) <= {"repositoryID", "owners", "ignore"}
-    (ignored,) = metadata["ignore"]
-    assert ignored["name"] == yaml.safe_load(CHART)["name"]
-    assert re.fullmatch(ignored["version"], "0.2.0-rc.1")
-    assert not re.fullmatch(ignored["version"], "0.2.0")

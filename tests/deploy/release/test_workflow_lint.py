@@ -51,15 +51,11 @@ def test_actions_are_pinned_and_no_registry_is_named() -> None:
         assert not re.search(r"\b(docker|ghcr|quay)\.io\b", text)
 
 
-def test_make_targets_of_the_workflows_exist() -> None:
-    """The steps run targets of `make`, and the Makefile has each of them."""
+def test_jobs_run_existing_targets_with_their_own_permissions() -> None:
+    """The Makefile has each target. The default is no permission, and no checkout keeps a token."""
     called = {name for step in steps() for name in re.findall(r"\bmake ([a-z-]+)", step.get("run", ""))}
     assert called == {"full", "test", "audit", "docs", "release", "release-check"}
     assert called <= set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-
-
-def test_permissions_are_given_job_by_job() -> None:
-    """The default is no permission, and no checkout keeps a token."""
     assert [name for name, text in EVERY.items() if yaml.safe_load(text)["permissions"] != {}] == []
     assert all("permissions" in job for job in JOBS)
     checkouts = [step for step in steps() if step.get("uses", "").startswith("actions/checkout@")]

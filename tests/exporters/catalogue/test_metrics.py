@@ -115,13 +115,16 @@ def test_value_and_labels_are_columns_with_fitting_types() -> None:
     assert faults == []
 
 
-def test_source_names_a_field_of_the_snapshot_or_the_status() -> None:
-    """The value of each source is the field with its table, which the renderers read."""
+def test_a_source_names_a_field_and_decides_when_it_is_rendered() -> None:
+    """Those of snapshot and cluster are rendered once, those of the status at each scrape."""
     in_snapshot = {field.name for field in dataclasses.fields(readmodel.Snapshot)}
     in_cluster = {field.name for field in dataclasses.fields(cluster_model.ClusterFacts)}
     for source in SCHEMAS:
         other_fields = in_cluster if source.in_cluster else STATUS_TYPES
         assert source.value in (in_snapshot if source.in_snapshot else other_fields)
+    assert all(metric.source.in_snapshot for metric in SNAPSHOT_METRICS)
+    assert all(metric.source.in_cluster for metric in CLUSTER_METRICS)
+    assert not any(metric.source.in_snapshot or metric.source.in_cluster for metric in SELF_METRICS)
 
 
 def test_every_column_is_exported_or_has_a_reason() -> None:
@@ -165,13 +168,6 @@ def test_metrics_follow_the_conventions() -> None:
     assert [fault for metric in METRICS for fault in naming_faults(metric)] == []
     assert len({metric.name for metric in METRICS}) == len(METRICS)
     assert len({metric.family for metric in METRICS}) == len(METRICS)
-
-
-def test_the_source_decides_when_a_metric_is_rendered() -> None:
-    """Metrics of the snapshot and of the cluster are rendered once, metrics of the status at each scrape."""
-    assert all(metric.source.in_snapshot for metric in SNAPSHOT_METRICS)
-    assert all(metric.source.in_cluster for metric in CLUSTER_METRICS)
-    assert not any(metric.source.in_snapshot or metric.source.in_cluster for metric in SELF_METRICS)
 
 
 def test_reference_page_is_current() -> None:
@@ -241,15 +237,11 @@ def test_series_beyond_the_bound_are_named_by_the_page() -> None:
 
 
 def test_a_preset_has_all_series_of_the_smaller_ones() -> None:
-    """Each preset from lean to full has all metrics of the smaller ones at any granularity."""
+    """At any granularity. The estimate is for 2,000 groups of 17 partitions, with all transitions of a live group."""
     for hidden in ((), ("partition",), ("partition", "topic")):
         shown = [{metric for metric in METRICS if metric.is_in(preset, hidden)} for preset in Preset]
         assert shown[0] < shown[1] < shown[2]
     assert shown[2] == {metric for metric in METRICS if not {"topic", "partition"} & set(metric.labels)}
-
-
-def test_the_estimate_multiplies_the_bounds() -> None:
-    """The estimate is for 2,000 groups of 17 partitions; a live group has all types of transitions but one."""
     assert SeriesBound(Preset.FULL, per_partition=12, per_group=30, per_topic=2).series(2000, 17) == 472_000
     lines = estimate_lines(2000, 17)
     assert [line.split()[0] for line in lines] == ["preset", *Preset]

@@ -74,8 +74,8 @@ def test_every_known_value_has_a_sample() -> None:
     }
 
 
-def test_a_poll_without_results_has_only_its_own_series() -> None:
-    """A poll without results has no metrics other than those of the poll itself."""
+def test_metrics_of_the_cluster_are_alone_before_the_first_snapshot() -> None:
+    """Names can select them. A poll without results has only the metrics of the poll itself."""
     found = {field.name: getattr(facts(), field.name) for field in dataclasses.fields(facts()) if field.name != "polls"}
     tables = {name: value.slice(0, 0) for name, value in found.items() if isinstance(value, pa.Table)}
     assert [family.metric.name for family in render(facts(**tables)).families] == [
@@ -83,6 +83,10 @@ def test_a_poll_without_results_has_only_its_own_series() -> None:
         "lagwarden_cluster_facts_timestamp_seconds",
         "lagwarden_cluster_facts_duration_seconds",
     ]
+    alone = join_expositions(EMPTY, PublishedCluster.build(facts()).exposition)
+    assert plain_text(alone) == plain_text(render(facts()))
+    chosen = b"".join(map(bytes, alone.plain(ExpositionFormat.TEXT, {"lagwarden_controller"})))  # type: ignore[arg-type]
+    assert chosen.splitlines()[2:] == [b'lagwarden_controller{broker="3000"} 1']
 
 
 @pytest.mark.parametrize("form", ExpositionFormat)
@@ -95,11 +99,3 @@ def test_metrics_of_the_cluster_follow_those_of_a_snapshot(form: ExpositionForma
     assert gzip.decompress(b"".join(both.gzipped(form, b"# EOF\n"))).decode() == f"{text}# EOF\n"
     assert both.series == groups.series + cluster.series
     assert {metric.name for metric in CLUSTER_METRICS} <= {sample.name for sample in samples(text, form)}
-
-
-def test_metrics_of_the_cluster_are_alone_before_the_first_snapshot() -> None:
-    """Only the metrics of the cluster exist before the first snapshot, and names can select them."""
-    alone = join_expositions(EMPTY, PublishedCluster.build(facts()).exposition)
-    assert plain_text(alone) == plain_text(render(facts()))
-    chosen = b"".join(map(bytes, alone.plain(ExpositionFormat.TEXT, {"lagwarden_controller"})))  # type: ignore[arg-type]
-    assert chosen.splitlines()[2:] == [b'lagwarden_controller{broker="3000"} 1']

@@ -41,15 +41,11 @@ def test_the_rates_of_a_group_are_the_sums_of_its_partitions() -> None:
 
 
 def test_a_snapshot_is_recorded_once() -> None:
-    """Recording a snapshot again, or an older one, has no effect."""
+    """Again, or an older one, has no effect. Number and size are limited; the newest is kept whatever its size."""
     samples = LagSamples()
     for second in (0, 10, 10, 0, 10):
         samples.record(lag_snapshot(second, "a"))
     assert len(samples.of_group("a")) == 2
-
-
-def test_the_oldest_snapshots_are_dropped_at_the_limits() -> None:
-    """The number and the size of samples are limited; the newest snapshot is kept whatever its size."""
     samples = LagSamples()
     for second in range(SAMPLES + 5):
         samples.record(lag_snapshot(second, "a"))
@@ -61,7 +57,7 @@ def test_the_oldest_snapshots_are_dropped_at_the_limits() -> None:
 
 
 def test_trends_are_the_lags_of_several_groups() -> None:
-    """A lag is unknown where a snapshot does not have the group; the names may be in any order."""
+    """A lag is unknown without its group. Of many snapshots every n-th is used, counted from the newest."""
     samples = LagSamples()
     for each in (lag_snapshot(0, "a", "b"), lag_snapshot(10, "b", lag=9), lag_snapshot(20, "a", "b", lag=None)):
         samples.record(each)
@@ -72,10 +68,6 @@ def test_trends_are_the_lags_of_several_groups() -> None:
         "c": [(begin, None), (begin + 10, None), (begin + 20, None)],
     }
     assert samples.trends([]) == {}
-
-
-def test_a_trend_has_few_points_and_the_newest() -> None:
-    """A trend of many snapshots uses every n-th one, counted from the newest."""
     samples = LagSamples()
     for second in range(TREND_POINTS * 2 + 1):
         samples.record(lag_snapshot(second, "a", lag=second))

@@ -73,8 +73,8 @@ def names(reader: Reader) -> list[str]:
     return [row[0] for row in reader.tables["Groups"][1:]]
 
 
-def test_groups_are_sorted_by_severity() -> None:
-    """The worst verdict is first; unknown values are shown as unknown."""
+def test_groups_are_sorted_by_severity_and_time_lag() -> None:
+    """The worst verdict is first, then time lag, lag and name decide; unknown values are last and named."""
     rows = read(small_snapshot()).tables["Groups"]
     huge = f"{2**62:,}"
     state = "Stable\xa0described for 1 min 35 s"
@@ -88,10 +88,6 @@ def test_groups_are_sorted_by_severity() -> None:
             *("", "consumer"),
         ],
     ]
-
-
-def test_groups_of_one_severity_are_sorted_by_time_lag() -> None:
-    """Groups of one severity are sorted by time lag, then by lag, then by name; unknown values are last."""
     reader = page_of(
         attention("a", "warning", time_lag_max=5.0, lag_sum=9),
         attention("b", "warning", time_lag_max=60.0, lag_sum=1),
@@ -104,15 +100,19 @@ def test_groups_of_one_severity_are_sorted_by_time_lag() -> None:
 
 
 def test_groups_that_need_attention_have_their_sentence() -> None:
-    """Groups of severity warning and critical are listed, the worst first; those of notice and unknown are not."""
+    """Those of severity warning and critical, the worst first; of many only the worst, with the total."""
     text = page_of(*(attention(name, name) for name in sorted(SEVERITIES))).text
     section = text.partition("Need attention")[2].partition("Groups")[0]
     assert re.findall("(critical|warning|notice|unknown) is stalled", section) == ["critical", "warning"]
     assert "notice" not in section
+    text = page_of(*(attention(f"g{at:03}", "critical", lag_sum=at) for at in range(ATTENTION_ROWS + 3))).text
+    assert f"the worst {ATTENTION_ROWS} of {ATTENTION_ROWS + 3}" in text
+    assert "g052 is stalled." in text
+    assert "g001 is stalled." not in text
 
 
-def test_headline_and_title_summarize_the_severities() -> None:
-    """The heading counts the groups that need attention, and the title of the tab names their severities."""
+def test_headline_title_and_icon_summarize_the_severities() -> None:
+    """The heading counts the groups that need attention. The icon, also of the view, is red if one is critical."""
     for severities, headline, title in (
         (["fine"], "No group needs attention", "all fine"),
         (["notice", "unknown"], "No group needs attention", "all fine"),
@@ -123,6 +123,9 @@ def test_headline_and_title_summarize_the_severities() -> None:
         shown = page(snapshot(groups=[{"group": str(at), "severity": each} for at, each in enumerate(severities)]))
         assert headline in Reader(shown.html()).text
         assert shown.title == f"{title} · lagwarden"
+    red, calm = (page(snapshot(groups=[attention("a", severity)])) for severity in ("critical", "warning"))
+    assert ["d32f2f" in shown.icon for shown in (red, calm)] == [True, False]
+    assert json.loads(red.view())["icon"] == red.icon
 
 
 def test_counts_link_to_their_groups() -> None:
@@ -200,14 +203,6 @@ def test_many_groups_are_divided_into_pages() -> None:
     assert "201 to 207 of 207" in last.text
     assert f"./?start={ROWS}" in first.links
     assert f"./?start={ROWS}" in last.links
-
-
-def test_the_groups_that_need_attention_are_limited() -> None:
-    """Only the worst groups are shown, with the total."""
-    text = page_of(*(attention(f"g{at:03}", "critical", lag_sum=at) for at in range(ATTENTION_ROWS + 3))).text
-    assert f"the worst {ATTENTION_ROWS} of {ATTENTION_ROWS + 3}" in text
-    assert "g052 is stalled." in text
-    assert "g001 is stalled." not in text
 
 
 def test_dead_groups_have_their_own_table() -> None:
@@ -380,13 +375,6 @@ def test_rates_are_sums_over_the_partitions() -> None:
     heads, *shown = read(snapshot(rows, [{"group": "a"}, {"group": "b"}])).tables["Groups"]
     columns = [heads.index(head) for head in ("Produced", "Consumed")]
     assert [[row[column] for column in columns] for row in shown] == [["30/s", "11/s"], ["99/s", "unknown"]]
-
-
-def test_the_icon_is_red_if_a_group_is_critical() -> None:
-    """The icon is red only if a group is critical; the view has the same icon."""
-    red, calm = (page(snapshot(groups=[attention("a", severity)])) for severity in ("critical", "warning"))
-    assert ["d32f2f" in shown.icon for shown in (red, calm)] == [True, False]
-    assert json.loads(red.view())["icon"] == red.icon
 
 
 def test_mixed_versions_are_named() -> None:

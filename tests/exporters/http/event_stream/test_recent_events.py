@@ -39,17 +39,13 @@ def test_the_oldest_events_are_dropped_and_counted(recent: RecentEvents) -> None
 
 
 def test_a_reader_continues_after_the_event_that_it_knows() -> None:
-    """A reader continues after its last event without a gap, or with the number of events dropped in between."""
+    """Without a gap, or with the number of dropped events; after an unknown id with the oldest and no number."""
     recent = RecentEvents(most_events=2)
     recent.append(events("a", "b", "c", "d"))
     assert recent.after(recent.event_id(3)) == EventPosition(3, 0)
     assert names(recent, recent.after(recent.event_id(3))) == ["d"]
     assert recent.after(recent.event_id(1)) == EventPosition(2, 1)
     assert recent.after(recent.event_id(4)) == recent.end()
-
-
-def test_an_unknown_id_continues_with_the_oldest_event() -> None:
-    """A reader with an unknown id, or one of another process, gets the oldest event; the missed ones are unknown."""
     recent = RecentEvents(most_events=3)
     recent.append(events("a", "b", "c", "d"))
     numbers = ("", "x", "-1", "²", "9" * 5000, "5", "1-1")
