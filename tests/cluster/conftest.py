@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from deploy.chart.tools import CUSTOM, ToolsUnreachableError, custom_definition, python_tools
+from deploy.chart.tools import CUSTOM, KEDA, ToolsUnreachableError, custom_definition, definition_of, python_tools
 from sandbox.kubernetes.control_plane import ControlPlane
 from sandbox.kubernetes.programs import KubernetesMissingError, require_programs
 from tests.chart.rendering import NAMESPACE, Object
@@ -36,6 +36,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
         require_programs()
         python_tools()
         definitions = [custom_definition(CUSTOM[kind].newest, kind) for kind in CUSTOM]
+        definitions.append(definition_of(KEDA, KEDA.newest, "ScaledObject"))
     except (KubernetesMissingError, ToolsUnreachableError) as error:
         pytest.skip(str(error))
     with ControlPlane(tmp_path_factory.mktemp("kubernetes")) as running:

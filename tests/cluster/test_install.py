@@ -6,6 +6,7 @@ import yaml
 from sandbox.kubernetes.control_plane import ControlPlane
 from tests.chart.rendering import CASES, NAMESPACE, Object, case, documents, merged, render
 from tests.cluster.release import Release
+from tests.deploy.autoscaling import AUTOSCALER, BY_API, BY_PROMETHEUS
 
 pytestmark = pytest.mark.cluster
 
@@ -37,6 +38,12 @@ def test_each_object_passes_a_strict_dry_run(cluster: ControlPlane, name: str) -
     texts = documents(case(name))
     assert len(texts) == len(render(case(name)).objects)
     assert [cluster.judge(text, yaml.safe_load(text), NAMESPACE) for text in texts] == [[]] * len(texts)
+
+
+@pytest.mark.parametrize("example", [AUTOSCALER, BY_PROMETHEUS, BY_API], ids=["autoscaler", "Prometheus", "API"])
+def test_an_example_of_an_autoscaler_passes_a_strict_dry_run(cluster: ControlPlane, example: Object) -> None:
+    """The API server knows every field of docs/autoscaling.md, by KEDA's own definition, and gives no warning."""
+    assert cluster.judge(example, example, "default") == []
 
 
 def test_pod_security_is_enforced(release: Release) -> None:

@@ -22,9 +22,10 @@ from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.health.features.end_history import NOT_ANSWERED
 from stream.health.verdict import Verdict
-from tests.integration.ticks import Monitor, transactional, write
+from tests.integration.ticks import Monitor, write
 from tests.integration.traffic import commit, consumer
 from tests.support.processes import LIMIT, wait_until
+from tests.support.producers import patient_producer
 
 pytestmark = pytest.mark.kafka
 
@@ -61,7 +62,7 @@ def high_watermark(broker: Broker, topic: str) -> int:
 def test_a_group_that_has_read_all_of_a_transactional_topic_has_no_lag(broker: Broker, monitor: Monitor) -> None:
     """Markers and aborted records after the committed offset are not lag. A record of an open transaction is lag."""
     create_topics(broker.bootstrap, {"tails": 1})
-    producer = transactional(broker, "tails")
+    producer = patient_producer(broker.bootstrap, "tails")
     write(producer, "tails", 5)
     producer.commit_transaction(LIMIT)
     write(producer, "tails", 3)
@@ -92,7 +93,7 @@ def test_open_transaction_is_named_in_the_verdict(broker: Broker, monitor: Monit
     Producer, epoch, state, timeout and start are those that Kafka's tool describes.
     """
     create_topics(broker.bootstrap, {"open": 1})
-    producer = transactional(broker, "left-open")
+    producer = patient_producer(broker.bootstrap, "left-open")
     write(producer, "open", 4)
     commit(broker.bootstrap, "waits", "open", {0: 0})
     commit(broker.bootstrap, "does-not-wait", "open", {0: 2})
@@ -133,7 +134,7 @@ def test_transaction_unknown_to_all_coordinators_is_hanging(broker: Broker, moni
     Only the first is hanging. Its producer id and start offset are those of `find-hanging`, and Kafka's tool aborts it.
     """
     create_topics(broker.bootstrap, {"hanging": 1, "beside": 1})
-    write(transactional(broker, "beside"), "beside", 1)
+    write(patient_producer(broker.bootstrap, "beside"), "beside", 1)
     _write_without_coordinator(monitor.cluster)
     for topic in ("hanging", "beside"):
         commit(broker.bootstrap, f"waits-for-{topic}", topic, {0: 0})

@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 from confluent_kafka import Producer
 
-from sandbox.kafka.broker import Broker
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
@@ -27,7 +26,6 @@ from stream.tick.lookups.scheduler import LookupScheduler
 from tests.integration.folded_log import FoldedLog
 from tests.stream.tick.health_inputs import health_inputs
 from tests.support.processes import LIMIT
-from tests.support.producers import patient_producer
 
 TICK: Final = 10.0
 
@@ -85,11 +83,6 @@ class Monitor:
 
     def verdict(self, group: str, topic: str) -> Verdict:
         return VERDICTS[int(self.result.verdict[self.row(group, topic)])]
-
-
-def transactional(broker: Broker, name: str) -> Producer:
-    """Return a producer that is ready to begin a transaction."""
-    return patient_producer(broker.bootstrap, name)
 
 
 def write(producer: Producer, topic: str, count: int) -> None:

@@ -21,9 +21,10 @@ from stream.service.web_access import page_links
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.verdicts.columns import unreadable_tails
 from tests.integration.failures.secured_broker import PLAIN_LOGIN, SecuredBroker, login
-from tests.integration.ticks import Monitor, transactional, write
+from tests.integration.ticks import Monitor, write
 from tests.integration.traffic import commit, consumer, join_and_commit, make_topic
 from tests.support.processes import LIMIT, patience
+from tests.support.producers import patient_producer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(patience(300))]
 
@@ -108,7 +109,7 @@ def test_group_before_a_marker_is_unknown_until_the_right_to_read_is_granted(
     broker: SecuredBroker, monitor: Monitor
 ) -> None:
     """The verdict is never critical and names the missing right. With the right the group is caught up."""
-    producer = transactional(broker, "marks")
+    producer = patient_producer(broker.bootstrap, "marks")
     shown: list[Verdict] = []
 
     def tick() -> Verdict:

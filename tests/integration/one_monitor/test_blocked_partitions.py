@@ -1,25 +1,16 @@
 """A running monitor while a transaction stays open on the offsets topic: no hidden group appears stopped."""
 
 import contextlib
-from collections.abc import Iterator
 
 import pytest
 
 from sandbox.kafka.broker import Broker
-from stream.groups.placement import partition_for
-from tests.integration.traffic import commit, commit_in, tool_offsets_and_lags
+from tests.integration.traffic import commit, commit_in, groups_in, tool_offsets_and_lags
 from tests.support.monitor import Monitor
 from tests.support.processes import LIMIT, patience
 from tests.support.producers import patient_producer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(400))]
-
-PARTITIONS = 4
-
-
-def groups_in(partition: int) -> Iterator[str]:
-    """Yield names of groups in this partition of the offsets topic."""
-    return (name for number in range(1_000) if partition_for(name := f"behind-{number}", PARTITIONS) == partition)
 
 
 def shown(monitor: Monitor, group: str) -> dict[tuple[str, int], tuple[int, bool]]:
@@ -32,7 +23,7 @@ def shown(monitor: Monitor, group: str) -> dict[tuple[str, int], tuple[int, bool
 def test_groups_behind_an_open_transaction_are_shown_with_hidden_offsets(cluster: Broker, monitor: Monitor) -> None:
     """Offsets after the last stable one are marked until the transaction, whose id is logged, ends."""
     bootstrap = cluster.bootstrap
-    names = groups_in(2)
+    names = groups_in(2, 4, "behind")
     holder, behind, new = next(names), next(names), next(names)
     for group in (holder, behind):
         commit(bootstrap, group, "t", {0: 1})
