@@ -65,10 +65,8 @@ class RunningExporter:
 
 
 @contextlib.contextmanager
-def running_exporter(
-    exporter: str, program: Path, bootstrap: str, folder: Path, mode: str = "adminApi"
-) -> Iterator[RunningExporter]:
-    """Run kafka_exporter, or KMinion in a mode, by default the one that uses the Admin API, on a cluster."""
+def running_exporter(exporter: str, program: Path, bootstrap: str, folder: Path) -> Iterator[RunningExporter]:
+    """Run kafka_exporter, or KMinion in the mode that uses the Admin API, on a cluster."""
     port = free_port()
     command, environment = [str(program)], {}
     if exporter == "kafka_exporter":
@@ -77,7 +75,7 @@ def running_exporter(
     else:
         config = folder / "kminion.yaml"
         own = {"kafka": {"brokers": [bootstrap]}, "exporter": {"host": LOOPBACK, "port": port}}
-        config.write_text(yaml.safe_dump(own | {"minion": {"consumerGroups": {"scrapeMode": mode}}}))
+        config.write_text(yaml.safe_dump(own | {"minion": {"consumerGroups": {"scrapeMode": "adminApi"}}}))
         environment["CONFIG_FILEPATH"] = str(config)
     yield from _running(command, port, folder / f"{exporter}.log", environment)
 
