@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
+import pytest
 from starlette.routing import Route
 
 from exporters.group_query import PARAMETERS
@@ -13,7 +15,7 @@ from exporters.http.openapi.document import openapi_document, openapi_json
 from exporters.http.openapi.examples import EXAMPLES
 from exporters.http.openapi.operations import OPERATIONS
 from exporters.http.routes import build_app
-from tests.exporters.openapi_check import validator
+from tests.exporters.openapi_check import documented, validator
 from tests.exporters.snapshots import status
 
 RESPONSES = {(each.path, code): response for each in OPERATIONS for code, response in each.responses.items()}
@@ -112,3 +114,15 @@ def test_every_reference_has_a_schema() -> None:
     assert used <= {f"#/components/schemas/{name}" for name in schemas}
     assert "#/components/schemas/GroupRow" in used
     assert openapi_json() is openapi_json()
+
+
+def test_the_tests_check_each_response_strictly() -> None:
+    """The path of a request is found in the document, and a field that the types do not declare is invalid."""
+    templates = {
+        "/api/v1/groups/a/b\nc": "/api/v1/groups/{name}",
+        "/api/v1/topics/orders/groups": "/api/v1/topics/{topic}/groups",
+        "/metrics": None,
+    }
+    assert {path: documented(path) for path in templates} == templates
+    with pytest.raises(jsonschema_rs.ValidationError):
+        validator("/api/v1/group", 404).validate({"error": "no such group", "grop": "x"})
