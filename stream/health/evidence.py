@@ -107,6 +107,8 @@ COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "turn_to": _whole(lambda w: w.remembered.turns.turn_to),
     "turn_time": _whole(lambda w: w.remembered.turns.turn_time),
     "forgotten_time": _whole(lambda w: w.remembered.forgotten),
+    "removed_time": _whole(lambda w: w.remembered.removed.gone),
+    "last_committed_offset": _whole(lambda w: w.remembered.jumps.committed),
     "split_since": _whole(lambda w: w.remembered.split_since),
     "habit_since": _whole(lambda w: w.remembered.habit_since),
     "habit_until": _whole(lambda w: w.remembered.habit_until),

@@ -110,6 +110,16 @@ class AbortStreak:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class RemovedCommits:
+    """One element per row; -1: not recently, or not known."""
+
+    time: Ints
+    """When a tombstone removed the committed offset (ms)."""
+    expired: Ints
+    """1: it had expired, 0: it was deleted before its time."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class OffsetsOutage:
     """Partitions of `__consumer_offsets` without a known end offset: their groups can neither commit nor be read."""
 
@@ -154,6 +164,8 @@ class HealthInputs:
     """When the broker expires the offset (ms); negative: never, or not known."""
     forgotten: Ints | None = None
     """When the broker last removed an offset of the row before its time in a live group (ms); -1: not recently."""
+    removed: RemovedCommits | None = None
+    """The offsets of rows that were recently removed, in whatever way."""
     retention: Ints | None = None
     """Time (ms) for which the topic keeps records (retention.ms); -1: for ever, compacted, or not known."""
     kept: Ints | None = None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from stream.groups.membership.unassigned import UnassignedCounts, UnassignedTracker
     from stream.health.features.control_records import LogTails
     from stream.health.share.progress import ShareProgress
+    from stream.tick.terminations import RemovedCommits
 
 Causes = Mapping[tuple[str, int], RemovalCause]
 """The cause of each removal as decided when it happened, by group and log position of the transition."""
@@ -70,8 +71,8 @@ class ClusterContext:
     unassigned: UnassignedCounts | None = None
     """Partitions without an owner and topics without a subscriber in that state; None before `for_groups`."""
     causes: Causes = dataclasses.field(default_factory=dict)
-    forgotten: Mapping[tuple[str, str, int], int] = dataclasses.field(default_factory=dict)
-    """When (ms) offsets were removed before their time, see `stream.tick.terminations`."""
+    removed: RemovedCommits = dataclasses.field(default_factory=dict)
+    """The offsets that were recently removed."""
 
     def topic_exists(self, topic: str, since: int | None = None) -> bool | None:
         """Return whether a topic exists, unchanged since time `since` (ms) if given; None if that is not known."""

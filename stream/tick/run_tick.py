@@ -216,7 +216,7 @@ def run_tick(
         unread=hidden.hidden_groups,
     )
 
-    context = dataclasses.replace(context, forgotten=parts.terminations.forgotten_offsets(context, taken_at))
+    context = dataclasses.replace(context, removed=parts.terminations.removed_commits(context, taken_at))
 
     # 5. Bounded lookups, inputs of health, rules, hysteresis, verdicts.
     parts.lookup_results = parts.lookups.look_up(overlaid_state, ends, taken_at)

@@ -39,14 +39,26 @@ _LOGGED_DEATHS: Final = 20
 _BEFORE_TIME: Final = (PredictionOutcome.EARLY, PredictionOutcome.DELETED)
 _ALIVE_MS: Final = 60_000
 """A group without membership is alive if its last commit is not older than this."""
-_FORGOTTEN_KEPT_MS: Final = 3_600_000
-_MOST_FORGOTTEN: Final = 10_000
+_REMOVED_KEPT_MS: Final = 3_600_000
+_MOST_REMOVED: Final = 10_000
 _FAULTS_PER_LINE: Final = 100
 """One of this many internal errors is logged."""
 
 
-ForgottenOffsets = Mapping[tuple[str, str, int], int]
-"""When (ms) a broker removed an offset before its time while its group was alive, by group, topic and partition."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class RemovedCommit:
+    """The removal of a committed offset by a tombstone."""
+
+    time: int
+    """When (ms)."""
+    expired: bool | None
+    """None: not known; false: deleted before its time."""
+    is_forgotten: bool
+    """It was removed before its time while its group was alive."""
+
+
+RemovedCommits = Mapping[tuple[str, str, int], RemovedCommit]
+"""By group, topic and partition."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,7 +89,7 @@ class Terminations:
         self._deaths: Counter[str] = Counter({str(cause): 0 for cause in RemovalCause})
         self._expiry_check = ExpiryCheck()
         self._memberships: Mapping[str, Membership] | None = None
-        self._forgotten: dict[tuple[str, str, int], int] = {}
+        self._removed_commits: dict[tuple[str, str, int], RemovedCommit] = {}
         self.faults = 0
         """Terminations that could not be evaluated because of an internal error."""
 
@@ -149,15 +161,17 @@ class Terminations:
         self._memberships = state.memberships
         return self._counts()
 
-    def forgotten_offsets(self, context: ClusterContext, now: float) -> ForgottenOffsets:
-        """Return the offsets that were removed before their time within the last hour, and whose topics still exist.
+    def removed_commits(self, context: ClusterContext, now: float) -> RemovedCommits:
+        """Return the offsets that were removed within the last hour, and whose topics still exist.
 
         `now` is Unix seconds. The groups may commit them again later.
         """
-        oldest = int(now * 1000) - _FORGOTTEN_KEPT_MS
-        recent = {place: time for place, time in self._forgotten.items() if time >= oldest}
-        self._forgotten = dict(list(recent.items())[-_MOST_FORGOTTEN:])
-        return {place: time for place, time in self._forgotten.items() if context.topic_exists(place[1], time)}
+        oldest = int(now * 1000) - _REMOVED_KEPT_MS
+        recent = [(place, each) for place, each in self._removed_commits.items() if each.time >= oldest]
+        self._removed_commits = dict(recent[-_MOST_REMOVED:])
+        return {
+            place: each for place, each in self._removed_commits.items() if context.topic_exists(place[1], each.time)
+        }
 
     def _cause(self, group: str, transition: Transition, context: ClusterContext) -> RemovalCause:
         try:
@@ -185,25 +199,28 @@ class Terminations:
                 of_group = [each for each in removed if each.group == group]
                 try:
                     times = predict_removed(of_group, memberships, retention)
-                    self._remember_forgotten(
+                    self._remember_removed(
                         of_group, self._expiry_check.record_tombstones(of_group, times, retention), memberships
                     )
                 except Exception as error:  # noqa: BLE001 - likewise
                     self._record_fault(group, error)
         else:
-            self._remember_forgotten(removed, outcomes, memberships)
+            self._remember_removed(removed, outcomes, memberships)
 
-    def _remember_forgotten(
+    def _remember_removed(
         self,
         removed: Iterable[RemovedOffset],
         outcomes: Iterable[PredictionOutcome | None],
         memberships: Mapping[str, Membership],
     ) -> None:
         for each, outcome in zip(removed, outcomes, strict=True):
-            if outcome in _BEFORE_TIME and _was_alive(each, memberships.get(each.group)):
-                place = each.group, each.topic, each.partition
-                self._forgotten.pop(place, None)
-                self._forgotten[place] = each.time
+            place = each.group, each.topic, each.partition
+            is_early = outcome in _BEFORE_TIME
+            is_forgotten = is_early and _was_alive(each, memberships.get(each.group))
+            self._removed_commits.pop(place, None)
+            self._removed_commits[place] = RemovedCommit(
+                each.time, None if outcome is None else not is_early, is_forgotten
+            )
 
     def _record_fault(self, group: str, error: Exception) -> None:
         if not self.faults % _FAULTS_PER_LINE:

@@ -7,7 +7,7 @@ of its GROUPS table. `stream.tick.inputs.rows` says which rows there are. What i
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from stream.groups.expiry.broker_rules import LATEST
 from stream.health.columns import NOT_KNOWN
 from stream.health.features import lag as lags
 from stream.health.features.offset_out_of_range import CommitOrigins, topic_ids
-from stream.health.inputs import NO_COMMIT, HealthInputs
+from stream.health.inputs import NO_COMMIT, HealthInputs, RemovedCommits
 from stream.health.limits import HealthLimits
 from stream.tick.inputs.aborted_commits import aborts_by_row
 from stream.tick.inputs.assignment import AssignmentInputs
@@ -111,7 +111,7 @@ class InputBuilder:
             subscribers=assignment.subscribers,
             joined=self._joined.update(rows.groups, state.memberships),
             expiry=_expiry(rows, context),
-            forgotten=_forgotten(rows, context) if context.forgotten else None,
+            **_removed(rows, context),
             hidden=_of_groups(rows, hidden.unread_groups) if hidden.unread_groups else None,
             aborts=aborts_by_row(rows, state.aborts),
             read_until=read.read_until,
@@ -201,12 +201,21 @@ def _expiry(rows: InputRows, context: ClusterContext) -> Ints | None:
     return None if context.expiry is None else np.minimum(rows.align(context.expiry.offset, _NO_EXPIRY), LATEST)
 
 
-def _forgotten(rows: InputRows, context: ClusterContext) -> Ints:
-    """Return when the offset of each row was removed before its time; -1 for most."""
+class _RemovedColumns(TypedDict):
+    forgotten: Ints | None
+    removed: RemovedCommits | None
+
+
+def _removed(rows: InputRows, context: ClusterContext) -> _RemovedColumns:
+    """Return when and how the offset of each row was removed; -1 for most."""
+    if not context.removed:
+        return {"forgotten": None, "removed": None}
     groups, topics = ({name: number for number, name in enumerate(names)} for names in (rows.groups, rows.topics))
-    removed = np.full(len(rows), NOT_KNOWN, np.int64)
-    for (group, topic, partition), time in context.forgotten.items():
+    forgotten, time, expired = (np.full(len(rows), NOT_KNOWN, np.int64) for _ in range(3))
+    for (group, topic, partition), each in context.removed.items():
         at = rows.position(groups.get(group), topics.get(topic), partition)
         if at is not None:
-            removed[at] = time
-    return removed
+            forgotten[at] = each.time if each.is_forgotten else NOT_KNOWN
+            time[at] = each.time
+            expired[at] = NOT_KNOWN if each.expired is None else each.expired
+    return {"forgotten": forgotten, "removed": RemovedCommits(time, expired)}

@@ -16,6 +16,7 @@ from stream.groups.membership.model import MemberClient
 from stream.health.evaluator import EvaluationResult
 from stream.health.features.control_records import TailState
 from stream.health.features.lag import OffsetDistances, PartitionEnds
+from stream.health.features.memory.forgotten import ForgottenMemory
 from stream.health.features.memory.jumps import JumpMemory
 from stream.health.features.memory.row_memory import Remembered
 from stream.health.features.memory.turns import TurnMemory
@@ -115,6 +116,7 @@ class Row:
     steps_ago: int | None = None
     split_ago: int | None = None
     forgotten_ago: int | None = None
+    last_committed: int = -1
     aborts: int = 0
     aborts_ago: tuple[int, int] = (0, 0)
     """How long ago the first and the last aborted commit were."""
@@ -249,6 +251,7 @@ def _spans(rows: tuple[Row, ...]) -> runs.Spans:
 def _remembered(rows: tuple[Row, ...]) -> Remembered:
     jumps = dataclasses.replace(
         JumpMemory.empty(len(rows)),
+        committed=_column(rows, "last_committed"),
         jump_from=_column(rows, "jump_from"),
         jump_to=_column(rows, "jump_to"),
         jump_time=_ago([row.jump_ago for row in rows]),
@@ -272,6 +275,9 @@ def _remembered(rows: tuple[Row, ...]) -> Remembered:
         turns=turns,
         split_since=_ago([row.split_ago for row in rows]),
         forgotten=_ago([row.forgotten_ago for row in rows]),
+        removed=dataclasses.replace(
+            ForgottenMemory.empty(len(rows)), removed=_ago([row.forgotten_ago for row in rows])
+        ),
         last_read=_column(rows, "last_read", np.bool_),
         jumps=jumps,
         known_at=_ago([row.known_ago for row in rows]),

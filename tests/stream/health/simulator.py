@@ -17,7 +17,7 @@ from stream.groups.commits import slots as window
 from stream.groups.commits.slots import Slots
 from stream.health.evaluator import Evaluator
 from stream.health.features.lag import PartitionEnds
-from stream.health.inputs import NO_COMMIT, AbortStreak, GroupInputs, GroupStage, HealthInputs
+from stream.health.inputs import NO_COMMIT, AbortStreak, GroupInputs, GroupStage, HealthInputs, RemovedCommits
 from stream.health.limits import HealthLimits
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 
@@ -58,6 +58,8 @@ class Partition:
     expiry: Callable[[int], int] = lambda _: -1
     forgotten: int = -1
     """The time at which the broker removes the offset too early; `gone_from` must end the offset."""
+    removed: int = -1
+    """The time at which the offset is deleted, in whatever way; `gone_from` must end the offset."""
     retention: int = -1
     kept: int = -1
     gapless: bool = True
@@ -271,6 +273,7 @@ def join(by_number: Mapping[int, HealthInputs]) -> HealthInputs:
         if parts[0].tails is None
         else _columns([_moved(part.tails, at, "place", "unreadable") for part, at in zip(parts, places, strict=False)]),
         origins=_columns([part.origins for part in parts]),
+        removed=_columns([part.removed for part in parts]),
         joined={number: part.joined[0] for number, part in enumerate(parts)},
         aborts={
             row + first: streak for part, first in zip(parts, rows, strict=False) for row, streak in part.aborts.items()
@@ -317,6 +320,10 @@ def look(scene: Scene, now: int) -> HealthInputs:
         subscribers={0: differ} if (differ := scene.subscribers(now)) else {},
         expiry=np.array([_moment(part.expiry(now)) for part in there], np.int64),
         forgotten=np.array([_moment(part.forgotten if part.forgotten <= now else -1) for part in there], np.int64),
+        removed=RemovedCommits(
+            np.array([_moment(part.removed if part.removed <= now else -1) for part in there], np.int64),
+            np.zeros(len(there), np.int64),
+        ),
         retention=np.array([part.retention for part in there], np.int64),
         kept=np.array([part.kept for part in there], np.int64),
         gapless=np.array([part.gapless for part in there], np.bool_),

@@ -583,6 +583,7 @@ HEALTHY = (
     Situation("a swinging rate of an exactly-once application that purges", partial(_wave, kept=KEPT_FOREVER)),
     Situation("the same where retention keeps a week", partial(_wave, kept=168 * HOUR), until=20 * MINUTE),
     Situation("a script that deletes what has been read", _deletes_now_and_then, until=20 * MINUTE),
+    Situation("an offset deleted on purpose", lambda: _deleted_offset(again=4 * MINUTE), until=15 * MINUTE),
     Situation("an end that is reported too low for a moment", _end_too_low),
     Situation("a hot partition whose member keeps up", _hot_but_read),
     Situation("a slow group that recovers", _recovering),
@@ -601,7 +602,7 @@ KNOWN_TO_BE_LONG = Situation(
 
 
 def _stuck_record() -> Scene:
-    # One of four partitions has a record that cannot be processed, and has no more commits.
+    # One of four partitions of a member has a record that cannot be processed, and has no more commits.
     stuck = Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0), repeats=False))
     return Scene([*(steady() for _ in range(3)), stuck])
 
@@ -613,10 +614,24 @@ def _stuck_at_once() -> Scene:
 
 
 def _two_stuck_records() -> Scene:
-    # One member owns five partitions, and two of them stand still; the other member is fine.
+    # One member owns six partitions; two of them stand still, from noon and from two minutes later on.
+    good = [steady(owner=at % 2) for at in range(8)]
+    bad = [Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(at)), owner=0) for at in (0, 2 * MINUTE)]
+    return Scene([*good, *bad], memberships=[Membership(LONG, members=2)])
+
+
+def _two_stop_together() -> Scene:
+    # A worker thread of a client with five partitions hangs with two of them, and commits the same offsets.
     good = [steady(owner=at % 2) for at in range(6)]
     bad = [Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0)), owner=0) for _ in range(2)]
     return Scene([*good, *bad], memberships=[Membership(LONG, members=2)])
+
+
+def _only_partition_of_a_member(*restarts: int) -> Scene:
+    # Each of three members owns one partition, and one of them stands still.
+    stuck = Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0), repeats=False), owner=2)
+    parts = [steady(owner=0), steady(owner=1), stuck]
+    return Scene(parts, memberships=[Membership(LONG, members=3)], rebalances=restarts)
 
 
 def _dead_member() -> Scene:
@@ -713,6 +728,15 @@ def _forgotten_early(*, again: int | None = None) -> Scene:
     commits = [] if again is None else [(again, end(again))]
     after = Partition(end, commits, exists_from=0, forgotten=-SECOND, owner=0, subscribed=1)
     return _with_another_topic([before, after])
+
+
+def _deleted_offset(*, again: int | None = None) -> Scene:
+    # The group is stopped for a minute, and a tool deletes its offset; the new member commits late, or never.
+    before = steady(0, gone_from=10 * SECOND)
+    commits = [] if again is None else consume(STEADY, again, LATE)
+    after = Partition(STEADY, commits, exists_from=MINUTE, removed=10 * SECOND, owner=0, subscribed=1)
+    memberships = [Membership(LONG), Membership(SECOND, EMPTY, 0), Membership(MINUTE)]
+    return Scene([before, after], memberships=memberships)
 
 
 def _unsubscribed() -> Scene:
@@ -829,6 +853,12 @@ SICK = (
     fault("a poison record", V.POISON_RECORD, 50, _stuck_record),
     fault("a partition stuck at its first commit", V.POISON_RECORD, 30, _stuck_at_once),
     fault("two poison records of one member", V.POISON_RECORD, 50, _two_stuck_records),
+    fault("two partitions of a member stop together", V.STALLED, 50, _two_stop_together),
+    fault("the only partition of a member stands", V.STOPPED, 50, _only_partition_of_a_member),
+    fault(
+        "the only partition of a member stands, also after a restart",
+        *(V.POISON_RECORD, 100, lambda: _only_partition_of_a_member(80 * SECOND), V.STOPPED),
+    ),
     fault("one of two members dies", V.STOPPED, 50, _dead_member),
     fault("a group that falls behind", V.FALLING_BEHIND, 140, _slow_group),
     fault("a slow group, and a broker restart on top", V.FALLING_BEHIND, 140, _slow_group_and_restart, until=10),
@@ -876,6 +906,7 @@ SICK = (
         ends_at=10 * MINUTE,
         until=14,
     ),
+    fault("an offset that is deleted while the group is stopped", V.FORGOTTEN, 420, _deleted_offset, until=15),
     fault("two applications in one group", V.TWO_APPLICATIONS, 600, lambda: _split(0), until=15),
     fault(
         "all transactions are aborted, until the process ends",

@@ -188,22 +188,24 @@ def member_of(*topics: str) -> Any:
 
 IN_T = [member_of("t")]
 REMOVED: dict[str, tuple[Any, ...]] = {
-    # Records of the group, time of the removal, partition counts, recreated topics, and whether it is forgotten.
-    "a member subscribes to the topic": (IN_T, DAY, {"t": 1}, {}, True),
-    "no member subscribes: a tool may delete the offset": ([member_of("u")], DAY, {"t": 1}, {}, False),
-    "a group without membership that has just committed": ([], 60_000, {"t": 1}, {}, True),
-    "a group without membership that commits no more": ([], DAY, {"t": 1}, {}, False),
-    "the offset has expired": ([], 7 * DAY + 1000, {"t": 1}, {}, False),
-    "topic deleted": (IN_T, DAY, {"t": 0}, {}, False),
-    "topic created again": (IN_T, DAY, {"t": 1}, {"t": DAY + 500}, False),
-    "existence of the topic unknown": (IN_T, DAY, {}, {}, False),
+    # Records, time of the removal, partition counts, recreated topics; whether it is forgotten and expired.
+    "a member subscribes to the topic": (IN_T, DAY, {"t": 1}, {}, {True: False}),
+    "no member subscribes: a tool may delete the offset": ([member_of("u")], DAY, {"t": 1}, {}, {False: False}),
+    "a group without membership that has just committed": ([], 60_000, {"t": 1}, {}, {True: False}),
+    "a group without membership that commits no more": ([], DAY, {"t": 1}, {}, {False: False}),
+    "the offset has expired": ([], 7 * DAY + 1000, {"t": 1}, {}, {False: True}),
+    "topic deleted": (IN_T, DAY, {"t": 0}, {}, {}),
+    "topic created again": (IN_T, DAY, {"t": 1}, {"t": DAY + 500}, {}),
+    "existence of the topic unknown": (IN_T, DAY, {}, {}, {}),
 }
 
 
-def test_offsets_of_living_groups_that_are_removed_early_are_forgotten() -> None:
-    """A forgotten offset has the time of its tombstone, and is dropped after an hour."""
+def test_removed_offsets_are_remembered_with_their_kind() -> None:
+    """Those of living groups are forgotten. Each has the time of its tombstone, and is dropped after an hour."""
 
-    def is_forgotten(records: list[Any], removed_at: int, topics: dict[str, int], recreated: dict[str, int]) -> bool:
+    def removal(
+        records: list[Any], removed_at: int, topics: dict[str, int], recreated: dict[str, int]
+    ) -> dict[bool, bool | None]:
         life = Life()
         if records:
             life.read(records, 500)
@@ -211,9 +213,9 @@ def test_offsets_of_living_groups_that_are_removed_early_are_forgotten() -> None
         life.topics, life.recreated = topics, recreated
         life.read([(commit_key("g", "t", 0), None)], removed_at)
         life.tick(removed_at + 1000)
-        found = life.terminations.forgotten_offsets(life.context, (removed_at + 1000) / 1000)
-        assert life.terminations.forgotten_offsets(life.context, (removed_at + 3_700_000) / 1000) == {}
-        assert found in ({}, {("g", "t", 0): removed_at})
-        return bool(found)
+        found = life.terminations.removed_commits(life.context, (removed_at + 1000) / 1000)
+        assert life.terminations.removed_commits(life.context, (removed_at + 3_700_000) / 1000) == {}
+        assert {(place, each.time) for place, each in found.items()} <= {(("g", "t", 0), removed_at)}
+        return {each.is_forgotten: each.expired for each in found.values()}
 
-    assert wrong(REMOVED, is_forgotten) == []
+    assert wrong(REMOVED, removal) == []

@@ -1,4 +1,4 @@
-"""Offsets that the broker removed before their time, while the group was alive."""
+"""Committed offsets that a tombstone removed: before their time while the group was alive, or in another way."""
 
 from __future__ import annotations
 
@@ -19,11 +19,21 @@ class ForgottenMemory(MemoryColumns):
     """One element per row; -1: never. Times in ms."""
 
     removed: Ints
-    """When the offset was removed last."""
+    """When the offset was last removed before its time, while the group was alive."""
+    gone: Ints
+    """When it was last removed in any way."""
+    expired: Ints
+    """1: it expired then, 0: it was deleted before its time, -1: not known."""
 
 
 def advance(memory: ForgottenMemory, inputs: HealthInputs) -> ForgottenMemory:
     """Return the memory after a tick."""
-    if inputs.forgotten is None:
-        return memory
-    return ForgottenMemory(np.maximum(memory.removed, inputs.forgotten))
+    removed = memory.removed if inputs.forgotten is None else np.maximum(memory.removed, inputs.forgotten)
+    if inputs.removed is None:
+        return ForgottenMemory(removed, memory.gone, memory.expired)
+    is_new = inputs.removed.time > memory.gone
+    return ForgottenMemory(
+        removed,
+        np.where(is_new, inputs.removed.time, memory.gone),
+        np.where(is_new, inputs.removed.expired, memory.expired),
+    )

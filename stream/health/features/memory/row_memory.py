@@ -55,6 +55,8 @@ class Remembered:
     """Since when the members of the group subscribe to different topics (ms); -1: they do not."""
     forgotten: Ints
     """When the broker removed the offset before its time (ms); -1: never."""
+    removed: ForgottenMemory
+    """When and how it was last removed."""
     known_at: Ints
     """When the end of the partition was last known, or when the row was first seen (ms)."""
     longest_pause: Ints
@@ -176,6 +178,7 @@ class RowMemory:
             turns=after.turn,
             split_since=after.split.since,
             forgotten=after.forgotten.removed,
+            removed=after.forgotten,
             known_at=after.answer.known_at,
             longest_pause=after.habit.longest,
             habit_since=after.habit.seen,

@@ -1,4 +1,8 @@
-"""The broker removed a committed offset of the group before its time, while the group was alive."""
+"""The group has lost a committed offset: the broker removed it before its time, or it was deleted, and records wait.
+
+The first is reported at once if the group was alive. Kafka's tool deletes offsets of topics without a subscriber, so
+the group may have been stopped for that: then it is reported where records wait for as long as a first commit may take.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from stream import wording as say
 from stream.health.inputs import NO_COMMIT
-from stream.health.rules.rule import Rule
+from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -14,23 +18,48 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
+def was_removed(window: Window) -> Flags:
+    """Return the rows of which a committed offset is known that was removed."""
+    removed, last = window.remembered.removed, window.remembered.jumps.committed
+    was: Flags = (window.committed_offset == NO_COMMIT) & ((removed.gone >= 0) | (removed.removed >= 0) | (last >= 0))
+    return was
+
+
 def _matches(window: Window) -> Flags:
     removed = window.remembered.forgotten
     is_recent = window.now - removed <= window.limits.event_shown
-    matches: Flags = (removed >= 0) & (is_recent | (window.committed_offset == NO_COMMIT))
+    lives = (removed >= 0) & (is_recent | (window.committed_offset == NO_COMMIT))
+    matches: Flags = lives | (window.stuck & was_removed(window) & ~window.habit_unknown)
     return matches
 
 
 def _sentence(window: Window, row: int) -> str:
-    removed = say.moment(int(window.remembered.forgotten[row]))
+    forgotten = int(window.remembered.forgotten[row])
     last = int(window.remembered.jumps.committed[row])
     at = f" {last:,}" if last >= 0 else ""
     committed = int(window.committed_offset[row])
+    if forgotten < 0:
+        return f"The committed offset{at} {_removal(window, row)}. {_waits(window, row)}"
+    removed = say.moment(forgotten)
     if committed == NO_COMMIT:
         rest = "and the group has committed none since: after a restart it begins by auto.offset.reset"
     else:
         rest = f"and the group has committed {committed:,} since"
     return f"The committed offset{at} was removed at {removed} before its time, while the group was alive, {rest}."
+
+
+def _removal(window: Window, row: int) -> str:
+    removed = window.remembered.removed
+    time, expired = int(removed.gone[row]), int(removed.expired[row])
+    if time < 0:
+        return "was removed, at a time that is not known"
+    how = {0: "was deleted by a request", 1: "expired"}.get(expired, "was removed")
+    return f"{how} at {say.moment(time)}"
+
+
+def _waits(window: Window, row: int) -> str:
+    since = say.duration(int(window.idle_time[row]))
+    return f"Records have come for {since}, and the group has committed none of them since: {unread_text(window, row)}."
 
 
 RULE = Rule(
@@ -40,7 +69,15 @@ RULE = Rule(
     next_step="Do not restart the group before it has committed again, or set its offset first"
     " (kafka-consumer-groups.sh --reset-offsets --to-offset). Then find out why: the broker's log of that time,"
     " offsets.retention.minutes, a tool that deletes offsets or groups.",
-    evidence=("forgotten_time", "committed_offset", "commit_time", "members", "lag"),
+    evidence=(
+        "forgotten_time",
+        "removed_time",
+        "last_committed_offset",
+        "committed_offset",
+        "commit_time",
+        "members",
+        "lag",
+    ),
     confirm=1,
     is_reported_beside=True,
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from stream import wording as say
 from stream.health.inputs import NO_COMMIT, GroupStage
+from stream.health.rules.offsets.forgotten import was_removed
 from stream.health.rules.rule import OWNER, Rule
 from stream.health.verdict import Verdict
 
@@ -22,9 +23,9 @@ _ASSIGN: Final = (
 
 
 def _matches(window: Window) -> Flags:
-    # A commit that was removed (`forgotten`) has been there.
-    never = (window.committed_offset == NO_COMMIT) & (window.remembered.forgotten < 0)
-    matches: Flags = window.stuck & never & ~window.habit_unknown
+    matches: Flags = (
+        window.stuck & (window.committed_offset == NO_COMMIT) & ~was_removed(window) & ~window.habit_unknown
+    )
     return matches
 
 

@@ -1,4 +1,9 @@
-"""A partition makes no progress while its siblings do: a record that cannot be processed, or a paused partition."""
+"""A partition makes no progress while its siblings do: a record that cannot be processed, or a paused partition.
+
+The record is named only if another cause is excluded: the member that owns the partition works on others, or the group
+has rebalanced since, and a member that joined again does not get past the same offset. Several partitions of a member
+that stand since the same moment have stopped with the member or its client.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +29,20 @@ def _matches(window: Window) -> Flags:
     owner = np.full(len(window), -1, np.int64) if inputs.owner is None else inputs.owner
     of_member = _siblings(window, owner - NO_OWNER)
     of_topic = _siblings(window, inputs.topic)
-    # If one member makes progress on other partitions, records are the cause on the stuck ones, however many. Where
-    # owners are not known, or own one partition each, more than one stuck partition may as well be a member that died.
     has_siblings = (owner >= 0) & (of_member.stuck + of_member.moving > 1)
-    few = np.where(has_siblings, (of_member.stuck == 1) | (of_member.stuck < of_member.moving), of_topic.stuck == 1)
+    stand_apart = (of_member.stuck < of_member.moving) & (of_member.apart > window.patience)
+    of_member_only = has_siblings & ((of_member.stuck == 1) | stand_apart)
+    # The owner is not known, but there is only one.
+    is_alone = (owner == -1) & (window.members == 1)
+    returned = inputs.groups.since[inputs.group] > window.progress_time
+    of_topic_only = ~has_siblings & (of_topic.stuck == 1) & (is_alone | returned)
     progress = np.where(has_siblings, of_member.progress, of_topic.progress)
+    # Siblings that have stopped at the same moment may not be stuck yet. They commit at least twice in their patience.
+    waits_since = window.known_until - window.idle_time
+    moves_on = progress > np.maximum(window.known_until - window.patience, waits_since + window.patience // 2)
     # Without a committed offset there is no record to name.
     stuck = window.stuck & (window.committed_offset != NO_COMMIT)
-    matches: Flags = stuck & few & (progress > window.known_until - window.patience)
+    matches: Flags = stuck & (of_member_only | of_topic_only) & moves_on
     return matches
 
 
@@ -43,6 +54,8 @@ class _Siblings:
     moving: Ints
     progress: Ints
     """When one of the moving rows last made progress (ms)."""
+    apart: Ints
+    """The least difference (ms) between the idle times of two stuck rows; great if there are fewer than two."""
 
 
 def _siblings(window: Window, number: Ints) -> _Siblings:
@@ -54,7 +67,17 @@ def _siblings(window: Window, number: Ints) -> _Siblings:
         stuck=np.bincount(family[window.stuck], minlength=families)[family],
         moving=np.bincount(family[moving], minlength=families)[family],
         progress=max_by_owner(window.progress_time[moving], family[moving], families, -1)[family],
+        apart=_apart(window.idle_time[window.stuck], family[window.stuck], families)[family],
     )
+
+
+def _apart(idle_time: Ints, family: Ints, families: int) -> Ints:
+    order = np.lexsort((idle_time, family))
+    idle_time, family = idle_time[order], family[order]
+    apart = np.full(families, np.iinfo(np.int64).max)
+    same = family[1:] == family[:-1]
+    np.minimum.at(apart, family[1:][same], np.diff(idle_time)[same])
+    return apart
 
 
 def _sentence(window: Window, row: int) -> str:
@@ -68,5 +91,6 @@ RULE = Rule(
     sentence=_sentence,
     next_step="Check the record at the committed offset and the consumer's log; or the partition may be paused.",
     evidence=("committed_offset", "progress_time", "commit_time", "lag", "time_lag", "longest_pause", *OWNER),
+    confirm=1,
     names_members=True,
 )

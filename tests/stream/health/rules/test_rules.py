@@ -176,7 +176,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         "never_committed",
     ),
     "Stuck at offset 10,000 for 30 s while other partitions of the group make progress: 3,000 offsets unread,": (
-        (but(STUCK, owner=-1), Row(owner=-1), Row(owner=-1)),
+        (but(STUCK, owner=-1, members=1), Row(owner=-1, members=1), Row(owner=-1, members=1)),
         "poison_record stopped",
     ),
     "Commits arrive (the last 2 s ago) but stay at offset 10,000 for 30 s: 3,000 offsets unread, the oldest": (
@@ -281,9 +281,17 @@ BORDERS: dict[str, tuple[Any, ...]] = {
     "transactions were aborted, no more begin": (but(STUCK, aborts=6, aborts_ago=(120_000, MINUTE)), "stopped"),
     "transactions are aborted, and it keeps up": (Row(aborts=6, aborts_ago=(MINUTE, SECOND)), ""),
     "one stands and repeats itself, its siblings move": (
-        (but(REPEATS, owner=-1), Row(owner=-1)),
+        (but(REPEATS, owner=-1, members=1), Row(owner=-1, members=1)),
         "poison_record stalled stopped",
     ),
+    "one stands, one of two members may have died": ((but(STUCK, owner=-1), Row(owner=-1)), "stopped"),
+    "the only one of a member stands": ((but(STUCK, owner=3), Row(owner=4), Row(owner=4)), "stopped"),
+    "the only one of a member stands, also after a rebalance": (
+        (but(STUCK, owner=3, settled=20 * SECOND), Row(owner=4, settled=20 * SECOND)),
+        "poison_record stopped",
+    ),
+    "its offset was deleted, records wait": (but(STUCK, committed=NO_COMMIT, last_committed=7), "forgotten"),
+    "its offset was deleted, nothing waits long": (Row(committed=NO_COMMIT, last_committed=7), ""),
     "its offset was removed, its siblings move": (
         (but(STUCK, committed=NO_COMMIT, forgotten_ago=HOUR, owner=-1), Row(owner=-1), Row(owner=-1)),
         "forgotten",
@@ -291,6 +299,10 @@ BORDERS: dict[str, tuple[Any, ...]] = {
     "two stand, with unknown owners": ((but(STUCK, owner=-1), but(STUCK, owner=-1), Row(owner=-1)), "stopped"),
     "two of one member stand, its others move": (
         (but(STUCK, owner=3), but(STUCK, owner=3), Row(owner=3), Row(owner=3), Row(owner=3)),
+        "stopped",
+    ),
+    "two of one member stand, one for longer": (
+        (but(STUCK, owner=3), but(STUCK, owner=3, idle=MINUTE), Row(owner=3), Row(owner=3), Row(owner=3)),
         "poison_record stopped",
     ),
     "two of one member stand, one moves": ((but(STUCK, owner=3), but(STUCK, owner=3), Row(owner=3)), "stopped"),
