@@ -9,7 +9,7 @@ import numpy as np
 
 from stream.health.columns import NOT_KNOWN, consecutive_pairs, max_by_owner
 from stream.health.features import commit_interval
-from stream.health.inputs import NO_COMMIT
+from stream.health.inputs import NO_COMMIT, GroupStage
 
 if TYPE_CHECKING:
     from stream.groups.commits.slots import Slots
@@ -54,7 +54,8 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
     longest pause of a batch (ms, -1: none), which its commit window may have forgotten.
     A suspect without progress since its first commit has no wait of its own. It gets the longest patience of its
     siblings with progress, because the same members read them. A row without a commit gets
-    `limits.first_commit_grace`. Of groups with static members no patience is below `limits.static_restart_grace`.
+    `limits.first_commit_grace`; or that patience, if the group has no membership and was never new to the partition, see
+    `_left_out_rows`. Of groups with static members no patience is below `limits.static_restart_grace`.
 
     Any group may pause once for `limits.pause`, which begins up to its longest wait after its last commit.
     """
@@ -72,11 +73,33 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
     if len(unlearned):
         patience[unlearned] = sibling_patience(inputs, patience, limits)[unlearned]
     learned = np.where(uncommitted, limits.first_commit_grace, patience[suspects])
+    left_out = _left_out_rows(inputs, history, history_row, suspects[uncommitted], limits)
+    if len(left_out):
+        of_siblings = np.clip(sibling_patience(inputs, patience, limits), limits.restart_grace * 2, None)
+        learned[np.isin(suspects, left_out)] = np.minimum(of_siblings[left_out], limits.first_commit_grace)
     static = inputs.groups.static[inputs.group[suspects]]
     patience[suspects] = np.where(static, np.maximum(learned, limits.static_restart_grace), learned)
     longest_pause = np.maximum(patience, limits.pause)
     longest_pause[suspects] = np.maximum(patience[suspects], limits.pause + np.maximum(wait, 0))
     return Patience(patience, is_default, longest_pause)
+
+
+def _left_out_rows(
+    inputs: HealthInputs, history: EndHistory, history_row: Ints, rows: Ints, limits: HealthLimits
+) -> Ints:
+    """Return which of these rows without a commit had records when their group began to commit their siblings.
+
+    A consumer that assigns partitions to itself looks for new partitions every few minutes, but it has known these.
+    """
+    rows = rows[(inputs.groups.stage[inputs.group[rows]] == GroupStage.OFFSETS_ONLY) & (history_row[rows] >= 0)]
+    if not len(rows):
+        return rows
+    pair, first = consecutive_pairs(inputs.group, inputs.topic)
+    has_commit = inputs.spans.last_offset != NO_COMMIT
+    began = np.full(len(first), np.iinfo(np.int64).max)
+    np.minimum.at(began, pair[has_commit], inputs.spans.first_time[has_commit])
+    at = np.maximum(began[pair[rows]], inputs.now - limits.first_commit_grace)
+    return rows[(at <= inputs.now) & (history.end_at(history_row[rows], np.minimum(at, inputs.now)) > 0)]
 
 
 def sibling_patience(inputs: HealthInputs, patience: Ints, limits: HealthLimits) -> Ints:

@@ -78,19 +78,31 @@ class ShareRule:
     severity: Severity = Severity.CRITICAL
 
 
-def _is_fruitless(situation: ShareSituation) -> bool:
-    """Return whether deliveries go on, and none was accepted for longer than the pause."""
-    goes_on = situation.now - situation.memory.changed_at <= situation.patience
-    return goes_on and situation.fruitless_time >= situation.pause
+def _goes_on(situation: ShareSituation) -> bool:
+    """Return whether deliveries go on."""
+    return situation.now - situation.memory.changed_at <= situation.patience
+
+
+def _archives(situation: ShareSituation) -> bool:
+    """Return whether records were archived at several polls and none was accepted; each of them is lost to the group."""
+    return situation.memory.archiving_polls >= FRUITLESS_POLLS and _goes_on(situation)
+
+
+def _returns(situation: ShareSituation) -> bool:
+    """Return whether records wait for another delivery after the first one."""
+    progress = situation.memory.progress
+    return bool(progress.returned) and (progress.most_deliveries or 0) > 1
 
 
 def _rejects(situation: ShareSituation) -> bool:
-    return situation.memory.archiving_polls >= FRUITLESS_POLLS and _is_fruitless(situation)
+    return _archives(situation) and not _returns(situation)
 
 
 def _redelivers(situation: ShareSituation) -> bool:
     memory = situation.memory
-    return memory.fruitless_polls >= FRUITLESS_POLLS and bool(memory.progress.returned) and _is_fruitless(situation)
+    lasts = _goes_on(situation) and situation.fruitless_time >= situation.pause
+    is_fruitless = memory.fruitless_polls >= FRUITLESS_POLLS and bool(memory.progress.returned)
+    return (is_fruitless and lasts) or (_archives(situation) and _returns(situation))
 
 
 def _waits(situation: ShareSituation) -> bool:
@@ -162,8 +174,7 @@ def _redelivering_sentence(situation: ShareSituation) -> str:
 SHARE_RULES: Final[tuple[ShareRule, ...]] = (
     ShareRule(
         ShareVerdict.SHARE_REJECTING,
-        "A share group archives its records and accepts none: members reject them, or each is delivered as often as "
-        "allowed. Archived records are never delivered again.",
+        "A share group archives its records and accepts none, at three polls or more: members reject them. Archived records are never delivered again.",
         _rejects,
         _rejecting_sentence,
         "See the log of the consumers: do they reject each record, or fail before they accept it? Stop them until they "

@@ -584,6 +584,13 @@ HEALTHY = (
     Situation("the same where retention keeps a week", partial(_wave, kept=168 * HOUR), until=20 * MINUTE),
     Situation("a script that deletes what has been read", _deletes_now_and_then, until=20 * MINUTE),
     Situation("an offset deleted on purpose", lambda: _deleted_offset(again=4 * MINUTE), until=15 * MINUTE),
+    Situation("a new partition that a simple group finds later", lambda: _grown_and_found(), until=15 * MINUTE),
+    Situation(
+        "a simple group that commits one partition first after half a minute",
+        lambda: _starts_without_one(first_commit=35 * SECOND),
+        start=0,
+        until=15 * MINUTE,
+    ),
     Situation("an end that is reported too low for a moment", _end_too_low),
     Situation("a hot partition whose member keeps up", _hot_but_read),
     Situation("a slow group that recovers", _recovering),
@@ -716,6 +723,21 @@ def _never(rebalances: Sequence[int] = ()) -> Scene:
 def _left_out_by_a_simple_group() -> Scene:
     # A consumer assigns three of four partitions to itself; the fourth one was added at noon.
     late = Partition(evenly(100, start=0), [], exists_from=0)
+    return Scene([*(steady() for _ in range(3)), late], memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)])
+
+
+def _starts_without_one(*, first_commit: int | None = None) -> Scene:
+    # At noon a consumer assigns three of four partitions to itself, all of which are written since hours.
+    read = [Partition(STEADY, consume(STEADY, 0, LATE), exists_from=0) for _ in range(3)]
+    commits = [] if first_commit is None else consume(STEADY, first_commit, LATE)
+    late = Partition(STEADY, commits, exists_from=0)
+    return Scene([*read, late], memberships=[Membership(0, GroupStage.OFFSETS_ONLY)])
+
+
+def _grown_and_found() -> Scene:
+    # A consumer assigns three of four partitions to itself; the fourth one was added at noon, and is found later.
+    end = evenly(100, start=0)
+    late = Partition(end, consume(end, 4 * MINUTE + 50 * SECOND, LATE, position=0), exists_from=0)
     return Scene([*(steady() for _ in range(3)), late], memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)])
 
 
@@ -899,6 +921,11 @@ SICK = (
     fault("a group that leaves its backlog behind", V.SKIPPED, 5, leaves_its_backlog, start=-20),
     fault("cannot start after its records are lost", V.LOSING_DATA, 240, _cannot_start, V.STOPPED, until=12),
     fault("left out by a group without membership", V.NEVER_COMMITTED, 360, _left_out_by_a_simple_group, until=15),
+    fault(
+        "left out from the start by a group without membership",
+        *(V.NEVER_COMMITTED, 60, _starts_without_one),
+        start=0,
+    ),
     fault("an offset that is removed too early", V.FORGOTTEN, 0, _forgotten_early),
     fault(
         "an offset that is removed too early and committed again",

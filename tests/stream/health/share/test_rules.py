@@ -53,7 +53,9 @@ STORIES: list[Any] = [
     ("the members are away for a deploy", NO_MEMBERS, waiting()[:5], None),
     ("no members, and nothing to do", NO_MEMBERS, [progress()] * 20, None),
     ("all records are rejected", STABLE, REJECTED[:7], REJECTING),
-    ("all records were rejected for a minute less", STABLE, REJECTED[:6], None),
+    ("records are archived at three polls, and none is accepted", STABLE, REJECTED[:4], REJECTING),
+    ("records are archived at two polls", STABLE, REJECTED[:3], None),
+    ("a single bad record that was returned before", STABLE, ONE_BAD[:6], None),
     ("records are rejected twice in five minutes", STABLE, waiting((0, 3, 3, 3, 3, 3, 6), archived=0), None),
     ("some are rejected, others accepted", STABLE, [r._replace(acknowledged=r.archived) for r in REJECTED], None),
     ("nothing was archived for a long time", STABLE, [*REJECTED[:7], *[REJECTED[6]._replace(lag=0)] * 7], None),
@@ -72,7 +74,13 @@ STORIES: list[Any] = [
         "returned until the last delivery, then archived",
         STABLE,
         [each._replace(archived=max(number - 6, 0)) for number, each in enumerate(RELEASED)],
-        REJECTING,
+        REDELIVERING,
+    ),
+    (
+        "each record is released until it is archived, for three minutes",
+        STABLE,
+        [each._replace(archived=number) for number, each in enumerate(RELEASED[:4])],
+        REDELIVERING,
     ),
 ]
 
