@@ -21,10 +21,25 @@ if TYPE_CHECKING:
     from stream.groups.membership.unassigned import UnassignedCounts, UnassignedTracker
     from stream.health.features.control_records import LogTails
     from stream.health.share.progress import ShareProgress
-    from stream.tick.terminations import RemovedCommits
 
 Causes = Mapping[tuple[str, int], RemovalCause]
 """The cause of each removal as decided when it happened, by group and log position of the transition."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RemovedCommit:
+    """The removal of a committed offset by a tombstone."""
+
+    time: int
+    """When (ms)."""
+    expired: bool | None
+    """None: not known; false: deleted before its time."""
+    is_forgotten: bool
+    """It was removed before its time while its group was alive."""
+
+
+RemovedCommits = Mapping[tuple[str, str, int], RemovedCommit]
+"""By group, topic and partition."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

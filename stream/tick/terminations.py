@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -22,16 +21,17 @@ from stream.groups.expiry.causes import RemovalCause, transition_sentence
 from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, predict_removed
 from stream.groups.lifecycle.model import TransitionType
 from stream.groups.membership.model import SIMPLE
+from stream.tick.context import RemovedCommit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from stream.groups.driver_state import ChangeEvents, GroupColumns, RemovedOffset
     from stream.groups.expiry.broker_rules import OffsetsRetention
     from stream.groups.expiry.predict import ExpiryPrediction, Times
     from stream.groups.lifecycle.model import Transition
     from stream.groups.membership.memberships import Membership
-    from stream.tick.context import Causes, ClusterContext
+    from stream.tick.context import Causes, ClusterContext, RemovedCommits
 
 _log = structlog.get_logger(__name__)
 _LOGGED_DEATHS: Final = 20
@@ -43,22 +43,6 @@ _REMOVED_KEPT_MS: Final = 3_600_000
 _MOST_REMOVED: Final = 10_000
 _FAULTS_PER_LINE: Final = 100
 """One of this many internal errors is logged."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class RemovedCommit:
-    """The removal of a committed offset by a tombstone."""
-
-    time: int
-    """When (ms)."""
-    expired: bool | None
-    """None: not known; false: deleted before its time."""
-    is_forgotten: bool
-    """It was removed before its time while its group was alive."""
-
-
-RemovedCommits = Mapping[tuple[str, str, int], RemovedCommit]
-"""By group, topic and partition."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,15 +12,30 @@ if TYPE_CHECKING:
     from stream.health.features.time_lag import TimeLag
 
 
-def idle_times(time_lag: TimeLag, unread: Flags, progress_time: Ints, readable_since: Ints, known_until: Ints) -> Ints:
+def written_since(time_lag: TimeLag, history: EndHistory, history_row: Ints, committed: Ints, lost: Ints) -> Ints:
+    """Return when (ms) the oldest unread record of each row was written, also if retention has removed it since.
+
+    Where retention is short, the oldest record of the log is always young. Rows without a known time keep that of
+    `time_lag`; of a record that is older than the history, the time is that of its oldest point.
+    """
+    rows = np.flatnonzero((lost > 0) & (time_lag.since >= 0) & (history_row >= 0))
+    if not len(rows):
+        return time_lag.since
+    since = time_lag.since.copy()
+    written, _ = history.time_of(history_row[rows], committed[rows])
+    since[rows] = np.where(written >= 0, np.minimum(since[rows], written), since[rows])
+    return since
+
+
+def idle_times(since: Ints, unread: Flags, progress_time: Ints, readable_since: Ints, known_until: Ints) -> Ints:
     """Return the time (ms) without progress of each row; 0 where nothing is unread or its age is not known.
 
-    It begins when the oldest unread record was written, when the offset was last advanced or when the record became
-    readable for consumers of committed records, whichever is latest. It ends at `known_until`: commits after that time
-    are not known yet.
+    It begins when the oldest unread record was written (`since`), when the offset was last advanced or when the record
+    became readable for consumers of committed records, whichever is latest. It ends at `known_until`: commits after
+    that time are not known yet.
     """
-    waiting_since = np.maximum(np.maximum(time_lag.since, progress_time), readable_since)
-    return np.where(unread & (time_lag.since >= 0), np.maximum(known_until - waiting_since, 0), 0)
+    waiting_since = np.maximum(np.maximum(since, progress_time), readable_since)
+    return np.where(unread & (since >= 0), np.maximum(known_until - waiting_since, 0), 0)
 
 
 def idle_times_without_commit(  # noqa: PLR0917 - columns of one table

@@ -54,7 +54,7 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
     longest pause of a batch (ms, -1: none), which its commit window may have forgotten.
     A suspect without progress since its first commit has no wait of its own. It gets the longest patience of its
     siblings with progress, because the same members read them. A row without a commit gets
-    `limits.first_commit_grace`; or that patience, if the group has no membership and was never new to the partition, see
+    `limits.first_commit_grace`; or that patience if the group, without membership, is younger than the partition, see
     `_left_out_rows`. Of groups with static members no patience is below `limits.static_restart_grace`.
 
     Any group may pause once for `limits.pause`, which begins up to its longest wait after its last commit.

@@ -16,7 +16,7 @@ import numpy as np
 from stream.health.features import retention_loss
 from stream.health.features.commit_interval import slots_of_rows
 from stream.health.features.excused import excused_rows, latest_outage_end
-from stream.health.features.idle_time import idle_times, idle_times_without_commit, restarting_rows
+from stream.health.features.idle_time import idle_times, idle_times_without_commit, restarting_rows, written_since
 from stream.health.features.lag_trend import trend_of_rows
 from stream.health.features.measurements import Measurements, measure
 from stream.health.features.open_transaction import (
@@ -266,7 +266,8 @@ def _progress(  # noqa: PLR0917 - the stages of one pipeline
     settled_time = np.where(settled_since >= 0, inputs.now - settled_since, _LONG_AGO)[inputs.group]
 
     readable_since = history.readable_since(row, measured.next_offset + MOST_MARKERS)
-    idle = idle_times(measured.time_lag, unread, inputs.spans.reached_time, readable_since, known_until)
+    since = written_since(measured.time_lag, history.high_watermark, row, inputs.spans.last_offset, measured.ends.lost)
+    idle = idle_times(since, unread, inputs.spans.reached_time, readable_since, known_until)
     restarting = restarting_rows(idle, uncommitted, limits.restart_grace)
     idle = idle_times_without_commit(
         idle, history.high_watermark, row, uncommitted, observation.uncommitted_since, known_until

@@ -84,7 +84,7 @@ def _goes_on(situation: ShareSituation) -> bool:
 
 
 def _archives(situation: ShareSituation) -> bool:
-    """Return whether records were archived at several polls and none was accepted; each of them is lost to the group."""
+    """Return whether records were archived at several polls, and none was accepted."""
     return situation.memory.archiving_polls >= FRUITLESS_POLLS and _goes_on(situation)
 
 
@@ -174,7 +174,8 @@ def _redelivering_sentence(situation: ShareSituation) -> str:
 SHARE_RULES: Final[tuple[ShareRule, ...]] = (
     ShareRule(
         ShareVerdict.SHARE_REJECTING,
-        "A share group archives its records and accepts none, at three polls or more: members reject them. Archived records are never delivered again.",
+        "A share group archives its records and accepts none, at three polls or more: members reject them. Archived "
+        "records are never delivered again.",
         _rejects,
         _rejecting_sentence,
         "See the log of the consumers: do they reject each record, or fail before they accept it? Stop them until they "

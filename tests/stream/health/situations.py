@@ -488,6 +488,27 @@ def leaves_its_backlog(*, gapless: bool = True, back: bool = False) -> Scene:
     return Scene([Partition(STEADY, [*before, *after, *again], gapless=gapless)])
 
 
+def _slow_for_a_while() -> Scene:
+    # A group keeps up with 26 records per second; a slow database lets it read one for 200 seconds, and it recovers.
+    end = evenly(26)
+    commits = consume(end, LONG, 0)
+    commits += consume(end, 5 * SECOND, 200 * SECOND, rate=1, position=end(0))
+    return Scene([Partition(end, [*commits, *consume(end, 205 * SECOND, LATE)])])
+
+
+def _hand_over(*, at_the_end: bool) -> Scene:
+    # The member that works off a backlog leaves; after 25 seconds another one begins at the end, or goes on, faster.
+    before = consume(STEADY, LONG, 0, rate=110, position=STEADY(LONG) - 18_000)
+    goes_on = consume(STEADY, 27 * SECOND, LATE, rate=500, position=before[-1][1])
+    commits = [*before, *(consume(STEADY, 27 * SECOND, LATE) if at_the_end else goes_on)]
+    parts = [
+        Partition(STEADY, commits, owner=0, gone_from=25 * SECOND),
+        Partition(STEADY, commits, owner=1, exists_from=25 * SECOND),
+    ]
+    clients = [MemberClient(name, name, "/10.0.0.7") for name in ("shop-1", "shop-2")]
+    return Scene(parts, rebalances=[25 * SECOND], clients=clients)
+
+
 def _split(since: int, until: int = 1 << 40) -> Scene:
     # All partitions are read; from one time until another the members subscribe to different topics.
     members = [MemberClient(name, name, "/10.0.0.7") for name in ("shop-1", "shop-2", "audit-1")]
@@ -584,13 +605,15 @@ HEALTHY = (
     Situation("the same where retention keeps a week", partial(_wave, kept=168 * HOUR), until=20 * MINUTE),
     Situation("a script that deletes what has been read", _deletes_now_and_then, until=20 * MINUTE),
     Situation("an offset deleted on purpose", lambda: _deleted_offset(again=4 * MINUTE), until=15 * MINUTE),
-    Situation("a new partition that a simple group finds later", lambda: _grown_and_found(), until=15 * MINUTE),
+    Situation("a new partition that a simple group finds later", lambda: _grown_and_found(290), until=15 * MINUTE),
     Situation(
         "a simple group that commits one partition first after half a minute",
         lambda: _starts_without_one(first_commit=35 * SECOND),
         start=0,
         until=15 * MINUTE,
     ),
+    Situation("a deploy where retention keeps 40 seconds", lambda: _gone_with_short_retention(until=25 * SECOND)),
+    Situation("a hand-over to a faster member", lambda: _hand_over(at_the_end=False), start=LONG),
     Situation("an end that is reported too low for a moment", _end_too_low),
     Situation("a hot partition whose member keeps up", _hot_but_read),
     Situation("a slow group that recovers", _recovering),
@@ -734,10 +757,10 @@ def _starts_without_one(*, first_commit: int | None = None) -> Scene:
     return Scene([*read, late], memberships=[Membership(0, GroupStage.OFFSETS_ONLY)])
 
 
-def _grown_and_found() -> Scene:
+def _grown_and_found(seconds: int) -> Scene:
     # A consumer assigns three of four partitions to itself; the fourth one was added at noon, and is found later.
     end = evenly(100, start=0)
-    late = Partition(end, consume(end, 4 * MINUTE + 50 * SECOND, LATE, position=0), exists_from=0)
+    late = Partition(end, consume(end, seconds * SECOND, LATE, position=0), exists_from=0)
     return Scene([*(steady() for _ in range(3)), late], memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)])
 
 
@@ -787,6 +810,17 @@ def _soon_expired() -> Scene:
 def _stops(*later: Membership, **more: object) -> Callable[[], Scene]:
     # The group commits until noon, and its membership changes after that.
     return lambda: Scene([steady(0)], memberships=(Membership(LONG), *later), **more)  # type: ignore[arg-type]
+
+
+def _gone_with_short_retention(*, until: int = LATE) -> Scene:
+    # Retention keeps 40 seconds; the members leave at noon, and are back after a deploy or not at all.
+    commits = consume(STEADY, LONG, 0)
+    commits += consume(STEADY, until, LATE, rate=500, position=STEADY(0)) if until < LATE else []
+    memberships = [Membership(LONG), Membership(SECOND, EMPTY, 0), Membership(until)]
+    return Scene(
+        [Partition(STEADY, commits, log_start=lambda t: STEADY(t - 40 * SECOND), retention=40 * SECOND)],
+        memberships=memberships,
+    )
 
 
 def _a_missing_batch() -> Scene:
@@ -870,6 +904,7 @@ SICK = (
     *lasting(),
     fault("a dead process, with a session of 45 s", V.NO_MEMBERS, 75, _stops(Membership(45_000, EMPTY, 0)), V.STOPPED),
     fault("a simple group without a process", V.STOPPED, 50, _stops(Membership(LONG, GroupStage.OFFSETS_ONLY))),
+    fault("gone where retention keeps 40 seconds", V.NO_MEMBERS, 50, _gone_with_short_retention, V.LOSING_DATA),
     # The batch is missing after twice the usual pause since its last commit.
     fault("an hourly batch does not come", V.STOPPED, 65 * 60, _a_missing_batch, start=-100, until=75, tick=3 * TICK),
     fault("a poison record", V.POISON_RECORD, 50, _stuck_record),
@@ -919,6 +954,15 @@ SICK = (
         until=10,
     ),
     fault("a group that leaves its backlog behind", V.SKIPPED, 5, leaves_its_backlog, start=-20),
+    fault(
+        "a group that is slow for a while and catches up at once",
+        *(V.FALLING_BEHIND, 140, _slow_for_a_while),
+        start=-20,
+        ends_at=205 * SECOND,
+    ),
+    fault(
+        "a hand-over to a member that begins at the end", V.SKIPPED, 27, lambda: _hand_over(at_the_end=True), start=-20
+    ),
     fault("cannot start after its records are lost", V.LOSING_DATA, 240, _cannot_start, V.STOPPED, until=12),
     fault("left out by a group without membership", V.NEVER_COMMITTED, 360, _left_out_by_a_simple_group, until=15),
     fault(

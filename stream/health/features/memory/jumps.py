@@ -6,8 +6,9 @@ quickly reads to the end also makes a large step, so a step is a jump only if al
 
 - The step begins more than two ticks of records before the end and finishes within two ticks of the end.
 - It is more than ten times as long as the group would read in that time at its best observed rate. This rate is known
-  only if the group has read a backlog for a minute. If the broker had removed the offset or the records at it, the
-  group had to continue elsewhere, and any earlier rate is accepted.
+  only if the group has read a backlog for a minute at about this rate: one that was slower than usual may read at any
+  rate when the cause of that has gone. The time of another owner begins with its rebalance. If the broker had removed
+  the offset or the records at it, the group had to continue elsewhere, and any earlier rate is accepted.
 - The step is not explained by offsets without records: the topic is not compacted, the group did not wait for a
   transaction that has ended, and offsets that were seen in an open transaction do not count, because the transaction
   may have been aborted. It is not explained by an outage of the coordinator either, after which several commits
@@ -23,6 +24,7 @@ A commit while the group has no members was made by a tool, and any step forward
 from __future__ import annotations
 
 import dataclasses
+import zlib
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -39,8 +41,10 @@ if TYPE_CHECKING:
     from stream.health.inputs import HealthInputs
 
 _FASTER: Final = 10
+_SLOWER: Final = 4
+"""A tick is slow if the group reads less than this part of its best rate."""
 _BACKLOG_TICKS: Final = 6
-"""Ticks of work on a backlog after which the rate of a group is known."""
+"""Ticks of work on a backlog after which the rate of a group is known; one slow tick undoes as many."""
 _LARGEST_STEP: Final = 1 << 36
 """Larger steps count as this size, so that their rates fit into 64 bits."""
 _LEAST_TIME: Final = 1_000
@@ -70,9 +74,11 @@ class JumpMemory(MemoryColumns):
     open_to: Ints
     """The offset up to which they are counted."""
     backlog_ticks: Ints
-    """The number of ticks with progress that began and ended with unread records, up to the number that is needed."""
+    """The number of ticks with progress that began and ended with unread records, up to twice the needed number."""
     rate: Ints
     """The best rate of the group."""
+    owner: Ints
+    """A checksum of the id of the member that owned the partition at the last commit."""
     jump_from: Ints
     """The first and the last offset of the last jump, and the time of its commit."""
     jump_to: Ints
@@ -97,7 +103,8 @@ def advance(
         end = np.where(known, inputs.ends.high_watermark[lag.row], memory.end)
         start = inputs.ends.log_start[lag.row]
     moved = known & (memory.committed >= 0) & (committed > memory.committed)
-    spent = np.maximum(time - _began(memory, inputs), _LEAST_TIME)
+    owner = _owners(inputs)
+    spent = np.maximum(time - _began(memory, inputs, owner), _LEAST_TIME)
     set_by_tool = known & _while_empty(inputs)
     planned = moved & set_by_tool
     first = _first_passed(memory, planned, start)
@@ -107,6 +114,8 @@ def advance(
     read = moved & ~jumped
     open_offsets, open_to = _open_offsets(memory, inputs, lag, known, committed)
     waits = read & (memory.committed < memory.end_before) & (committed < memory.end)
+    rate = records * _DAY // spent
+    is_slow = waits & (_SLOWER * (step * _DAY // spent) < memory.rate)
     advanced = dataclasses.replace(
         memory,
         committed=np.where(known, committed, memory.committed),
@@ -118,12 +127,18 @@ def advance(
         held=_held(inputs, lag, known, committed),
         open_offsets=open_offsets,
         open_to=open_to,
-        backlog_ticks=np.minimum(np.maximum(memory.backlog_ticks, 0) + waits, _BACKLOG_TICKS),
-        rate=np.where(read, np.maximum(memory.rate, records * _DAY // spent), memory.rate),
+        backlog_ticks=_backlog_ticks(memory, waits, is_slow),
+        rate=np.where(read, np.maximum(memory.rate, rate), memory.rate),
+        owner=np.where(known & (time >= inputs.groups.since[inputs.group]), owner, memory.owner),
     )
     if jumped.any():
         advanced = _with_jumps(advanced, np.flatnonzero(jumped), inputs, history, history_row, planned, first)
     return advanced, jumped
+
+
+def _backlog_ticks(memory: JumpMemory, waits: Flags, is_slow: Flags) -> Ints:
+    change = np.where(is_slow, -_BACKLOG_TICKS, waits)
+    return np.clip(np.maximum(memory.backlog_ticks, 0) + change, 0, 2 * _BACKLOG_TICKS)
 
 
 def _first_passed(memory: JumpMemory, planned: Flags, start: Ints) -> Ints:
@@ -138,12 +153,24 @@ def _furthest(memory: JumpMemory, known: Flags, set_by_tool: Flags, committed: I
     return np.where(set_by_tool, committed, np.where(known, furthest, memory.furthest))
 
 
-def _began(memory: JumpMemory, inputs: HealthInputs) -> Ints:
-    """Return when each group can have begun to read: at its last commit, or when it had members again after that."""
+def _owners(inputs: HealthInputs) -> Ints:
+    """Return a checksum of the id of the owner of each row; -1 where it is not known, or there is none."""
+    if inputs.owner is None or not inputs.clients:
+        return np.full(len(inputs), NOT_KNOWN, np.int64)
+    checksums = np.array([zlib.crc32(client.member_id.encode()) for client in inputs.clients], np.int64)
+    return np.where(inputs.owner >= 0, checksums[np.maximum(inputs.owner, 0)], NOT_KNOWN)
+
+
+def _began(memory: JumpMemory, inputs: HealthInputs, owner: Ints) -> Ints:
+    """Return when each group can have begun to read: at its last commit, or when it had members again after that.
+
+    Another `owner` than at the last commit begins with the last rebalance.
+    """
     groups = inputs.groups
     joined = np.maximum(groups.refilled, NOT_KNOWN)[inputs.group]
     formed = groups.since[inputs.group]
-    joined = np.where((memory.astray > 0) & (formed <= inputs.spans.last_time), np.maximum(joined, formed), joined)
+    is_new = (memory.astray > 0) | ((memory.owner >= 0) & (owner >= 0) & (owner != memory.owner))
+    joined = np.where(is_new & (formed <= inputs.spans.last_time), np.maximum(joined, formed), joined)
     return np.where(joined <= inputs.spans.last_time, np.maximum(memory.commit_time, joined), memory.commit_time)
 
 

@@ -55,7 +55,7 @@ class _Siblings:
     progress: Ints
     """When one of the moving rows last made progress (ms)."""
     apart: Ints
-    """The least difference (ms) between the idle times of two stuck rows; great if there are fewer than two."""
+    """The least time (ms) between the moments since which two stuck rows wait; great if there are fewer than two."""
 
 
 def _siblings(window: Window, number: Ints) -> _Siblings:
@@ -63,20 +63,22 @@ def _siblings(window: Window, number: Ints) -> _Siblings:
     _, family = np.unique((window.inputs.group << 31) | number, return_inverse=True)
     families = int(family.max(initial=-1)) + 1
     moving = ~window.stuck & window.known
+    # The histories of a new process are too short to know since when records wait.
+    waits_since = np.where(window.time_lag.exact, window.known_until - window.idle_time, window.progress_time)
     return _Siblings(
         stuck=np.bincount(family[window.stuck], minlength=families)[family],
         moving=np.bincount(family[moving], minlength=families)[family],
         progress=max_by_owner(window.progress_time[moving], family[moving], families, -1)[family],
-        apart=_apart(window.idle_time[window.stuck], family[window.stuck], families)[family],
+        apart=_apart(waits_since[window.stuck], family[window.stuck], families)[family],
     )
 
 
-def _apart(idle_time: Ints, family: Ints, families: int) -> Ints:
-    order = np.lexsort((idle_time, family))
-    idle_time, family = idle_time[order], family[order]
+def _apart(since: Ints, family: Ints, families: int) -> Ints:
+    order = np.lexsort((since, family))
+    since, family = since[order], family[order]
     apart = np.full(families, np.iinfo(np.int64).max)
     same = family[1:] == family[:-1]
-    np.minimum.at(apart, family[1:][same], np.diff(idle_time)[same])
+    np.minimum.at(apart, family[1:][same], np.diff(since)[same])
     return apart
 
 
@@ -91,6 +93,5 @@ RULE = Rule(
     sentence=_sentence,
     next_step="Check the record at the committed offset and the consumer's log; or the partition may be paused.",
     evidence=("committed_offset", "progress_time", "commit_time", "lag", "time_lag", "longest_pause", *OWNER),
-    confirm=1,
     names_members=True,
 )

@@ -248,8 +248,7 @@ def test_idle_times() -> None:
     """The idle time begins with the latest of three times and ends where commits are known."""
 
     def idle(unread: bool, written: int, progress: int, readable: int) -> int:  # noqa: FBT001 - a table
-        age = TimeLag(ints(0), np.array([True]), ints(written))
-        return int(idle_times(age, np.array([unread]), ints(progress), ints(readable), ints(NOW))[0])
+        return int(idle_times(ints(written), np.array([unread]), ints(progress), ints(readable), ints(NOW))[0])
 
     stories = {
         "since the oldest unread record was written": (True, NOW - 50, NOW - 90, -1, 50),
