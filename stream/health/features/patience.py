@@ -99,7 +99,8 @@ def _left_out_rows(
     began = np.full(len(first), np.iinfo(np.int64).max)
     np.minimum.at(began, pair[has_commit], inputs.spans.first_time[has_commit])
     at = np.maximum(began[pair[rows]], inputs.now - limits.first_commit_grace)
-    return rows[(at <= inputs.now) & (history.end_at(history_row[rows], np.minimum(at, inputs.now)) > 0)]
+    is_older: Flags = (at <= inputs.now) & (history.end_at(history_row[rows], np.minimum(at, inputs.now)) > 0)
+    return rows[is_older]
 
 
 def sibling_patience(inputs: HealthInputs, patience: Ints, limits: HealthLimits) -> Ints:

@@ -138,7 +138,8 @@ def advance(
 
 def _backlog_ticks(memory: JumpMemory, waits: Flags, is_slow: Flags) -> Ints:
     change = np.where(is_slow, -_BACKLOG_TICKS, waits)
-    return np.clip(np.maximum(memory.backlog_ticks, 0) + change, 0, 2 * _BACKLOG_TICKS)
+    ticks: Ints = np.clip(np.maximum(memory.backlog_ticks, 0) + change, 0, 2 * _BACKLOG_TICKS)
+    return ticks
 
 
 def _first_passed(memory: JumpMemory, planned: Flags, start: Ints) -> Ints:
