@@ -79,7 +79,7 @@ class TopicWatch:
         moved = self.read.epochs_other_than(epochs)
         try:
             topic = describe(cluster)
-            epoch_ends = read_epoch_ends(cluster, NAME, moved) if moved else {}
+            epoch_ends = read_epoch_ends(cluster, NAME, moved)
         except ClusterError:
             return  # the tick reports cluster errors; the next one describes the topic again
         self._update_added(() if topic is None else self._share.owned(topic.partitions), logs)

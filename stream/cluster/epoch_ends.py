@@ -27,8 +27,10 @@ def read_epoch_ends(cluster: Cluster, topic: str, epochs: Mapping[int, int]) -> 
 
     NO_EPOCH if the leader's own epoch is below the requested one. None if the broker cannot say: it is too old, refuses
     it to this user, or keeps no epochs. A partition whose leader does not answer now is left out. Raises ClusterError
-    only when no broker answers at all.
+    only when no broker answers at all. Asks nothing if no epochs are given.
     """
+    if not epochs:
+        return {}
     leaders = find_leaders(cluster, [topic])
     of_node: dict[int, list[tuple[int, int, int]]] = {}
     for partition, epoch in sorted(epochs.items()):

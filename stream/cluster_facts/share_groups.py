@@ -165,7 +165,7 @@ class ShareGroups:
         """Return whether a new leader's log no longer has what was read. Raises ClusterError while that is unknown."""
         current = {each.partition: each.leader_epoch for each in ranges if each.leader_epoch is not None}
         moved = {each: epoch for each, epoch in self._epochs.items() if current.get(each, epoch) != epoch}
-        ends = read_epoch_ends(self._cluster, NAME, moved) if moved else {}
+        ends = read_epoch_ends(self._cluster, NAME, moved)
         if len(ends) < len(moved):
             raise Unreachable(f"the new leaders of {NAME} do not answer", "the read is tried again")
         return any(is_cut(self._read.get(partition, -1) + 1, end) for partition, end in ends.items())

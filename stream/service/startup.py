@@ -25,7 +25,7 @@ from stream.tick.offsets_topic_lag import OffsetsTopicLag
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from stream.cluster.transport.client import Cluster
     from stream.config.options import Config
@@ -105,7 +105,7 @@ def wait_for_ends(
             logs, now = share.of(log_bounds(ends)), time.monotonic()
             first_answer = now if first_answer is None and logs else first_answer
             if logs.keys() >= partitions or (first_answer is not None and now - first_answer >= _WAIT_FOR_ALL_SECONDS):
-                asks = functools.partial(read_epoch_ends, cluster, NAME)
+                asks = functools.partial(_epoch_ends, cluster)
                 return OffsetsTopicEnds(logs, time.time(), None, share.of(leader_epochs(ends)), asks)
             trouble = "; ".join(status.unanswered_reasons())
         if trouble != logged:
@@ -113,6 +113,16 @@ def wait_for_ends(
         logged = trouble
         stopping.wait(_RETRY_SECONDS)
     return None
+
+
+def _epoch_ends(cluster: Cluster, epochs: Mapping[int, int]) -> Mapping[int, int | None]:
+    """Return where these leader epochs end. The planner asks again before it reads."""
+    try:
+        return read_epoch_ends(cluster, NAME, epochs)
+    except ClusterError as error:
+        if not error.passes:
+            raise
+        return {}
 
 
 def open_kept_state(

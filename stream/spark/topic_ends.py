@@ -56,7 +56,7 @@ def next_ends(options: ReadingOptions, starts: SourceOffsets) -> SourceOffsets:
 def _unconfirmed(cluster: Cluster, starts: SourceOffsets, epochs: Mapping[int, int]) -> set[int]:
     """Return the partitions with a new leader of which what was read is gone, or not known to be there."""
     moved = starts.epochs_other_than(epochs)
-    ends = read_epoch_ends(cluster, TOPIC, moved) if moved else {}
+    ends = read_epoch_ends(cluster, TOPIC, moved)
     return {each for each in moved if each not in ends or is_cut(starts.positions[each], ends[each])}
 
 
