@@ -19,6 +19,7 @@ from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, GroupHistory, Remo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
 NO_TIME: Final = -1
 
@@ -94,12 +95,14 @@ class GroupRecord:
     """The stored history of a group, split before its newest operation."""
 
     # Before the operation: the status, the newest transitions and their number by type, the offsets removed last, the
-    # digests of the members at the last count, and how many different members there have been since.
+    # digests of the members that joined and of those that left since the last count, and how many different members
+    # there have been since.
     previous: GroupStatus = NO_STATUS
     older_transitions: tuple[Row, ...] = ()
     counts: dict[str, int] = dataclasses.field(default_factory=dict)
     last_removed: RemovedOffsets = NOTHING_REMOVED
-    counted_members: frozenset[str] = frozenset()
+    joined: set[str] = dataclasses.field(default_factory=set)
+    left: set[str] = dataclasses.field(default_factory=set)
     members_since_count: int = 0
     # The operation: its timestamp, the position of its last record, the removed offsets, and whether it wrote a target
     # assignment.
@@ -112,6 +115,13 @@ class GroupRecord:
     new_transitions: tuple[Row, ...] = ()
     # Maximum number of transitions; None: no limit.
     keep_transitions: int | None = None
+
+    def count_members(self, arrived: AbstractSet[str], gone: AbstractSet[str]) -> None:
+        """Count a change of members, given as digests; who returns has not left, and who leaves again never joined."""
+        self.joined |= arrived - self.left
+        self.left -= arrived
+        self.left |= gone - self.joined
+        self.joined -= gone
 
     def history(self) -> GroupHistory:
         """Return the history as readers see it."""
@@ -139,22 +149,15 @@ def digest(name: str) -> str:
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def pack(record: GroupRecord, names: frozenset[str]) -> bytes:
-    """Return a stored history as bytes; `names` are the digests of the group's current members.
-
-    The members at the last count are stored as the difference to the current ones, which is almost always small.
-    """
+def pack(record: GroupRecord) -> bytes:
+    """Return a stored history as bytes."""
     return _WRITER.encode(
         [
             _trimmed(record.previous, NO_STATUS),
             record.older_transitions,
             record.counts,
             _trimmed(record.last_removed, NOTHING_REMOVED),
-            [
-                sorted(names - record.counted_members),
-                sorted(record.counted_members - names),
-                record.members_since_count,
-            ],
+            [sorted(record.joined), sorted(record.left), record.members_since_count],
             [record.time, record.position, int(record.assigned), record.keep_transitions],
             _trimmed(record.removed, NOTHING_REMOVED),
             _trimmed(record.current, NO_STATUS),
@@ -166,8 +169,8 @@ def pack(record: GroupRecord, names: frozenset[str]) -> bytes:
 _WRITER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 
-def unpack(packed: bytes, names: frozenset[str] = frozenset()) -> GroupRecord:
-    """Parse the bytes that `pack` returned, given the same names."""
+def unpack(packed: bytes) -> GroupRecord:
+    """Parse the bytes that `pack` returned."""
     previous, older, counts, last_removed, members, operation, removed, current, new = json.loads(
         packed.decode("utf-8", "surrogatepass")
     )
@@ -178,7 +181,8 @@ def unpack(packed: bytes, names: frozenset[str] = frozenset()) -> GroupRecord:
         older_transitions=tuple(older),
         counts=counts,
         last_removed=_removed_offsets(last_removed),
-        counted_members=(names - frozenset(joined)) | frozenset(left),
+        joined=set(joined),
+        left=set(left),
         members_since_count=members_since_count,
         time=time,
         position=position,

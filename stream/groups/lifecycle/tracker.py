@@ -64,7 +64,6 @@ class _EventType(enum.IntEnum):
 
 
 _FIRST_COMMIT, _OFFSET_TOMBSTONE, _RECORD = _EventType.FIRST_COMMIT, _EventType.OFFSET_TOMBSTONE, _EventType.RECORD
-_NO_MEMBERS: Final = frozenset[str]()
 
 _Event = tuple[int, int, _EventType, int]
 """Position, time (ms), type, and row in the table of its type (-1 for a first commit)."""
@@ -93,8 +92,7 @@ def build_histories(state: ShardState) -> HistoryTable:
     packed: dict[str, tuple[bytes | None, int]] = {}
     for name in sorted({*summaries.groups(), *decode_keys(state.runs.keys).group.drop_null().unique().to_pylist()}):
         summary = summaries.get(name)
-        members = frozenset() if summary is None else summary.names
-        packed[name] = group_record.pack(record_without_past(summary), members), NEVER
+        packed[name] = group_record.pack(record_without_past(summary)), NEVER
     return history_table(packed)
 
 
@@ -250,9 +248,8 @@ class _Updater:
         updated: dict[str, tuple[bytes | None, int]] = {}
         for group, group_events in events.items():
             before = packed_before.get(group)
-            update = _GroupUpdate(group, before, self)
-            record = update.apply(group_events)
-            after = None if record is None else group_record.pack(record, update.names)
+            record = _GroupUpdate(group, before, self).apply(group_events)
+            after = None if record is None else group_record.pack(record)
             if after != before:
                 died = None if record is None else record.current.died
                 updated[group] = after, NEVER if died is None else died
@@ -291,18 +288,13 @@ class _GroupUpdate:
     def __init__(self, group: str, packed: bytes | None, updater: _Updater) -> None:
         self._group = group
         self._updater = updater
-        self._refresh_summary()
-        self._record = GroupRecord() if packed is None else group_record.unpack(packed, self.names)
+        self._summary = updater.summaries.get(group)
+        self._record = GroupRecord() if packed is None else group_record.unpack(packed)
         self._had_offsets = self._record.current.exists
         # Offsets gained since the state; records of the newest operation that the summary does not include yet.
         self._gained = 0
         self._pending_rows: list[int] = []
         self._is_closed = True
-
-    def _refresh_summary(self) -> None:
-        """Read the group's summary, and the digests of its current members."""
-        self._summary = summary = self._updater.summaries.get(self._group)
-        self.names: frozenset[str] = _NO_MEMBERS if summary is None else summary.names
 
     def apply(self, events: list[_Event]) -> GroupRecord | None:
         """Return the group's record after these events; None if there is nothing to store."""
@@ -333,7 +325,8 @@ class _GroupUpdate:
             return True
         if type_ is _RECORD and self._updater.values[row] is None and not self._record.current.exists:
             return False  # a tombstone of a group that does not exist changes nothing
-        self._record = open_operation(self._record, time, self.names, self._updater.limits)
+        members = 0 if self._summary is None else len(self._summary.names)
+        self._record = open_operation(self._record, time, members, self._updater.limits)
         return True
 
     def _remove_offset(self, row: int, time: int) -> None:
@@ -360,9 +353,9 @@ class _GroupUpdate:
             key, value = updater.keys[row], updater.values[row]
             if value is not None and record_type_of(key) in TARGET_EPOCH_TYPES:
                 self._record.assigned = True
-            updater.summaries.apply_record(self._group, key, value)
+            self._record.count_members(*updater.summaries.apply_record(self._group, key, value))
         self._pending_rows = []
-        self._refresh_summary()
+        self._summary = updater.summaries.get(self._group)
 
     def _has_offsets(self) -> bool:
         in_state = self._updater.offsets_in_state(self._group) if self._had_offsets and self._gained <= 0 else 0

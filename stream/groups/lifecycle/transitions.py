@@ -33,10 +33,10 @@ class HistoryLimits:
     live_from: int
 
 
-def open_operation(record: GroupRecord, time: int, names: frozenset[str], limits: HistoryLimits) -> GroupRecord:
+def open_operation(record: GroupRecord, time: int, members: int, limits: HistoryLimits) -> GroupRecord:
     """Close the newest operation and return the record with the next one open.
 
-    `names` are the digests of the members between the two operations. `record` must not be used afterwards.
+    `members` is the number of members between the two operations. `record` must not be used afterwards.
     """
     previous = record.current
     if previous.died is not None and limits.dead_grace_ms is not None and time - previous.died > limits.dead_grace_ms:
@@ -45,7 +45,7 @@ def open_operation(record: GroupRecord, time: int, names: frozenset[str], limits
     for type_, *_ in record.new_transitions:
         counts[type_] = counts.get(type_, 0) + 1
         reset = reset or type_ in _RESET_MEMBER_COUNT
-    counted = names if reset else record.counted_members
+    joined, left = (set[str](), set[str]()) if reset else (record.joined, record.left)
     transitions = record.older_transitions + record.new_transitions
     return GroupRecord(
         previous=previous,
@@ -56,8 +56,9 @@ def open_operation(record: GroupRecord, time: int, names: frozenset[str], limits
         else record.removed
         if record.removed.offsets
         else record.last_removed,
-        counted_members=counted,
-        members_since_count=max(len(names if reset else counted | names), previous.members),
+        joined=joined,
+        left=left,
+        members_since_count=max(members + len(left), previous.members),
         time=time,
         keep_transitions=limits.keep_transitions,
     )
@@ -130,7 +131,7 @@ class _Transitions:
 def record_without_past(summary: MembershipSummary | None) -> GroupRecord:
     """Return the record of a group from a state without histories: its current status, without transitions."""
     current = _status(summary, None if summary is None else summary.state_time, None)
-    return GroupRecord(current=current, counted_members=frozenset() if summary is None else summary.names)
+    return GroupRecord(current=current)
 
 
 def _status(summary: MembershipSummary | None, since: int | None, created: int | None) -> GroupStatus:
@@ -167,8 +168,7 @@ def _add_transitions(record: GroupRecord, summary: MembershipSummary | None, tra
     if previous.members and not members:
         transitions.add(TransitionType.EMPTIED, left=record.members_since_count)
     elif summary is not None and members and _has_rebalanced(record, summary, existed=transitions.existed):
-        names, counted = summary.names, record.counted_members
-        transitions.add(TransitionType.REBALANCED, joined=len(names - counted), left=len(counted - names))
+        transitions.add(TransitionType.REBALANCED, joined=len(record.joined), left=len(record.left))
 
 
 def _conversion(previous: GroupStatus, summary: MembershipSummary | None) -> tuple[str, str] | None:

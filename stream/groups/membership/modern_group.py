@@ -9,6 +9,7 @@ and for the newest record per key in any order: a tombstone removes all traces, 
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders import group_events as facts
@@ -50,6 +51,8 @@ class ModernGroup:
     assignments: dict[str, CurrentAssignment] = dataclasses.field(default_factory=dict)
     targets: dict[str, TargetAssignment] = dataclasses.field(default_factory=dict)
     regexes: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    # By member epoch, how many members have confirmed their assignment of this epoch.
+    _confirmed: Counter[int] = dataclasses.field(default_factory=Counter)
 
     def apply(self, event: object) -> None:
         """Apply the event of one record; events without effect on members and state are ignored."""
@@ -70,7 +73,8 @@ class ModernGroup:
             return "NotReady" if is_written else None
         if (self.group_epoch or _INITIAL_EPOCH) > (self.assignment_epoch or _INITIAL_EPOCH):
             return "Assigning"
-        return "Stable" if all(map(self._reconciled, self.members)) else "Reconciling"
+        is_reconciled = self._confirmed[self.assignment_epoch or _INITIAL_EPOCH] == len(self.members)
+        return "Stable" if is_reconciled else "Reconciling"
 
     @property
     def membership(self) -> Membership:
@@ -124,14 +128,22 @@ class ModernGroup:
     def _topology_is_valid(self) -> bool:
         return self.topology is not None and self.topology.topology_epoch == self.validated_topology_epoch
 
-    def _reconciled(self, member: str) -> bool:
+    def put(self, rows: dict[str, Any], member: str, event: object | None) -> None:
+        """Replace the row of a member among `members` or `assignments`; None removes it."""
+        self._count_confirmed(member, -1)
+        if event is None:
+            rows.pop(member, None)
+        else:
+            rows[member] = event
+        self._count_confirmed(member, 1)
+
+    def _count_confirmed(self, member: str, change: int) -> None:
         assignment = self.assignments.get(member)
         # The layout of Kafka 3.7 has no member state: then only the epoch counts.
-        return (
-            assignment is not None
-            and assignment.member_state in (_STABLE, None)
-            and assignment.member_epoch == (self.assignment_epoch or _INITIAL_EPOCH)
-        )
+        if assignment is not None and member in self.members and assignment.member_state in (_STABLE, None):
+            self._confirmed[assignment.member_epoch] += change
+            if not self._confirmed[assignment.member_epoch]:
+                del self._confirmed[assignment.member_epoch]
 
     def _subscribed(self) -> frozenset[str] | None:
         if not self.members:
@@ -230,11 +242,11 @@ def _resolved(group: ModernGroup, event: facts.TopicRegexResolved) -> None:
 
 
 def _member(group: ModernGroup, event: JoinedMember) -> None:
-    group.members[event.member_id] = event
+    group.put(group.members, event.member_id, event)
 
 
 def _current_assignment(group: ModernGroup, event: CurrentAssignment) -> None:
-    group.assignments[event.member_id] = event
+    group.put(group.assignments, event.member_id, event)
 
 
 def _target(group: ModernGroup, event: TargetAssignment) -> None:
@@ -261,10 +273,10 @@ _HANDLERS: Final[dict[type, Callable[[ModernGroup, Any], object]]] = {
     facts.ConsumerMemberRecorded: _member,
     facts.ShareMemberRecorded: _member,
     facts.StreamsMemberRecorded: _member,
-    facts.MemberRemoved: lambda group, event: group.members.pop(event.member_id, None),
+    facts.MemberRemoved: lambda group, event: group.put(group.members, event.member_id, None),
     facts.MemberAssignmentRecorded: _current_assignment,
     facts.StreamsMemberAssignmentRecorded: _current_assignment,
-    facts.MemberAssignmentRemoved: lambda group, event: group.assignments.pop(event.member_id, None),
+    facts.MemberAssignmentRemoved: lambda group, event: group.put(group.assignments, event.member_id, None),
     facts.MemberTargetRecorded: _target,
     facts.StreamsMemberTargetRecorded: _target,
     facts.MemberTargetRemoved: lambda group, event: group.targets.pop(event.member_id, None),

@@ -7,7 +7,8 @@ kind and state equal to those of `membership.memberships`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from decoders import scalar
 from decoders.errors import DecodeError
@@ -20,16 +21,25 @@ from stream.groups.membership.modern_group import ModernGroup, instance_id_of
 from stream.groups.membership.record_types import CLASSIC_GROUP_TYPE, GROUP_TYPES, STATE_TYPES, record_type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from decoders.group_events import GroupKind
     from decoders.records import Fields
+    from stream.groups.membership.modern_group import JoinedMember
     from stream.groups.shard import MembershipRecords
+
+    _Change = tuple[AbstractSet[str], AbstractSet[str]]
+    _Records: TypeAlias = "_ClassicRecord | _NewerRecords"
 
 _CLASSIC_FIELDS: Final = frozenset(
     ("protocol_type", "generation", "current_state_timestamp", "members", "member_id", "group_instance_id")
 )
 """The fields that are decoded of a classic group."""
+_KIND_OF_TYPE: Final = {number: kind for kind, numbers in GROUP_TYPES.items() for number in numbers}
+"""The newer kind of a group that has a record of this type."""
+_NO_NAMES: Final = frozenset[str]()
+_NO_CHANGE: Final = (_NO_NAMES, _NO_NAMES)
 
 
 class MembershipSummary(NamedTuple):
@@ -39,7 +49,7 @@ class MembershipSummary(NamedTuple):
     state: str | None
     members: int
     # Digests of the members' identities.
-    names: frozenset[str]
+    names: AbstractSet[str]
     # The number that a rebalance increments: the generation of a classic group, the assignment epoch of a newer one.
     number: int | None
     state_time: int | None = None
@@ -47,12 +57,11 @@ class MembershipSummary(NamedTuple):
 
 
 class MembershipSummaries:
-    """The summaries of some groups, updated by their records."""
+    """The summaries of some groups, updated by their records. A record costs the same in a group of any size."""
 
     def __init__(self) -> None:
-        self._classic: dict[str, MembershipSummary] = {}
-        # By group and key, the event of each current record of a newer group; None if it does not affect the state.
-        self._newer: dict[str, dict[bytes, Any]] = {}
+        # By group and kind.
+        self._records: dict[str, dict[str, _Records]] = {}
 
     def apply(self, records: MembershipRecords) -> None:
         """Apply records: the newest per key, or all of them in log order."""
@@ -60,44 +69,119 @@ class MembershipSummaries:
         for group, key, value in zip(groups_of(keys), keys, records.values.to_pylist(), strict=True):
             self.apply_record(group, key, value)
 
-    def apply_record(self, group: str, key: bytes, value: bytes | None) -> None:
-        """Apply one record of a group."""
-        if value is None:
-            self._remove(group, key)
-        elif record_type_of(key) == CLASSIC_GROUP_TYPE:
-            read = scalar.read_value(BY_NUMBER[CLASSIC_GROUP_TYPE], value, _CLASSIC_FIELDS)
-            if read is not None:
-                self._classic[group] = _summarize_classic(read)
-        else:
-            self._newer.setdefault(group, {})[key] = _state_event(key, value)
+    def apply_record(self, group: str, key: bytes, value: bytes | None) -> _Change:
+        """Apply one record of a group; return the digests of the members that are new, and of those that are gone."""
+        number = record_type_of(key)
+        newer_kind = _KIND_OF_TYPE.get(number)
+        if newer_kind is None and number != CLASSIC_GROUP_TYPE:
+            return _NO_CHANGE
+        kind = newer_kind or CLASSIC
+        by_kind = self._records.setdefault(group, {})
+        if kind not in by_kind:
+            by_kind[kind] = _ClassicRecord() if newer_kind is None else _NewerRecords(newer_kind)
+        before, applied = _valid(by_kind), by_kind[kind]
+        arrived, gone = applied.apply(key, value)
+        after = _valid(by_kind)
+        if before is after:
+            return (arrived, gone) if applied is after else _NO_CHANGE
+        names_before = set[str]() if before is None else set(before.names)
+        if before is applied:
+            names_before = (names_before - arrived) | gone
+        names = set[str]() if after is None else set(after.names)
+        return names - names_before, names_before - names
 
     def get(self, group: str) -> MembershipSummary | None:
-        """Return a group's summary; None if it has no membership record.
-
-        A group that is being converted and has records of both kinds is of the newer kind, whose records Kafka writes
-        first and deletes last.
-        """
-        records = self._newer.get(group)
-        if records:
-            numbers = set(map(record_type_of, records))
-            for kind, group_types in GROUP_TYPES.items():
-                if not group_types.isdisjoint(numbers):
-                    return _summarize_newer(
-                        kind, [event for key, event in records.items() if record_type_of(key) in group_types]
-                    )
-        return self._classic.get(group)
+        """Return a group's summary; None if it has no membership record. The next record changes its `names`."""
+        records = _valid(self._records.get(group, {}))
+        return None if records is None else records.summary
 
     def groups(self) -> Collection[str]:
         """Return the names of the groups that have membership records."""
-        return self._classic.keys() | self._newer.keys()
+        return [group for group, by_kind in self._records.items() if _valid(by_kind) is not None]
 
-    def _remove(self, group: str, key: bytes) -> None:
-        if record_type_of(key) == CLASSIC_GROUP_TYPE:
-            self._classic.pop(group, None)
-        elif (records := self._newer.get(group)) is not None:
-            records.pop(key, None)
-            if not records:
-                del self._newer[group]
+
+class _ClassicRecord:
+    """The record of a classic group."""
+
+    def __init__(self) -> None:
+        self.summary: MembershipSummary | None = None
+
+    @property
+    def exists(self) -> bool:
+        return self.summary is not None
+
+    @property
+    def names(self) -> AbstractSet[str]:
+        return _NO_NAMES if self.summary is None else self.summary.names
+
+    def apply(self, _key: bytes, value: bytes | None) -> _Change:
+        before = self.names
+        read = None if value is None else scalar.read_value(BY_NUMBER[CLASSIC_GROUP_TYPE], value, _CLASSIC_FIELDS)
+        if read is not None or value is None:
+            self.summary = None if read is None else _summarize_classic(read)
+        return self.names - before, before - self.names
+
+
+class _NewerRecords:
+    """The records of a group of a newer kind, as its state and how many members have each name."""
+
+    def __init__(self, kind: GroupKind) -> None:
+        self._group = ModernGroup(kind)
+        self._keys: set[bytes] = set()
+        self._members: Counter[str] = Counter()
+
+    @property
+    def exists(self) -> bool:
+        return bool(self._keys)
+
+    @property
+    def names(self) -> AbstractSet[str]:
+        return self._members.keys()
+
+    @property
+    def summary(self) -> MembershipSummary:
+        group = self._group
+        return MembershipSummary(group.kind, group.state, len(group.members), self.names, group.assignment_epoch)
+
+    def apply(self, key: bytes, value: bytes | None) -> _Change:
+        if value is None:
+            self._keys.discard(key)
+        else:
+            self._keys.add(key)
+        event = _state_event(key, value)
+        member = getattr(event, "member_id", "")
+        before = self._group.members.get(member)
+        self._group.apply(event)
+        after = self._group.members.get(member)
+        if before is after:
+            return _NO_CHANGE
+        gone, arrived = self._count(before, -1), self._count(after, 1)
+        return arrived - gone, gone - arrived
+
+    def _count(self, member: JoinedMember | None, change: int) -> AbstractSet[str]:
+        """Change the number of members with the name of this member; return the name if that adds or removes it."""
+        if member is None:
+            return _NO_NAMES
+        name = digest(identity(member.member_id, instance_id_of(member)))
+        before = self._members[name]
+        self._members[name] = before + change
+        if before and before + change:
+            return _NO_NAMES
+        if before:
+            del self._members[name]
+        return {name}
+
+
+def _valid(by_kind: Mapping[str, _Records]) -> _Records | None:
+    """Return the records that count of a group, None if it has none.
+
+    A group that is being converted and has records of both kinds is of the newer kind, whose records Kafka writes
+    first and deletes last.
+    """
+    for kind in (*GROUP_TYPES, CLASSIC):
+        if kind in by_kind and by_kind[kind].exists:
+            return by_kind[kind]
+    return None
 
 
 def group_of(key: bytes) -> str:
@@ -111,11 +195,16 @@ def groups_of(keys: Sequence[bytes]) -> list[str]:
     return [names[key] for key in keys]
 
 
-def _state_event(key: bytes, value: bytes) -> Any:
-    """Return the event of a newer group's record; None if the record does not affect the state."""
+def _state_event(key: bytes, value: bytes | None) -> Any:
+    """Return the event of a newer group's record; None if the record does not affect the state.
+
+    A record that cannot be decoded affects the state as its tombstone does.
+    """
     if record_type_of(key) not in STATE_TYPES:
         return None
     read = scalar.decode(key, value)
+    if isinstance(read, DecodeError):
+        read = scalar.decode(key, None)
     return None if isinstance(read, DecodeError) else events(read)[0]
 
 
@@ -130,17 +219,4 @@ def _summarize_classic(value: Fields) -> MembershipSummary:
         number=value["generation"],
         state_time=None if state_time == -1 else state_time,
         protocol_type=value["protocol_type"] or None,
-    )
-
-
-def _summarize_newer(kind: GroupKind, state_events: list[Any]) -> MembershipSummary:
-    group = ModernGroup(kind)
-    for event in state_events:
-        group.apply(event)
-    return MembershipSummary(
-        kind=kind,
-        state=group.state,
-        members=len(group.members),
-        names=frozenset(digest(identity(each.member_id, instance_id_of(each))) for each in group.members.values()),
-        number=group.assignment_epoch,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from stream.groups.lifecycle.model import TransitionType
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_state
+from tests.stream.groups.written import gone, group_epoch, member, stands, target_epoch
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.driver_states import batch_of, delta_of
-from tests.support.group_histories import EVERYTHING, histories_in, read
+from tests.support.group_histories import EVERYTHING, at, histories_in, read
 from tests.support.histories import CUTS, GRACE, LOGS, operations
 from tests.support.hypothesis_profiles import examples
 
@@ -201,3 +203,25 @@ def test_every_transition_is_an_event_once(drawn: list[list[Timed]], cuts: list[
     histories = shard_reader.driver_state.columns().histories
     transitions = [(group, each) for group, history in histories.items() for each in history.transitions]
     assert sorted(seen_events, key=repr) == sorted(transitions, key=repr)
+
+
+def test_members_that_come_one_by_one_cost_the_same_each() -> None:
+    """The calls that a log of n joining and leaving members takes grow with n, not with its square."""
+
+    def calls(members: int) -> int:
+        joins = [
+            at(each, member(f"m{each}", "t"), group_epoch(each), target_epoch(each), stands(f"m{each}", each, {}))
+            for each in range(1, members)
+        ]
+        leaves = [at(2 * members + each, gone(member(f"m{each}", "t"))) for each in range(1, members)]
+        delta = delta_of(list(itertools.chain.from_iterable(joins + leaves)), 0)
+        counted = itertools.count()
+        sys.setprofile(lambda *_: next(counted))
+        try:
+            reduce(empty_state(), [delta], RULES)
+        finally:
+            sys.setprofile(None)
+        return next(counted)
+
+    calls(2)  # imports and caches
+    assert calls(160) < 3 * calls(80)
