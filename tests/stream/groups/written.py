@@ -101,7 +101,12 @@ def classic_member(name: str, *, instance: str | None = None, wants: bytes = b""
 
 
 def classic(
-    *members: dict[str, Any], generation: int = 1, kind: str = "consumer", protocol: str = "range", time: int = 1234
+    *members: dict[str, Any],
+    group: str = "g",
+    generation: int = 1,
+    kind: str = "consumer",
+    protocol: str = "range",
+    time: int = 1234,
 ) -> Written:
     """Return the record of a classic group; without members it is Empty."""
     fields = {
@@ -112,7 +117,7 @@ def classic(
         "current_state_timestamp": time,
         "members": members,
     }
-    return record(2, {"group": "g"}, fields)
+    return record(2, {"group": group}, fields)
 
 
 def group_epoch(number: int, *, kind: int = 3, **fields: Any) -> Written:

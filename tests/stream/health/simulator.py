@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,9 +71,9 @@ class Partition:
 
     @functools.cached_property
     def made(self) -> tuple[Any, Any]:
-        """Times and offsets of the commits as columns."""
+        """Times (ms from noon) and offsets of the commits as columns."""
         both = np.array(self.commits, np.int64).reshape(-1, 2)
-        return NOON + both[:, 0], both[:, 1]
+        return both[:, 0], both[:, 1]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,6 +106,7 @@ class Scene:
     """The members by subscription, while these differ."""
     clients: Sequence[MemberClient] = ()
     """The members, by the numbers of `Partition.owner`."""
+    noon: int = NOON
 
 
 def evenly(rate: float, start: int = -3 * HOUR) -> Callable[[int], int]:
@@ -211,13 +213,15 @@ class GroupTick:
 
 def watch_together(
     scenes: Sequence[Scene],
-    start: int,
+    start: int | Sequence[int],
     until: int | Sequence[int],
     *,
     tick: int = TICK,
     evaluator: Evaluator | None = None,
 ) -> list[list[GroupTick]]:
-    """Evaluate scenes as groups of one monitor, each until its own time, and return the ticks of each.
+    """Evaluate scenes as groups of one monitor, each from and until its own time, and return the ticks of each.
+
+    Scenes with different times of their start are moved, so that all begin with the first tick of the monitor.
 
     An evaluation of many groups takes little more time than one of a single group. The scenes have no `clients` and
     `subscribers`, are `away` at the same times, and either all or none of them have `tails`. The verdict of a group
@@ -225,26 +229,34 @@ def watch_together(
     """
     evaluator = evaluator or new_evaluator()
     ticks: list[list[GroupTick]] = [[] for _ in scenes]
+    first = [start] * len(scenes) if isinstance(start, int) else start
     last = [until] * len(scenes) if isinstance(until, int) else until
-    for now in range(start, max(last) + 1, tick):
-        if scenes[0].away(now):
+    scenes = [
+        dataclasses.replace(scene, noon=NOON + first[0] - begin) for scene, begin in zip(scenes, first, strict=True)
+    ]
+    for passed in range(0, max(map(operator.sub, last, first)) + 1, tick):
+        times = [begin + passed for begin in first]
+        if scenes[0].away(times[0]):
             evaluator.record_missed_tick()
             continue
-        there = [number for number in range(len(scenes)) if now <= last[number]]
+        there = [number for number in range(len(scenes)) if times[number] <= last[number]]
         assert not any(
-            scenes[each].clients or scenes[each].subscribers(now) or scenes[each].away(now) for each in there
+            scenes[each].clients or scenes[each].subscribers(times[each]) or scenes[each].away(times[each])
+            for each in there
         )
-        seen = join({number: look(scenes[number], now) for number in there})
+        spans, slots = commit_columns([row for each in there for row in _commits(scenes[each], times[each])])
+        looks = {each: look(scenes[each], times[each], needs_commits=scenes[each].tails is not None) for each in there}
+        seen = dataclasses.replace(join(looks), spans=spans, slots=slots)
         result = evaluator.evaluate(seen)
         age = result.window.time_lag.age
         for group, number in enumerate(there):
             rows = np.flatnonzero(seen.group == group)
             verdict = VERDICTS[result.group_verdict[group]]
-            first = VERDICTS[result.verdict[rows[0]]] if len(rows) else None
+            of_first = VERDICTS[result.verdict[rows[0]]] if len(rows) else None
             assert SEVERITY[verdict] < Severity.WARNING or result.group_finding(group).next_step, (
                 "a fault has a finding"
             )
-            ticks[number].append(GroupTick(now, verdict, first, int(max(age[rows], default=0))))
+            ticks[number].append(GroupTick(times[number], verdict, of_first, int(max(age[rows], default=0))))
     return ticks
 
 
@@ -294,17 +306,16 @@ def _columns(tables: Sequence[Any], leave: Sequence[str] = ()) -> Any:
     return dataclasses.replace(tables[0], **joined)
 
 
-def look(scene: Scene, now: int) -> HealthInputs:
-    """Return the inputs of one tick."""
-    there = [part for part in scene.partitions if part.exists_from <= now < part.gone_from]
+def look(scene: Scene, now: int, *, needs_commits: bool = True) -> HealthInputs:
+    """Return the inputs of one tick; without commits if the caller computes those of many scenes together."""
+    there = _partitions(scene, now)
     topics = sorted({part.topic for part in there})
-    there = sorted(there, key=lambda part: topics.index(part.topic))
     topic = np.array([topics.index(part.topic) for part in there], np.int64)
     partition = np.array([_number(there, at) for at in range(len(there))], np.int32)
     read = now if scene.read_until is None else scene.read_until(now)
-    spans, slots = _commits(there, read)
+    spans, slots = commit_columns(_commits(scene, now) if needs_commits else [])
     seen = HealthInputs(
-        now=NOON + now,
+        now=scene.noon + now,
         groups=_groups(scene, now),
         topics=topics,
         group=np.zeros(len(there), np.int64),
@@ -318,35 +329,38 @@ def look(scene: Scene, now: int) -> HealthInputs:
         clients=scene.clients,
         joined={0: [each for each in scene.memberships if each.since <= now][-1].joined_clients},
         subscribers={0: differ} if (differ := scene.subscribers(now)) else {},
-        expiry=np.array([_moment(part.expiry(now)) for part in there], np.int64),
-        forgotten=np.array([_moment(part.forgotten if part.forgotten <= now else -1) for part in there], np.int64),
+        expiry=np.array([_moment(part.expiry(now), scene.noon) for part in there], np.int64),
+        forgotten=_latest([part.forgotten for part in there], now, scene.noon),
         removed=RemovedCommits(
-            np.array([_moment(part.removed if part.removed <= now else -1) for part in there], np.int64),
-            np.zeros(len(there), np.int64),
+            _latest([part.removed for part in there], now, scene.noon), np.zeros(len(there), np.int64)
         ),
         retention=np.array([part.retention for part in there], np.int64),
         kept=np.array([part.kept for part in there], np.int64),
         gapless=np.array([part.gapless for part in there], np.bool_),
         reasons=np.array([None if part.known(now) else part.reason for part in there], object),
-        read_until=np.full(len(there), NOON + read, np.int64),
-        aborts={row: streak for row, part in enumerate(there) if (streak := _aborts(part, read)) is not None},
+        read_until=np.full(len(there), scene.noon + read, np.int64),
+        aborts={row: one for row, part in enumerate(there) if (one := _aborts(part, read, scene.noon)) is not None},
     )
     origins = dataclasses.replace(seen.origins, leader_epoch=np.array([p.commit_epoch for p in there], np.int32))
     seen = dataclasses.replace(seen, origins=origins)
     return seen if scene.tails is None else dataclasses.replace(seen, tails=scene.tails(seen))
 
 
-def _aborts(part: Partition, now: int) -> AbortStreak | None:
+def _aborts(part: Partition, now: int, noon: int) -> AbortStreak | None:
     """Return the aborted commits since the last commit."""
     if not part.aborts:
         return None
     last = max((time for time, _ in part.commits if time <= now), default=-(1 << 40))
     since = [time for time in part.aborts if last < time <= now]
-    return AbortStreak(len(since), NOON + since[0], NOON + since[-1], 4_000) if since else None
+    return AbortStreak(len(since), noon + since[0], noon + since[-1], 4_000) if since else None
 
 
-def _moment(relative: int) -> int:
-    return relative if relative == -1 else NOON + relative
+def _moment(relative: int, noon: int) -> int:
+    return relative if relative == -1 else noon + relative
+
+
+def _latest(times: Sequence[int], now: int, noon: int) -> Any:
+    return np.array([_moment(time if time <= now else -1, noon) for time in times], np.int64)
 
 
 def _number(there: list[Partition], at: int) -> int:
@@ -357,13 +371,13 @@ def _groups(scene: Scene, now: int) -> GroupInputs:
     past = [each for each in scene.memberships if each.since <= now]
     last = past[-1]
     empties = [at for at, each in enumerate(past) if each.stage is GroupStage.EMPTY]
-    emptied = NOON + past[empties[-1]].since if empties else -1
-    refilled = NOON + past[empties[-1] + 1].since if empties and empties[-1] + 1 < len(past) else -1
+    emptied = scene.noon + past[empties[-1]].since if empties else -1
+    refilled = scene.noon + past[empties[-1] + 1].since if empties and empties[-1] + 1 < len(past) else -1
     counted = sum(now - HealthLimits().storm_window < time <= now for time in scene.rebalances)
     return GroupInputs(
         names=["billing"],
         stage=np.array([last.stage], np.int8),
-        since=np.array([NOON + max([last.since, *(t for t in scene.rebalances if t <= now)])], np.int64),
+        since=np.array([scene.noon + max([last.since, *(t for t in scene.rebalances if t <= now)])], np.int64),
         members=np.array([last.members if last.stage is not GroupStage.OFFSETS_ONLY else -1], np.int64),
         rebalances=np.array([counted], np.int64),
         emptied=np.array([emptied], np.int64),
@@ -376,11 +390,16 @@ def _groups(scene: Scene, now: int) -> GroupInputs:
     )
 
 
-def _commits(there: list[Partition], now: int) -> tuple[runs.Spans, Slots]:
-    until = [int(np.searchsorted(part.made[0], NOON + now, side="right")) for part in there]
-    return commit_columns(
-        [(part.made[0][:count], part.made[1][:count]) for part, count in zip(there, until, strict=True)]
-    )
+def _partitions(scene: Scene, now: int) -> list[Partition]:
+    there = (part for part in scene.partitions if part.exists_from <= now < part.gone_from)
+    return sorted(there, key=lambda part: part.topic)
+
+
+def _commits(scene: Scene, now: int) -> list[tuple[Any, Any]]:
+    read = now if scene.read_until is None else scene.read_until(now)
+    made = [part.made for part in _partitions(scene, now)]
+    until = [int(np.searchsorted(time, read, side="right")) for time, _ in made]
+    return [(scene.noon + time[:end], offset[:end]) for (time, offset), end in zip(made, until, strict=True)]
 
 
 def commit_columns(rows: Sequence[tuple[Any, Any]]) -> tuple[runs.Spans, Slots]:

@@ -49,22 +49,27 @@ def inputs_at(builder: InputBuilder, shard: ShardReader, now: int) -> HealthInpu
     )[1]
 
 
-def one_group(commit_time: int, state_time: int = NOW) -> ShardReader:
-    """Return a shard in which a group with one member committed once, at offset 5, with this stored time."""
+def read_one_commit(shard: ShardReader, group: str, commit_time: int) -> None:
+    """Read a group with one member that committed once, at offset 5, with this stored time."""
     member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": (0,)}))
+    shard.read([written.classic(member, group=group, time=NOW)], time=NOW)
+    shard.read([(commit_key(group, "t", 0), commit_value(5, commit_time))], time=NOW)
+
+
+def one_group(commit_time: int) -> ShardReader:
     shard = ShardReader()
-    shard.read([written.classic(member, time=state_time)], time=NOW)
-    shard.read([(commit_key("g", "t", 0), commit_value(5, commit_time))], time=NOW)
+    read_one_commit(shard, "g", commit_time)
     return shard
 
 
-@pytest.mark.parametrize("commit_time", [NOW, NOW + 86_400_000, 2**63 - 1, -(2**63), -1])
-def test_no_commit_time_hides_that_a_group_stopped(commit_time: int) -> None:
+def test_no_commit_time_hides_that_a_group_stopped() -> None:
     """A group that makes no progress while records arrive is stopped, for any stored time of its last commit."""
-    evaluator, shard = VerdictEvaluator(), one_group(commit_time)
+    evaluator, shard = VerdictEvaluator(), ShardReader()
+    for group, commit_time in enumerate((NOW, NOW + 86_400_000, 2**63 - 1, -(2**63), -1)):
+        read_one_commit(shard, f"g{group}", commit_time)
     for tick in range(120):
         shown = snapshot_at(evaluator, shard, NOW + tick * TICK, 5 + 10 * tick)
-    assert shown.groups.column("verdict").to_pylist() == ["stopped"]
+    assert shown.groups.column("verdict").to_pylist() == ["stopped"] * 5
 
 
 @pytest.mark.parametrize("commit_time", ODD)
