@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from exporters.readmodel import GroupDetail
 
-HOSTILE = ("\x1b]0;owned\x07\x1b[2J", "a\x9b31mred", "\u202egnp.exe", "two\r\nlines", "\x7f\x08\x00", "\u2028")
-"""A title and a cleared screen, a colour by one byte, turned text, lines, deletions, a separator of lines."""
+HOSTILE = ("\x1b]0;owned\x07\x1b[2Ja\x9b31mred", "\u202egnp.exe two\r\nlines \u2028 \x7f\x08", "\x00")
+"""A title, a cleared screen and a colour by one byte; turned text, lines, a separator of lines, deletions; a null."""
 STRANGER = "\x1b[2J stranger"
 """The name of no group."""
 
