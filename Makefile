@@ -26,7 +26,7 @@ N ?= 10
 # Seconds that one second of the scenarios of `make play` takes. With 2 a machine with two cores has twice the time for the
 # same work, and the play takes ten minutes; 1 takes six and needs a quiet machine. Multiples of 0.5, up to 4.
 STRETCH ?= 2
-# Tests with a JVM or a broker that run at the same time: they wait more than they compute.
+# Tests that run at the same time: some of them wait more than they compute, those with a JVM or a broker most of all.
 WORKERS ?= 3
 
 # With it, each process that a test starts would compile every module, and pytest would rewrite every test.
@@ -61,7 +61,7 @@ contracts: $(STAMP)  ## which package may import which
 	$(BIN)/lint-imports --no-cache
 
 quick: lint types contracts  ## what needs no JVM: lint, types, import contracts, laws and units (seconds)
-	$(BIN)/pytest -q -n auto -m "$(QUICK)"
+	$(BIN)/pytest -q -n $(WORKERS) -m "$(QUICK)"
 
 test: setup quick  ## quick, then the core: Spark and a real broker
 	$(BIN)/pytest -v -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20 -m "$(CORE)"
@@ -75,7 +75,7 @@ programs: $(STAMP)
 	@$(BIN)/python -m sandbox.programs.prometheus_tools
 
 coverage: $(STAMP)  ## branch coverage of the quick tests: the whole product, and at least 95 % of the pure packages
-	$(BIN)/pytest -q -n auto -m "$(QUICK)" --cov --cov-report=
+	$(BIN)/pytest -q -n $(WORKERS) -m "$(QUICK)" --cov --cov-report=
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=95 --include='decoders/*,stream/groups/*,stream/health/*'
 
