@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from stream.health.burrow.status_tracker import BurrowStatusTracker
 from stream.health.features import window as windows
+from stream.health.features.fixed_assignment import with_stages_of_commits
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.limits import HealthLimits
 
@@ -165,6 +166,7 @@ class EvaluationRules(abc.ABC):
         return []
 
     def _build_window(self, inputs: HealthInputs) -> Window:
+        inputs = with_stages_of_commits(inputs, self.limits)
         observation = self.history.record(inputs, self.limits.first_commit_grace)
         window = windows.build(inputs, observation, self.history, self.limits)
         if self._burrow is not None:

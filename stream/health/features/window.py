@@ -19,6 +19,7 @@ from stream.health.features.excused import excused_rows, latest_outage_end
 from stream.health.features.idle_time import idle_times, idle_times_without_commit, restarting_rows, written_since
 from stream.health.features.lag_trend import trend_of_rows
 from stream.health.features.measurements import Measurements, measure
+from stream.health.features.memory.unsubscribed import left_rows
 from stream.health.features.open_transaction import (
     MOST_MARKERS,
     rows_before_new_transaction,
@@ -128,6 +129,11 @@ class Window:
         """Rows of groups that look like a batch whose pauses are not known yet."""
         unknown: Flags = self.remembered.habit_until > self.now
         return unknown
+
+    @property
+    def left(self) -> Flags:
+        """Rows of groups without members that had left the topic before."""
+        return left_rows(self.remembered.unsubscribed, self.inputs, self.limits.restart_grace)
 
     @property
     def silence(self) -> Ints:

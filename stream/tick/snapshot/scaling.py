@@ -40,15 +40,18 @@ def scaling_columns(
     """Return the columns `scalable_lag` and `members_useful` of GROUPS; null where they are not known.
 
     The scalable lag is known if the subscriptions and the assignment are, and the lag of every committed partition that
-    the members read; a group without members reads all of its partitions. Partitions without a commit have no lag.
+    the members read; a group without members reads all of its partitions but
+    those of topics that it has left. Partitions without a commit have no lag.
     """
     groups = len(rows.groups)
     found = [memberships.get(name) for name in rows.groups]
     is_scalable = np.array([each is not None and _is_scalable(each) for each in found], np.bool_)
     has_members = np.array([each is not None and each.members > 0 for each in found], np.bool_)
-    is_read = (assignment.subscribed == 1) | (assignment.members.number >= 0) | ~has_members[rows.group]
+    is_read = (
+        (assignment.subscribed == 1) | (assignment.members.number >= 0) | (~has_members[rows.group] & ~window.left)
+    )
     unknown = is_read & rows.committed & (~window.known | (assignment.members.number == NOT_KNOWN))
-    unknown |= (assignment.subscribed == NOT_KNOWN) & ~is_read
+    unknown |= (assignment.subscribed == NOT_KNOWN) & ~is_read & ~window.left
     is_known = is_scalable & _any(is_read, rows.group, groups) & ~_any(unknown, rows.group, groups)
     lag = np.where(is_read & rows.committed & window.known, window.lag, 0)
     by_topic = np.array([each is not None and each.protocol == _RANGE for each in found], np.bool_)

@@ -20,6 +20,7 @@ from stream.health.features.memory.forgotten import ForgottenMemory
 from stream.health.features.memory.jumps import JumpMemory
 from stream.health.features.memory.row_memory import Remembered
 from stream.health.features.memory.turns import TurnMemory
+from stream.health.features.memory.unsubscribed import UnsubscribedMemory
 from stream.health.features.time_lag import Rates, TimeLag
 from stream.health.features.window import Window
 from stream.health.inputs import (
@@ -286,6 +287,7 @@ def _remembered(rows: tuple[Row, ...]) -> Remembered:
         habit_until=_ago([row.habit_until_ago for row in rows]),
         skipped=np.zeros(len({row.group for row in rows}), np.int64),
         deletes_own=np.zeros(len(rows), np.bool_),
+        unsubscribed=UnsubscribedMemory.empty(len(rows)),
         loss_unproven=np.zeros(len(rows), np.bool_),
     )
 

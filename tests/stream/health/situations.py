@@ -790,6 +790,32 @@ def _unsubscribed() -> Scene:
     return Scene(parts, memberships=[Membership(LONG), Membership(SECOND)])
 
 
+def _scaled_to_zero(*, back: bool = False) -> Scene:
+    # The group moves to another topic, later it is scaled to zero; that topic is not written any more.
+    quiet = Partition(lambda t: STEADY(min(t, 0)), consume(lambda t: STEADY(min(t, 0)), LONG, MINUTE), topic="new")
+    old = steady(-4 * MINUTE, topic="old")
+    parts = [
+        replace(part, subscribed=subscribed, exists_from=since, gone_from=until)
+        for part, known in (
+            (old, [(1, LONG, -3 * MINUTE), (0, -3 * MINUTE, 2 * MINUTE), (-1, 2 * MINUTE, 5 * MINUTE)]),
+            (quiet, [(1, LONG, 2 * MINUTE), (-1, 2 * MINUTE, 5 * MINUTE)]),
+        )
+        for subscribed, since, until in (*known, (1 if back else -1, 5 * MINUTE, 1 << 40))
+    ]
+    memberships = [Membership(LONG), Membership(-3 * MINUTE), Membership(2 * MINUTE, EMPTY, 0)]
+    return Scene(parts, memberships=[*memberships, *([Membership(5 * MINUTE)] if back else [])])
+
+
+def _reads_three_of_four() -> Scene:
+    # The members leave; a minute later a consumer with a fixed list of partitions goes on, without the last one.
+    gone, start = -6 * MINUTE, -5 * MINUTE
+    before = consume(STEADY, LONG, gone)
+    parts = [
+        Partition(STEADY, [*before, *consume(STEADY, start, LATE, rate=500, position=before[-1][1])]) for _ in range(3)
+    ]
+    return Scene([*parts, steady(gone)], memberships=[Membership(LONG), Membership(gone, EMPTY, 0)])
+
+
 def _cut() -> Scene:
     # An unclean election cuts the log below what the group has read; it is set back and reads on.
 
@@ -905,6 +931,11 @@ SICK = (
     fault("a dead process, with a session of 45 s", V.NO_MEMBERS, 75, _stops(Membership(45_000, EMPTY, 0)), V.STOPPED),
     fault("a simple group without a process", V.STOPPED, 50, _stops(Membership(LONG, GroupStage.OFFSETS_ONLY))),
     fault("gone where retention keeps 40 seconds", V.NO_MEMBERS, 50, _gone_with_short_retention, V.LOSING_DATA),
+    fault(
+        "a group whose members subscribe again to a topic that they had left",
+        *(V.STOPPED, 340, lambda: _scaled_to_zero(back=True)),
+    ),
+    fault("a fixed list without one partition", V.STOPPED, -265, _reads_three_of_four, V.NO_MEMBERS, start=-8),
     # The batch is missing after twice the usual pause since its last commit.
     fault("an hourly batch does not come", V.STOPPED, 65 * 60, _a_missing_batch, start=-100, until=75, tick=3 * TICK),
     fault("a poison record", V.POISON_RECORD, 50, _stuck_record),
@@ -1004,6 +1035,7 @@ NOTICED = (
     fault("unread records are gone", V.BELOW_LOG_START, 20, lambda: below_log_start(20 * SECOND)),
     fault("a batch in its first pause", V.HABIT_UNKNOWN, 650, _first_pause, start=0, until=60),
     fault("an abandoned topic", V.ABANDONED, 30, _unsubscribed),
+    fault("an abandoned topic of a group without members", V.ABANDONED, -140, _scaled_to_zero, until=14),
     fault("a planned reset", V.RESET, 20, _planned_reset, ends_at=220 * SECOND),
     fault("a group that recovers", V.RECOVERING, -340, _recovering, ends_at=70 * MINUTE),
     fault("a topic that is gone", V.UNKNOWN, 5, _deleted_topic),

@@ -14,7 +14,17 @@ import numpy as np
 
 from stream.health import stored_rows
 from stream.health.columns import find_keys
-from stream.health.features.memory import answers, forgotten, habit, jumps, own_deletes, rest, split, turns
+from stream.health.features.memory import (
+    answers,
+    forgotten,
+    habit,
+    jumps,
+    own_deletes,
+    rest,
+    split,
+    turns,
+    unsubscribed,
+)
 from stream.health.features.memory.answers import AnswerMemory
 from stream.health.features.memory.forgotten import ForgottenMemory
 from stream.health.features.memory.habit import HabitMemory
@@ -24,6 +34,7 @@ from stream.health.features.memory.own_deletes import OwnDeletesMemory
 from stream.health.features.memory.rest import RestMemory
 from stream.health.features.memory.split import SplitMemory
 from stream.health.features.memory.turns import TurnMemory
+from stream.health.features.memory.unsubscribed import UnsubscribedMemory
 from stream.health.packed_columns import PackedTable
 
 if TYPE_CHECKING:
@@ -69,6 +80,8 @@ class Remembered:
     """Per group: the number of offsets that it has passed without reading them, since the process started."""
     deletes_own: Flags
     """The group deletes the records that it has read, as far as is known, see `own_deletes`."""
+    unsubscribed: UnsubscribedMemory
+    """Since and until when the members did not subscribe to the topic."""
     loss_unproven: Flags
     """Such a row may have a newer commit, which the log start has followed."""
 
@@ -85,6 +98,7 @@ class _Parts:
     forgotten: ForgottenMemory
     habit: HabitMemory
     own_deletes: OwnDeletesMemory
+    unsubscribed: UnsubscribedMemory
 
     @classmethod
     def empty(cls, rows: int) -> _Parts:
@@ -98,6 +112,7 @@ class _Parts:
             ForgottenMemory.empty(rows),
             HabitMemory.empty(rows),
             OwnDeletesMemory.empty(rows),
+            UnsubscribedMemory.empty(rows),
         )
 
     def columns(self) -> dict[str, Ints]:
@@ -130,6 +145,7 @@ _TABLES: Final[Mapping[type, Collection[str]]] = dict.fromkeys(
         ForgottenMemory,
         HabitMemory,
         OwnDeletesMemory,
+        UnsubscribedMemory,
     ),
     (),
 )
@@ -167,6 +183,7 @@ class RowMemory:
             forgotten=forgotten.advance(before.forgotten, inputs),
             habit=habit.advance(before.habit, before.rest, inputs, lag, history, history_row),
             own_deletes=deleted,
+            unsubscribed=unsubscribed.advance(before.unsubscribed, inputs),
         )
         self._parts = PackedTable.pack(after, _TABLES)
         passed = np.where(has_jumped & (jumped.planned == 0), jumped.jump_to - jumped.jump_from, 0)
@@ -185,6 +202,7 @@ class RowMemory:
             habit_until=habit.unknown_until(after.habit, inputs),
             skipped=np.array(list(self.skipped.values()), np.int64),
             deletes_own=deletes_own,
+            unsubscribed=after.unsubscribed,
             loss_unproven=deletes_own & ~own_deletes.is_loss_proven(before.own_deletes, before.rest, inputs),
         )
 

@@ -22,7 +22,7 @@ def leaves_records(window: Window) -> Flags:
     # The patience covers a job that runs every hour and leaves in between, the restart limit a deployment.
     long = without_members > np.maximum(window.patience, window.limits.restart_grace)
     long &= window.idle_time > window.longest_pause
-    leaves: Flags = (window.stage == GroupStage.EMPTY) & window.unread & ~window.excused & long
+    leaves: Flags = (window.stage == GroupStage.EMPTY) & window.unread & ~window.excused & long & ~window.left
     return leaves
 
 

@@ -1,4 +1,4 @@
-"""The group has offsets of a topic that none of its members subscribes to."""
+"""The group has offsets of a topic that none of its members subscribes to, or that none of its last ones did."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ def _matches(window: Window) -> Flags:
     if subscribed is None:
         return no_rows(window)
     is_silent = window.silence > window.limits.restart_grace
-    matches: Flags = (
-        (subscribed == 0) & (window.members > 0) & is_silent & (window.settled_time > window.limits.restart_grace)
-    )
+    has_settled = (window.members > 0) & (window.settled_time > window.limits.restart_grace)
+    matches: Flags = ((subscribed == 0) & is_silent & has_settled) | window.left
     return matches
 
 
 def _sentence(window: Window, row: int) -> str:
     age = say.duration(window.now - int(window.commit_time[row]))
     members = say.count(int(window.members[row]), "member")
+    if window.members[row] <= 0:
+        last = say.moment(int(window.remembered.unsubscribed.until[row]))
+        return f"None of the last members, until {last}, subscribed to this topic; its last commit is {age} old."
     return f"None of the {members} subscribes to this topic; its last commit is {age} old."
 
 

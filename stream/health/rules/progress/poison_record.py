@@ -34,7 +34,7 @@ def _matches(window: Window) -> Flags:
     of_member_only = has_siblings & ((of_member.stuck == 1) | stand_apart)
     # The owner is not known, but there is only one.
     is_alone = (owner == -1) & (window.members == 1)
-    returned = inputs.groups.since[inputs.group] > window.progress_time
+    returned = (window.members > 0) & (inputs.groups.since[inputs.group] > window.progress_time)
     of_topic_only = ~has_siblings & (of_topic.stuck == 1) & (is_alone | returned)
     progress = np.where(has_siblings, of_member.progress, of_topic.progress)
     # Siblings that have stopped at the same moment may not be stuck yet. They commit at least twice in their patience.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from stream import wording as say
-from stream.health.inputs import NO_COMMIT
+from stream.health.inputs import NO_COMMIT, GroupStage
 from stream.health.rules.members import client_text, owner_of, sends_heartbeats
 from stream.health.rules.rule import OWNER, Rule, unread_text
 from stream.health.verdict import Verdict
@@ -25,7 +27,17 @@ def _matches(window: Window) -> Flags:
 def _sentence(window: Window, row: int) -> str:
     silence = say.duration(window.row_silence(row))
     usual = say.duration(int(window.longest_pause[row]))
-    return f"No commit for {silence}, where {usual} is the longest to expect: {unread_text(window, row)}."
+    others = "" if window.stage[row] != GroupStage.OFFSETS_ONLY else _others_text(window, row)
+    return f"No commit for {silence}, where {usual} is the longest to expect: {unread_text(window, row)}.{others}"
+
+
+def _others_text(window: Window, row: int) -> str:
+    """Return how many other partitions of the topic are committed lately, in a group without membership."""
+    inputs = window.inputs
+    first, last = np.searchsorted(inputs.group, (inputs.group[row], inputs.group[row] + 1))
+    later = window.commit_time[first:last] > window.commit_time[row] + window.longest_pause[row]
+    count = int((later & (inputs.topic[first:last] == inputs.topic[row])).sum())
+    return f" {say.count(count, 'other partition')} of the topic went on: no client reads this one." if count else ""
 
 
 def _next_step_of(window: Window, row: int) -> str:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from stream.groups.membership.unassigned import UnassignedTracker
+from stream.health.features.memory.unsubscribed import UnsubscribedMemory
+from stream.health.inputs import GroupStage
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.snapshot import build as snapshot
+from stream.tick.snapshot.scaling import scaling_columns
 from tests.stream.groups import written
+from tests.stream.health.columns import ints
+from tests.stream.health.panes import MINUTE, NOW, Row, pane
 from tests.stream.health.tables import wrong
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
@@ -54,6 +62,7 @@ APART: Places = {("t", 0): 9, ("t", 1): 0, ("u", 0): 0, ("u", 1): 5}
 BOTH = {"t": (0,), "u": (0,)}
 ALL = members({"t": range(4)})
 NONE = (None, None)
+EMPTY = GroupStage.EMPTY
 UNDECODABLE = written.classic(written.classic_member("m", wants=written.subscription("t"), has=b"\xff"))
 
 
@@ -92,6 +101,24 @@ def test_only_lag_that_a_member_could_take_is_scalable() -> None:
 def test_a_group_that_only_stores_offsets_is_not_scalable() -> None:
     """A group with only offsets has no members, and members would not read its partitions."""
     assert scaling(FOUR, []) == (None, None)
+
+
+def test_a_topic_that_the_last_members_had_left_is_not_scalable() -> None:
+    """A new member would not read it, and an autoscaler would start members for ever."""
+    seen = pane(Row(topic="kept", lag=5, stage=EMPTY), Row(topic="left", lag=70, stage=EMPTY))
+    left = UnsubscribedMemory(ints(-1, 0), ints(-1, NOW - MINUTE))
+    seen = dataclasses.replace(seen, remembered=dataclasses.replace(seen.remembered, unsubscribed=left))
+    rows: Any = SimpleNamespace(
+        groups=["billing"],
+        topics=["kept", "left"],
+        group=ints(0, 0),
+        topic=ints(0, 1),
+        partition=ints(0, 0),
+        committed=np.ones(2, np.bool_),
+    )
+    assigned: Any = SimpleNamespace(subscribed=ints(-1, -1), members=SimpleNamespace(number=ints(-2, -2)))
+    members: Any = {"billing": SimpleNamespace(kind="classic", protocol="sticky", members=0)}
+    assert scaling_columns(rows, seen, assigned, members)["scalable_lag"].to_pylist() == [5]
 
 
 def test_nothing_is_known_during_a_rebalance() -> None:
