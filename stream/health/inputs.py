@@ -87,6 +87,17 @@ class Subscribers:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class FencedInstance:
+    """A group.instance.id that two clients use in turns."""
+
+    instance_id: str
+    changes: int
+    """How often its member id has changed lately."""
+    since: int
+    """The first of these changes (ms)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class OpenTransaction:
     """The open transaction that blocks a partition, as far as the cluster knows it."""
 
@@ -160,6 +171,8 @@ class HealthInputs:
     """The groups whose members subscribe to different topics, with the members of each subscription."""
     joined: Mapping[int, tuple[MemberClient, ...]] = dataclasses.field(default_factory=dict)
     """The members that joined each group last, as far as this process has seen it. By group."""
+    fenced: Mapping[int, FencedInstance] = dataclasses.field(default_factory=dict)
+    """The groups with two clients of one instance id. By group."""
     expiry: Ints | None = None
     """When the broker expires the offset (ms); negative: never, or not known."""
     forgotten: Ints | None = None

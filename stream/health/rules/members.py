@@ -69,7 +69,21 @@ def members_text(window: Window, row: int, rows: Ints) -> str:
 
     `rows` are those of the finding, `row` one of them; all are of one group. An owner is named only if it owns all.
     """
-    return f"{_owner_text(window, row, rows)}{_rebalance_text(window, row)}"
+    return f"{_owner_text(window, row, rows)}{_rebalance_text(window, row)}{fenced_text(window, row)}"
+
+
+def fenced_text(window: Window, row: int) -> str:
+    """Return which instance id two clients of the group of a row use, with a leading space; "" if none is known."""
+    fenced = window.inputs.fenced.get(int(window.inputs.group[row]))
+    if fenced is None:
+        return ""
+    name = "the same instance id" if window.limits.hide_members else f"instance id {fenced.instance_id}"
+    times = say.count(fenced.changes, "time")
+    return (
+        f" Two clients with {name} fence each other: its member id has changed {times} since"
+        f" {say.moment(fenced.since)}."
+        " Give each client a group.instance.id of its own."
+    )
 
 
 def subscribers_text(window: Window, row: int) -> str:

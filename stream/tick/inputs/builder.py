@@ -21,6 +21,7 @@ from stream.health.inputs import NO_COMMIT, HealthInputs, RemovedCommits
 from stream.health.limits import HealthLimits
 from stream.tick.inputs.aborted_commits import aborts_by_row
 from stream.tick.inputs.assignment import AssignmentInputs
+from stream.tick.inputs.fenced_instances import FencedInstances
 from stream.tick.inputs.group_state import GroupStates
 from stream.tick.inputs.joined_members import JoinedMembers
 from stream.tick.inputs.lookup_columns import with_lookups
@@ -78,6 +79,7 @@ class InputBuilder:
         self._group_states = GroupStates()
         self._assignment = AssignmentInputs()
         self._joined = JoinedMembers()
+        self._fenced = FencedInstances()
         self._partition_counts: Mapping[str, int] = {}
 
     def build(
@@ -110,6 +112,7 @@ class InputBuilder:
             clients=assignment.members.clients,
             subscribers=assignment.subscribers,
             joined=self._joined.update(rows.groups, state.memberships),
+            fenced=self._fenced.update(rows.groups, state.memberships, now_ms),
             expiry=_expiry(rows, context),
             **_removed(rows, context),
             hidden=_of_groups(rows, hidden.unread_groups) if hidden.unread_groups else None,

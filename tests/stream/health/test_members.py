@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from stream.groups.membership.model import MemberClient
 from stream.health.evaluator import Evaluator
-from stream.health.inputs import GroupStage
+from stream.health.inputs import FencedInstance, GroupStage
 from stream.health.limits import HealthLimits
+from stream.health.rules.members import fenced_text
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import HOUR, MINUTE, SECOND, SLOT, TICK, Membership, Partition, Scene, consume, watch
 from tests.stream.health.situations import LATE, LONG, STEADY, steady
@@ -56,6 +57,21 @@ def test_the_member_that_owns_all_stuck_partitions_is_named() -> None:
     assert "client orders-1 on 10.0.0.7" in found.next_step
     evidence = {name: found.evidence[name] for name in ("owner_client", "owner_host", "owner_member")}
     assert evidence == {"owner_client": "orders-1", "owner_host": "10.0.0.7", "owner_member": "orders-1-7f3a"}
+
+
+def test_two_clients_of_one_instance_id_are_named() -> None:
+    """The sentence has the instance id, unless members are hidden, and how often its member id has changed."""
+    result = watch(hangs(0, 0), -2 * MINUTE, 2 * MINUTE)[-1].result
+    window = dataclasses.replace(
+        result.window,
+        inputs=dataclasses.replace(result.window.inputs, fenced={0: FencedInstance("shop-a", 9, 1_700_006_400_000)}),
+    )
+    assert "Two clients with instance id shop-a fence each other: its member id has changed 9 times since" in (
+        fenced_text(window, 0)
+    )
+    hidden = dataclasses.replace(window, limits=HealthLimits(hide_members=True))
+    assert "shop-a" not in fenced_text(hidden, 0)
+    assert fenced_text(result.window, 0) == ""
 
 
 def test_hidden_members_are_not_named() -> None:

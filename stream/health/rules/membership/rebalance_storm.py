@@ -8,7 +8,7 @@ import numpy as np
 
 from stream import wording as say
 from stream.health.features import lag_trend as trends
-from stream.health.rules.members import joined_names
+from stream.health.rules.members import fenced_text, joined_names
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
@@ -36,7 +36,8 @@ def _sentence(window: Window, row: int) -> str:
     period = say.duration(window.limits.storm_window)
     names = joined_names(window, int(window.inputs.group[row]))
     joined = f" Joined last: {names}." if names else ""
-    return f"{times} rebalances of {members} within {period}, with {unread_text(window, row)}.{joined}"
+    unread = unread_text(window, row)
+    return f"{times} rebalances of {members} within {period}, with {unread}.{joined}{fenced_text(window, row)}"
 
 
 RULE = Rule(

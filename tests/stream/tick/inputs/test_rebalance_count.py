@@ -1,4 +1,4 @@
-"""Recent rebalances: more than a history keeps, across a restart, and the members that joined at the last one."""
+"""Recent rebalances, the members that joined at the last one, and instance ids that two clients use in turns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 
 from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.model import MemberClient, Membership, identity
+from stream.tick.inputs.fenced_instances import FencedInstances
 from stream.tick.inputs.joined_members import JoinedMembers
 from stream.tick.inputs.rebalance_count import RebalanceCounter
 from tests.stream.health.tables import wrong
@@ -111,3 +112,28 @@ def test_a_static_member_that_rejoins_has_not_joined() -> None:
     old = dataclasses.replace(A, instance_id="i-1")
     joined.update(["g"], {"g": group(old)})
     assert joined.update(["g"], {"g": group(dataclasses.replace(old, member_id="a-2"), B, generation=2)}) == {0: (B,)}
+
+
+FENCED = {
+    # The host of the instance at each tick, with a new member id wherever a letter repeats or changes; changes found.
+    "two clients in turns": ("ABABA", 4),
+    "two changes": ("ABA", None),
+    "a client that restarts in its place": ("AAAAA", None),
+    "a client that moves, and restarts there": ("ABBBB", None),
+    "turns that ended six minutes ago": ("ABABA" + "." * 36, None),
+}
+
+
+def test_an_instance_that_returns_to_an_earlier_client_is_used_by_two() -> None:
+    """A restart changes the member id, too, but the client stays or does not come back. A dot is an unchanged tick."""
+
+    def changes(hosts: str) -> int | None:
+        fenced, members, found = FencedInstances(), {"g": group(A)}, {}
+        for tick, host in enumerate(hosts):
+            if host != ".":
+                client = dataclasses.replace(A, member_id=f"m-{tick}", client_host=f"/{host}", instance_id="i-1")
+                members = {"g": group(client, B)}
+            found = fenced.update(["f", "g"], members, tick * 10_000)
+        return found[1].changes if found else None
+
+    assert wrong({story: tuple(each) for story, each in FENCED.items()}, changes) == []
