@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream.cluster.leaders import find_leaders
 from stream.cluster.transport import requests
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.error_codes import ErrorReason, of_code
 from stream.cluster.transport.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from stream.cluster.transport.client import Cluster
 
+_PERMANENT: Final = (ErrorReason.NOT_AUTHORIZED, ErrorReason.UNSUPPORTED)
 NO_EPOCH: Final = -1
 """The end of an epoch above all that the leader has: the log was replaced by an older one."""
 
@@ -47,6 +48,8 @@ def read_epoch_ends(cluster: Cluster, topic: str, epochs: Mapping[int, int]) -> 
         current = {partition: (leader_epoch, epoch) for partition, leader_epoch, epoch in rows}
         for part in (part for each in answer.topics for part in each.partitions):
             if part.error_code:
+                if of_code(part.error_code) in _PERMANENT:
+                    ends[part.partition] = None
                 continue
             leader_epoch, epoch = current[part.partition]
             went_back = 0 <= leader_epoch < epoch
