@@ -76,6 +76,10 @@ class OffsetIndex:
         at = bisect.bisect_right(self.entries, offset, key=lambda entry: entry.offset)
         return self.entries[at - 1].position if at else 0
 
+    def rest_fault(self) -> LogError | None:
+        """Return the fault of what follows the valid entries, or None; a broker preallocates an index with zeros."""
+        return _rest_fault(self.path, self.raw, len(self.entries) * _OFFSET_SLOT.size)
+
     def fault(self) -> LogError | None:
         """Return the fault that a broker would find in its check of the index at startup, or None."""
         if len(self.raw) % _OFFSET_SLOT.size:
@@ -110,6 +114,10 @@ class TimeIndex:
         """Return an offset at or before the first record with at least this timestamp (ms)."""
         at = bisect.bisect_left(self.entries, timestamp, key=lambda entry: entry.timestamp)
         return self.entries[at - 1].offset if at else self.base_offset
+
+    def rest_fault(self) -> LogError | None:
+        """Return the fault of what follows the valid entries, or None; a broker preallocates an index with zeros."""
+        return _rest_fault(self.path, self.raw, len(self.entries) * _TIME_SLOT.size)
 
     def fault(self) -> LogError | None:
         """Return the fault that a broker would find in its check of the index at startup, or None.
@@ -154,6 +162,10 @@ def _whole_slots(raw: bytes, slot: struct.Struct) -> bytes:
 
 def _ascends(before: tuple[int, int], after: tuple[int, int]) -> bool:
     return after[0] > before[0] and after[1] > before[1]
+
+
+def _rest_fault(path: Path, raw: bytes, end: int) -> LogError | None:
+    return _bad_index(path, "what follows the last valid entry is no entry", end) if any(raw[end:]) else None
 
 
 def _bad_index(path: Path, detail: str, position: int = 0) -> LogError:

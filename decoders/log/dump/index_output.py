@@ -34,6 +34,7 @@ def dump_offset_index(path: Path, complaints: list[str], *, only_sanity: bool, o
     if only_sanity:
         yield from _sanity_result(path, index.fault(), complaints)
         return
+    _add_rest_fault(index, complaints)
     mismatches: dict[int, int] = {}
     with _segment_of(path) as segment:
         for entry in index.entries:
@@ -58,6 +59,7 @@ def dump_time_index(path: Path, complaints: list[str], *, only_sanity: bool, onl
     if only_sanity:
         yield from _sanity_result(path, index.fault(), complaints)
         return
+    _add_rest_fault(index, complaints)
     offsets = OffsetIndex.read(path.with_suffix(".index"), index.base_offset)
     wrong: list[str] = []
     missing: list[str] = []
@@ -125,6 +127,12 @@ def _base_offset(path: Path) -> int:
 
 def _segment_of(path: Path) -> Segment:
     return Segment(path.with_suffix(".log"), _base_offset(path))
+
+
+def _add_rest_fault(index: OffsetIndex | TimeIndex, complaints: list[str]) -> None:
+    """Report what follows the valid entries; the tool stops there and says nothing."""
+    if fault := index.rest_fault():
+        complaints.append(str(fault))
 
 
 def _sanity_result(path: Path, fault: LogError | None, complaints: list[str]) -> Iterator[DumpItem]:

@@ -251,6 +251,18 @@ def test_invalid_files_do_not_affect_valid_ones(log_folder: Path, tmp_path: Path
     ]
 
 
+def test_an_index_that_is_none_is_reported(log_folder: Path, command: CommandLine) -> None:
+    """What follows the valid entries of an index is damage, unless it is the zeros of a preallocated index."""
+    segment = log_folder / "__consumer_offsets-3" / LOG
+    for suffix, entry in ((".index", bytes(8)), (".timeindex", bytes(12))):
+        segment.with_suffix(".index").write_bytes(bytes(8))
+        index = segment.with_suffix(suffix)
+        for rest, damaged in ((bytes(24), False), (b"\xff" * 24, True), (b"\xff" * 5, True)):
+            index.write_bytes(entry + rest)
+            command.run("dump-log", str(index), code=ExitCode.UNREADABLE if damaged else ExitCode.OK)
+            assert ("no entry" in command.err) is damaged
+
+
 def test_gaps_between_offsets_are_no_damage(log_folder: Path, command: CommandLine) -> None:
     """Gaps, which compaction leaves, are reported as in Kafka's tool, with exit code OK."""
     segment = log_folder / "__consumer_offsets-3" / LOG
