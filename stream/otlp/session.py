@@ -6,16 +6,22 @@ The SDK says only whether an export failed, and takes a redirect for a success.
 from __future__ import annotations
 
 import dataclasses
+import http.client
+import io
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 import requests
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from stream.config.secret_sources import SecretUnavailable, read_secret_file
 
 if TYPE_CHECKING:
+    import socket
     from pathlib import Path
 
 _MOST_READ: Final = 65_536
@@ -49,6 +55,8 @@ class OtlpSession(requests.Session):
         """`headers_file` has lines such as `Authorization: Bearer TOKEN`; it is read again for each request."""
         super().__init__()
         self.trust_env = False
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, _BoundedAdapter())
         self._headers_file = headers_file
         self.outcome = RequestOutcome()
         """The outcome of the last request."""
@@ -60,7 +68,7 @@ class OtlpSession(requests.Session):
             sdk_headers = {name: value for name, value in given if name.lower() in _SDK_HEADERS}
             options["headers"] = {**sdk_headers, **self._own_headers()}
             response = super().request(method, url, stream=True, **options)
-            self.outcome = _outcome(response, options.get("timeout"))
+            self.outcome = _outcome(response)
         except RefusedRequestError as error:
             self.outcome = RequestOutcome(error.reason, str(error))
             raise
@@ -80,6 +88,64 @@ class OtlpSession(requests.Session):
             raise RefusedRequestError("headers", error.what) from None
         except ValueError as error:
             raise RefusedRequestError("headers", f"{self._headers_file}: {error}") from None
+
+
+class _BoundedStream(io.RawIOBase):
+    """What a socket receives until its timeout has passed since now; a socket alone bounds each piece."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+        self._raw = sock.makefile("rb", buffering=0)
+        timeout = sock.gettimeout()
+        self._deadline = None if timeout is None else time.monotonic() + timeout
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if self._deadline is not None:
+            left = self._deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self._socket.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _BoundedResponse(http.client.HTTPResponse):
+    """A response whose header and body together must arrive within the timeout of the socket."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp.close()
+        self.fp = io.BufferedReader(_BoundedStream(sock))
+
+
+class _HttpConnection(HTTPConnection):
+    response_class = _BoundedResponse
+
+
+class _HttpsConnection(HTTPSConnection):
+    response_class = _BoundedResponse
+
+
+class _HttpPool(HTTPConnectionPool):
+    ConnectionCls = _HttpConnection
+
+
+class _HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = _HttpsConnection
+
+
+class _BoundedAdapter(HTTPAdapter):
+    """Makes connections whose responses are bounded."""
+
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        super().init_poolmanager(*args, **options)
+        self.poolmanager.pool_classes_by_scheme = {"http": _HttpPool, "https": _HttpsPool}
 
 
 def parse_headers(text: str) -> dict[str, str]:
@@ -102,9 +168,9 @@ def parse_headers(text: str) -> dict[str, str]:
     return headers
 
 
-def _outcome(response: requests.Response, timeout: float | None) -> RequestOutcome:
+def _outcome(response: requests.Response) -> RequestOutcome:
     """Return the outcome of a response. Reads only a part of a long or slow body."""
-    body = _body(response, timeout)
+    body = _body(response)
     status = response.status_code
     if not 200 <= status < 300:
         reason = _OF_STATUS.get(status) or _OF_CLASS.get(status // 100, "server_error")
@@ -119,11 +185,10 @@ def _outcome(response: requests.Response, timeout: float | None) -> RequestOutco
     return RequestOutcome("rejected", partial.error_message or "no message", partial.rejected_data_points)
 
 
-def _body(response: requests.Response, timeout: float | None) -> bytes:
-    deadline = time.monotonic() + (timeout or 0.0)
+def _body(response: requests.Response) -> bytes:
     body = b""
     try:
-        while len(body) < _MOST_READ and time.monotonic() < deadline:
+        while len(body) < _MOST_READ:
             piece = response.raw.read1(_MOST_READ)
             if not piece:
                 break

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,6 +69,26 @@ def test_a_failed_request_has_a_cause() -> None:
             session.request("POST", receiver.url.replace("http:", "https:"), data=_EMPTY, timeout=10)
         assert session.outcome.reason == "tls"
         assert "127.0.0.1" not in session.outcome.cause
+
+
+def test_the_timeout_bounds_a_header_that_comes_in_pieces() -> None:
+    """Each piece comes in time, and all of them together do not: the request ends as one without a response."""
+
+    def drip(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65_536)
+            for piece in ("HTTP/1.1 200 OK\r\n", *(f"X-{each}: 1\r\n" for each in range(20)), "\r\n"):
+                connection.sendall(piece.encode())
+                time.sleep(0.1)
+
+    with socket.create_server(("127.0.0.1", 0)) as server, OtlpSession() as session:
+        thread = threading.Thread(target=drip, args=(server,))
+        thread.start()
+        with pytest.raises(requests.Timeout):
+            session.request("POST", f"http://127.0.0.1:{server.getsockname()[1]}/", data=_EMPTY, timeout=0.5)
+        assert session.outcome == RequestOutcome("timeout", "no response within otlp.timeout")
+        thread.join()
 
 
 def test_headers_are_read_from_the_file_for_each_request(tmp_path: Path) -> None:
