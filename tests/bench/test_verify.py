@@ -1,7 +1,5 @@
 """The comparison with the oracle finds every kind of wrong answer."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

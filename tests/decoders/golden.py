@@ -1,7 +1,5 @@
 """Records encoded by Kafka's own serialisers: a name, the bytes, and the expected event."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Blobs inside records: golden bytes, tolerated deviations, and one typed error for everything else."""
 
-from __future__ import annotations
-
 import base64
 import struct
 

@@ -1,7 +1,5 @@
 """The column decoder agrees with the record decoder on all rows that it does not decline."""
 
-from __future__ import annotations
-
 import struct
 
 import numpy as np

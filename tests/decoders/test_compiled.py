@@ -1,24 +1,20 @@
 """Compiled readers agree with the composed readers on any bytes that they accept, for all or some fields."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from decoders.compiled import DECLINE_ERRORS, compiled_reader
 from decoders.compose import message_reader
 from decoders.errors import DecodeError, MalformedBytes
+from decoders.records import Fields
 from decoders.scalar import NO_FIELDS, decode
 from decoders.schema import INT8, INT32, STRING, UUID, ArrayOf, Field, Message, Struct, versions
 from decoders.tables import RECORD_TYPES
 from tests.decoders.writing import MESSAGES, corrupted, random_fields, random_record, write
 from tests.support.hypothesis_profiles import inputs, new_random
 from tests.support.resources import peak_memory
-
-if TYPE_CHECKING:
-    from decoders.records import Fields
 
 # Shapes that no current Kafka message has, but that a table may have in the future.
 _EMPTY = Struct("Empty", ())

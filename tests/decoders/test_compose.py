@@ -1,7 +1,5 @@
 """Composed readers: bytes encoded by a table are read by it, in every version of every message."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

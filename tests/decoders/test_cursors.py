@@ -1,7 +1,5 @@
 """Columns and cursors read one Arrow buffer, each row within its own bounds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 

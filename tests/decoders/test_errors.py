@@ -1,7 +1,5 @@
 """Decode errors: paths and reasons."""
 
-from __future__ import annotations
-
 from decoders.errors import DecodeReason, MalformedBytes
 
 

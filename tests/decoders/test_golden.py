@@ -1,7 +1,5 @@
 """Golden bytes from Kafka's serialisers: complete, truncated after each byte, and with trailing bytes."""
 
-from __future__ import annotations
-
 import pytest
 
 from decoders.errors import DecodeError

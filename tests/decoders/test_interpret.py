@@ -1,25 +1,20 @@
 """Events of records for which `test_golden` has no bytes from Kafka, and of every type, value and tombstone."""
 
-from __future__ import annotations
-
 import random
 import struct
-from typing import TYPE_CHECKING
 
 import pytest
 
 from decoders import cluster_events as cluster
 from decoders import group_events as groups
+from decoders.events import Event
 from decoders.interpret import events
 from decoders.records import Fields, Record
 from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
+from decoders.schema import RecordType
 from decoders.tables import BY_NUMBER, METADATA_TYPES, RECORD_TYPES, share_state
 from tests.decoders.golden import TOPIC_ID
 from tests.decoders.writing import random_record, write_key, write_value
-
-if TYPE_CHECKING:
-    from decoders.events import Event
-    from decoders.schema import RecordType
 
 NAMES = {"group_id": "g", "member_id": "m"}
 TASKS = ({"subtopology_id": "0", "partitions": (1, 2), "assignment_epochs": ()},)

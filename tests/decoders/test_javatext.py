@@ -1,7 +1,5 @@
 """Decoding of any bytes to text as in Java."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Records as JSON in Kafka's formats; the conformance tests compare them with Kafka's converters."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

@@ -1,10 +1,9 @@
 """Long property tests: many thousands of corrupted records and malformed inputs, other ones in each run."""
 
-from __future__ import annotations
-
+import random
 import resource
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +19,6 @@ from decoders.scalar import decode, decode_metadata, decode_share_state, decode_
 from decoders.tables import METADATA_TYPES, RECORD_TYPES, share_state, transaction
 from tests.decoders.writing import corrupted, random_fields, random_record, uvarint, write
 from tests.support.hypothesis_profiles import inputs, new_random
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
 
 CORRUPTED = inputs(240_000)
 MALFORMED = inputs(2_000_000)

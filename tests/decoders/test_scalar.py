@@ -1,7 +1,5 @@
 """The record decoder returns a record or one typed error for any bytes."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Version ranges, default values, and the fields of a version."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Data that Kafka Streams writes with DataOutput: one assignment per layout; the conformance test has all versions."""
 
-from __future__ import annotations
-
 import struct
 
 from decoders.blobs import streams_assignment_info, streams_subscription_info

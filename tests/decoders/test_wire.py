@@ -1,7 +1,5 @@
 """Primitive readers: smallest and largest values, truncated values, and tolerated deviations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,17 +1,12 @@
 """Encodes records by the tables, for round-trip tests, and corrupts encoded records."""
 
-from __future__ import annotations
-
+import random
 import struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from decoders.records import Fields
 from decoders.schema import ArrayOf, Field, FieldType, Message, RecordType, Struct, versions
 from decoders.tables import RECORD_TYPES, embedded, metadata, share_state, transaction
-
-if TYPE_CHECKING:
-    import random
-
-    from decoders.records import Fields
 
 _ROWS: Final = (*RECORD_TYPES, *transaction.TRANSACTION_TYPES, *share_state.SHARE_STATE_TYPES, *metadata.METADATA_TYPES)
 MESSAGES: Final = [

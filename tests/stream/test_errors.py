@@ -1,7 +1,5 @@
 """The exit codes are an interface, and a refusal has a message, advice and an exit code."""
 
-from __future__ import annotations
-
 from stream.errors import ExitCode, Refusal
 
 

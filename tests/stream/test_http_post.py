@@ -1,22 +1,16 @@
 """One POST with a limit on its time, against servers that send a byte now and then."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import ssl
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from sandbox.certificates import Certificates
 from stream.http_post import post_within
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from sandbox.certificates import Certificates
 
 ANSWER = b"HTTP/1.1 307 Elsewhere\r\nLocation: /x\r\nContent-Length: 9\r\nConnection: close\r\n\r\n123456789"
 

@@ -1,7 +1,6 @@
 """Log lines: one form for all loggers, levels of libraries, and masked secrets."""
 
 # ruff: noqa: S106 -- the passwords of test users
-from __future__ import annotations
 
 import io
 import json

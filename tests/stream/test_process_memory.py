@@ -1,7 +1,5 @@
 """Free memory is released to the operating system."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

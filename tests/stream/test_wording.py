@@ -1,7 +1,5 @@
 """Formatting of durations, times, counts and rates."""
 
-from __future__ import annotations
-
 from stream import wording
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000

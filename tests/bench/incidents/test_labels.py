@@ -1,7 +1,5 @@
 """Labels describe the performed faults of a run, with the time from which they can be known, and the healthy phases."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Final
 

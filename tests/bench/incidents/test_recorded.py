@@ -1,9 +1,8 @@
 """The committed recording is complete, its scores follow from its files, and a monitor can read it."""
 
-from __future__ import annotations
-
 import collections
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -20,9 +19,6 @@ from sandbox.verdict_scenarios.record import GroupVerdict, RunRecord, VerdictSna
 from stream.health.verdict import Verdict
 from stream.offline.capture import CaptureFile
 from stream.offline.rows import OFFSETS_TOPIC
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LARGEST: Final = 3 << 20
 """Bytes that all files may have."""

@@ -1,21 +1,15 @@
 """Labels alone score a log of any monitor: found, exact cause, delays, false alarms, untrue causes."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from bench.incidents.labels import GroupLabel, LabelledFault, RecordingLabels
-from bench.incidents.score import score
+from bench.incidents.score import GroupScore, score
 from bench.incidents.verdict_log import BURROW, VerdictLogError, VerdictRow, causes_of, read_log
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bench.incidents.score import GroupScore
 
 SICK: Final = GroupLabel(
     "stops",

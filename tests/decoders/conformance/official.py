@@ -1,22 +1,18 @@
 """Kafka's own message schemas and generated classes, from the official jars of several release lines."""
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
+from decoders.schema import Message, RecordType
 from decoders.tables import RECORD_TYPES, consumer, embedded, metadata, share, share_state, transaction
 from sandbox.kafka.compiler import compile_java
 from sandbox.kafka.jars import JarError, jar_set
 from sandbox.kafka.java import JavaMissingError, find_java
-
-if TYPE_CHECKING:
-    from decoders.schema import Message, RecordType
 
 HERE: Final = Path(__file__).parent
 LINES: Final = ("3.7.2", "3.9.2", "4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0")

@@ -1,11 +1,11 @@
 """Records of a real 4.3 broker with groups of every type are decoded without errors and printed as by the dump tool."""
 
-from __future__ import annotations
-
 import collections
 import re
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,10 +21,6 @@ from sandbox.kafka.jars import broker_jars, jar_set
 from sandbox.kafka.java import SMALL_JVM, find_java
 from sandbox.kafka.tools import run_tool
 from tests.decoders.conformance.official import COMPLETE, compiled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 DECODERS: dict[str, tuple[str, Callable[[Any, Any], Record | DecodeError]]] = {

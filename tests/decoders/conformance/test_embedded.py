@@ -1,20 +1,16 @@
 """Blobs written by the classes of Connect and Kafka Streams are decoded to the original fields."""
 
-from __future__ import annotations
-
 import base64
 import collections
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from decoders import blobs
 from tests.decoders.conformance.official import COMPLETE, compiled
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def comparable(node: Any) -> Any:

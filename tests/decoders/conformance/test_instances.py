@@ -1,27 +1,22 @@
 """Random instances of Kafka's generated classes: the same JSON byte for byte, and errors for the same bytes."""
 
-from __future__ import annotations
-
 import collections
 import functools
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from decoders import jsonform
 from decoders.compose import message_reader
 from decoders.errors import DecodeError, MalformedBytes
+from decoders.records import Record
 from decoders.scalar import decode_with
+from decoders.schema import Message
 from decoders.tables import BY_NUMBER, SHARE_STATE_TYPES, TRANSACTION_TYPES
 from tests.decoders.conformance.official import LINES, NEWEST, compiled, schemas, table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from decoders.records import Record
-    from decoders.schema import Message
 
 COUNT = 120
 

@@ -1,7 +1,5 @@
 """Compares the tables with Kafka's message JSON from the official jars of seven release lines."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 

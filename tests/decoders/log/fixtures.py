@@ -1,15 +1,11 @@
 """Small logs shared by several tests."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from decoders.log.partition import PartitionLog
 from sandbox.kafka import log_writer as write
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 RECORDED: Final = Path(__file__).with_name("recorded")
 """Log directory of a real broker, created by `tests.decoders.log.recording`."""

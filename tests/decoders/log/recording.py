@@ -3,8 +3,6 @@
 `python -m tests.decoders.log.recording` re-creates `recorded/`, a small copy for the quick tests, which start no JVM.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Batches of magic 2: golden bytes from Kafka, the header, and round trips."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

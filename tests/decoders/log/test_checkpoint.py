@@ -1,18 +1,13 @@
 """KRaft snapshots: complete ones are read, incomplete ones are refused, and the newest complete one is found."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from decoders.log.checkpoint import SnapshotId, read_snapshot, snapshot_id
 from decoders.log.control import ControlType
 from decoders.log.errors import LogError, LogFault
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHECKPOINT = next((RECORDED / "__cluster_metadata-0").glob("*.checkpoint"))
 

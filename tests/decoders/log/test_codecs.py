@@ -1,7 +1,5 @@
 """Decompression of every codec in every form that clients write, under a limit."""
 
-from __future__ import annotations
-
 import contextlib
 import struct
 

@@ -1,8 +1,6 @@
 """Records as Arrow columns: the fast and the slow reader give the same rows, for valid and for damaged data."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,15 +12,10 @@ from decoders.log import columns, vectors
 from decoders.log.batch import record_batch
 from decoders.log.columns import SCHEMA, partition_columns
 from decoders.log.errors import LogFault
+from decoders.log.partition import PartitionLog
 from decoders.log.vectors import HEADER_TYPE, PADDING, Part, read_fast
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS, opened, partition, simple_batches
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from decoders.log.partition import PartitionLog
-
 
 Row = tuple[int, int | None, bytes | None, bytes | None]
 

@@ -1,7 +1,5 @@
 """Control records: transaction markers, KRaft records, and unknown types."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

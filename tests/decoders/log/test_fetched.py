@@ -1,10 +1,10 @@
 """Fetch responses as columns: the rows of the slow reader for valid bytes, and a fault for all others."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from random import Random
 
 import google_crc32c
 import pytest
@@ -19,11 +19,6 @@ from decoders.log.transactions import is_transactional_data, transaction_marker
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS
 from tests.decoders.log.test_fuzz import mutate
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from pathlib import Path
-    from random import Random
 
 Row = tuple[int, int, bytes | None, bytes | None]
 Fault = tuple[LogFault, int]

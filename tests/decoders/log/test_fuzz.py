@@ -3,10 +3,9 @@
 The quick profile tries some thousand inputs, the long one hundreds of thousands, with other seeds in each run.
 """
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -25,10 +24,6 @@ from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED, opened
 from tests.support.hypothesis_profiles import inputs, new_random
 from tests.support.resources import peak_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LIMIT = 4 << 20
 

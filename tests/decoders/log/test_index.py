@@ -1,9 +1,8 @@
 """Indexes, and lookups with them; a wrong index does not change a result."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,9 +12,6 @@ from decoders.log.index import AbortedTransaction, OffsetIndex, TimeIndex, read_
 from decoders.log.lookup import SegmentIndex, first_record_at_offset, first_record_at_time
 from decoders.log.segment import Segment
 from tests.decoders.log.fixtures import RECORDED, RECORDED_SEGMENTS, opened, simple_batches
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OFFSETS = RECORDED / "__consumer_offsets-0" / "00000000000000000000.log"
 

@@ -1,7 +1,5 @@
 """Message sets of magic 0 and 1: golden bytes from Kafka, wrappers, and faults of old clients."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

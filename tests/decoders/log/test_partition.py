@@ -1,9 +1,8 @@
 """Whole partitions: files of the log, transactions, damage, and both readers of records."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,11 +14,6 @@ from decoders.log.partition import PartitionLog
 from decoders.log.transactions import BatchOutcome, OngoingTransaction
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED, opened, partition, simple_batches
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def data(offset: int, producer_id: int = -1, *, count: int = 1, epoch: int = 0) -> bytes:

@@ -1,22 +1,16 @@
 """One segment file: the end of its valid data, and reading while it grows."""
 
-from __future__ import annotations
-
 import os
 import struct
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from decoders.log.errors import LogFault
+from decoders.log.frames import Tail
 from decoders.log.segment import CHUNK, Segment
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS, simple_batches
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from decoders.log.frames import Tail
 
 
 def segment_of(folder: Path, content: bytes, base: int = 0) -> Segment:

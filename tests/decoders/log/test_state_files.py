@@ -1,9 +1,7 @@
 """The small files beside segments: those of a real broker are read, and malformed ones are one typed error."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import google_crc32c
 
@@ -16,9 +14,6 @@ from decoders.log.state_files import (
     read_producer_snapshot,
 )
 from tests.decoders.log.fixtures import RECORDED
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def snapshot_of(*entries: ProducerEntry, version: int = 1) -> bytes:

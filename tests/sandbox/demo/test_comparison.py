@@ -1,8 +1,8 @@
 """The comparison of lagwarden with the official tool and with the table of groups finds every kind of difference."""
 
-from __future__ import annotations
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
+import pytest
 
 from sandbox.demo import comparison
 from sandbox.demo.comparison import compare, compare_until_agreed, compare_verdicts, compare_verdicts_until_agreed
@@ -10,9 +10,6 @@ from sandbox.demo.groups import demo_group
 from sandbox.demo.scrape import Scrape
 from sandbox.kafka import tools
 from sandbox.kafka.tools import GroupOffset
-
-if TYPE_CHECKING:
-    import pytest
 
 OFFSET: Final = 'lagwarden_partition_committed_offset{group="g",topic="t",partition="0"}'
 LAG: Final = 'lagwarden_partition_lag{group="g",topic="t",partition="0"}'

@@ -1,7 +1,5 @@
 """The demo compares correctly and removes everything that it has started."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -10,8 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -24,9 +22,6 @@ from sandbox.demo.scrape import GroupLine, Scrape
 from sandbox.demo.view import comparison_lines, groups_lines
 from sandbox.kafka import java
 from stream.spark import java as runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 AGREEING = PartitionComparison("g", "t", 0, 7, 3, 7, 3)
 DIFFERING = PartitionComparison("g", "t", 1, 7, 3, 7, None)

@@ -1,15 +1,10 @@
 """The traffic behaves as its table describes, and no offset changes while it is paused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import pytest
 
 from sandbox.demo.group_factory import GROUP_CLASSES
 from sandbox.demo.groups import DEMO_GROUPS, TOPICS, Behaviour, demo_group
 from sandbox.demo.workload import main
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_every_behaviour_has_a_group_and_every_group_a_topic() -> None:

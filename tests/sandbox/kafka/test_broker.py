@@ -1,17 +1,11 @@
 """A broker that cannot start, or that lacks a class, is an error with the broker's log."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from sandbox.kafka.broker import Broker, BrokerError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.conftest import MakeBroker
+from tests.conftest import MakeBroker
 
 
 def test_missing_class_in_the_log_is_an_error(tmp_path: Path) -> None:

@@ -1,17 +1,12 @@
 """Jar sets are complete and verified, or absent."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from sandbox.kafka import jars
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONTENT = {"a-1.jar": b"first", "b-2.jar": b"second"}
 

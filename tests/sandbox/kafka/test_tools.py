@@ -1,15 +1,9 @@
 """Errors of Kafka's tools."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from sandbox.kafka import tools
-
-if TYPE_CHECKING:
-    from sandbox.kafka.broker import Broker
+from sandbox.kafka.broker import Broker
 
 
 @pytest.mark.kafka

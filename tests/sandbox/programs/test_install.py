@@ -1,7 +1,5 @@
 """`install.sh` prints a missing or unfit requirement in one line, and all requirements have hashes."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Final

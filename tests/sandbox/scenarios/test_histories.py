@@ -1,23 +1,18 @@
 """The recorded run compared with a replay by the current code, and tests of the comparison itself."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.clients.group_names import RESERVED_PARTITION, group_name
 from sandbox.scenarios.comparison import GroupComparison, ObservedGroup, differences
 from sandbox.scenarios.everything import CAPTURES, HISTORIES
-from sandbox.scenarios.history import ExpectedTransitions, created, dead, emptied, rebalanced
+from sandbox.scenarios.history import ExpectedTransitions, GroupHistory, created, dead, emptied, rebalanced
 from sandbox.scenarios.official import GroupFacts, MemberFacts
 from sandbox.scenarios.progress import OFFSETS_PARTITIONS
 from sandbox.scenarios.recording import faults, recorded_rounds
 from sandbox.scenarios.replay_observer import RETENTION, IncrementalReplay
 from stream.groups.placement import partition_for
 from stream.offline.replay import ROWS_PER_BATCH
-
-if TYPE_CHECKING:
-    from sandbox.scenarios.history import GroupHistory
 
 MEMBER: Final = MemberFacts("m", "c", "/127.0.0.1", None, (("t", 0),))
 STABLE: Final = GroupFacts("classic", "Stable", (MEMBER,), ((("t", 0), 5),), "range")

@@ -1,7 +1,5 @@
 """The pace of a run: a stretched run has the same seconds, each of which takes longer on the wall clock."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 from typing import Final

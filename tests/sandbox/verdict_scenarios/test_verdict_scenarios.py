@@ -1,16 +1,14 @@
 """The verdict scenarios are consistent, and a run is assessed as on the page about it."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from sandbox.clients.group_names import RESERVED_PARTITION
 from sandbox.clients.traffic import ScenarioTopic
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import assess, outcomes, unexplained_alarms, verdicts_of
+from sandbox.verdict_scenarios.assess import ScenarioOutcome, assess, outcomes, unexplained_alarms, verdicts_of
 from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, scenario_group
@@ -25,9 +23,6 @@ from stream.groups.placement import partition_for
 from stream.health.limits import HealthLimits
 from stream.health.verdict import SEVERITY, Severity, Verdict
 from stream.service.wiring import health_limits
-
-if TYPE_CHECKING:
-    from sandbox.verdict_scenarios.assess import ScenarioOutcome
 
 BEGAN: Final = 1_000_000.0
 FAULT: Final = 60.0

@@ -1,7 +1,5 @@
 """Spark's own log in a checkpoint: a consistent log is accepted, and each kind of damage is named with its file."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import zlib

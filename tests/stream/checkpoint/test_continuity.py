@@ -1,7 +1,5 @@
 """Whether a checkpoint still fits its topic: the reasons as sentences. Most are tested with the directory."""
 
-from __future__ import annotations
-
 from stream.checkpoint.continuity import ReadPositions, TopicNow, gap
 
 

@@ -1,7 +1,5 @@
 """Tests of opening a checkpoint: it is continued, set aside, or refused."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import errno
@@ -10,7 +8,9 @@ import json
 import os
 import time
 import uuid
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 from unittest.mock import ANY
 
 import pytest
@@ -20,10 +20,6 @@ from stream.checkpoint.manifest import FORMAT, NOT_YET_LIVE, Layout
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
 from stream.groups.instances import EVERY_GROUP, InstanceShare
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 TOPIC_ID: Final = uuid.UUID(int=7)
 TOPIC: Final = OffsetsTopic("cluster-a", TOPIC_ID, (0, 1), (1, 1))

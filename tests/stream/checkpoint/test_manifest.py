@@ -1,10 +1,9 @@
 """The manifest of a checkpoint: its checksum, and files that are none to read."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +12,6 @@ from stream.checkpoint.directory import _lock_file
 from stream.checkpoint.files import DamagedError
 from stream.checkpoint.manifest import FORMAT, MANIFEST, Layout, Manifest, read_manifest, write_manifest
 from stream.errors import Refusal
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WRITTEN = Manifest(FORMAT, "cluster", "topic", Layout(16, 50, 8, 10_000, 12), {0: 7, 12: 9}, "1/2")
 

@@ -1,20 +1,15 @@
 """Tests of the detection of a deleted or replaced checkpoint."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from stream.checkpoint.presence import Presence
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture

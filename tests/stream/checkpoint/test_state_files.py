@@ -1,21 +1,17 @@
 """The files that make up a version of the state: all of them are checked, and no others."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from stream.checkpoint.files import DamagedError, sums_of
 from stream.checkpoint.state_files import check_state
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 VERSION: Final = 9
 

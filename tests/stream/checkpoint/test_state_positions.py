@@ -1,7 +1,5 @@
 """The positions of the state against those of the offset log."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from stream.checkpoint.state_positions import misplaced, unseen

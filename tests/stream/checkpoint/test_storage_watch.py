@@ -1,23 +1,17 @@
 """Shared storage that is away: a mounted file system that returns errors, or does not answer at all."""
 
-from __future__ import annotations
-
 import errno
 import os
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 import structlog
 
 from sandbox.waiting import LIMIT, wait_until
 from stream.checkpoint import storage_watch
 from stream.checkpoint.storage_watch import StorageWatch, is_away
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import pytest
 
 
 class Storage:

@@ -1,29 +1,25 @@
 """Tests of the topic watch: when all records are read, and when the state no longer matches the topic."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 import structlog
 
 from stream.checkpoint import topic_watch
+from stream.checkpoint.directory import CheckpointDirectory
 from stream.checkpoint.side_files import SideFiles
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.checkpoint.topic_watch import TopicWatch
 from stream.cluster.epoch_ends import NO_EPOCH
 from stream.cluster.offsets_topic import OffsetsTopic
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import Unreachable
 from stream.groups.instances import InstanceShare
 from stream.service.catch_up import CatchUpProgress
-
-if TYPE_CHECKING:
-    from stream.checkpoint.directory import CheckpointDirectory
-    from stream.cluster.transport.client import Cluster
 
 CLUSTER = cast("Cluster", object())
 TOPIC = OffsetsTopic("c", uuid.UUID(int=7), (0, 1), (1, 1))

@@ -1,15 +1,10 @@
 """The space of a checkpoint and of its volume."""
 
-from __future__ import annotations
-
 import os
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from stream.checkpoint.usage import CheckpointSpace, checkpoint_space
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SNAPSHOT = "spark/state/0/3/default/12.zip"
 

@@ -1,15 +1,12 @@
 """Runs command lines of lagwarden in the process of the test."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 from stream.cli import app as cli
 from stream.errors import ExitCode
-
-if TYPE_CHECKING:
-    import pytest
 
 HEAVY = ("pyspark", "kafka", "pandas", "pyarrow", "numpy", "starlette", "textual")
 """Packages that take long to load."""

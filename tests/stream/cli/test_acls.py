@@ -1,7 +1,5 @@
 """The ACLs that `lagwarden acls` prints: a minimal set, with reasons, quoted for a shell."""
 
-from __future__ import annotations
-
 import shlex
 
 from stream.cli.acls import REQUIRED_ACLS, acl_commands, acl_objects

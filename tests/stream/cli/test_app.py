@@ -1,7 +1,6 @@
 """The command line: an error is one line on stderr with advice and an exit code, and nothing on stdout."""
 
 # ruff: noqa: S105 -- the passwords of test users
-from __future__ import annotations
 
 import contextlib
 import os
@@ -9,8 +8,8 @@ import shlex
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -18,14 +17,10 @@ import yaml
 from exporters.catalogue.estimate import estimate_lines
 from exporters.catalogue.metrics import METRICS
 from stream.cli import preflight
+from stream.config.options import Config
 from stream.errors import ExitCode, Refusal
 from tests.decoders.log.fixtures import RECORDED as LOGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream.config.options import Config
-    from tests.stream.cli.command_line import CommandLine
+from tests.stream.cli.command_line import CommandLine
 
 WRONG = {
     "--nope": "error: No such option: --nope; see `lagwarden --help`",

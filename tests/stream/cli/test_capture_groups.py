@@ -1,7 +1,5 @@
 """The groups of a capture: the answers of the HTTP API, the facts that only a capture has, and decode errors."""
 
-from __future__ import annotations
-
 import json
 
 from exporters.http.api import group_json

@@ -1,12 +1,10 @@
 """The command `check`: the exit code is the severity of the worst group."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,9 +12,7 @@ from stream.cli import app as cli
 from stream.errors import ExitCode
 from tests.exporters.serving import serving_url
 from tests.exporters.snapshots import HOSTILE_NAMES, snapshot
-
-if TYPE_CHECKING:
-    from tests.stream.cli.command_line import CommandLine
+from tests.stream.cli.command_line import CommandLine
 
 
 def group(name: str, severity: str | None, verdict: str | None, **more: Any) -> dict[str, Any]:

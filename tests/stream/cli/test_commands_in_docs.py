@@ -1,21 +1,16 @@
 """Every command line `lagwarden …` in the documentation is valid."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import typer.main
 
 from stream.cli.app import app
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.stream.cli.command_line import CommandLine
+from tests.stream.cli.command_line import CommandLine
 
 ROOT: Final = Path(__file__).parents[3]
 PAGES: Final = [

@@ -1,8 +1,6 @@
 """What a shell completes: commands, options, the values of filters, and the groups of a running instance."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -11,11 +9,7 @@ from stream.cli import app as cli
 from stream.errors import ExitCode
 from tests.exporters.serving import serving_url
 from tests.exporters.snapshots import snapshot
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.stream.cli.command_line import CommandLine
+from tests.stream.cli.command_line import CommandLine
 
 NAMES = ("payments", "payments-eu", "other", "with blank", "with\nline feed", "")
 WORDS = {

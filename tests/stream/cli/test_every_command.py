@@ -1,24 +1,19 @@
 """Properties of every command of the command line: JSON, and the text of its help."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import typer.main
 
 from stream.cli import app as cli
 from stream.errors import ExitCode
 from tests.decoders.log.fixtures import RECORDED as LOGS
+from tests.stream.cli.command_line import CommandLine
 from tests.stream.offline.captures import RECORDED
 from tests.support.raw import commit_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.stream.cli.command_line import CommandLine
 
 WITHOUT_JSON: Final = {
     "run": "a service: its answers are those of the HTTP API, its log is JSON with --log-format json",

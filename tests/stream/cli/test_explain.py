@@ -1,21 +1,16 @@
 """`lagwarden explain`, and the errors of `lagwarden top` before it draws."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
 import urllib.request
-from typing import TYPE_CHECKING
+
+import pytest
 
 from exporters.readmodel import OtherInstance
 from stream.errors import ExitCode
 from tests.exporters.serving import SMALL, serving
-
-if TYPE_CHECKING:
-    import pytest
-
-    from tests.stream.cli.command_line import CommandLine
+from tests.stream.cli.command_line import CommandLine
 
 
 def test_group_is_explained_in_plain_lines(url: str, command: CommandLine) -> None:

@@ -1,7 +1,5 @@
 """The commands `groups`, `groups describe` and `history`, for a running instance and for a capture."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
@@ -11,7 +9,8 @@ import sys
 import time
 import urllib.parse
 import urllib.request
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,14 +28,9 @@ from tests.exporters.snapshots import (
     small_snapshot,
     snapshot,
 )
-from tests.stream.cli.command_line import HEAVY
+from tests.stream.cli.command_line import HEAVY, CommandLine
 from tests.stream.offline.captures import RECORDED, capture_of, commit, generation, row
 from tests.stream.webhook.receiver import Receiver
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.stream.cli.command_line import CommandLine
 
 LIVES = str(RECORDED.with_name("lives.avro"))
 CAPTURE_HEAD = "GROUP KIND STATE MEMBERS PARTITIONS LAG LAG-UNKNOWN LAST-COMMIT EXPIRES DEATH-CAUSE".split()  # noqa: SIM905

@@ -1,15 +1,14 @@
 """Names, addresses and metadata that clients chose: no command prints a terminal sequence from them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from exporters.readmodel import FindingDetail, TransitionDetail, VerdictChange
+from exporters.readmodel import FindingDetail, GroupDetail, TransitionDetail, VerdictChange
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.kafka import log_writer as write
 from stream.cli.render.stdout import printable, printable_json
@@ -20,12 +19,6 @@ from tests.stream.cli.command_line import CommandLine
 from tests.stream.groups import written
 from tests.stream.offline.captures import capture_of, row
 from tests.support.raw import commit_key, commit_value, group_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from exporters.readmodel import GroupDetail
 
 HOSTILE = ("\x1b]0;owned\x07\x1b[2Ja\x9b31mred", "\u202egnp.exe two\r\nlines \u2028 \x7f\x08", "\x00")
 """A title, a cleared screen and a colour by one byte; turned text, lines, a separator of lines, deletions; a null."""

@@ -1,24 +1,18 @@
 """The login of commands: it is read from variables, never from arguments."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import bcrypt
 import pytest
 
 from exporters.http.access.web_access import WebAccess
+from sandbox.certificates import Certificates
 from stream.cli.api_client import InstanceClient, keeps_login
 from stream.cli.instance_login import instance_login
 from stream.errors import ExitCode, Refusal
 from tests.exporters.serving import SMALL, serving
 from tests.stream.webhook.receiver import Receiver
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sandbox.certificates import Certificates
 
 
 @pytest.fixture(scope="module")

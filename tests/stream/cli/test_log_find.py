@@ -1,18 +1,12 @@
 """`lagwarden log find`: the first record at an offset or a time, from a log directory."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from stream.errors import ExitCode
 from tests.decoders.log.fixtures import RECORDED, opened, partition, simple_batches
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.stream.cli.command_line import CommandLine
+from tests.stream.cli.command_line import CommandLine
 
 SEGMENTED = RECORDED / "uncompressed-0"
 

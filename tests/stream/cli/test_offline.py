@@ -1,7 +1,5 @@
 """The offline commands: results on stdout, errors on stderr, and the exit codes."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
@@ -9,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,11 +14,9 @@ from sandbox.kafka import log_writer as write
 from stream.errors import ExitCode
 from stream.offline.capture import CaptureFile
 from stream.wording import utc_time
+from tests.stream.cli.command_line import CommandLine
 from tests.stream.offline.captures import RECORDED, capture_of, commit, row
 from tests.support.raw import commit_key, commit_value
-
-if TYPE_CHECKING:
-    from tests.stream.cli.command_line import CommandLine
 
 TRANSACTIONAL = 0x10
 """The attribute of a batch in a transaction."""

@@ -1,8 +1,6 @@
 """Options that several commands share, and the configuration that is built from them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import typer
@@ -10,9 +8,6 @@ import typer
 from stream.cli.options import load_config, load_section
 from stream.config.loader import ConfigRefusal
 from stream.config.options import GroupsOptions, HttpOptions
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_flag_that_was_not_given_does_not_hide_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

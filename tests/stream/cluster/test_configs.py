@@ -1,15 +1,12 @@
 """Tests of settings: value and source, or the reason why they are unknown."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pytest
 
 from stream.cluster.configs import TopicConfig, read_broker_configs, read_topic_config, read_topic_configs
 from stream.cluster.transport.error_codes import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
-
-if TYPE_CHECKING:
-    import pytest
 
 NAMES = ("cleanup.policy", "retention.ms")
 

@@ -1,15 +1,12 @@
 """Tests of coordinators: batched lookups, the cache, and reasons for unknown coordinators."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pytest
 
 from stream.cluster.coordinators import Coordinators, by_node
 from stream.cluster.transport.error_codes import ErrorReason
 from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
-
-if TYPE_CHECKING:
-    import pytest
 
 FIND = "FindCoordinatorRequest"
 TRANSACTIONAL_ID = 1

@@ -1,18 +1,14 @@
 """Tests of described groups: their state as Kafka names it, or a reason."""
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pytest
 
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.describe_groups import DescribedGroup, describe_groups
 from stream.cluster.transport.error_codes import ErrorReason
 from tests.support.scripted_cluster import AWAY, SILENT, ScriptedCluster, says
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pytest
 
 FIND, DESCRIBE = "FindCoordinatorRequest", "DescribeGroupsRequest"
 

@@ -1,7 +1,5 @@
 """Tests of the ends of earlier leader epochs: which answers are known, unknown now, and never known."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stream.cluster.epoch_ends import NO_EPOCH, read_epoch_ends

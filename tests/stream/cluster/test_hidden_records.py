@@ -1,19 +1,13 @@
 """Tests of reading hidden records up to the high watermark, and of leaders' errors."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 from sandbox.kafka import log_writer as logwriter
-from stream.cluster.hidden_records import read_hidden
+from stream.cluster.hidden_records import HiddenPart, read_hidden
+from stream.cluster.transport.client import Cluster
 from tests.support.scripted_cluster import AWAY, Answers, ScriptedCluster, says
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.cluster.hidden_records import HiddenPart
-    from stream.cluster.transport.client import Cluster
 
 OUT_OF_RANGE, NOT_LEADER = 1, 6
 TRANSACTIONAL = 0x10

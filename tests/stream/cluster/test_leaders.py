@@ -1,8 +1,7 @@
 """Tests of leaders: one per partition, or a reason."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -10,9 +9,6 @@ from stream.cluster.leaders import find_leaders
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
 from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def describe(_: int | None, names: Sequence[str]) -> Any:

@@ -1,7 +1,5 @@
 """Tests of sizes on disk: a row per replica, and a reason per broker or log directory without an answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stream.cluster.log_dirs import REPLICA_SIZES, read_replica_sizes, replicas_of, size_per_broker

@@ -1,9 +1,8 @@
 """Tests of tails: data is distinguished from markers and aborted records under all limits and errors."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,9 +11,6 @@ from sandbox.kafka import log_writer as write
 from stream.cluster.log_tails import TailRead, TailRequest, read_tails
 from stream.cluster.transport.error_codes import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 TRANSACTIONAL = 0x10
 Piece = tuple[int, bytes]

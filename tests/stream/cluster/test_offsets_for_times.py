@@ -1,7 +1,5 @@
 """Tests of offsets for timestamps: each requested row has one answer, in order, whatever the brokers do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

@@ -1,9 +1,5 @@
 """Tests of the description of `__consumer_offsets` on a real broker: absent, existing, and not created by a lookup."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
@@ -11,9 +7,7 @@ from sandbox.kafka.topics import create_topics
 from sandbox.waiting import eventually
 from stream.cluster import offsets_topic
 from stream.cluster.transport.client import Cluster
-
-if TYPE_CHECKING:
-    from tests.conftest import MakeBroker
+from tests.conftest import MakeBroker
 
 pytestmark = pytest.mark.kafka
 

@@ -1,7 +1,5 @@
 """Tests of open transactions: three steps, each of which may fail."""
 
-from __future__ import annotations
-
 import datetime as dt
 from typing import Any
 

@@ -1,8 +1,7 @@
 """Tests of end offsets: one row per partition, and each error only in its rows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
@@ -10,18 +9,14 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import wait_until
 from stream.cluster.partition_offsets import ENDS, read_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable
+from tests.conftest import MakeBroker
 from tests.support.scripted_cluster import ScriptedCluster, says
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from sandbox.kafka.broker import Broker
-    from tests.conftest import MakeBroker
 
 
 class FakeCluster(ScriptedCluster):

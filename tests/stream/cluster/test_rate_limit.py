@@ -1,7 +1,5 @@
 """Tests of the selection of groups to describe: candidates, order of waiting, rate."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

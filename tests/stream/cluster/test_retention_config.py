@@ -1,22 +1,17 @@
 """Tests of the brokers' settings for offset expiration, with scripted and real brokers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Mapping
+from typing import Any, Final, cast
 
 import pytest
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
+from sandbox.kafka.broker import Broker
 from stream.cluster.retention_config import CHECK_INTERVAL, RETENTION, read_retention, rules_of
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport.client import Cluster
 from stream.groups.expiry.predict import ExpiryRules, OffsetsRetention
 from tests.support.scripted_cluster import AWAY, Answers, ScriptedCluster, says
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sandbox.kafka.broker import Broker
 
 WEEK: Final = 604_800_000
 NO_RESULTS: Final = -100

@@ -1,7 +1,5 @@
 """Tests of facts of the topology, compared with CMAK's formulas computed per partition."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of the ids of existing, deleted and recreated topics."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,21 +1,15 @@
 """Tests of the topology: the metadata, with errors as values."""
 
-from __future__ import annotations
-
 import uuid
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 import pytest
 
-from stream.cluster.topology import REPLICAS, TOPICS, read_topology
+from stream.cluster.topology import REPLICAS, TOPICS, Topology, read_topology
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from stream.cluster.topology import Topology
 
 ID = uuid.UUID(int=7)
 

@@ -1,17 +1,13 @@
 """Tests of the transaction log: open transactions, producers, and scans over several ticks."""
 
-from __future__ import annotations
+from collections.abc import Sequence
+from typing import Any, cast
 
-from typing import TYPE_CHECKING, Any, cast
+import pytest
 
 from decoders.log.batch import LogRecord
 from stream.cluster.transaction_log import OngoingTransactionsByProducer, TransactionLogScan
 from tests.support.transactions import COMPLETE_COMMIT, ONGOING, PREPARE_ABORT, Log, record
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pytest
 
 
 def read(

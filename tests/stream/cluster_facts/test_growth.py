@@ -1,7 +1,5 @@
 """Tests of growth rates."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream.cluster_facts.growth import LogGrowth

@@ -1,8 +1,6 @@
 """Replicas that a deletion or a reassignment leaves on a broker that is away."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import pyarrow as pa
 import pytest
@@ -11,9 +9,6 @@ from stream.cluster.topology import REPLICAS, TOPICS, Topology
 from stream.cluster.transport.client import Broker
 from stream.cluster_facts.left_replicas import LeftReplicas
 from tests.exporters.snapshots import table
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 Layout = dict[str, list[list[int]]]
 """The replicas of each partition of a topic, by name. A name is followed by the first letter of its id, as in `t/a`."""

@@ -1,18 +1,14 @@
 """Tests of the detection of a stopped log cleaner with simulated logs."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS, CleanerWatch, CompactionConfig, OffsetsPartitionSizes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 MB = 1_000_000
 EVERY = 60.0

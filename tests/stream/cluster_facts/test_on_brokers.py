@@ -3,18 +3,20 @@
 The tests share the two brokers: a test that stops one of them starts it again.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # its stubs do not re-export it
 
 from exporters.cluster.exposition import PublishedCluster
+from exporters.cluster.model import ClusterFacts
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
@@ -22,16 +24,8 @@ from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
 from stream.cluster_facts.poll import OFFSETS_SETTINGS, ClusterPoll
+from tests.conftest import MakeBroker
 from tests.exporters.snapshots import snapshot
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    import pyarrow as pa
-
-    from exporters.cluster.model import ClusterFacts
-    from tests.conftest import MakeBroker
 
 pytestmark = pytest.mark.kafka
 

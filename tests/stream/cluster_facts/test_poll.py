@@ -1,9 +1,9 @@
 """Tests of one poll: requests, results, and errors that affect only their own fact."""
 
-from __future__ import annotations
+from collections.abc import Collection
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+import pyarrow as pa
 import pytest
 
 from stream.cluster.transport.errors import Unreachable
@@ -12,14 +12,7 @@ from stream.cluster_facts.poll import BROKER_SETTINGS, OFFSETS_SETTINGS, TOPIC_S
 from stream.groups.instances import InstanceShare
 from stream.groups.placement import partition_for
 from tests.exporters.snapshots import snapshot
-from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    import pyarrow as pa
-
-    from tests.support.scripted_cluster import Answers
+from tests.support.scripted_cluster import AWAY, TOO_OLD, Answers, ScriptedCluster, says
 
 OFFSETS = "__consumer_offsets"
 MB = 1_000_000

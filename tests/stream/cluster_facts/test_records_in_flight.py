@@ -1,11 +1,11 @@
 """The records in flight as derived from the log of share groups, against the leader's number in JMX (KIP-1103)."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import pytest
 from confluent_kafka import Producer
@@ -18,12 +18,7 @@ from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.topology import read_topology
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.share_groups import ShareGroups
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from tests.conftest import MakeBroker
+from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(400)]
 

@@ -1,10 +1,10 @@
 """Share groups: each poll reads their topic, and the lag on a real broker equals that of Kafka's tool."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import Producer
@@ -22,17 +22,12 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import NotAuthorised, Unreachable
 from stream.cluster_facts import share_groups
 from stream.cluster_facts.share_groups import NAME, ShareGroups
+from stream.cluster_facts.tables import Unknown
 from stream.groups.instances import InstanceShare, owner_of
+from tests.conftest import MakeBroker
 from tests.decoders.writing import write_key, write_value
 from tests.exporters.snapshots import table
 from tests.support.scripted_cluster import says
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from stream.cluster_facts.tables import Unknown
-    from tests.conftest import MakeBroker
 
 TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 ID, OTHER_ID = b"t" * 16, b"o" * 16

@@ -1,7 +1,5 @@
 """The progress of share groups: a record of their topic has the effect that it has in the coordinators."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any

@@ -1,9 +1,6 @@
 """Tests of the tables of a poll: numbers of the topology, and the selection of shown partitions."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from exporters.cluster import model
 from stream.cluster.configs import TopicConfig
@@ -13,10 +10,7 @@ from stream.cluster.transport.client import Broker
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster_facts import tables
 from tests.exporters.snapshots import table
-from tests.support.topologies import layout
-
-if TYPE_CHECKING:
-    from tests.support.topologies import Partition
+from tests.support.topologies import Partition, layout
 
 GOOD: Partition = (0, [0, 1], [0, 1])
 ELSEWHERE: Partition = (1, [0, 1], [0, 1])

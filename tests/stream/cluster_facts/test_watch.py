@@ -1,16 +1,17 @@
 """Tests of the watch thread: polls, failures, missing rights and stop."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import structlog
 
 from exporters.cluster import model
+from exporters.cluster.model import ClusterFacts
+from exporters.readmodel import Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.waiting import wait_until
 from stream.cluster_facts.watch import ClusterWatch
@@ -19,12 +20,6 @@ from stream.groups.instances import InstanceShare
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import snapshot, table
 from tests.support.scripted_cluster import AWAY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporters.cluster.model import ClusterFacts
-    from exporters.readmodel import Snapshot
 
 
 class Polls:

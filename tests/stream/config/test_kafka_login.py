@@ -1,15 +1,14 @@
 """The options describe one login, contradictions are refused, and no copy of the login has a secret."""
 
-from __future__ import annotations
-
 import logging
 import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import structlog
 
+from sandbox.certificates import Certificates
 from stream.config.kafka_login import (
     AwsIamLogin,
     ClientCredentialsLogin,
@@ -20,11 +19,8 @@ from stream.config.kafka_login import (
     login_from_options,
 )
 from stream.config.loader import ConfigRefusal, load
+from stream.config.options import KafkaOptions
 from stream.config.secret_sources import SecretFile
-
-if TYPE_CHECKING:
-    from sandbox.certificates import Certificates
-    from stream.config.options import KafkaOptions
 
 SERVERS = {"kafka.bootstrap_servers": "a:1"}
 ENDPOINT = {

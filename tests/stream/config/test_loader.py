@@ -1,8 +1,8 @@
 """Loading the configuration: the precedence of its sources, and errors that are all reported at once."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,10 +11,6 @@ from hypothesis import strategies as st
 
 from stream.config.loader import KEYS, ConfigRefusal, environment_variable, load
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 SERVERS = {"kafka.bootstrap_servers": "broker-1:9092"}
 LOGIN = {

@@ -1,7 +1,5 @@
 """Maintenance windows: their borders, weekly schedules in local time, and changes of the clock."""
 
-from __future__ import annotations
-
 import datetime as dt
 from zoneinfo import ZoneInfo
 

@@ -1,7 +1,5 @@
 """Master URLs: which kinds of clusters are supported, and where their masters are."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The section `metrics`: its validation, and its conversion into the selection of series."""
 
-from __future__ import annotations
-
 import pytest
 
 from exporters.catalogue.metric import Preset

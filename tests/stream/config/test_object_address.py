@@ -1,7 +1,5 @@
 """Tests of the options of a checkpoint in an object store."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

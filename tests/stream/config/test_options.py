@@ -1,7 +1,5 @@
 """The tree of options: its defaults, immutability, and the generated documentation page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pydantic

@@ -1,9 +1,7 @@
 """The options `groups.owners`, `groups.maintenance` and `groups.silences`: sources, validation and policies."""
 
-from __future__ import annotations
-
 import datetime as dt
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
@@ -12,9 +10,6 @@ from stream.config.group_policies import policies_from_options
 from stream.config.loader import ConfigRefusal, load
 from stream.config.maintenance import Silence, SingleWindow, WeeklyWindow
 from stream.config.ownership import GroupPolicies
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BROKER = {"kafka.bootstrap_servers": "broker-1:9092"}
 FILE = """\

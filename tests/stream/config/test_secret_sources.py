@@ -1,17 +1,12 @@
 """A secret is read where it is at each use, and is in no copy of the configuration."""
 
-from __future__ import annotations
-
 import pickle
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from stream.config.loader import load
 from stream.config.secret_sources import Secret, SecretEntry, SecretFile, SecretUnavailable, SecretValue, SecretVariable
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOGIN = {
     "kafka.bootstrap_servers": "a:1",

@@ -1,18 +1,14 @@
 """`job.spark_options` and the options of clusters: which values and combinations are refused, and with what advice."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 import yaml
 
 from stream.config.loader import ConfigRefusal, load
+from stream.config.options import Config
 from stream.config.spark_options import FIXED, REPLACED, check_spark_options
-
-if TYPE_CHECKING:
-    from stream.config.options import Config
 
 SERVERS: Final = {"kafka.bootstrap_servers": "a:1"}
 STANDALONE: Final = {"job.master": "spark://m:7077", "checkpoint.shared": "true", "checkpoint.dir": "/shared/lagwarden"}

@@ -1,10 +1,9 @@
 """Shards as bytes: round trips, rejected bytes, and states of earlier versions."""
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -15,22 +14,16 @@ from stream.groups.commits.tombstones import no_tombstones
 from stream.groups.driver_state import DriverState
 from stream.groups.lifecycle.table import no_histories
 from stream.groups.reduce import reduce
-from stream.groups.shard import ShardDelta, ShardState, empty_delta, empty_state
+from stream.groups.shard import ShardChange, ShardDelta, ShardState, empty_delta, empty_state
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
 from tests.stream.groups.written import classic, gone
 from tests.support.commits import read_run
-from tests.support.driver_states import delta_of
+from tests.support.driver_states import Timed, delta_of
 from tests.support.group_histories import EVERYTHING, at, commits, forgets, histories_in, line
 from tests.support.histories import LOGS
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import group_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.groups.shard import ShardChange
-    from tests.support.driver_states import Timed
 
 STORED: Final = Path(__file__).parent / "stored"
 """States as the state store held them, per offsets partition, of the recorded capture. Written once by the version

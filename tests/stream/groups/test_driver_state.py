@@ -1,10 +1,8 @@
 """The driver state: its columns and events, for changes in any order and with repetitions."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 from decoders.columnar import decode_keys
 from stream.groups.codec import pack
 from stream.groups.commits.runs import columns_of
-from stream.groups.driver_state import NO_EVENTS, DriverState, RemovedOffset
+from stream.groups.driver_state import NO_EVENTS, DriverState, GroupColumns, RemovedOffset
 from stream.groups.reduce import StateLimits
 from tests.stream.groups.written import classic, classic_member
 from tests.support.commits import KEEP
@@ -22,9 +20,6 @@ from tests.support.driver_states import Raw, ShardReader, delta_of
 from tests.support.group_histories import at, commits, forgets, line
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
-
-if TYPE_CHECKING:
-    from stream.groups.driver_state import GroupColumns
 
 RECORDS: st.SearchStrategy[Raw] = st.one_of(
     st.tuples(

@@ -1,10 +1,8 @@
 """The fold: any records, in any batches, give the results of the scalar interpreter, evaluated record by record."""
 
-from __future__ import annotations
-
 import collections
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +14,7 @@ from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
 from decoders.events import OffsetCommitted, OffsetRemoved
 from decoders.interpret import events
+from stream.groups.commits.run_table import Runs
 from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
@@ -25,9 +24,6 @@ from stream.groups.shard import empty_state
 from tests.support.commits import KEEP, SLOT_MS, Commit, expected, read_run
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
-
-if TYPE_CHECKING:
-    from stream.groups.commits.run_table import Runs
 
 Raw = tuple[int, bytes | None, bytes | None]
 """Offsets partition, key, value."""

@@ -1,7 +1,5 @@
 """Several instances: their shares of the groups are disjoint and complete, for any number of them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Placement: a group has the partition that the broker chooses, and the number of shards is about the requested one."""
 
-from __future__ import annotations
-
 from stream.groups.placement import Placement, java_hash, partition_for
 
 # Hash and partition of 50, by Java itself.

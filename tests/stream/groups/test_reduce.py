@@ -1,7 +1,5 @@
 """The state of a shard does not depend on batch borders and repeated delivery."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Row labels and row order stay the same objects until a row or a group changes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 

@@ -1,24 +1,17 @@
 """Builders of membership records as Kafka writes them; fields that are not given have a default."""
 
-from __future__ import annotations
-
 import struct
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from decoders.schema import Message
 from decoders.tables import BY_NUMBER, embedded
-from stream.groups.membership.memberships import Memberships
+from stream.groups.membership.memberships import Membership, Memberships
 from stream.groups.shard import MembershipRecords
 from tests.decoders.writing import write, write_key, write_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from decoders.schema import Message
-    from stream.groups.membership.memberships import Membership
 
 Written = tuple[bytes, bytes | None]
 Parts = dict[Any, Sequence[int]]

@@ -1,13 +1,8 @@
 """Columns of numbers as the modules of `stream.health` take them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from stream.health.columns import Ints
+from stream.health.columns import Ints
 
 
 def ints(*values: int) -> Ints:

@@ -3,10 +3,9 @@
 The default row: a consumer of one group with two members that commits every five seconds, 400 offsets from the end.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +33,6 @@ from stream.health.inputs import (
 )
 from stream.health.limits import HealthLimits
 from stream.health.verdict import CODE, Verdict, roll_up
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NOW = 1_700_000_000_000
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000

@@ -3,11 +3,9 @@
 Python's own generator is used because its sequence does not change between versions of numpy.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -16,9 +14,6 @@ from stream.health.features.lag import PartitionEnds
 from stream.health.features.offset_out_of_range import CommitOrigins
 from stream.health.inputs import NO_OWNER, GroupInputs, GroupStage, HealthInputs
 from tests.stream.health.simulator import commit_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NOW, TICK = 1_700_000_000_000, 10_000
 RATES = (0.0, 0.05, 0.5, 5.0, 50.0)

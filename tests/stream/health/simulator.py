@@ -9,25 +9,28 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from stream.groups.commits import runs
 from stream.groups.commits import slots as window
 from stream.groups.commits.slots import Slots
-from stream.health.evaluator import Evaluator
+from stream.groups.membership.model import MemberClient
+from stream.health.evaluator import EvaluationResult, Evaluator
 from stream.health.features.lag import PartitionEnds
-from stream.health.inputs import NO_COMMIT, AbortStreak, GroupInputs, GroupStage, HealthInputs, RemovedCommits
+from stream.health.inputs import (
+    NO_COMMIT,
+    AbortStreak,
+    GroupInputs,
+    GroupStage,
+    HealthInputs,
+    RemovedCommits,
+    Subscribers,
+)
 from stream.health.limits import HealthLimits
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from stream.groups.membership.model import MemberClient
-    from stream.health.evaluator import EvaluationResult
-    from stream.health.inputs import Subscribers
 
 NOON = 1_700_006_400_000
 SECOND = 1_000

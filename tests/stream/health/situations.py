@@ -4,17 +4,15 @@ A fault can be known when an observer of every commit, every end and every membe
 group has made no progress for longer than a pause may take, or when the event itself has happened.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream.groups.membership.model import MemberClient
 from stream.health.features.control_records import LogTails
-from stream.health.inputs import KEPT_FOREVER, NO_OWNER, GroupStage, Subscribers
+from stream.health.inputs import KEPT_FOREVER, NO_OWNER, GroupStage, HealthInputs, Subscribers
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import (
     HOUR,
@@ -29,11 +27,6 @@ from tests.stream.health.simulator import (
     consume,
     evenly,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from stream.health.inputs import HealthInputs
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,7 @@
 """Tables of stories: a row has the arguments of a function and, last, the expected result."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
 def wrong(table: Mapping[str, tuple[Any, ...]], function: Callable[..., Any]) -> list[str]:

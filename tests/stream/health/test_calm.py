@@ -1,9 +1,8 @@
 """A first pause is no fault, neither that of a steady group nor that of a batch whose habit is not known yet."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 import pytest
@@ -16,9 +15,11 @@ from tests.stream.health.simulator import (
     MINUTE,
     SECOND,
     TICK,
+    GroupTick,
     Membership,
     Partition,
     Scene,
+    Seen,
     consume,
     look,
     new_evaluator,
@@ -28,11 +29,6 @@ from tests.stream.health.simulator import (
 )
 from tests.stream.health.situations import EMPTY, LATE, LONG, STEADY
 from tests.support.hypothesis_profiles import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tests.stream.health.simulator import GroupTick, Seen
 
 V = Verdict
 LONGEST = 45 * SECOND

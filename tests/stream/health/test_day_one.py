@@ -1,7 +1,5 @@
 """Faults that are older than the monitor, and those of forgotten groups, raise no alert; all others do."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The whole tick: laws that hold for any group, and the texts about one group."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The shown verdicts for sequences of verdicts of the rules."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 

@@ -1,12 +1,10 @@
 """What a finding says about members: the owner of the partitions, whether it is alive, and since which rebalance."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
-from typing import TYPE_CHECKING
 
 from stream.groups.membership.model import MemberClient
+from stream.health.evaluation import Finding
 from stream.health.evaluator import Evaluator
 from stream.health.inputs import FencedInstance, GroupStage
 from stream.health.limits import HealthLimits
@@ -15,9 +13,6 @@ from stream.health.verdict import Verdict
 from tests.stream.health.simulator import HOUR, MINUTE, SECOND, SLOT, TICK, Membership, Partition, Scene, consume, watch
 from tests.stream.health.situations import LATE, LONG, STEADY, steady
 from tests.stream.health.tables import wrong
-
-if TYPE_CHECKING:
-    from stream.health.evaluation import Finding
 
 V = Verdict
 A = MemberClient("orders-1-7f3a", "orders-1", "/10.0.0.7", session_timeout=45 * SECOND)

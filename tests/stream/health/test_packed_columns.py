@@ -1,24 +1,18 @@
 """Packed columns and tables: nothing is lost, and what repeats or is narrow takes few bytes."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from stream.health import packed_columns
 from stream.health.packed_columns import LEAST_BYTES, PackedColumn, PackedTable
 from tests.stream.health.tables import wrong
 from tests.support.hypothesis_profiles import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,20 +1,14 @@
 """Packed evaluations: the findings of a group are those of the whole evaluation."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from stream.health.burrow.evaluator import BurrowEvaluator
+from stream.health.evaluation import Evaluation, EvaluationRules
 from stream.health.evaluator import Evaluator
 from stream.health.packed_evaluation import PackedEvaluation
 from tests.stream.health.panes import Row, judged, pane
 from tests.stream.health.random_inputs import sequence
-
-if TYPE_CHECKING:
-    from stream.health.evaluation import Evaluation, EvaluationRules
 
 
 def _findings(evaluation: Evaluation, group: int) -> list[object]:

@@ -1,7 +1,5 @@
 """Clients that commit the offset of the last record they have read: learned from rests, and only from those."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from stream.health.verdict import Verdict

@@ -1,7 +1,5 @@
 """Groups with two users: the verdicts about them, and groups that only look like them."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

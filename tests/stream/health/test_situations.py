@@ -1,9 +1,8 @@
 """Simulated groups: faults are found in time with their cause, and unusual but healthy groups have none."""
 
-from __future__ import annotations
-
 import collections
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 import pytest
 
@@ -13,9 +12,11 @@ from stream.health.verdict import Verdict
 from tests.stream.health.simulator import (
     MINUTE,
     TICK,
+    GroupTick,
     Membership,
     Partition,
     Scene,
+    Seen,
     evenly,
     new_evaluator,
     verdicts,
@@ -23,11 +24,6 @@ from tests.stream.health.simulator import (
     watch_together,
 )
 from tests.stream.health.situations import HEALTHY, KNOWN_TO_BE_LONG, LATE, NOTICED, SICK, Situation, lasting, steady
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from tests.stream.health.simulator import GroupTick, Seen
 
 EVERY: Final = {each.story: each for each in (*HEALTHY, *SICK, *NOTICED)}
 SAMPLE: Final = (

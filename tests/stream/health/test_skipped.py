@@ -1,7 +1,5 @@
 """Records that are skipped or lost: commits that go forward past records, and records that retention removes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream.health.verdict import Verdict

@@ -1,8 +1,6 @@
 """Verdicts while the end of a partition is not known: a leader election is short, and everything else is reported."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from stream.health.limits import HealthLimits
 from stream.health.verdict import Verdict
@@ -18,9 +16,6 @@ from tests.stream.health.simulator import (
     watch,
     watch_together,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 V = Verdict
 GRACE = HealthLimits().restart_grace

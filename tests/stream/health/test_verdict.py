@@ -1,7 +1,5 @@
 """The verdict of a group from those of its partitions, the numbers behind a verdict, and sums by owner."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

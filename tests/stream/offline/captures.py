@@ -1,16 +1,12 @@
 """Rows and captures for the tests of the offline commands."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stream.offline.capture import CaptureWriter
 from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin
 from tests.support.raw import commit_key, commit_value, group_key, group_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 RECORDED: Final = Path(__file__).resolve().parents[2] / "captures" / "all-kinds.avro"
 """Records of a real broker for groups of every kind, recorded by `sandbox.scenarios.all_kinds`."""

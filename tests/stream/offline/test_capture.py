@@ -1,9 +1,7 @@
 """Capture files: rows are read as written, a torn file is readable up to the tear, and captures can be continued."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import fastavro
 import pytest
@@ -17,9 +15,6 @@ from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin, UnreadableRefusal
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
 from tests.support.hypothesis_profiles import examples
 from tests.support.replayed_groups import replayed_groups
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROWS = st.builds(
     LogRow,

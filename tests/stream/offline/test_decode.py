@@ -1,7 +1,5 @@
 """Decoding of rows into the formats of Kafka's console formatters, and errors as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

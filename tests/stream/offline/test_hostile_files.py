@@ -1,7 +1,5 @@
 """Damaged files, huge files and paths that are no files give one line and an exit code, and no file loses data."""
 
-from __future__ import annotations
-
 import bz2
 import errno
 import fcntl
@@ -14,7 +12,9 @@ import socket
 import subprocess
 import sys
 import zlib
-from typing import IO, TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
 
 import cramjam
 import fastavro
@@ -31,10 +31,6 @@ from stream.offline.rows import OFFSETS_TOPIC, LogRow, UnreadableRefusal, Unwrit
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
 from tests.support.raw import commit_key, commit_value
 from tests.support.resources import full_after, peak_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Parsing of keys and values that users enter."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

@@ -1,27 +1,21 @@
 """Replay: the state that the job reaches, for every split into batches and for compacted logs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.codec import pack, unpack_state
 from stream.groups.driver_state import DriverState
+from stream.groups.shard import ShardState
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
+from stream.offline.rows import LogRow
 from tests.stream.offline.captures import RECORDED, commit, generation, row
 from tests.support.group_histories import histories_in, line
 from tests.support.hypothesis_profiles import examples
-from tests.support.replayed_groups import current_state, replayed_groups
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream.groups.shard import ShardState
-    from stream.offline.rows import LogRow
-    from tests.support.replayed_groups import ReplayedGroup
+from tests.support.replayed_groups import ReplayedGroup, current_state, replayed_groups
 
 GROUPS = ("a", "b")
 

@@ -1,7 +1,5 @@
 """Batches of rows, and rows in memory as a source."""
 
-from __future__ import annotations
-
 from stream.offline.rows import OFFSETS_TOPIC, RowList, batch_rows
 from tests.stream.offline.captures import commit, row
 

@@ -1,7 +1,5 @@
 """Parsing of times, and time ranges as filters of rows."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream.offline.time_range import TimeRange, parse_time

@@ -1,16 +1,10 @@
 """The timeline of one group: one event per change, and one event for consecutive commits."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from stream.offline.capture import CaptureFile
+from stream.offline.rows import LogRow
 from stream.offline.timeline import timeline
 from tests.stream.offline.captures import RECORDED, commit, generation, row
 from tests.support.raw import commit_key, commit_value, group_key
-
-if TYPE_CHECKING:
-    from stream.offline.rows import LogRow
 
 HOUR = 3_600_000
 

@@ -1,7 +1,5 @@
 """A real HTTP server on loopback that receives exports of OTLP."""
 
-from __future__ import annotations
-
 import gzip
 from typing import Any
 

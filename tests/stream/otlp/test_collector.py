@@ -1,11 +1,11 @@
 """Exports to a real OpenTelemetry collector, which is built from its Go modules the first time."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +18,6 @@ from stream.otlp.pusher import MetricsSource, OtlpPusher, OtlpTarget
 from tests.exporters.cluster_facts import facts
 from tests.exporters.otlp.decoded import scraped
 from tests.exporters.serving import SMALL, get, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
 

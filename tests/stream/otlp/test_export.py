@@ -1,9 +1,7 @@
 """The export by OTLP as the service runs it, with the status of the service."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pytest
 
@@ -12,14 +10,9 @@ from stream.config.options import OtlpOptions
 from stream.errors import ExitCode, Refusal
 from stream.otlp.export import otlp_export
 from stream.service.status import ServiceStatus
-from tests.exporters.otlp.decoded import received, scraped
+from tests.exporters.otlp.decoded import Series, received, scraped
 from tests.exporters.serving import get, serving
 from tests.stream.otlp.otlp_receiver import OtlpReceiver
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tests.exporters.otlp.decoded import Series
 
 
 def exported_names(series: Iterable[Series]) -> set[str]:

@@ -1,9 +1,7 @@
 """Exports to a real HTTP server that decodes the protobuf."""
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import structlog
@@ -14,6 +12,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from exporters.cluster.exposition import PublishedCluster
+from exporters.text.exposition import PublishedSnapshot
 from sandbox.ports import free_port
 from sandbox.waiting import wait_until
 from stream.otlp.pusher import FAILURES, MetricsSource, OtlpPusher, OtlpTarget, resource_attributes
@@ -22,9 +21,6 @@ from tests.exporters.otlp.decoded import received, scraped
 from tests.exporters.serving import SMALL, get, serving
 from tests.exporters.snapshots import NOON, status
 from tests.stream.otlp.otlp_receiver import OtlpReceiver
-
-if TYPE_CHECKING:
-    from exporters.text.exposition import PublishedSnapshot
 
 CLUSTER = PublishedCluster.build(facts())
 

@@ -1,12 +1,10 @@
 """The outcome of each request, and the headers from a file."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import requests
@@ -18,9 +16,6 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from sandbox.ports import free_port
 from stream.otlp.session import OtlpSession, RefusedRequestError, RequestOutcome, parse_headers
 from tests.stream.otlp.otlp_receiver import OtlpReceiver
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _EMPTY = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 """An empty body, compressed with gzip."""

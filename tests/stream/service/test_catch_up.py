@@ -1,7 +1,5 @@
 """The progress of the catch-up: by position, exact after batches, approximate while one runs."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

@@ -1,18 +1,12 @@
 """The display of the catch-up: a bar on a terminal, otherwise log lines."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING
 
+import pytest
 import structlog
 
 from stream.service.catch_up import CatchUp
 from stream.service.catch_up_bar import CatchUpView
-
-if TYPE_CHECKING:
-    import pytest
-
 
 SHOW_CURSOR, UP_ONE_LINE, ERASE_LINE = "\x1b[?25h", "\x1b[1A", "\x1b[2K"
 

@@ -1,16 +1,11 @@
 """The number of usable cores, also in a container."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from stream.service.cpu_quota import usable_cores
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ALL = 8
 

@@ -1,7 +1,5 @@
 """The limit on open descriptors of the monitor and of what it starts."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Open descriptors per role, and the limit on them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

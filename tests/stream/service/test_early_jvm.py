@@ -1,26 +1,20 @@
 """The JVM that boots while the service is imported."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from stream.config.loader import load
+from stream.config.options import Config
 from stream.errors import ExitCode, Refusal
 from stream.service.early_jvm import start_jvm
 from stream.spark.jvm_process import NO_JAVA
 from tests.stream.spark.fake_java import write_java
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from stream.config.options import Config
 
 
 @pytest.fixture(autouse=True)

@@ -1,13 +1,12 @@
 """The kept state after a failed query: unchanged, set aside at once, or marked for the next start."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import pytest
 import structlog
@@ -16,6 +15,7 @@ from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
 from stream.checkpoint.manifest import FORMAT, Layout
 from stream.cluster.log_tails import TailRead, TailRequest
 from stream.cluster.offsets_topic import OffsetsTopic
+from stream.cluster.transport.client import Cluster
 from stream.errors import ExitCode, Refusal
 from stream.groups.shard import empty_state
 from stream.service import kept_state
@@ -25,11 +25,6 @@ from stream.service.supervisor import end_of_query
 from stream.spark.errors import SparkCallError, SparkFailure
 from stream.spark.jvm_process import JVM_GONE
 from stream.spark.state_reader import UnreadableShardError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream.cluster.transport.client import Cluster
 
 TOPIC: Final = OffsetsTopic("c", uuid.UUID(int=7), (0,), (1,))
 LAYOUT: Final = Layout(sub_shards=1, offsets_partitions=1, shuffle_partitions=1, slot_ms=30_000, keep_slots=10)

@@ -1,15 +1,10 @@
 """The limit on memory that cgroups of both versions report."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from stream.service.memory_limit import memory_limit
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

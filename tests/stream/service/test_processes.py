@@ -1,17 +1,13 @@
 """Memory and CPU of the monitor's processes by role, from /proc."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from stream.service.first_read.reader import PROGRAM
 from stream.service.processes import ProcessUsage, processes_by_role
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -1,7 +1,5 @@
 """Only permanent errors of the cluster and a full volume are refusals."""
 
-from __future__ import annotations
-
 import traceback
 
 from stream.cluster.transport.connection_errors import no_topic_right

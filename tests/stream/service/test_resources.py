@@ -1,17 +1,13 @@
 """Heap and checkpoint, which are measured every 15 seconds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JNetworkError
 
 from stream.service.resources import ResourcePoller, Resources
 from stream.service.status import ServiceStatus
 from stream.spark.heap import HeapUsage
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Runtime:

@@ -1,9 +1,7 @@
 """A Python process that does not start in the time that Spark waits, as on a machine without free CPU."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +13,6 @@ from stream.spark.session import end_session, open_session
 from tests.stream.offline.captures import capture_of, commit
 from tests.stream.spark.capture_job import job_options, session_options
 from tests.stream.spark.capture_source import capture_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.spark
 

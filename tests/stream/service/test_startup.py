@@ -1,10 +1,9 @@
 """Startup: waiting for the cluster, the offsets topic and the bounds of its partitions."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import structlog
@@ -19,9 +18,6 @@ from stream.service.status import RUNNING, WAITING, ServiceStatus
 from stream.tick.ends_index import EndsIndex
 from stream.tick.offsets_topic_lag import UnansweredPartition
 from tests.support.driver_states import ends_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 AWAY = Unreachable("a:1 does not answer", "is it up?")
 TOPIC = OffsetsTopic("cluster", None, (0, 1), (1, 1))

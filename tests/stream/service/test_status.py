@@ -1,10 +1,8 @@
 """Readiness and the status of the monitor: each reason is a sentence."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import structlog
 
@@ -18,9 +16,6 @@ from stream.spark.executors.watch import ExecutorCount
 from stream.tick.offsets_topic_lag import UnansweredPartition
 from stream.tick.run_tick import TickStatus
 from stream.webhook.notifier import WebhookStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LIMIT = 60.0
 NOW = 1_000_000_000.0

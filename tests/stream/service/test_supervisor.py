@@ -1,12 +1,11 @@
 """The supervisor: when the tick thread starts, when it may publish, and how a stop ends it."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Collection
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import structlog
@@ -20,9 +19,6 @@ from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING, Servic
 from stream.service.supervisor import QuerySupervisor
 from stream.spark.errors import SparkCallError, SparkFailure
 from stream.spark.query import BatchReport
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 
 class _Part:

@@ -1,7 +1,5 @@
 """The folder for temporary files: removed at the end of its process, or by the next one."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

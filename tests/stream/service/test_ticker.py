@@ -1,11 +1,10 @@
 """The tick thread: what it polls before the catch-up is complete, and what it records in the status."""
 
-from __future__ import annotations
-
 import threading
 import types
 import weakref
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 from sandbox.waiting import LIMIT
 from stream.service.catch_up import CatchUpProgress
@@ -14,9 +13,6 @@ from stream.service.ticker import Ticker
 from stream.tick import run_tick
 from stream.tick.offsets_topic_lag import UnansweredPartition
 from stream.tick.run_tick import EndsUnavailableError, TickStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 UNANSWERED = (UnansweredPartition(1, "no_leader", 0.0),)
 

@@ -1,12 +1,11 @@
 """TLS, logins and hidden members of the HTTP server from the options, with their errors and log lines."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import os
 import types
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import bcrypt
 import pytest
@@ -25,9 +24,6 @@ from stream.service.status import ServiceStatus
 from stream.service.web_access import open_web_access, page_links, served_burrow, served_details, served_search
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import detail, member
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 USER = f"basic_auth_users: {{alice: {bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode()}}}"
 

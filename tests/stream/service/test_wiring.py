@@ -1,10 +1,11 @@
 """The wiring: options reach the parts in the units of the parts."""
 
-from __future__ import annotations
-
 import dataclasses
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import pytest
 
 from stream.config.options import Config
 from stream.config.secret_sources import SecretFile
@@ -24,12 +25,6 @@ from stream.service.wiring import (
 )
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import TASK_ATTEMPTS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
 
 STANDALONE: Final = {"master": "spark://127.0.0.1:7077", "authenticate": False}
 

@@ -4,15 +4,15 @@
 checkpoint and, as `checkpoint-spark-VERSION.tar.gz`, the archive in `tests/captures`.
 """
 
-from __future__ import annotations
-
 import sys
 import tarfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+import pyarrow as pa
 import pyspark
+from pyspark.sql import SparkSession
 
 from stream.config.kafka_login import KafkaLogin
 from stream.groups.reduce import StateLimits
@@ -23,10 +23,6 @@ from stream.spark.session import SessionOptions, end_session, open_session
 from tests.stream.offline.captures import capture_of, commit
 from tests.stream.spark.capture_source import capture_file
 from tests.stream.spark.readings import reading_options
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import SparkSession
 
 BATCHES: Final = 6
 ROWS_PER_BATCH: Final = 10

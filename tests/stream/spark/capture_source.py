@@ -5,33 +5,26 @@ offset to read. A capture that grows is therefore read on, and a checkpoint mean
 Spark runs the reader in Python processes of its own, which open the file again.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
 
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
 from stream.offline.capture import CaptureFile
-from stream.offline.rows import OFFSETS_TOPIC, batch_rows
+from stream.offline.rows import OFFSETS_TOPIC, LogRow, batch_rows
 from stream.spark.delta_rows import delta_rows
 from stream.spark.delta_source import COLUMNS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
-
-    from stream.offline.rows import LogRow
-    from stream.spark.reading_options import ReadingOptions
+from stream.spark.reading_options import ReadingOptions
 
 _FORMAT: Final = "lagwarden_capture"
 _MAX_ROWS_PER_BATCH: Final = 4096

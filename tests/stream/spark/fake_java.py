@@ -1,11 +1,6 @@
 """A JAVA_HOME with a shell program in place of `java`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 def write_java(home: Path, program: str = "", version: str = "17.0.9") -> Path:

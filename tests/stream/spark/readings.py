@@ -1,7 +1,5 @@
 """Options of the source for tests: what a read needs, without a cluster."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the plan of a micro-batch: its end, and the ranges of its tasks."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,18 +1,13 @@
 """The class archive: a cache that is used if it exists, and whose absence or damage has no effect."""
 
-from __future__ import annotations
-
 import os
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from stream.spark.class_archive import ClassArchive, base_archive_path, write_base_archive
 from tests.stream.spark.fake_java import write_java
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

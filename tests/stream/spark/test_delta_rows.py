@@ -1,7 +1,5 @@
 """Deltas as rows for Spark: one row per shard, and the decode statistics of the task once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 

@@ -1,14 +1,14 @@
 """Tests of the source without Spark: Spark's calls are made in the order of a query's life."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import pickle
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -32,10 +32,6 @@ from tests.support.commits import KEEP, SLOT_MS, read_run
 from tests.support.driver_states import ends_of
 from tests.support.raw import commit_key, commit_value
 from tests.support.scripted_cluster import AWAY
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 TOPIC = "__consumer_offsets"
 

@@ -1,12 +1,10 @@
 """Errors of Spark: the cause in one line, and text that can be read after the end of the JVM."""
 
-from __future__ import annotations
-
 import collections
 import socket
 import socketserver
 import traceback
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -18,9 +16,6 @@ from stream.spark import jvm, jvm_process
 from stream.spark.errors import SparkCallError, SparkFailure, root_cause, spark_call
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, end_session, open_session
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NESTED = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted
 === Streaming Query ===

@@ -1,7 +1,5 @@
 """The heap of the driver's JVM."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream.spark.heap import HeapUsage, heap_usage

@@ -1,7 +1,5 @@
 """The Java runtime that is found, and the command line that Spark needs."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The memory options of the JVM."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,11 +1,10 @@
 """PySpark's connection to the JVM, and the settings that only the JVM has."""
 
-from __future__ import annotations
-
 import os
 import pwd
+from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -13,9 +12,6 @@ import pytest
 from stream.spark import jvm
 from stream.spark.jvm_process import JvmConnection, JvmOptions
 from stream.spark.session import SessionOptions, end_session, open_session
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Jvm:

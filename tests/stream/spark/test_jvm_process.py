@@ -1,14 +1,12 @@
 """The process of the JVM: its command line, its connection, and the description of its end."""
 
-from __future__ import annotations
-
 import signal
 import struct
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from py4j.protocol import Py4JNetworkError
@@ -28,9 +26,6 @@ from stream.spark.jvm_process import (
     start_refusal,
 )
 from tests.stream.spark.fake_java import write_java
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 OPTIONS = JvmOptions("512m")
 

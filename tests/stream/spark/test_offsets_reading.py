@@ -1,10 +1,9 @@
 """The parameters and the memory of a worker. The records that a task reads are compared in tests/integration."""
 
-from __future__ import annotations
-
 import base64
 import gc
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,18 +11,12 @@ import pytest
 
 from stream.cluster.records.read import FetchedRecords
 from stream.config.kafka_login import KafkaLogin, PasswordLogin
-from stream.config.secret_sources import SecretFile, SecretValue
+from stream.config.secret_sources import Secret, SecretFile, SecretValue
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.spark import offsets_reading
 from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from tests.stream.spark.readings import reading_options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from stream.config.secret_sources import Secret
 
 OPTIONS = reading_options(starts={0: 0}, tasks=1, placement=Placement.build(1, 1))
 KEY = b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00"

@@ -1,13 +1,15 @@
 """The pipeline in Spark over a capture file: it reaches the same state as an offline replay of the file."""
 
-from __future__ import annotations
-
 import os
 import signal
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from stream.groups.codec import unpack_change
 from stream.groups.commits.runs import Spans
@@ -21,14 +23,6 @@ from stream.spark.shard_processor import OUTPUT
 from tests.stream.offline.captures import RECORDED, capture_of, commit
 from tests.stream.spark.capture_job import job_options, session_options
 from tests.stream.spark.capture_source import capture_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from typing import Any
-
-    import pyarrow as pa
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

@@ -1,22 +1,18 @@
 """The failure of a query as one line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import time
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from stream.errors import ExitCode
 from stream.spark import jvm_process
 from stream.spark.query import failure, last_report, stop
-
-if TYPE_CHECKING:
-    import pytest
 
 
 class QueryOfADeadJvm:

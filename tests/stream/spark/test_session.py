@@ -1,7 +1,5 @@
 """The settings of the Spark session."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Final

@@ -1,20 +1,15 @@
 """Progress datagrams: the driver receives the positions of its tasks and ignores everything else."""
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import socket
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+
+import pytest
 
 from stream.spark import task_progress
 from stream.spark.task_progress import ProgressReceiver, ProgressSender
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pytest
 
 POSITIONS = {0: 40, 1: 10}
 FOREIGN = (

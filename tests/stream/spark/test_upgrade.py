@@ -1,21 +1,16 @@
 """A checkpoint of an earlier Spark release: its state is restored, and its query continues."""
 
-from __future__ import annotations
-
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
+from pyspark.sql import SparkSession
 
 from stream.spark.session import end_session, open_session
 from stream.spark.state_reader import stored_shards
 from tests.stream.spark.capture_job import BATCHES, ROWS_PER_BATCH, WRITTEN_IN, CaptureJob, session_options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

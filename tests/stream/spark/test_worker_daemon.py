@@ -1,23 +1,18 @@
 """The daemon of Python workers, as Spark starts it: it forks workers that have their modules already."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from sandbox.waiting import wait_until
 from stream.spark import session, worker_daemon
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture

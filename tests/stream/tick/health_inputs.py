@@ -1,21 +1,14 @@
 """The inputs of health for one tick, from a driver state and end offsets."""
 
-from __future__ import annotations
+import pyarrow as pa
 
-from typing import TYPE_CHECKING
-
-from stream.tick.context import UNKNOWN_CLUSTER
+from stream.groups.driver_state import GroupColumns
+from stream.health.inputs import HealthInputs
+from stream.health.limits import HealthLimits
+from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from stream.groups.driver_state import GroupColumns
-    from stream.health.inputs import HealthInputs
-    from stream.health.limits import HealthLimits
-    from stream.tick.context import ClusterContext
 
 
 def health_inputs(

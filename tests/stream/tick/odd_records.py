@@ -1,20 +1,14 @@
 """Records that a client or a damaged log may contain: valid records with odd fields, and corrupted records."""
 
-from __future__ import annotations
-
+import random
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from decoders.tables import RECORD_TYPES, embedded
 from tests.decoders.writing import corrupted, random_fields, random_record, write, write_key
 from tests.stream.groups import written
+from tests.support.driver_states import Timed
 from tests.support.raw import commit_key, commit_value, text
-
-if TYPE_CHECKING:
-    import random
-    from typing import Any
-
-    from tests.support.driver_states import Timed
 
 GROUPS: Final = ("g", "", "h", "ü€😀", "\x1b[2J", "a/b", "x" * 300, "..", "\ufffd")
 TOPICS: Final = ("t", "u", "", "gone", "__consumer_offsets", "\u202e", "T" * 260)

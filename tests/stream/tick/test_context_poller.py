@@ -1,9 +1,7 @@
 """The context poller: which requests a tick sends, how often, and which answers it uses."""
 
-from __future__ import annotations
-
 import types
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -11,17 +9,14 @@ import structlog
 
 from stream.cluster.describe_groups import DescribedGroup
 from stream.cluster.topology import TOPICS
-from stream.cluster.transport.client import Broker
+from stream.cluster.transport.client import Broker, Cluster
 from stream.cluster.transport.errors import Unreachable
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.tick import context_poller
+from stream.tick.context import ClusterContext
 from stream.tick.context_poller import ContextPoller
 from tests.support.driver_states import ShardReader
 from tests.support.raw import commit_key, commit_value, group_key, group_value
-
-if TYPE_CHECKING:
-    from stream.cluster.transport.client import Cluster
-    from stream.tick.context import ClusterContext
 
 NOON = 1_700_000_000.0
 ID, OTHER_ID = bytes(15) + b"\1", bytes(15) + b"\2"

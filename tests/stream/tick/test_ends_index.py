@@ -1,7 +1,5 @@
 """The index of end offsets: rows by topic and partition, and a reason for each end that is not known."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import numpy as np

@@ -1,16 +1,11 @@
 """The search for the groups that make an evaluation fail."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.tick.isolation import MAX_TRIALS, faulty_groups
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Trials:

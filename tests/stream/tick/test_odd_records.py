@@ -1,15 +1,15 @@
 """The driver on odd records: no tick, no HTTP answer and no command fails, whatever clients wrote to the log."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json
 import random
 import urllib.parse
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 import httpx
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +22,8 @@ from stream.cli.render.group_tables import groups_table, members_table, offsets_
 from stream.cli.render.replay import events_table, replay_json, replay_table
 from stream.cli.render.tables import plain_lines
 from stream.cluster.offsets_topic import NAME
+from stream.cluster.transport.client import Cluster
+from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.offline.rows import LogRow, RowList
 from stream.offline.timeline import timeline
@@ -30,21 +32,12 @@ from stream.service.status import RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
 from stream.tick import run_tick
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
+from stream.tick.context_poller import ContextPoller
 from stream.tick.publisher import Publisher
-from stream.tick.verdicts.evaluate import VerdictEvaluator
+from stream.tick.verdicts.evaluate import RuleSet, VerdictEvaluator
 from tests.stream.tick.odd_records import GROUPS, OFFSETS, TOPICS, some_records
 from tests.support.driver_states import ShardReader, delta_of, ends_of
 from tests.support.hypothesis_profiles import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pyarrow as pa
-
-    from stream.cluster.transport.client import Cluster
-    from stream.groups.driver_state import GroupColumns
-    from stream.tick.context_poller import ContextPoller
-    from stream.tick.verdicts.evaluate import RuleSet
 
 CLUSTER = cast("Cluster", object())
 ALWAYS = ("livez", "readyz", "metrics", "api/v1/groups", "", "?state=Dead", "?group=g&sort=lag&page=2")

@@ -1,7 +1,5 @@
 """The lag of the reader on the offsets topic, and the gaps below the high watermark that transactions open."""
 
-from __future__ import annotations
-
 import datetime as dt
 import types
 from typing import Any

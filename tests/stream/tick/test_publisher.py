@@ -1,16 +1,18 @@
 """The publisher: end offsets are read after commits, and the last snapshot stays while Kafka is unreachable."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import time
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, cast
 
+import pyarrow as pa
 import pytest
 
-from exporters.text.exposition import ExpositionFormat
+from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import Unreachable
 from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import VERDICTS
@@ -18,22 +20,13 @@ from stream.service.catch_up import CatchUpProgress
 from stream.service.status import CATCHING_UP, RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
 from stream.tick import run_tick
+from stream.tick.ends_index import EndsIndex
 from stream.tick.publisher import Publisher
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
 from stream.tick.verdicts.tick_details import TickDetails
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from pathlib import Path
-
-    import pyarrow as pa
-
-    from exporters.text.exposition import PublishedSnapshot
-    from stream.cluster.transport.client import Cluster
-    from stream.tick.ends_index import EndsIndex
 
 CLUSTER = cast("Cluster", object())
 

@@ -1,11 +1,10 @@
 """The quarantine: a group that cannot be evaluated is shown as unknown, and all others are published."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -13,6 +12,7 @@ import structlog
 
 from exporters.http.routes import build_app
 from stream.cluster.offsets_topic import NAME
+from stream.cluster.transport.client import Cluster
 from stream.groups.expiry import predict as expiry
 from stream.groups.expiry.causes import cause_of
 from stream.groups.expiry.predict import OffsetsRetention
@@ -26,6 +26,7 @@ from stream.service.ticker import Ticker
 from stream.tick import context as tick_context
 from stream.tick import run_tick
 from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.context_poller import ContextPoller
 from stream.tick.inputs import assignment, members, times
 from stream.tick.publisher import Publisher
 from stream.tick.snapshot import groups as snapshot_groups
@@ -33,12 +34,6 @@ from stream.tick.terminations import Terminations
 from tests.stream.groups import written
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.cluster.transport.client import Cluster
-    from stream.tick.context_poller import ContextPoller
 
 CLUSTER = cast("Cluster", object())
 BAD = 666

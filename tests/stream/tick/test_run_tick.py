@@ -1,17 +1,18 @@
 """Tests of one tick: the order of its steps, and the content of its result."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from exporters.compatibility.selection import PeerSelection
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import Unreachable
+from stream.groups.driver_state import GroupColumns
 from stream.tick import run_tick as module
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.hidden_commits.model import HiddenCommits
@@ -19,13 +20,6 @@ from stream.tick.lookups.no_lookups import NoLookups
 from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, run_tick
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    import pyarrow as pa
-
-    from stream.groups.driver_state import GroupColumns
 
 COMMITTED = 1_000
 CLUSTER: Any = None

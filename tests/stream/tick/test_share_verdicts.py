@@ -1,28 +1,23 @@
 """Share groups through whole ticks: from the facts of a poll to everything that shows a verdict."""
 
-from __future__ import annotations
-
 import json
 import time
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
 from exporters.cluster import model
+from exporters.cluster.model import ClusterFacts
 from exporters.http.api import topic_groups_json
-from exporters.text.exposition import ExpositionFormat
+from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
+from stream.cluster.transport.client import Cluster
 from stream.tick import run_tick
 from stream.tick.publisher import Publisher
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import table
 from tests.stream.groups import written
 from tests.support.driver_states import ShardReader, ends_of
-
-if TYPE_CHECKING:
-    from exporters.cluster.model import ClusterFacts
-    from exporters.text.exposition import PublishedSnapshot
-    from stream.cluster.transport.client import Cluster
 
 CLUSTER = cast("Cluster", object())
 BEGIN = 1_700_000_000

@@ -1,7 +1,5 @@
 """Terminations: deaths by cause and tombstones against predictions, counted only for live records."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import structlog

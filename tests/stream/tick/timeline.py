@@ -3,16 +3,10 @@
 Seconds count from `START`.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from stream.health.limits import HealthLimits
 from tests.stream.groups import written
 from tests.support.commits import SLOT_MS
-
-if TYPE_CHECKING:
-    from tests.support.group_histories import Written
+from tests.support.group_histories import Written
 
 START = 1_700_000_000
 """The start in Unix seconds."""

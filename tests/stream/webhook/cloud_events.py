@@ -1,7 +1,5 @@
 """The JSON schema of an event as CloudEvents 1.0 specifies it: spec.md and formats/json-format.md, version 1.0.2."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any, Final
 

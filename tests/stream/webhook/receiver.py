@@ -1,17 +1,13 @@
 """A real HTTP server on loopback that receives requests and answers as a test wants."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Mapping
+from typing import Any, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Answer = tuple[int, Mapping[str, str]] | tuple[int, Mapping[str, str], bytes]
+Answer = tuple[int, Mapping[str, str]] | tuple[int, Mapping[str, str], bytes]
 
 
 class Receiver:

@@ -1,25 +1,20 @@
 """Verdict changes reach the event stream, with and without a webhook."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from exporters.http.event_stream.recent_events import MOST_EVENTS, EventPosition, RecentEvents
+from exporters.readmodel import Snapshot
 from sandbox.ports import free_port
 from stream.config.options import WebhookOptions
 from stream.webhook.announcer import VerdictAnnouncer
 from stream.webhook.notifier import WebhookNotifier
 from tests.exporters.openapi_check import validator
 from tests.exporters.snapshots import verdicts_snapshot as shown
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from exporters.readmodel import Snapshot
 
 
 def after(seconds: float, seen: Snapshot) -> Snapshot:

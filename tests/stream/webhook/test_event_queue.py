@@ -1,19 +1,14 @@
 """The queue of events on disk: order, bound, restarts, damage."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from stream.webhook import event_queue
 from stream.webhook.event_queue import FILE, EventQueue, QueueUnavailableError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STALLED = AnnouncedVerdict("stalled", "critical")
 

@@ -1,7 +1,5 @@
 """Verdict changes as CloudEvents: which changes are events, and what is in them."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from typing import Any

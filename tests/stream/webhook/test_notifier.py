@@ -1,8 +1,6 @@
 """From snapshots to events at a real HTTP server, over restarts of the monitor and failures of the disk."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +12,6 @@ from stream.webhook.notifier import WebhookNotifier
 from tests.exporters.snapshots import NOON
 from tests.exporters.snapshots import verdicts_snapshot as shown
 from tests.stream.webhook.receiver import Receiver
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def announce(notifier: WebhookNotifier | None, **verdicts: str) -> WebhookNotifier:

@@ -1,17 +1,12 @@
 """One request to a real HTTP server: headers, responses, and what can fail."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from sandbox.ports import free_port
 from stream.webhook.request import CONTENT_TYPE, RequestFailedError, WebhookResponse, WebhookTarget, post
 from tests.stream.webhook.receiver import Receiver
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_an_event_is_posted_with_the_token_of_the_file(tmp_path: Path) -> None:

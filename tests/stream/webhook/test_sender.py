@@ -1,24 +1,18 @@
 """Sending events to a real HTTP server that is slow or answers with errors; `test_notifier` has one that is away."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from exporters.verdict_event import VerdictEvent
 from sandbox.waiting import wait_until
 from stream.webhook.event_queue import EventQueue
 from stream.webhook.request import WebhookTarget
 from stream.webhook.sender import FAILURES, WebhookSender, failure_reason, pause_seconds
 from tests.stream.webhook.receiver import Receiver
 from tests.stream.webhook.test_event_queue import event as queued_event
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from exporters.verdict_event import VerdictEvent
 
 
 def event(group: str) -> VerdictEvent:

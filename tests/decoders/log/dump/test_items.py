@@ -1,19 +1,16 @@
 """The parts of a dump as lines of the official tool and as JSON objects."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 from decoders.log.dump import decoders as dumpdecoders
 from decoders.log.dump.items import DumpItem, item_json, item_text
 from decoders.log.dump.output import Dump, DumpOptions, as_text
 from tests.decoders.log.fixtures import RECORDED
 from tests.decoders.log.recording import files_of
-
-if TYPE_CHECKING:
-    import pytest
 
 LINES = {
     "heading": (DumpItem("log", {"startOffset": 7}), "Log starting offset: 7"),

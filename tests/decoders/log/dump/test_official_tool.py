@@ -1,8 +1,6 @@
 """Compares our dump of newly written broker logs with the official tool, line by line."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +8,6 @@ from decoders.log.dump import decoders as dumpdecoders
 from decoders.log.dump.output import Dump, DumpOptions, as_text
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.recording import files_of, lines_of, official_dump, record
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.kafka
 

@@ -1,7 +1,5 @@
 """Compares our dump with the recorded output of the official tool for the recorded log (without a JVM)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

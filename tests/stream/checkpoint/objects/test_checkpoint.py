@@ -1,32 +1,26 @@
 """Tests of opening a checkpoint in an object store: it is continued, set aside or refused, as in a directory."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
 import time
 import uuid
 import zipfile
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
-from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
+from stream.checkpoint.directory import CheckpointDirectory, OffsetsTopicEnds, open_checkpoint
 from stream.checkpoint.files import DamagedError
 from stream.checkpoint.manifest import Layout
+from stream.checkpoint.objects.path import ObjectPath
 from stream.checkpoint.objects.store import ObjectStore, StoreUnavailableError
 from stream.checkpoint.state_files import check_state
 from stream.checkpoint.usage import checkpoint_space
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
 from stream.tick.verdicts.store import StoredVerdicts, VerdictStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream.checkpoint.directory import CheckpointDirectory
-    from stream.checkpoint.objects.path import ObjectPath
 
 TOPIC: Final = OffsetsTopic("cluster-a", uuid.UUID(int=7), (0, 1), (1, 1))
 LAYOUT: Final = Layout(sub_shards=32, offsets_partitions=2, shuffle_partitions=2, slot_ms=30_000, keep_slots=10)

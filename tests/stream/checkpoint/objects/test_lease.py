@@ -1,22 +1,16 @@
 """Tests of the lock of a checkpoint in an object store."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from stream.checkpoint.objects.lease import LEASE_SECONDS, ObjectLease
+from stream.checkpoint.objects.path import ObjectPath
 from stream.checkpoint.objects.store import ConditionFailedError, ObjectStore, StoreUnavailableError
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.checkpoint.objects.path import ObjectPath
 
 
 def acquired(root: ObjectPath, meanwhile: Callable[[], object] = lambda: None) -> ObjectLease:

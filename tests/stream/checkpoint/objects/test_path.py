@@ -1,16 +1,12 @@
 """Tests of paths in an object store: each result is that of a directory with the same files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from stream.checkpoint.objects.path import ObjectPath
+from stream.checkpoint.objects.path import ObjectPath
 
 FILES = (
     "lagwarden.json",

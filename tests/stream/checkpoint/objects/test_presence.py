@@ -1,16 +1,10 @@
 """Tests of the detection of a deleted or replaced checkpoint in an object store."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
+from stream.checkpoint.objects.path import ObjectPath
 from stream.checkpoint.objects.presence import ObjectPresence
 from stream.checkpoint.objects.store import ObjectStore, StoreUnavailableError
-
-if TYPE_CHECKING:
-    from stream.checkpoint.objects.path import ObjectPath
 
 
 class Polled:

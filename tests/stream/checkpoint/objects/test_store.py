@@ -1,7 +1,5 @@
 """Tests of the client of an object store: conditional writes, and errors as those of files."""
 
-from __future__ import annotations
-
 import pytest
 
 from sandbox.ports import LOOPBACK, free_port

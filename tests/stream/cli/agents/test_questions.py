@@ -1,22 +1,16 @@
 """The questions of an agent, answered by a real HTTP server."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
+from exporters.readmodel import Snapshot
 from stream.cli.agents.questions import AgentQuestions
 from stream.cli.api_client import InstanceClient
 from stream.errors import ExitCode, Refusal
 from tests.exporters.serving import serving_url
 from tests.exporters.snapshots import COMMON_CAUSE, snapshot
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporters.readmodel import Snapshot
 
 
 @contextlib.contextmanager

@@ -1,24 +1,19 @@
 """The server over stdio: the client of the official SDK calls it, and it requests a real HTTP server."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import json
 import operator
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from stream.cli.agents.server import INSTRUCTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.stream.cli.command_line import CommandLine
+from tests.stream.cli.command_line import CommandLine
 
 
 class Conversation(NamedTuple):

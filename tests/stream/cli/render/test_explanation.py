@@ -1,7 +1,5 @@
 """The explanation of a group, from the answer of the API to printed lines."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from typing import Any

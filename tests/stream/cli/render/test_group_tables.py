@@ -1,7 +1,5 @@
 """Tables of groups as text: alignment, escaping, and words that a script can split."""
 
-from __future__ import annotations
-
 import datetime as dt
 import io
 

@@ -1,7 +1,5 @@
 """The table and the JSON of `replay`, and the table of the events of a group."""
 
-from __future__ import annotations
-
 import json
 
 from stream.cli.capture_groups import CaptureGroups

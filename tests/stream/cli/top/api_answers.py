@@ -1,7 +1,5 @@
 """Answers of the HTTP API for the tests of `lagwarden top`."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,15 +1,15 @@
 """`lagwarden top` in a terminal of Textual's pilot: the lines on the screen after keys, answers and changes of size."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
 from textual import events
+from textual.pilot import Pilot
 
 from exporters.http.api import group_json
 from stream.cli.top.app import TopApp
@@ -17,11 +17,6 @@ from stream.cli.top.poller import PollResult
 from stream.cli.top.screens import GroupListScreen, GroupScreen
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, small_snapshot
 from tests.stream.cli.top.api_answers import groups_of, healthy_groups
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from textual.pilot import Pilot
 
 NOW = NOON / 1000 + 5
 BILLING = json.loads(group_json(small_snapshot(), "billing", detail()) or "")

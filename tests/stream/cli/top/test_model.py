@@ -1,9 +1,7 @@
 """The state of the list of groups: order, filter, selection and scrolling."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,9 +17,6 @@ from stream.cli.top.model import (
 )
 from tests.stream.cli.top.api_answers import groups_of, healthy_groups
 from tests.support.hypothesis_profiles import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 HEIGHT = 5
 

@@ -1,21 +1,16 @@
 """`lagwarden top` on a pseudo-terminal: keys, signals, and the modes of the terminal before and after."""
 
-from __future__ import annotations
-
 import signal
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 import pytest
 
 from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.serving import SMALL
 from tests.exporters.snapshots import CATCHING_UP, status
 from tests.support.terminal import Program
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from exporters.text.exposition import PublishedSnapshot
 
 FAULT: Final = "import stream.cli.top.view as s; s.status_line = lambda *_: 1 / 0; "
 

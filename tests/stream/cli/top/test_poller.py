@@ -1,22 +1,17 @@
 """The poller of `lagwarden top`: requests in a separate thread."""
 
-from __future__ import annotations
-
 import queue
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from stream.cli.api_client import InstanceClient
 from stream.cli.top.poller import Poller, PollResult, poll_groups
 from stream.errors import ExitCode, Refusal
 from tests.stream.cli.top.api_answers import groups_of
 from tests.support.terminal import PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.cli.api_client import InstanceClient
 
 
 class ScriptedClient:

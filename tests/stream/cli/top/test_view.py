@@ -1,7 +1,5 @@
 """The texts of `lagwarden top`: lines, columns and their widths."""
 
-from __future__ import annotations
-
 from rich.cells import cell_len
 
 from stream.cli.top.model import GroupListState, type_character

@@ -1,7 +1,5 @@
 """Tests of features, and of the comparison of brokers by what they support."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stream.cluster.admin.features import (

@@ -1,19 +1,15 @@
 """Tests of the distance of followers from the high watermark."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from stream.cluster.admin.followers import Follower, FollowerLag, followers_out_of_sync, read_follower_lags
 from stream.cluster.transport.error_codes import ErrorReason
 from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
 from tests.support.topologies import layout
-
-if TYPE_CHECKING:
-    import pytest
 
 ONE = Follower("t", 0, broker=2, leader=1)
 OTHER = Follower("t", 1, broker=1, leader=2)

@@ -1,10 +1,10 @@
 """Quorum, reassignments and features of three real brokers, each compared with Kafka's own tool."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -26,10 +26,6 @@ from stream.cluster.admin.quotas import Quota, read_quotas
 from stream.cluster.admin.reassignments import Reassignment, read_reassignments
 from stream.cluster.topology import read_topology
 from stream.cluster.transport.client import Cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

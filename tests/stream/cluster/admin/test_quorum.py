@@ -1,7 +1,5 @@
 """Tests of the metadata quorum: the answer of its leader, and the reasons for a missing answer."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of configured quotas."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stream.cluster.admin.quotas import Quota, read_quotas

@@ -1,15 +1,11 @@
 """Tests of reassignments in progress."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from stream.cluster.admin.reassignments import Reassignment, read_reassignments
 from stream.cluster.transport.error_codes import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOT_CONTROLLER = says(error_code=41, topics=[])
 

@@ -1,14 +1,13 @@
 """Voters of a real quorum of three stop: the status of each voter, and of the quorum without a majority."""
 
-from __future__ import annotations
-
 import base64
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import pytest
 
+from sandbox.kafka.broker import Broker
 from sandbox.kafka.quorum import running_quorum
 from sandbox.kafka.tools import run_tool
 from sandbox.waiting import LIMIT, wait_until
@@ -16,9 +15,6 @@ from stream.cluster.admin.quorum import Quorum, QuorumRole, read_quorum
 from stream.cluster.topology import Topology, read_topology
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
-
-if TYPE_CHECKING:
-    from sandbox.kafka.broker import Broker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

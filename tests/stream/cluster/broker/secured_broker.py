@@ -1,11 +1,12 @@
 """A broker with logins, certificates and rights, and the identity provider that signs its tokens."""
 
 # ruff: noqa: S105 -- the secrets of test users
-from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Final
 
 from confluent_kafka.admin import (
     AclBinding,
@@ -19,6 +20,7 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from sandbox.certificates import Certificates
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import oauth_jars
 from sandbox.kafka.token_issuer import TokenIssuer
@@ -28,12 +30,6 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.config.kafka_login import login_from_options
 from stream.config.loader import load
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sandbox.certificates import Certificates
 
 PASSWORD: Final = 'al"ice\\ secret'
 """The password has a quote, a backslash and a blank, which break a login that is built as text."""

@@ -3,20 +3,20 @@
 The module has one broker and one connection; every test uses topics and groups of its own.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import datetime as dt
 import socket
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupState, IsolationLevel, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
@@ -33,11 +33,6 @@ from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
 from stream.cluster.transport.requests import EARLIEST, LATEST, NEWEST
 from stream.groups.placement import partition_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sandbox.kafka.broker import Broker
 
 pytestmark = pytest.mark.kafka
 

@@ -4,11 +4,9 @@ One broker with a retention of one minute has groups that expire, groups that ar
 small driver reads the offsets topic as the job does.
 """
 
-from __future__ import annotations
-
 import functools
 import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -19,16 +17,13 @@ from sandbox.kafka.topics import create_topics
 from sandbox.waiting import eventually, wait_until
 from stream.cluster.retention_config import read_retention
 from stream.cluster.transport.client import Cluster
-from stream.groups.driver_state import DriverState, GroupColumns
+from stream.groups.driver_state import DriverState, GroupColumns, RemovedOffset
 from stream.groups.expiry.causes import RemovalCause, cause_of, transition_sentence
 from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, predict_removed
 from stream.groups.expiry.predict import NEVER, OffsetsRetention, predict
 from stream.groups.lifecycle.model import Transition, TransitionType
+from tests.conftest import MakeBroker
 from tests.integration.folded_log import FoldedLog
-
-if TYPE_CHECKING:
-    from stream.groups.driver_state import RemovedOffset
-    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(240)]
 

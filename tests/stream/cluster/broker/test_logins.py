@@ -1,26 +1,28 @@
 """Logins to a broker that checks tokens, passwords and certificates while they change."""
 
 # ruff: noqa: S105 -- the secrets of test users
-from __future__ import annotations
 
 import shutil
 import subprocess
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sandbox.certificates import Certificates
 from sandbox.kafka.token_issuer import Answer
 from sandbox.waiting import wait_until
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import TlsRefused
-from tests.stream.cluster.broker.secured_broker import PASSWORD, SESSION_SECONDS, cluster_of, connected, error_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sandbox.certificates import Certificates
-    from stream.cluster.transport.client import Cluster
-    from tests.stream.cluster.broker.secured_broker import SecuredBroker
+from tests.stream.cluster.broker.secured_broker import (
+    PASSWORD,
+    SESSION_SECONDS,
+    SecuredBroker,
+    cluster_of,
+    connected,
+    error_of,
+)
 
 pytestmark = pytest.mark.kafka
 

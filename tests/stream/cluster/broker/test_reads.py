@@ -1,26 +1,21 @@
 """Reads of records on real brokers: what Kafka's consumer reads, also during pauses, kills and moves of leaders."""
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from sandbox.clients.transactions import transactional_producer
+from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topic_led_by, create_topics
 from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.records import read
 from stream.cluster.records.ranges import OffsetRange, ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
 from stream.cluster.transport.client import Cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sandbox.kafka.broker import Broker
-    from tests.conftest import MakeBroker
+from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
 

@@ -1,10 +1,10 @@
 """A broker with logins, certificates and rights: every refusal has its own error."""
 
 # ruff: noqa: S105 -- the passwords of test users
-from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -40,9 +40,6 @@ from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup
 from stream.tick.lookups.transaction_log import TransactionLogLookup
 from tests.stream.cluster.broker.secured_broker import PASSWORD, SecuredBroker, cluster_of, connected
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.kafka
 

@@ -1,16 +1,12 @@
 """A cluster that returns scripted answers to fetches, with a clock that advances only in pauses."""
 
-from __future__ import annotations
-
 import dataclasses
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sandbox.kafka import log_writer as write
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 TOPIC: Final = "t"
 TRANSACTIONAL: Final = 0x10

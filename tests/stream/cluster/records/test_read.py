@@ -1,31 +1,26 @@
 """Tests of the fetch loop: it returns every committed record once, in order, whatever the leaders answer."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.log.errors import LogFault
+from decoders.log.vectors import LogColumns
 from sandbox.kafka import log_writer as write
 from stream.cluster.records import ranges, read
 from stream.cluster.records.ranges import OffsetRange, ReadTally, SkipReason, unread_ranges
 from stream.cluster.records.read import FetchedRecords, read_records
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, LoginRefused, NotAuthorised, Unreachable, Unsupported
 from tests.decoders.log.test_fuzz import mutate
 from tests.stream.cluster.records.fake_leader import TOPIC, FakeLeader, Part, Reply, batch, in_transaction, only
 from tests.support.driver_states import ends_of
 from tests.support.scripted_cluster import AWAY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from random import Random
-
-    from decoders.log.vectors import LogColumns
-    from stream.cluster.transport.client import Cluster
 
 
 @dataclasses.dataclass

@@ -1,14 +1,13 @@
 """A listener with the part of Kafka's protocol that a login needs, for answers that no real broker gives."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import io
 import socket
 import struct
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from typing import Any, Self
 
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
 from kafka.protocol.sasl import (
@@ -19,9 +18,6 @@ from kafka.protocol.sasl import (
 )
 
 from sandbox.ports import LOOPBACK
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _APIS = {
     ApiVersionsRequest.API_KEY: (ApiVersionsRequest, 0),

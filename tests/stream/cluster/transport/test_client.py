@@ -1,17 +1,16 @@
 """Tests of the client with listeners that are not brokers, and with brokers that stop."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 from kafka.future import Future
 
+from sandbox.kafka.broker import Broker
 from sandbox.waiting import wait_until
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
@@ -19,12 +18,7 @@ from stream.cluster.transport.errors import ClusterError, CutOff, TimedOut, Unre
 from stream.config.kafka_login import KafkaLogin, PasswordLogin, TlsFiles
 from stream.config.secret_sources import SecretValue
 from stream.errors import ExitCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from sandbox.kafka.broker import Broker
-    from tests.conftest import MakeBroker
+from tests.conftest import MakeBroker
 
 LOOPBACK = "127.0.0.1"
 

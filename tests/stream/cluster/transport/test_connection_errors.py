@@ -1,7 +1,5 @@
 """Tests of the conversion of library exceptions that no test listener can cause."""
 
-from __future__ import annotations
-
 import ssl
 
 from kafka import errors as library

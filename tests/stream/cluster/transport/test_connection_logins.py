@@ -1,10 +1,8 @@
 """Tests of the logins of a connection: their times and credentials, and answers that no real broker gives."""
 
-from __future__ import annotations
-
 import io
 import logging
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +14,6 @@ from stream.cluster.transport.errors import ClusterError, LoginRefused, LoginUna
 from stream.config.kafka_login import ClientCredentialsLogin, KafkaLogin, PasswordLogin, TokenFileLogin
 from stream.config.secret_sources import SecretFile, SecretValue
 from tests.stream.cluster.transport.fake_broker import FakeBroker, Login
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSIsImV4cCI6OTAwMDAwMDAwMCwiaWF0IjoxfQ."
 

@@ -1,7 +1,5 @@
 """Tests of responses that are decoded by two I/O threads at once, and of decoders that fail."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

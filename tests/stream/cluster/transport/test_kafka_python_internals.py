@@ -5,8 +5,6 @@ kafka-python may change them in any minor version. Then a correction of `connect
 with the new version.
 """
 
-from __future__ import annotations
-
 import inspect
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of encoded requests: each can be sent in all its versions and keeps its required fields."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

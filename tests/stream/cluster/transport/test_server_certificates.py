@@ -1,7 +1,5 @@
 """Certificates of brokers that are not accepted: each fault is named before anything is sent."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import socket
@@ -9,19 +7,15 @@ import ssl
 import subprocess
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from sandbox.certificates import Certificates
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import TlsRefused
 from stream.config.kafka_login import KafkaLogin, TlsFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sandbox.certificates import Certificates
 
 
 @contextlib.contextmanager

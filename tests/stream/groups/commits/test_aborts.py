@@ -1,7 +1,5 @@
 """Aborted commits: those after the last commit of a key are counted, for any split of the log."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

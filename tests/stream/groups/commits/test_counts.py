@@ -1,7 +1,5 @@
 """The counts of commits per group: each commit that was read after the catch-up counts once."""
 
-from __future__ import annotations
-
 import collections
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The commits of one batch, folded: runs and tombstones per offsets partition, and what is malformed."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

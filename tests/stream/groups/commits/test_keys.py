@@ -1,7 +1,5 @@
 """The distinct keys of a batch: each place has one canonical key, from which its group is read."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """CommitRuns: the columns equal a record-by-record evaluation, for any split of the records into batches."""
 
-from __future__ import annotations
-
 import itertools
 
 from hypothesis import given

@@ -1,11 +1,10 @@
 """Causes of removals and the sentences about transitions: an example per row."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,9 +14,6 @@ from stream.groups.expiry.predict import NEVER, ExpiryRules, OffsetsRetention, p
 from stream.groups.lifecycle.model import Removal, Transition, TransitionType
 from stream.groups.membership.memberships import Membership
 from tests.support.offsets import Offset, columns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DAY: Final = 86_400_000
 WEEK: Final = 7 * DAY

@@ -1,7 +1,5 @@
 """The check of predictions: every outcome as an example, and properties of the counts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Predicted expirations: each of Kafka's rules has an example, and columns equal a slow, simple implementation."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Final
 

@@ -1,11 +1,11 @@
 """Properties of group histories over random logs, valid and invalid: histories depend on the log, not on batches."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
+import random
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from hypothesis import given
@@ -16,20 +16,13 @@ from stream.groups.fold import Fold
 from stream.groups.lifecycle.model import TransitionType
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_state
+from stream.groups.shard import ShardChange, ShardDelta, ShardState, empty_state
 from tests.stream.groups.written import gone, group_epoch, member, stands, target_epoch
 from tests.support.commits import KEEP, SLOT_MS
-from tests.support.driver_states import batch_of, delta_of
+from tests.support.driver_states import Timed, batch_of, delta_of
 from tests.support.group_histories import EVERYTHING, at, histories_in, read
 from tests.support.histories import CUTS, GRACE, LOGS, operations
 from tests.support.hypothesis_profiles import examples
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Sequence
-
-    from stream.groups.shard import ShardChange, ShardDelta, ShardState
-    from tests.support.driver_states import Timed
 
 RULES = StateLimits(KEEP, keep_transitions=3, dead_grace_ms=GRACE, live_from=5)
 

@@ -1,8 +1,6 @@
 """Transitions from records: each row is an example, read as one batch and record by record."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream.groups.lifecycle.model import Removal, TransitionType
 from stream.groups.reduce import StateLimits
@@ -26,10 +24,8 @@ from tests.stream.groups.written import (
     works,
 )
 from tests.support.commits import KEEP
+from tests.support.driver_states import Timed
 from tests.support.group_histories import at, commits, forgets, history_of_g, lines
-
-if TYPE_CHECKING:
-    from tests.support.driver_states import Timed
 
 NO_MEMBERS_YET = classic(generation=0, kind="")
 DEAD_CLASSIC = gone(classic())

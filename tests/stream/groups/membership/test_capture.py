@@ -1,21 +1,15 @@
 """The memberships of real groups after each record of the recorded capture."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from stream.groups.membership.memberships import Memberships
+from stream.groups.membership.memberships import Membership, Memberships
 from stream.groups.membership.unassigned import UnassignedPartitions, find_unassigned
 from stream.offline.capture import CaptureFile
-from stream.offline.rows import OFFSETS_TOPIC
+from stream.offline.rows import OFFSETS_TOPIC, LogRow
 from tests.stream.groups.written import column
 from tests.stream.offline.captures import RECORDED
-
-if TYPE_CHECKING:
-    from stream.groups.membership.memberships import Membership
-    from stream.offline.rows import LogRow
 
 COUNTS = {"orders": 3, "payments": 2}
 

@@ -1,16 +1,14 @@
 """Properties of memberships: they depend on the newest record per key alone, not on the batches."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.tables import RECORD_TYPES
-from stream.groups.membership.memberships import Memberships
+from stream.groups.membership.members import Member
+from stream.groups.membership.memberships import Membership, Memberships
 from tests.decoders.writing import corrupted, random_record
 from tests.stream.groups.written import (
     NAMES,
@@ -37,10 +35,6 @@ from tests.stream.groups.written import (
     worker,
     works,
 )
-
-if TYPE_CHECKING:
-    from stream.groups.membership.members import Member
-    from stream.groups.membership.memberships import Membership
 
 MEMBERS = st.sampled_from("ab")
 EPOCHS = st.integers(1, 3)

@@ -1,7 +1,5 @@
 """The members of one group in the detail view."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

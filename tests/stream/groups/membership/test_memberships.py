@@ -1,7 +1,5 @@
 """Memberships from current records: every field for every kind, with unusual cases."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The search for the groups of a client or host."""
 
-from __future__ import annotations
-
 from stream.groups.membership.model import MemberClient, Membership, find_groups
 
 BILLING = (MemberClient("m1", "app", "/10.0.0.1"), MemberClient("m2", "web", "/10.0.0.2"))

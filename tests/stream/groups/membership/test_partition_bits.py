@@ -1,7 +1,5 @@
 """Partitions as bits: the results equal those of sets of numbers."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

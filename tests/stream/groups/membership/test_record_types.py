@@ -1,7 +1,5 @@
 """The record types of each use, as numbers: these tests find a wrong column in `RECORD_TYPES`."""
 
-from __future__ import annotations
-
 from stream.groups.membership import record_types
 from stream.groups.membership.record_types import record_type_of
 

@@ -1,7 +1,5 @@
 """The summary of a group equals its membership in all fields that it has."""
 
-from __future__ import annotations
-
 import random
 
 from hypothesis import given

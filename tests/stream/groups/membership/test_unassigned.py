@@ -1,7 +1,5 @@
 """Unassigned partitions: partitions without an owner, topics without a subscriber."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The evaluation by Burrow's rules: windows, statuses and names, a restart, and the statuses beside other rules."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Burrow's rules with their peculiarities, compared with an implementation that evaluates one window at a time."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

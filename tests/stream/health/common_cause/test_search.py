@@ -1,9 +1,8 @@
 """What groups share, which of their faults count, and stories of groups: what is found to be the common cause."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from hypothesis import given
@@ -15,9 +14,6 @@ from stream.health.common_cause.shared import Dimension, SharedValues, unique_pa
 from tests.stream.health.columns import ints
 from tests.stream.health.panes import MINUTE, NOW, SECOND, Row, judged, pane
 from tests.stream.health.tables import wrong
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NOON: Final = 1_700_000_000_000
 """The start of the stories; the times of groups are in seconds after it."""

@@ -1,7 +1,5 @@
 """Which findings are shown, evaluation after evaluation, with their sentences and next steps."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

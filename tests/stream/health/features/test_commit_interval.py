@@ -1,7 +1,5 @@
 """The patience of groups, which is learned from their own commits."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

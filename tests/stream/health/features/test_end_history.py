@@ -1,7 +1,5 @@
 """The history of ends, compared with producers whose every send time is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

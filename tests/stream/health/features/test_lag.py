@@ -1,7 +1,5 @@
 """Lag and the other distances: without control records, before an open transaction, and where they are not known."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The trend of the lag that is left after each commit."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Commits that do not fit the log: the cause, from topic ids, leader epochs and observed ends."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

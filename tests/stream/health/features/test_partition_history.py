@@ -1,7 +1,5 @@
 """The history of a partition keeps its row when other partitions are added or removed."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The time that groups may leave records unread."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

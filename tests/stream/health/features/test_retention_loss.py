@@ -1,7 +1,5 @@
 """The forecast of when retention reaches the next record of a group."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is remembered of each row from tick to tick."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows that are stuck, paused, undecided or excused, their time without progress and their measured position."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numbers that stay the same from tick to tick."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

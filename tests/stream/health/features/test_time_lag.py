@@ -1,7 +1,5 @@
 """Time lag and rates, compared with producers and consumers whose every step is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

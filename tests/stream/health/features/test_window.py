@@ -1,7 +1,5 @@
 """The window as a whole: recorded columns, and no change of the history while it is built."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import functools

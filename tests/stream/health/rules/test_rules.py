@@ -1,26 +1,21 @@
 """Windows made by hand, each with the expected answer of every rule and the sentence of its verdict."""
 
-from __future__ import annotations
-
 import dataclasses
 import operator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream.health.evaluator import apply_rules
 from stream.health.evidence import COLUMNS, evidence
+from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage, OpenTransaction
 from stream.health.rules import RULES
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 from tests.stream.health.panes import HOUR, MINUTE, SECOND, Row, pane
 from tests.stream.health.tables import wrong
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream.health.features.window import Window
 
 V = Verdict
 _Part = TypeVar("_Part")

@@ -1,17 +1,13 @@
 """Share groups as stories: the progress of one partition from poll to poll, a minute apart."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from stream.health.inputs import GroupInputs, GroupStage
 from stream.health.share.progress import SharePartitionProgress, ShareProgress
 from tests.stream.health.columns import ints
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MINUTE: Final = 60_000
 BEGIN: Final = 1_700_000_000_000

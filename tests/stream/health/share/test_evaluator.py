@@ -1,23 +1,16 @@
 """The evaluation of share groups poll after poll: what is remembered and shown, and for how long."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 from stream.health.columns import NOT_KNOWN
 from stream.health.inputs import GroupStage
 from stream.health.limits import HealthLimits
 from stream.health.share.evaluator import SHARE_CODE, ShareEvaluator, share_legend, share_severities
-from stream.health.share.memory import first_memory, remember
+from stream.health.share.memory import SharePartitionMemory, first_memory, remember
 from stream.health.share.progress import SharePartitionProgress, ShareProgress
 from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import CODE, VERDICTS, Severity, Verdict
 from tests.stream.health.share.polls import BEGIN, MINUTE, groups, poll, progress
-
-if TYPE_CHECKING:
-    from stream.health.share.memory import SharePartitionMemory
-    from stream.health.share.progress import SharePartitionProgress
 
 WAITING = progress(lag=40)
 OTHER = progress(partition=1, lag=7)

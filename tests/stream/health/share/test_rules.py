@@ -1,18 +1,14 @@
 """The rules for share groups: one story per row, from the first poll to the last, a minute apart."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from stream.health.inputs import GroupStage
 from stream.health.share.memory import first_memory, remember
 from stream.health.share.rules import SHARE_RULES, ShareSituation, ShareVerdict
 from tests.stream.health.share.polls import BEGIN, MINUTE, progress
 from tests.stream.health.tables import wrong
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PAUSE = 5 * MINUTE
 STABLE, UNKNOWN, NO_MEMBERS = GroupStage.STABLE, GroupStage.UNKNOWN, GroupStage.EMPTY

@@ -1,8 +1,8 @@
 """First reads for tests: of commits that a scripted leader has, and of a broker that does not answer."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
+import pytest
 
 from sandbox.kafka import log_writer as write
 from stream.checkpoint.spark_offsets import TOPIC
@@ -17,11 +17,6 @@ from tests.stream.cluster.records.fake_leader import FakeLeader, Part, Reply
 from tests.stream.spark.readings import reading_options
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.raw import commit_key, commit_value
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def first_read(folder: Path) -> FirstRead:

@@ -1,11 +1,10 @@
 """The driver's side of a first read: its result, and the failures after which there is no result."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 import structlog
@@ -15,9 +14,6 @@ from stream.groups.driver_state import DriverState
 from stream.service.first_read import reader
 from stream.service.first_read.reader import FirstReader, FirstReadError, read_first
 from tests.stream.service.first_read.first_reads import first_read, write_results
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WAITING: Final = "import time; time.sleep(600)"
 

@@ -1,7 +1,5 @@
 """The request for a first read: the topics, the end offsets, and the number of processes."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 from pathlib import Path

@@ -1,13 +1,12 @@
 """The processes of a first read: their result files, and their ends."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -19,11 +18,6 @@ from stream.groups.shard import empty_state
 from stream.spark.delta_rows import FOLDED_SCHEMA, folded_rows
 from tests.stream.service.first_read.first_reads import first_read, write_results
 from tests.support.commits import KEEP, read_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 _PROGRAM = """
 import os, pathlib, signal, sys, time

@@ -1,17 +1,12 @@
 """The archive of lagwarden's code: executors import all of their modules from it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from stream.spark.executors.code_archive import PACKAGES, write_code_archive
 from stream.spark.executors.executor_check import TASK_MODULES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_tasks_import_all_modules_from_the_archive(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """The driver's address for executors, a master that does not answer, and a missing interpreter."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import sys

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
@@ -11,10 +13,6 @@ from pyspark.errors import PySparkException
 from stream.errors import ExitCode, Refusal
 from stream.spark.executors import executor_check
 from stream.spark.executors.executor_check import check_executors, problems_here
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
 HOST = socket.gethostname()
 

@@ -1,7 +1,5 @@
 """Variables of the driver's JVM by master."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stream.config.master_url import MasterUrl

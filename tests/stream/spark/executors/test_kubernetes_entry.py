@@ -1,17 +1,13 @@
 """The command of an executor's container on Kubernetes, from the variables that Spark sets."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from stream.errors import Refusal
 from stream.spark.executors.kubernetes_entry import executor_command
 from tests.stream.spark.fake_java import write_java
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VARIABLES: Final = {
     "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@lagwarden-driver:7078",

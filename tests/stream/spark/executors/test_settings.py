@@ -1,11 +1,11 @@
 """Settings of Spark for executors: size, address of the driver, code, authentication, Kubernetes."""
 
-from __future__ import annotations
-
 import dataclasses
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import pytest
 
 from stream.config.master_url import MasterUrl
 from stream.config.secret_sources import SecretFile
@@ -13,9 +13,6 @@ from stream.config.spark_options import FIXED, REPLACED
 from stream.spark.executors.settings import ExecutorOptions, KubernetesExecutors, executor_settings
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, session_settings
-
-if TYPE_CHECKING:
-    import pytest
 
 ALL: Final = ExecutorOptions(
     MasterUrl.parse("spark://m:7077"),

@@ -1,18 +1,14 @@
 """The state is only kept in the driver's checkpoint: an executor with another folder fails its tasks."""
 
-from __future__ import annotations
-
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
 from stream.spark.shard_processor import ShardProcessor
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def processor(marker: Path | None) -> ShardProcessor:

@@ -1,7 +1,5 @@
 """Executors that register, are lost and are replaced: each change is counted and logged."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,17 +1,12 @@
 """Tests of the check of the jars of Hadoop's S3 client."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from sandbox.kafka.jars import checksums
 from stream.errors import ExitCode, Refusal
 from stream.spark.object_store.client_jars import find_jars
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_pinned_jars_are_those_of_the_hadoop_in_pyspark(tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
 """Common causes: the values that groups share, the analysis from tick to tick, and its tables."""
 
-from __future__ import annotations
-
 import dataclasses
 import types
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -28,9 +27,6 @@ from stream.tick.inputs.rows import InputRows
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 from tests.stream.health.panes import NOW, SECOND, Row, judged, pane
 from tests.support.driver_states import ends_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 COORDINATOR = 2
 """The broker that leads the offsets partition of all groups."""

@@ -1,7 +1,5 @@
 """The recent past of a cluster, tick after tick: absences of brokers, hosts of groups, leaders of partitions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,10 +1,9 @@
 """Blocked offsets partitions: when a partition is blocked, by which producer, and what is logged."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -23,9 +22,6 @@ from stream.tick.lookups.open_transactions import OpenTransactionLookup
 from tests.stream.health.tables import wrong
 from tests.support.driver_states import ends_of
 from tests.support.scripted_cluster import no_cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 NOON = 1_700_000_000_000
 TICK = 10_000

@@ -1,8 +1,7 @@
 """Hidden groups: commits behind the last stable offset are shown as not yet stable until the job has read them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -13,19 +12,13 @@ from stream.groups.placement import partition_for
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits import groups as groups_module
 from stream.tick.hidden_commits.groups import HiddenGroups
-from stream.tick.hidden_commits.model import BlockedOffsetsPartition
+from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
 from stream.tick.lookups.budget import LookupLimits
 from tests.stream.groups import written
-from tests.support.driver_states import ShardReader, delta_of, ends_of
+from tests.support.driver_states import ShardReader, Timed, delta_of, ends_of
 from tests.support.hidden import HiddenWriter
 from tests.support.raw import commit_key, commit_value, group_key, group_value, text
 from tests.support.scripted_cluster import no_cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream.tick.hidden_commits.model import HiddenCommits
-    from tests.support.driver_states import Timed
 
 NOON = 1_700_000_000_000
 TICK = 10_000

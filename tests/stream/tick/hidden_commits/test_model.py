@@ -1,7 +1,5 @@
 """The table of blocked offsets partitions in the status of the monitor."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 import numpy as np

@@ -1,27 +1,21 @@
 """The overlay: each hidden commit is in its own row, and all other rows are unchanged."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream.groups.commits.run_table import Runs
 from stream.groups.commits.runs import columns_of
+from stream.groups.driver_state import GroupColumns
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.overlay import Overlay, decode_names
 from tests.support.commits import KEEP
 from tests.support.driver_states import ShardReader, delta_of, ends_of
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream.groups.commits.run_table import Runs
-    from stream.groups.driver_state import GroupColumns
 
 Key = tuple[str, str, int]
 KEYS = st.tuples(st.sampled_from("abc"), st.sampled_from("tuv"), st.integers(0, 2))

@@ -1,27 +1,20 @@
 """The part of an offsets partition behind its last stable offset: its fold equals the later result of the job."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream.groups.commits.run_table import Runs
 from stream.groups.commits.runs import columns_of
 from stream.groups.shard import newest_records
 from stream.tick.hidden_commits.tail import HiddenTail, NewestRecord
 from tests.support.commits import KEEP, SLOT_MS
-from tests.support.driver_states import delta_of
+from tests.support.driver_states import Raw, delta_of
 from tests.support.hidden import HiddenWriter
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream.groups.commits.run_table import Runs
-    from tests.support.driver_states import Raw
 
 KEY = commit_key("g", "t", 0)
 """The canonical key of a run is the key of record type 1."""

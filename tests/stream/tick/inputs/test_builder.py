@@ -1,9 +1,7 @@
 """The inputs of health: from records in the log and end offsets to columns, and through the evaluator to a verdict."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,13 +29,10 @@ from tests.stream.groups import written
 from tests.stream.tick.health_inputs import health_inputs
 from tests.stream.tick.timeline import LIMITS, START, START_MS, TICK, generation
 from tests.support.commits import SLOT_MS
-from tests.support.driver_states import ShardReader, ends_of
+from tests.support.driver_states import Raw, ShardReader, ends_of
 from tests.support.group_histories import renamed
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
-
-if TYPE_CHECKING:
-    from tests.support.driver_states import Raw
 
 V = Verdict
 MINUTE = 60_000

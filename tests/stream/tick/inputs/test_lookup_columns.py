@@ -1,7 +1,5 @@
 """Results of lookups as columns of health's inputs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream.health.features.control_records import LogTails

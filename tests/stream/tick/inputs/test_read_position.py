@@ -1,8 +1,7 @@
 """Tests of the read position of the offsets topic, per row, and of the time since which its partitions answer."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +13,6 @@ from stream.groups.placement import partition_for
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.read_position import NEVER, ReadPositionTracker, ReadUntil
 from stream.tick.inputs.rows import InputRows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 TICK: Final = 10_000
 NOW: Final = 1_000_000

@@ -1,7 +1,5 @@
 """Recent rebalances, the members that joined at the last one, and instance ids that two clients use in turns."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

@@ -1,7 +1,5 @@
 """The rows of a tick, and what is found for them: aborted commits and the assignment."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

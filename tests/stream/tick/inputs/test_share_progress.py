@@ -1,7 +1,5 @@
 """Tests of the facts about share groups of a poll, as inputs of health."""
 
-from __future__ import annotations
-
 from exporters.cluster import model
 from stream.health.share.progress import SharePartitionProgress
 from stream.tick.inputs.share_progress import ShareProgressReader, share_progress

@@ -1,16 +1,16 @@
 """Tests of odd commit times: none in the future or before 1970 reaches health, and the read model marks them."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from exporters.http.api import groups_json
+from exporters.readmodel import Snapshot
 from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, render
 from stream.groups.membership.unassigned import UnassignedTracker
+from stream.health.inputs import HealthInputs
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
@@ -21,10 +21,6 @@ from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.groups import written
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
-
-if TYPE_CHECKING:
-    from exporters.readmodel import Snapshot
-    from stream.health.inputs import HealthInputs
 
 NOW = 1_700_000_000_000
 """The first tick (ms)."""

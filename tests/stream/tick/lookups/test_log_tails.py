@@ -1,10 +1,9 @@
 """The lookup of log tails: which tails are read when, and how long the results stay valid."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from stream.cluster.log_tails import TailRead, TailRequest
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
+from stream.health.features.window import Window
 from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups import log_tails as lookup
 from stream.tick.lookups.budget import LookupLimits
@@ -19,11 +19,6 @@ from stream.tick.lookups.log_tails import LogTailLookup
 from tests.stream.health.panes import Row, pane
 from tests.support.driver_states import ends_of
 from tests.support.scripted_cluster import no_cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream.health.features.window import Window
 
 TOPICS = ["orders", "payments"]
 

@@ -1,9 +1,8 @@
 """The backfill of end histories: which partitions and times are requested, and what the answers mean."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +12,7 @@ from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES
 from stream.cluster.transport.errors import Unreachable
 from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
 from stream.health.features.partition_history import PartitionHistory
+from stream.health.inputs import HealthInputs
 from stream.tick.lookups import offset_time_backfill as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.offset_time_backfill import COARSE, FINE, backfill
@@ -20,11 +20,6 @@ from tests.stream.tick.health_inputs import health_inputs
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 from tests.support.scripted_cluster import no_cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.health.inputs import HealthInputs
 
 NOON = 1_700_000_000
 MS = 1_000

@@ -1,10 +1,9 @@
 """The search for the write time of unread records: how often brokers are asked, and what the answers add."""
 
-from __future__ import annotations
-
 import bisect
 import dataclasses
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +13,13 @@ from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES
 from stream.cluster.transport.errors import Unreachable
 from stream.health.features import window as windows
 from stream.health.features.partition_history import PartitionHistory
+from stream.health.features.window import Window
 from stream.health.limits import HealthLimits
 from stream.tick.lookups import offset_time_search as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.offset_time_search import OffsetTimeSearch
 from tests.stream.health.simulator import HOUR, MINUTE, NOON, SECOND, TICK, Partition, Scene, evenly, look
 from tests.support.scripted_cluster import no_cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from stream.health.features.window import Window
 
 LIMITS = HealthLimits(tick=TICK)
 

@@ -1,9 +1,8 @@
 """The lookup of open transactions: most urgent partitions first, a few per tick, refreshed after a while."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +16,6 @@ from stream.tick.lookups.open_transactions import OpenTransactionLookup, blocked
 from tests.stream.health.panes import SECOND, Row, pane
 from tests.support.driver_states import ends_of
 from tests.support.scripted_cluster import no_cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 NOON = 1_700_000_000_000
 TICK = 10_000

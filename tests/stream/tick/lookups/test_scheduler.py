@@ -1,17 +1,16 @@
 """The lookups of consecutive ticks on a scripted cluster: each tick schedules those of the next."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from stream.cluster.log_tails import TailRead
+from stream.cluster.log_tails import TailRead, TailRequest
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
-from stream.health.evaluator import Evaluator
+from stream.health.evaluator import EvaluationResult, Evaluator
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups.budget import LookupLimits
@@ -21,12 +20,6 @@ from tests.support.driver_states import ShardReader, ends_of
 from tests.support.hidden import HiddenWriter
 from tests.support.raw import commit_key, commit_value
 from tests.support.scripted_cluster import AWAY, ScriptedCluster
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream.cluster.log_tails import TailRequest
-    from stream.health.evaluator import EvaluationResult
 
 NOON = 1_700_000_000.0
 

@@ -1,8 +1,7 @@
 """The retention of topics: what their configs mean, and how often they are requested."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -13,9 +12,6 @@ from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.topic_retention import UNLIMITED, TopicRetentionLookup, retention_ms
 from tests.stream.health.tables import wrong
 from tests.support.scripted_cluster import no_cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NOON = 1_700_000_000.0
 

@@ -1,16 +1,16 @@
 """The lookup in the transaction log: what it adds to the answers, and how often the log is read."""
 
-from __future__ import annotations
-
 import datetime as dt
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Collection
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
 import structlog
 
+from decoders.log.batch import LogRecord
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
-from stream.cluster.transport.errors import NotAuthorised, Unreachable
+from stream.cluster.transport.errors import ClusterError, NotAuthorised, Unreachable
 from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup
@@ -18,12 +18,6 @@ from stream.tick.lookups.transaction_log import TransactionLogLookup
 from tests.stream.health.tables import wrong
 from tests.support.scripted_cluster import no_cluster
 from tests.support.transactions import COMPLETE_COMMIT, Log, record
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from decoders.log.batch import LogRecord
-    from stream.cluster.transport.errors import ClusterError
 
 NOON = 1_700_000_000_000
 TICK = 10_000

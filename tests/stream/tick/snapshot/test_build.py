@@ -1,14 +1,13 @@
 """Tests of the snapshot: known lags, reasons for unknown lags, sums of groups, and the order of all rows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.readmodel import GROUPS, LOG_ENDS, PARTITIONS, UNKNOWN_LAGS
+from stream.groups.driver_state import GroupColumns
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
@@ -19,9 +18,6 @@ from tests.stream.health.tables import wrong
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
-
-if TYPE_CHECKING:
-    from stream.groups.driver_state import GroupColumns
 
 STORIES: dict[str, tuple[Any, ...]] = {
     # What was committed on t-0, the partition's high watermark, log start and error, and its lag and the reason.

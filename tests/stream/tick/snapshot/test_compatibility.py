@@ -1,7 +1,5 @@
 """The table for the other exporters' names: owners, Burrow's statuses and partition counts, row by row."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

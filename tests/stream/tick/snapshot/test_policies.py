@@ -1,7 +1,5 @@
 """Owners, maintenance windows and silences in the snapshot."""
 
-from __future__ import annotations
-
 import datetime as dt
 from typing import Any
 

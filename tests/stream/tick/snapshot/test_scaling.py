@@ -1,10 +1,9 @@
 """Tests of the lag that more members would reduce, and of the number of members that can have partitions."""
 
-from __future__ import annotations
-
 import dataclasses
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +14,12 @@ from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.snapshot import build as snapshot
 from stream.tick.snapshot.scaling import scaling_columns
 from tests.stream.groups import written
+from tests.stream.groups.written import Written
 from tests.stream.health.columns import ints
 from tests.stream.health.panes import MINUTE, NOW, Row, pane
 from tests.stream.health.tables import wrong
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.stream.groups.written import Written
 
 Places = dict[tuple[str, int], int | None]
 """Partitions that the group has committed to, with their lag; None: it is not known."""

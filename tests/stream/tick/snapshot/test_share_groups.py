@@ -1,7 +1,5 @@
 """The topics and the sums of share groups, from their progress and the subscriptions of their members."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Commit intervals, unread shares and hot partitions."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream.groups.commits.slots import Slots

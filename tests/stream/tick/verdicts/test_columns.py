@@ -1,10 +1,8 @@
 """The columns of verdicts: codes, milliseconds, -1 and NaN become words, seconds and nulls."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from exporters.readmodel import GROUPS, PARTITIONS, TOPICS, VERDICT_GROUPS
 from exporters.wording import SEVERITIES
 from stream.health.burrow.evaluator import BurrowResult
+from stream.health.evaluation import Evaluation
 from stream.health.evaluator import EvaluationResult
 from stream.health.rules import RULES
 from stream.health.share.rules import SHARE_RULES, ShareVerdict
@@ -23,9 +22,6 @@ from stream.tick.snapshot.topics import topics_table
 from stream.tick.verdicts.columns import group_columns, groups_by_verdict, partition_columns
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 from tests.stream.health.panes import NOW, Row, judged, pane
-
-if TYPE_CHECKING:
-    from stream.health.evaluation import Evaluation
 
 NOT_KNOWN = Row(known=False, lag=0, age=-1, exact=False, lost=-1, produce=float("nan"), consume=float("nan"), trend=2)
 FAR = Row(age=61_500, exact=False, produce=100.12345, consume=0.0, trend=1, lost=3, catch_up=-1)

@@ -1,37 +1,31 @@
 """The verdict evaluator: verdicts tick by tick, their history, and their storage over a restart, in both rule sets."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from exporters.readmodel import Snapshot
 from stream.checkpoint.directory import VERDICTS
+from stream.groups.driver_state import GroupColumns
 from stream.groups.membership.unassigned import UnassignedTracker
+from stream.health.columns import Ints
+from stream.health.inputs import HealthInputs
 from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import Verdict
-from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits, nothing_hidden
 from stream.tick.snapshot import build as snapshot
 from stream.tick.verdicts.evaluate import VerdictEvaluator
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 from stream.tick.verdicts.store import VerdictStore
 from tests.stream.tick.timeline import LIMITS, START, START_MS, TICK, end, generation
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from exporters.readmodel import Snapshot
-    from stream.groups.driver_state import GroupColumns
-    from stream.health.columns import Ints
-    from stream.health.inputs import HealthInputs
-    from stream.tick.context import ClusterContext
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 
 class Story:

@@ -1,20 +1,16 @@
 """The verdict history: which changes are recorded, counted, logged and stored."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import structlog
 
 from exporters.readmodel import VerdictChange
+from stream.health.evaluation import Evaluation
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Verdict
 from stream.tick.verdicts.history import VerdictHistory
-
-if TYPE_CHECKING:
-    from stream.health.evaluation import Evaluation
 
 V = Verdict
 

@@ -1,7 +1,5 @@
 """Findings in the read model: words, seconds and timestamps, and the details and the reference page with them."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

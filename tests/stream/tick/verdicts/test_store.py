@@ -1,13 +1,11 @@
 """The verdict file: round trip, foreign and damaged files, full disks."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
 import stat
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import structlog
@@ -20,9 +18,6 @@ from stream.checkpoint.side_files import SideFiles
 from stream.health.day_one import DayOne
 from stream.tick.verdicts.store import FORMAT, StoredVerdicts, VerdictStore
 from tests.support.resources import full_after
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHANGES = st.builds(
     VerdictChange,

@@ -1,10 +1,8 @@
 """The login of Amazon MSK: region, credentials of the process, and an error for each missing part."""
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from stream.cluster.transport.errors import LoginRefused, LoginUnavailable
 from stream.cluster.transport.login.authenticator import authenticator_for
 from stream.cluster.transport.login.aws_iam import aws_key_source, region_of
 from stream.config.kafka_login import AwsIamLogin
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

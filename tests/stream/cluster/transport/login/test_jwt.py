@@ -1,7 +1,5 @@
 """Tests of tokens: the form of a JWT, its claims, and texts without tokens."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

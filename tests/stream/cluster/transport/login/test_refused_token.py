@@ -1,7 +1,5 @@
 """Tests of the reasons why a broker refuses a token, from its claims, the clock and the last accepted token."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stream.cluster.transport.errors import LoginRefused, TokenExpired

@@ -1,7 +1,5 @@
 """A token is renewed before it expires, once for all connections, and is used while the endpoint is unavailable."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """The messages of each login, compared with the RFCs and the library's own implementation."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """Signatures agree with AWS's published example and with a second implementation."""
 
-from __future__ import annotations
-
 import calendar
 import datetime as dt
 import time

@@ -1,25 +1,21 @@
 """TLS files are read again when they change; unusable files are named."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import shutil
 import ssl
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from sandbox.certificates import Certificates
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import TlsRefused
 from stream.cluster.transport.login.tls_context import TlsContext
 from stream.config.kafka_login import KafkaLogin, TlsFiles
 from stream.config.secret_sources import SecretFile, SecretValue
 from stream.errors import ExitCode
-
-if TYPE_CHECKING:
-    from sandbox.certificates import Certificates
 
 
 def subjects(context: ssl.SSLContext) -> list[Any]:

@@ -1,24 +1,19 @@
 """One request to a token endpoint: the form, the token, and one error message for each fault."""
 
-from __future__ import annotations
-
 import dataclasses
 import socket
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sandbox.certificates import Certificates
 from sandbox.kafka.token_issuer import Answer, TokenIssuer
 from stream.cluster.transport.errors import LoginRefused, LoginUnavailable
 from stream.cluster.transport.login.token_endpoint import fetch_token
 from stream.config.kafka_login import ClientCredentialsLogin
 from stream.config.secret_sources import SecretFile, SecretValue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sandbox.certificates import Certificates
 
 CONTROL = "a\x01auth=x"
 SECRET = "hunter2+/=: ü"  # noqa: S105 -- with characters that an encoding can break

@@ -1,16 +1,11 @@
 """A token file is read at each login; every fault of the file is one line."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from stream.cluster.transport.errors import LoginUnavailable
 from stream.cluster.transport.login.token_file import read_token_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSIsImV4cCI6MTkwMDAwMDAwMH0."
 
