@@ -48,7 +48,7 @@ class RandomPoller:
     """A poller with random answers: existing, absent and unknown topics."""
 
     def __init__(self, chance: random.Random) -> None:
-        counts = {topic: chance.choice((0, 1, 3, 3_000)) for topic in TOPICS if chance.random() < 0.7}
+        counts = {topic: chance.choice((*(0, 1, 3, 3_000) * 5, 100_000)) for topic in TOPICS if chance.random() < 0.7}
         kept = chance.choice((None, 0, 604_800_000, 2**63 - 1))
         self._context = dataclasses.replace(
             UNKNOWN_CLUSTER,
