@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
+import typer
 
 from tests.exporters.serving import serving_url
 from tests.exporters.snapshots import HOSTILE_NAMES, small_snapshot, snapshot
@@ -13,6 +15,14 @@ from tests.stream.cli.command_line import CommandLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_get_command: Final = functools.cache(typer.main.get_command)
+
+
+@pytest.fixture(autouse=True)
+def _commands_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build the commands in the first test only: that takes longer than most commands."""
+    monkeypatch.setattr(typer.main, "get_command", _get_command)
 
 
 @pytest.fixture(autouse=True)
