@@ -14,7 +14,7 @@ import bcrypt
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
-from exporters.http.request_limits import PROBES
+from exporters.http.request_limits import PROBES, RequestLimits, RunningRequests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from exporters.http.access.web_access import Credentials
 
 _KEPT_LOGINS: Final = 256
-_MOST_WAITING: Final = 8
+_WAITING: Final = RequestLimits(total=8, per_address=4, reserve=8)
+"""Passwords that wait for their check."""
 _REST_PER_CHECK: Final = 4.0
 """After a wrong password no other one is checked for this many times the duration of the check."""
 _UNKNOWN_USER: Final = b"$2b$10$" + b"." * 53
@@ -36,7 +37,7 @@ class RequireLogin:
 
     Checking a bcrypt hash takes some 50 ms of CPU on purpose. Passwords that were right are therefore remembered as a
     keyed hash until the credentials change, wrong ones are checked one at a time with rests, and a request that would
-    have to wait behind too many others gets 503. A scraper that is known never waits.
+    have to wait behind too many others, above all of its own address, gets 503. A scraper that is known never waits.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class RequireLogin:
         self._known: dict[bytes, None] = {}
         self._known_for: Credentials | None = None
         self._one_check = anyio.Semaphore(1)
-        self._waiting = 0
+        self._waiting = RunningRequests(_WAITING)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on or refuse it."""
@@ -63,7 +64,7 @@ class RequireLogin:
         if scheme.lower() == "bearer" and valid.token is not None:
             accepted = hmac.compare_digest(sent.strip().encode(), valid.token)
         elif scheme.lower() == "basic" and valid.users:
-            accepted = await self._is_user(sent.strip(), valid)
+            accepted = await self._is_user(sent.strip(), valid, scope)
         if accepted:
             await self._app(scope, receive, send)
             return
@@ -74,7 +75,7 @@ class RequireLogin:
             refusal = JSONResponse({"error": "login required"}, 401, {"www-authenticate": _challenge(valid)})
         await refusal(scope, receive, send)
 
-    async def _is_user(self, encoded: str, valid: Credentials) -> bool | None:
+    async def _is_user(self, encoded: str, valid: Credentials, scope: Scope) -> bool | None:
         """Return whether these are a user and the password; None if too many others are being checked."""
         if self._known_for != valid:
             self._known_for = valid
@@ -88,17 +89,14 @@ class RequireLogin:
         digest = hmac.digest(self._key, encoded.encode(), hashlib.sha256)
         if digest in self._known:
             return True
-        if self._waiting >= _MOST_WAITING:
-            return None
-        self._waiting += 1
-        try:
+        with self._waiting.admitted(scope) as is_admitted:
+            if not is_admitted:
+                return None
             async with self._one_check:
                 began = time.monotonic()
                 right = await anyio.to_thread.run_sync(_check, password, valid.users.get(name))
                 if not right:
                     await anyio.sleep((time.monotonic() - began) * _REST_PER_CHECK)
-        finally:
-            self._waiting -= 1
         if right and self._known_for == valid:
             if len(self._known) >= _KEPT_LOGINS:
                 self._known.pop(next(iter(self._known)))

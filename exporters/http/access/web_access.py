@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import ssl
 import threading
 import time
 from typing import TYPE_CHECKING, Final
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from exporters.http.access.web_config import WebConfig, WebConfigError, read_web_config
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
@@ -38,7 +38,8 @@ class WebAccess:
     """The certificates, users and token of the files, read again when a file changes. Thread-safe.
 
     A changed file that cannot be used leaves the previous content in force. TLS is not switched on or off while the
-    server runs: a client that expects it would send its password in clear text.
+    server runs: a client that expects it would send its password in clear text. Nor does a server that needs a login or
+    a client certificate go on without: a file that is written in part may be valid.
     """
 
     def __init__(
@@ -60,6 +61,8 @@ class WebAccess:
         self._checked_at = clock()
         self._config = WebConfig()
         self._versions: tuple[_Version, ...] = ()
+        self._context: ssl.SSLContext | None
+        self._credentials: Credentials
         self._load_current()
 
     @property
@@ -111,12 +114,21 @@ class WebAccess:
         if not is_first and (config.tls is None) != (self._config.tls is None):
             raise WebConfigError("TLS can be switched on or off by a restart only")
         context = None if config.tls is None else config.tls.context()
-        token = None if self._token_file is None else _read_token(self._token_file)
-        self._config, self._context, self._credentials = config, context, Credentials(config.users, token)
+        credentials = Credentials(config.users, None if self._token_file is None else _read_token(self._token_file))
+        if not is_first:
+            if self._credentials.needed and not credentials.needed:
+                raise WebConfigError("there are no users any more: logins can be switched off by a restart only")
+            if _needs_certificate(self._context) and not _needs_certificate(context):
+                raise WebConfigError("client certificates can be switched off by a restart only")
+        self._config, self._context, self._credentials = config, context, credentials
 
     def _current_versions(self) -> tuple[_Version, ...]:
         files = [self._config_file, self._token_file, *(self._config.tls.files if self._config.tls else ())]
         return tuple(_version(file) for file in files if file is not None)
+
+
+def _needs_certificate(context: ssl.SSLContext | None) -> bool:
+    return context is not None and context.verify_mode is ssl.CERT_REQUIRED
 
 
 def _read_token(file: Path) -> bytes:

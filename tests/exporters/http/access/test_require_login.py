@@ -44,7 +44,7 @@ class Server:
     async def _answer(self, _scope: Any, _receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    async def get(self, header: str | None, path: str = "/metrics") -> tuple[int, str]:
+    async def get(self, header: str | None, path: str = "/metrics", client: str = "10.0.0.1") -> tuple[int, str]:
         """Send a request; returns the status and the challenge."""
         sent: list[Any] = []
 
@@ -52,7 +52,8 @@ class Server:
             sent.append(message)
 
         headers = [] if header is None else [(b"authorization", header.encode())]
-        await self._app({"type": "http", "path": path, "method": "GET", "headers": headers}, None, send)  # type: ignore[arg-type]
+        scope = {"type": "http", "path": path, "method": "GET", "headers": headers, "client": (client, 1)}
+        await self._app(scope, None, send)  # type: ignore[arg-type]
         start = dict(sent[0]["headers"])
         return sent[0]["status"], start.get(b"www-authenticate", b"").decode()
 
@@ -142,19 +143,24 @@ def test_changed_credentials_apply_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert asyncio.run(requests()) == [200, 401]
 
 
-def test_flood_of_wrong_passwords_does_not_delay_a_known_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checks of wrong passwords wait for each other, more than eight get 503, and a known client does not wait."""
-    server = Server(BOTH, monkeypatch)
-    good = basic("alice", "wonder:land")
+def test_flood_of_wrong_passwords_leaves_places_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks of wrong passwords wait for each other, and more than four of an address get 503.
 
-    async def requests() -> tuple[int, list[int]]:
+    A known client does not wait, and a new one at another address has a place.
+    """
+    server = Server(BOTH, monkeypatch)
+    good, new = basic("alice", "wonder:land"), basic("zo\u00eb", "\u00e9")
+
+    async def requests() -> tuple[int, int, list[int]]:
         await server.get(good)
-        flood = [asyncio.create_task(server.get(basic("alice", str(at)))) for at in range(20)]
+        guessers = ("10.0.0.2", "10.0.0.3", "10.0.0.4")
+        flood = [asyncio.create_task(server.get(basic("alice", str(at)), client=guessers[at % 3])) for at in range(30)]
         await asyncio.sleep(0)
         known, _ = await server.get(good)
         assert not any(task.done() and task.result()[0] == 401 for task in flood)
-        return known, [(await task)[0] for task in flood]
+        newcomer, _ = await server.get(new, client="10.0.0.5")
+        return known, newcomer, [(await task)[0] for task in flood]
 
-    known, flood = asyncio.run(requests())
-    assert known == 200
-    assert sorted(flood) == [401] * 8 + [503] * 12
+    known, newcomer, flood = asyncio.run(requests())
+    assert (known, newcomer) == (200, 200)
+    assert sorted(flood) == [401] * 8 + [503] * 22

@@ -131,12 +131,16 @@ def test_old_versions_are_refused(tmp_path: Path, certificates: Certificates) ->
 
 
 def test_client_certificate_is_required(tmp_path: Path, certificates: Certificates) -> None:
-    """A client needs a certificate of the configured authority; a client without one gets no response."""
+    """A client needs a certificate of the configured authority; a changed file does not end that without a restart."""
     more = "  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n"
     with tls_server(tmp_path, certificates, more) as served:
         assert served.get("/livez", connection=served.connect(client="client"))[0] == 200
-        with pytest.raises((ssl.SSLError, OSError, http.client.HTTPException)):
-            served.get("/livez")
+        config = tmp_path / "web.yaml"
+        for text in (config.read_text(), config.read_text().replace(more, "")):
+            config.write_text(text)
+            served.now[0] += 1.0
+            with pytest.raises((ssl.SSLError, OSError, http.client.HTTPException)):
+                served.get("/livez")
 
 
 def test_renewed_certificate_is_used_without_a_restart(tmp_path: Path, certificates: Certificates) -> None:

@@ -112,6 +112,21 @@ def test_unusable_change_leaves_the_previous_content_in_force(files: Files, text
     assert set(files.later().users) == {"bob"}
 
 
+def test_the_last_user_cannot_vanish_while_the_server_runs(tmp_path: Path) -> None:
+    """A valid file without users is as unusable as an invalid one, for it would open the server without a restart."""
+    file, now, faults = tmp_path / "web.yaml", [0.0], list[str]()
+    file.write_text(f"basic_auth_users: {{alice: {FIRST}}}")
+    access = WebAccess(file, on_fault=faults.append, clock=lambda: now[0])
+    for text in ("", "basic_auth_users: {}", "basic_auth_users:"):
+        file.write_text(text)
+        now[0] += 1.0
+        assert set(access.credentials().users) == {"alice"}
+        assert "by a restart only" in faults.pop()
+    file.write_text(f"basic_auth_users: {{bob: {SECOND}}}")
+    now[0] += 1.0
+    assert set(access.credentials().users) == {"bob"}
+
+
 def test_unusable_token_is_refused(tmp_path: Path) -> None:
     """A token must have one word, because an empty token would accept every client that sends an empty one."""
     for text in ("", "two words\n"):
