@@ -21,8 +21,10 @@ ROLES: Final = ("driver", "jvm", "python_daemon", "python_worker")
 """Each role is started by the previous one: this process, the JVM, the daemon of its Python workers, the workers.
 
 The processes of a first read (`stream.service.first_read`) do the work of workers, and are counted as such, the one
-that forks them as a daemon.
+that forks them as a daemon. Executors that the JVM starts are JVMs beside it.
 """
+_EXECUTOR: Final = "org.apache.spark.executor."
+"""In the command of an executor: the package of its class."""
 PROC: Final = Path("/proc")
 _CACHE_SECONDS: Final = 10.0
 """Reading the memory of a JVM walks its page tables, which takes milliseconds per gigabyte."""
@@ -40,8 +42,13 @@ def processes_by_role(driver: int, proc: Path = PROC) -> Mapping[str, Sequence[i
         found[role] = generation
         generation = _running_children(generation, proc)
         if role == "driver":
-            readers = [process for process in generation if PROGRAM in _text(proc / str(process) / "cmdline")]
+            readers = _that_run(PROGRAM, generation, proc)
             generation = [process for process in generation if process not in readers]
+        elif role == "jvm":
+            executors = _that_run(_EXECUTOR, generation, proc)
+            found[role] += executors
+            generation = [process for process in generation if process not in executors]
+            generation += _running_children(executors, proc)
     found["python_daemon"] += readers
     found["python_worker"] += _running_children(readers, proc)
     return found
@@ -103,6 +110,10 @@ def _table(rows: Sequence[tuple[str, int, int | None, float]]) -> pa.Table:
 def _running_children(processes: Iterable[int], proc: Path) -> list[int]:
     children = [child for process in processes for child in _children(process, proc)]
     return [child for child in children if not _has_ended(proc / str(child))]
+
+
+def _that_run(program: str, processes: Iterable[int], proc: Path) -> list[int]:
+    return [process for process in processes if program in _text(proc / str(process) / "cmdline")]
 
 
 def _has_ended(folder: Path) -> bool:

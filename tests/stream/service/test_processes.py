@@ -74,6 +74,15 @@ def test_each_generation_of_processes_is_a_role(tmp_path: Path) -> None:
     assert processes_by_role(1, tmp_path)["jvm"] == [2]
 
 
+def test_executors_are_counted_with_the_jvm_that_starts_them(tmp_path: Path) -> None:
+    """The Python processes of an executor have the roles that those of the JVM have."""
+    for number, children in {1: (2,), 2: (3, 6), 6: (7,), 7: (8,), 3: (), 8: ()}.items():
+        process(tmp_path, number, *children)
+    (tmp_path / "6" / "cmdline").write_text("java\0-Xmx1g\0org.apache.spark.executor.CoarseGrainedExecutorBackend\0")
+    wanted = {"driver": [1], "jvm": [2, 6], "python_daemon": [3, 7], "python_worker": [8]}
+    assert processes_by_role(1, tmp_path) == wanted
+
+
 def test_memory_and_cpu_are_summed_per_role(tmp_path: Path) -> None:
     """Memory is the proportional set size; CPU is user and system time.
 
