@@ -130,7 +130,9 @@ Each metric is stable or experimental.
 
 A time lag is the age of the oldest unread record. If that record is older than the known history of its partition, the
 time lag is a lower bound. Series do not show this; the status page, the command line and the API (`time_lag_exact` of a
-partition, `time_lag_max_exact` of a group or topic) do.
+partition, `time_lag_max_exact` of a group or topic) do. Records have the times that producers write: of
+replayed records it is the age of the event, not how long the record has been in the log. A time before September 2001
+or ahead of now, as of producers that write seconds or microseconds, is not used, and the time lag is a lower bound.
 
 Verdicts are words, described in `docs/health.md`. To alert on all groups that need attention, whatever their verdict:
 `lagwarden_group_verdict{{severity=~"warning|critical"}}`. With `health.rules: burrow` the verdicts are Burrow's words

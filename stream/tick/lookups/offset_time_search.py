@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _MOST_ROUNDS: Final = 32
 """Limit of halvings: enough to reduce a year to less than a second, and an end for timestamps that never converge."""
+_EARLIEST: Final = 10**12
+"""The earliest time (ms) that can be true: in 2001, before Kafka, and above all present times in seconds."""
 _GroupPartition = tuple[str, str, int]
 """Group, topic, partition."""
 
@@ -150,7 +152,8 @@ def _add_points(memory: PartitionHistory, requests: _Requests, answers: pa.Table
     """Add up to two points per answer to the histories.
 
     At the requested time, and when the answered record was written, the end offset was the offset of that record. If
-    the record is the first that retention has left, only the latter is true.
+    the record is the first that retention has left, only the latter is true. Producers may write any time: one that
+    cannot be true in milliseconds adds no point, and the age stays a lower bound.
     """
     answered = ~answers.column("error").is_valid().to_numpy()
     offset = answers.column("offset").fill_null(-1).to_numpy()
@@ -159,5 +162,5 @@ def _add_points(memory: PartitionHistory, requests: _Requests, answers: pa.Table
     end_then = np.where(offset >= 0, offset, end)  # without a later record, the end has not moved since
     at_time = answered & (requests.time > 0) & ~((offset == log_start) & (log_start > 0))
     memory.add_past_ends(requests.history[at_time], requests.time[at_time], end_then[at_time])
-    at_record = answered & (offset >= 0) & (written >= requests.time) & (written > 0)
+    at_record = answered & (offset >= 0) & (written >= requests.time) & (written >= _EARLIEST) & (written <= window.now)
     memory.add_past_ends(requests.history[at_record], written[at_record], offset[at_record])

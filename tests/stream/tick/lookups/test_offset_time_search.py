@@ -184,3 +184,15 @@ def test_inconsistent_timestamps_end_the_search(monkeypatch: pytest.MonkeyPatch)
     times, ends = ticks.memory.high_watermark.points(0)
     assert times == sorted(times)
     assert ends == sorted(ends)
+
+
+def test_an_age_by_a_time_that_cannot_be_true_stays_a_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times near 1970, in seconds or microseconds, or ahead of now are no write times."""
+    for written in (1, 5 * HOUR, NOON // 1_000, NOON * 1_000, NOON + HOUR):
+        brokers = Brokers(monkeypatch, evenly(1), log_start=9_000)
+        brokers.sent[0] = [written] * len(brokers.sent[0])
+        ticks = Ticks([still(evenly(1), 10, log_start=9_000)])
+        (age,) = ticks.tick(40)
+        assert ticks.window.time_lag.exact.tolist() == [False]
+        assert age < 3 * HOUR
+        assert brokers.requests <= 32
