@@ -47,7 +47,11 @@ class CatchUpProgress:
     @property
     def caught_up(self) -> bool:
         """True if all records that the log had at start are in the state."""
-        return all(self._finished.get(partition, 0) >= end for partition, end in self._ends.items())
+        return self.is_reached_by(self._finished)
+
+    def is_reached_by(self, positions: Mapping[int, int]) -> bool:
+        """Return whether all records that the log had at start are before these positions."""
+        return all(positions.get(partition, 0) >= end for partition, end in self._ends.items())
 
     @property
     def behind(self) -> list[int]:

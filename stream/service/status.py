@@ -122,6 +122,8 @@ class ServiceStatus:
         self.resyncs = 0
         self.tick = TickStatus()
         """The status of the last tick."""
+        self.shown: Mapping[int, int] = {}
+        """Next offset to read per offsets partition, before which the last tick has shown all records."""
         self.unanswered: Sequence[UnansweredPartition] = ()
         """Offsets partitions without an end offset at the last poll."""
         self.failure_of: Callable[[int], object] = lambda _: None
@@ -146,7 +148,7 @@ class ServiceStatus:
     def record_tick(self, result: TickResult) -> None:
         """Apply the result of a tick."""
         self.record_unanswered(result.unanswered)
-        self.tick = result.status
+        self.tick, self.shown = result.status, result.positions
 
     def record_unanswered(self, unanswered: Sequence[UnansweredPartition]) -> None:
         """Record that Kafka answers, and the offsets partitions without an end offset."""

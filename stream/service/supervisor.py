@@ -212,7 +212,7 @@ class QuerySupervisor:
         return progress.caught_up
 
     def _follow_added_partitions(self) -> None:
-        """Report partitions that were not there at the start until they are read to the ends that they had then.
+        """Report partitions that were not there at the start until they are shown up to the ends that they had then.
 
         They were added to the topic, or had no leader that answered. The source reads them without a restart of the
         query. The snapshot stays published; `/readyz` is red meanwhile.
@@ -220,7 +220,7 @@ class QuerySupervisor:
         status, progress, logs = self._status, self._status.progress, self._watch.added_logs
         if self._watch.added:
             status.partitions_added = self._watch.added
-        elif progress is not None and progress.caught_up and not self._added:
+        elif progress is not None and progress.is_reached_by(status.shown) and not self._added:
             status.partitions_added = ()
         if not logs or progress is None or status.phase != RUNNING:
             return

@@ -241,9 +241,9 @@ def test_a_tick_thread_that_ended_ends_the_process(status: ServiceStatus, killed
 def test_added_partitions_are_read_without_a_restart_of_the_query(status: ServiceStatus, killed: list[bool]) -> None:
     """The query reads added partitions from their log starts.
 
-    The status reports the partitions until they are read to the ends that they had when they were noticed.
+    The status reports the partitions until a tick shows them to the ends that they had when they were noticed.
     """
-    status.phase, status.progress = RUNNING, CatchUpProgress({0: 5}, {0: 5})
+    status.phase, status.progress, status.shown = RUNNING, CatchUpProgress({0: 5}, {0: 5}), {0: 5}
     started: list[object] = []
     stopping = threading.Event()
     watch = _Part(added=(1,), added_logs={1: (2, 9, 8)})
@@ -264,6 +264,12 @@ def test_added_partitions_are_read_without_a_restart_of_the_query(status: Servic
     assert status.progress.positions == {0: 5, 1: 2}
     assert status.progress.behind == [1]
     assert killed == []
+    made._added.clear()
+    status.progress.finish({1: 8})
+    for shown, added in (({0: 5}, (1,)), ({0: 5, 1: 8}, ())):
+        status.shown = shown
+        made._follow_added_partitions()
+        assert (shown, status.partitions_added) == (shown, added), "the snapshot has the groups of the partition"
 
 
 def test_a_progress_report_is_recorded_once(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
