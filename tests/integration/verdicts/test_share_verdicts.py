@@ -37,10 +37,11 @@ MEMBERS: Final[dict[str, tuple[str | None, ...]]] = {
 SICK: Final = {
     "away": "share_no_members",
     "rejects": "share_rejecting",
-    "releases": "share_rejecting",
+    "releases": "share_redelivering",
     "hangs": "share_stopped",
 }
-"""The verdicts of the groups with a fault. A record that is always released is archived after its last delivery."""
+"""The verdicts of the groups with a fault. A record that is always released is archived after its last delivery, which
+no member has asked for."""
 HEALTHY: Final = MEMBERS.keys() - SICK.keys()
 LATE: Final = "releases-late"
 """Holds its records for 3 s and releases them: for half a minute, until the tenth delivery, none is archived."""
@@ -72,7 +73,7 @@ def test_sick_share_groups_are_found_and_healthy_ones_are_not(
 ) -> None:
     """API, metrics and commands have the verdicts.
 
-    A group that releases each record first redelivers, and then rejects, when the last delivery archives its records.
+    A group that releases each record redelivers, also when the last delivery archives its records.
     Healthy groups accept everything, or also reject or also release some records.
     """
     broker = make_broker(properties=SHARE_SETTINGS)
