@@ -51,8 +51,6 @@ ELSEWHERE: Final[dict[Verdict, str]] = {V.RESET: "planned-reset", V.RECOVERING: 
 TOO_SLOW_FOR_THE_PLAY: Final = {V.HABIT_UNKNOWN}
 """The limits of this verdict are tens of minutes and do not scale with the tick; `test_calm.py` simulates hours."""
 
-LONG_LOCKS: Final = {ShareVerdict.SHARE_REDELIVERING}
-"""With real members this verdict needs locks of more than a minute; with shorter ones `share_rejecting` comes first."""
 SHARE_SEVERITY: Final = {rule.verdict: rule.severity for rule in SHARE_RULES}
 
 
@@ -82,9 +80,9 @@ def test_pages_link_to_the_runbook_of_the_alert() -> None:
 
 
 def test_a_share_group_has_each_verdict() -> None:
-    """A story of the rules has the verdict, and real members have it unless it needs long locks."""
+    """A story of the rules has the verdict, and a group with real members has it."""
     assert {expected for *_, expected in SHARE_STORIES} >= set(ShareVerdict)
-    assert set(SICK.values()) & set(ShareVerdict) == set(ShareVerdict) - LONG_LOCKS
+    assert set(SICK.values()) == set(ShareVerdict)
 
 
 def stories_of(verdict: Verdict | ShareVerdict, kind: Kind) -> list[Case]:
