@@ -216,12 +216,13 @@ def open_checkpoint(
                 why = None if earlier is None else f"{earlier} has the format of an earlier version"
                 return dataclasses.replace(begun, set_aside=why, kept=earlier)
             check_cluster(folder, found.cluster_id, topic.cluster_id)
-            reason = _other_instance(found, share) or _reason_to_set_aside(folder, found, topic, ends)
+            first_read = _kept_read(folder)
+            reason = _other_instance(found, share) or _reason_to_set_aside(folder, found, topic, ends, first_read)
         except DamagedError as error:
             reason = str(error)
         else:
             if reason is None:
-                found, first_read = _with_known_ends(folder, found, ends), _kept_read(folder)
+                found = _with_known_ends(folder, found, ends)
                 read = last_offsets(folder / "spark").positions
                 return CheckpointDirectory(folder, found, read, None, None, fresh, lock, first_read)
         return _begin(folder, fresh, reason, lock)
@@ -272,7 +273,7 @@ def _other_instance(found: Manifest, share: InstanceShare) -> str | None:
 
 
 def _reason_to_set_aside(
-    folder: CheckpointPath, found: Manifest, topic: OffsetsTopic, ends: OffsetsTopicEnds
+    folder: CheckpointPath, found: Manifest, topic: OffsetsTopic, ends: OffsetsTopicEnds, first_read: KeptRead | None
 ) -> str | None:
     """Return the reason, as a sentence, why the state cannot be continued, or None. Raises DamagedError."""
     check_log(folder / "spark")
@@ -282,7 +283,6 @@ def _reason_to_set_aside(
     times, cause = _failed_starts(folder)
     if times >= _MOST_FAILED_STARTS:
         return f"the query could not be continued from {folder / 'spark'}; last cause: {cause}"
-    first_read = _kept_read(folder)
     read = last_offsets(folder / "spark") if first_read is None else first_read.ends
     past = ReadPositions(found.topic_id, read.positions, _current_at(folder), read.epochs)
     bounds = {partition: (first, high) for partition, (first, high, _) in ends.logs.items()}

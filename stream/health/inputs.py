@@ -128,6 +128,8 @@ class RemovedCommits:
     """When a tombstone removed the committed offset (ms)."""
     expired: Ints
     """1: it had expired, 0: it was deleted before its time."""
+    forgotten: Ints
+    """When (ms), if that was before its time and the group was alive."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -175,8 +177,6 @@ class HealthInputs:
     """The groups with two clients of one instance id. By group."""
     expiry: Ints | None = None
     """When the broker expires the offset (ms); negative: never, or not known."""
-    forgotten: Ints | None = None
-    """When the broker last removed an offset of the row before its time in a live group (ms); -1: not recently."""
     removed: RemovedCommits | None = None
     """The offsets of rows that were recently removed, in whatever way."""
     retention: Ints | None = None

@@ -38,7 +38,7 @@ class RemovedCommit:
     """It was removed before its time while its group was alive."""
 
 
-RemovedCommits = Mapping[tuple[str, str, int], RemovedCommit]
+CommitRemovals = Mapping[tuple[str, str, int], RemovedCommit]
 """By group, topic and partition."""
 
 
@@ -86,7 +86,7 @@ class ClusterContext:
     unassigned: UnassignedCounts | None = None
     """Partitions without an owner and topics without a subscriber in that state; None before `for_groups`."""
     causes: Causes = dataclasses.field(default_factory=dict)
-    removed: RemovedCommits = dataclasses.field(default_factory=dict)
+    removed: CommitRemovals = dataclasses.field(default_factory=dict)
     """The offsets that were recently removed."""
 
     def topic_exists(self, topic: str, since: int | None = None) -> bool | None:

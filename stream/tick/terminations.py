@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from stream.groups.expiry.predict import ExpiryPrediction, Times
     from stream.groups.lifecycle.model import Transition
     from stream.groups.membership.memberships import Membership
-    from stream.tick.context import Causes, ClusterContext, RemovedCommits
+    from stream.tick.context import Causes, ClusterContext, CommitRemovals
 
 _log = structlog.get_logger(__name__)
 _LOGGED_DEATHS: Final = 20
@@ -145,7 +145,7 @@ class Terminations:
         self._memberships = state.memberships
         return self._counts()
 
-    def removed_commits(self, context: ClusterContext, now: float) -> RemovedCommits:
+    def removed_commits(self, context: ClusterContext, now: float) -> CommitRemovals:
         """Return the offsets that were removed within the last hour, and whose topics still exist.
 
         `now` is Unix seconds. The groups may commit them again later.

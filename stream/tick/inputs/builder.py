@@ -7,7 +7,7 @@ of its GROUPS table. `stream.tick.inputs.rows` says which rows there are. What i
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
     from stream.health.features.lag import Lag, PartitionEnds
     from stream.health.inputs import GroupInputs
-    from stream.tick.context import ClusterContext
+    from stream.tick.context import ClusterContext, CommitRemovals
     from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import HiddenCommits
     from stream.tick.inputs.assignment import PartitionAssignment
@@ -114,7 +114,7 @@ class InputBuilder:
             joined=self._joined.update(rows.groups, state.memberships),
             fenced=self._fenced.update(rows.groups, state.memberships, now_ms),
             expiry=_expiry(rows, context),
-            **_removed(rows, context),
+            removed=_removed(rows, context.removed) if context.removed else None,
             hidden=_of_groups(rows, hidden.unread_groups) if hidden.unread_groups else None,
             aborts=aborts_by_row(rows, state.aborts),
             read_until=read.read_until,
@@ -204,21 +204,14 @@ def _expiry(rows: InputRows, context: ClusterContext) -> Ints | None:
     return None if context.expiry is None else np.minimum(rows.align(context.expiry.offset, _NO_EXPIRY), LATEST)
 
 
-class _RemovedColumns(TypedDict):
-    forgotten: Ints | None
-    removed: RemovedCommits | None
-
-
-def _removed(rows: InputRows, context: ClusterContext) -> _RemovedColumns:
+def _removed(rows: InputRows, removals: CommitRemovals) -> RemovedCommits:
     """Return when and how the offset of each row was removed; -1 for most."""
-    if not context.removed:
-        return {"forgotten": None, "removed": None}
     groups, topics = ({name: number for number, name in enumerate(names)} for names in (rows.groups, rows.topics))
-    forgotten, time, expired = (np.full(len(rows), NOT_KNOWN, np.int64) for _ in range(3))
-    for (group, topic, partition), each in context.removed.items():
+    time, expired, forgotten = (np.full(len(rows), NOT_KNOWN, np.int64) for _ in range(3))
+    for (group, topic, partition), each in removals.items():
         at = rows.position(groups.get(group), topics.get(topic), partition)
         if at is not None:
-            forgotten[at] = each.time if each.is_forgotten else NOT_KNOWN
             time[at] = each.time
             expired[at] = NOT_KNOWN if each.expired is None else each.expired
-    return {"forgotten": forgotten, "removed": RemovedCommits(time, expired)}
+            forgotten[at] = each.time if each.is_forgotten else NOT_KNOWN
+    return RemovedCommits(time, expired, forgotten)

@@ -29,52 +29,61 @@ class _Seen(NamedTuple):
     """Client id and host."""
 
 
+_History = collections.deque[_Seen]
+
+
 class FencedInstances:
     """Remembers the member ids of each instance. Used by the tick thread only."""
 
     def __init__(self) -> None:
-        self._memberships: dict[str, Membership] = {}
-        self._seen: dict[tuple[str, str], collections.deque[_Seen]] = {}
+        self._groups: dict[str, tuple[Membership, dict[str, _History]]] = {}
 
     def update(
         self, groups: Sequence[str], memberships: Mapping[str, Membership], now: int
     ) -> dict[int, FencedInstance]:
         """Return the instance of each group that changed most often lately, by the position of the group in `groups`.
 
-        `now` is in ms. Groups without such an instance have no entry.
+        `now` is in ms. Groups without such an instance have no entry. A membership that is unchanged costs no look at
+        its members.
         """
-        previous, self._memberships = self._memberships, {}
+        previous, self._groups = self._groups, {}
         found = {}
         for number, name in enumerate(groups):
             membership = memberships.get(name)
-            if membership is None or not any(client.instance_id for client in membership.clients):
+            if membership is None:
                 continue
-            self._memberships[name] = membership
-            if previous.get(name) is not membership:
-                self._record(name, membership, now)
+            before, histories = previous.get(name, (None, dict[str, _History]()))
+            if before is not membership:
+                histories = _recorded(histories, membership, now)
+            self._groups[name] = membership, histories
             fenced = [
-                self._fenced(name, client.instance_id, now) for client in membership.clients if client.instance_id
+                each
+                for instance, seen in histories.items()
+                if len(seen) > _LEAST_CHANGES and (each := _fenced(instance, seen, now)) is not None
             ]
-            changes = [each for each in fenced if each is not None]
-            if changes:
-                found[number] = max(changes, key=lambda each: each.changes)
-        self._seen = {key: seen for key, seen in self._seen.items() if key[0] in self._memberships}
+            if fenced:
+                found[number] = max(fenced, key=lambda each: each.changes)
         return found
 
-    def _record(self, group: str, membership: Membership, now: int) -> None:
-        for client in membership.clients:
-            if client.instance_id:
-                seen = self._seen.setdefault((group, client.instance_id), collections.deque(maxlen=_KEPT))
-                if not seen or seen[-1].member_id != client.member_id:
-                    seen.append(_Seen(now, client.member_id, (client.client_id, client.client_host)))
 
-    def _fenced(self, group: str, instance: str, now: int) -> FencedInstance | None:
-        seen = self._seen[group, instance]
-        recent = [each for each in list(seen)[1:] if now - each.time <= _KEPT_MS]
-        places = [each.place for each in list(seen)[-len(recent) - 1 :]]
-        returns = any(
-            places[at] != places[at + 1] and places[at] in places[at + 2 :] for at in range(max(len(places) - 1, 0))
-        )
-        if len(recent) < _LEAST_CHANGES or not returns:
-            return None
-        return FencedInstance(instance, len(recent), recent[0].time)
+def _recorded(histories: Mapping[str, _History], membership: Membership, now: int) -> dict[str, _History]:
+    """Return the histories with the present member ids, without instances that have been gone for long."""
+    kept = {instance: seen for instance, seen in histories.items() if now - seen[-1].time <= _KEPT_MS}
+    for client in membership.clients:
+        if client.instance_id:
+            seen = histories.get(client.instance_id) or collections.deque(maxlen=_KEPT)
+            kept[client.instance_id] = seen
+            if not seen or seen[-1].member_id != client.member_id:
+                seen.append(_Seen(now, client.member_id, (client.client_id, client.client_host)))
+    return kept
+
+
+def _fenced(instance: str, seen: _History, now: int) -> FencedInstance | None:
+    recent = [each for each in list(seen)[1:] if now - each.time <= _KEPT_MS]
+    places = [each.place for each in list(seen)[-len(recent) - 1 :]]
+    returns = any(
+        places[at] != places[at + 1] and places[at] in places[at + 2 :] for at in range(max(len(places) - 1, 0))
+    )
+    if len(recent) < _LEAST_CHANGES or not returns:
+        return None
+    return FencedInstance(instance, len(recent), recent[0].time)

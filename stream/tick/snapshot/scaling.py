@@ -40,8 +40,8 @@ def scaling_columns(
     """Return the columns `scalable_lag` and `members_useful` of GROUPS; null where they are not known.
 
     The scalable lag is known if the subscriptions and the assignment are, and the lag of every committed partition that
-    the members read; a group without members reads all of its partitions but
-    those of topics that it has left. Partitions without a commit have no lag.
+    the members read; a group without members reads all of its partitions but those of topics that it has left.
+    Partitions without a commit have no lag.
     """
     groups = len(rows.groups)
     found = [memberships.get(name) for name in rows.groups]

@@ -270,7 +270,7 @@ def join(by_number: Mapping[int, HealthInputs]) -> HealthInputs:
     topics = np.cumsum([0, *(len(part.topics) for part in parts)])
     slots = [dataclasses.replace(part.slots, row=part.slots.row + row) for part, row in zip(parts, rows, strict=False)]
     places = [at << 32 for at in topics.tolist()]
-    optional = ("subscribed", "owner", "expiry", "forgotten", "retention", "kept", "gapless", "reasons", "read_until")
+    optional = ("subscribed", "owner", "expiry", "retention", "kept", "gapless", "reasons", "read_until")
     return dataclasses.replace(
         parts[0],
         groups=dataclasses.replace(
@@ -333,9 +333,10 @@ def look(scene: Scene, now: int, *, needs_commits: bool = True) -> HealthInputs:
         joined={0: [each for each in scene.memberships if each.since <= now][-1].joined_clients},
         subscribers={0: differ} if (differ := scene.subscribers(now)) else {},
         expiry=np.array([_moment(part.expiry(now), scene.noon) for part in there], np.int64),
-        forgotten=_latest([part.forgotten for part in there], now, scene.noon),
         removed=RemovedCommits(
-            _latest([part.removed for part in there], now, scene.noon), np.zeros(len(there), np.int64)
+            _latest([part.removed for part in there], now, scene.noon),
+            np.zeros(len(there), np.int64),
+            _latest([part.forgotten for part in there], now, scene.noon),
         ),
         retention=np.array([part.retention for part in there], np.int64),
         kept=np.array([part.kept for part in there], np.int64),

@@ -28,12 +28,11 @@ class ForgottenMemory(MemoryColumns):
 
 def advance(memory: ForgottenMemory, inputs: HealthInputs) -> ForgottenMemory:
     """Return the memory after a tick."""
-    removed = memory.removed if inputs.forgotten is None else np.maximum(memory.removed, inputs.forgotten)
     if inputs.removed is None:
-        return ForgottenMemory(removed, memory.gone, memory.expired)
+        return memory
     is_new = inputs.removed.time > memory.gone
     return ForgottenMemory(
-        removed,
+        np.maximum(memory.removed, inputs.removed.forgotten),
         np.where(is_new, inputs.removed.time, memory.gone),
         np.where(is_new, inputs.removed.expired, memory.expired),
     )

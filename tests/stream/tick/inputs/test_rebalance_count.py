@@ -135,3 +135,13 @@ def test_an_instance_that_returns_to_an_earlier_client_is_used_by_two() -> None:
         return found[1].changes if found else None
 
     assert wrong({story: tuple(each) for story, each in FENCED.items()}, changes) == []
+
+
+def test_instances_that_are_gone_are_forgotten() -> None:
+    """Clients that take a new instance id at each start leave nothing behind."""
+    fenced = FencedInstances()
+    for start in range(50):
+        client = dataclasses.replace(A, member_id=f"m-{start}", instance_id=f"i-{start}")
+        fenced.update(["g"], {"g": group(client)}, start * 600_000)
+    ((_, histories),) = fenced._groups.values()
+    assert list(histories) == ["i-49"]
