@@ -309,8 +309,10 @@ def last_offsets(spark: CheckpointPath) -> SourceOffsets:
 
 
 def _current_at(folder: CheckpointPath) -> float | None:
-    """Return when the reader last reached the end of the topic; if that is unknown, when its last batch ended."""
-    sources = [folder / _CURRENT] if (folder / _CURRENT).exists() else (folder / "spark" / "commits").glob("[0-9]*")
+    """Return when the reader last reached the end of the topic; else when its last batch, or first read, ended."""
+    sources = [folder / _CURRENT] if (folder / _CURRENT).exists() else [*(folder / "spark" / "commits").glob("[0-9]*")]
+    if not sources and isinstance(folder, Path):
+        sources = [*(folder / FIRST_READ).glob("*.json")]
     return max((path.stat().st_mtime for path in sources), default=None)
 
 

@@ -16,7 +16,9 @@ from unittest.mock import ANY
 import pytest
 
 from stream.checkpoint.directory import CheckpointDirectory, OffsetsTopicEnds, last_offsets, open_checkpoint
+from stream.checkpoint.first_read import KeptRead
 from stream.checkpoint.manifest import FORMAT, NOT_YET_LIVE, Layout
+from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
 from stream.groups.instances import EVERY_GROUP, InstanceShare
@@ -299,6 +301,37 @@ def test_a_partition_without_an_end_at_creation_is_live_from_the_first_known_end
     for bounds, known in (({0: (0, 200)}, NOT_YET_LIVE), ({1: (0, 70)}, 70), ({1: (0, 90)}, 70)):
         with opened(tmp_path, bounds=bounds) as checkpoint:
             assert checkpoint.manifest.live_from == {0: 100, 1: known}
+
+
+@pytest.mark.parametrize(
+    ("planned", "bounds", "after", "reason"),
+    [
+        (None, BOUNDS, 0, None),
+        ({0: 50, 1: 70}, BOUNDS, 0, None),
+        (None, {0: (0, 40), 1: (0, 100)}, 0, "ends at 40, before 50"),
+        (None, BOUNDS, 3_700, "nothing was read for"),
+        ({0: 50, 1: 71}, BOUNDS, 3_700, None),
+    ],
+)
+def test_a_first_read_is_continued_as_a_batch(
+    tmp_path: Path, planned: dict[int, int] | None, bounds: dict[int, tuple[int, int]], after: float, reason: str | None
+) -> None:
+    """What an earlier process read counts until a batch has ended, or is planned with other ends."""
+    with opened(tmp_path):
+        pass
+    kept = KeptRead({0: 0, 1: 0}, SourceOffsets({0: 50, 1: 70}), ())
+    folder = tmp_path / f"v{FORMAT}" / "first-read"
+    folder.mkdir()
+    kept.write(folder)
+    if planned is not None:
+        finish_batch(tmp_path, 0, planned, ended=False)
+    with opened(tmp_path, bounds=bounds, now=time.time() + after) as checkpoint:
+        is_used = reason is None and planned in (None, kept.ends.positions)
+        assert checkpoint.first_read == (kept if is_used else None)
+        assert (checkpoint.set_aside is None) == (reason is None)
+        assert str(reason) in str(checkpoint.set_aside)
+        checkpoint.record_batch()
+        assert not folder.exists()
 
 
 def test_checkpoint_that_matches_the_topic_is_kept(tmp_path: Path) -> None:
