@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.spark.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
@@ -73,14 +74,10 @@ class DeltaReader(DataSourceStreamReader):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- Spark's name
         """Return where a fresh query begins."""
-        from stream.checkpoint.spark_offsets import SourceOffsets
-
         return SourceOffsets(self._options.starts).to_json()
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802 -- Spark's name
         """Return the end of the next batch; the start while the cluster does not answer."""
-        from stream.checkpoint.spark_offsets import SourceOffsets
-
         folded, starts = self._options.folded, SourceOffsets.of_json(start)
         if folded is not None and starts.positions == self._options.starts:
             return SourceOffsets(folded.ends, folded.epochs).to_json()
@@ -91,8 +88,6 @@ class DeltaReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the tasks of a batch."""
-        from stream.checkpoint.spark_offsets import SourceOffsets
-
         folded, (starts, ends) = self._options.folded, (SourceOffsets.of_json(each).positions for each in (start, end))
         if folded is not None and (starts, ends) == (self._options.starts, folded.ends):
             return [ReadTask(ranges, file) for ranges, file in folded.tasks]
