@@ -10,6 +10,7 @@ from typing import Any, Final
 import typer.main
 
 from stream.cli.app import app
+from stream.cli.options import HELP_OPTION_NAMES
 from tests.stream.cli.command_line import CommandLine
 
 ROOT: Final = Path(__file__).parents[3]
@@ -41,7 +42,8 @@ def usage_error(line: str) -> str:
             if name not in command.commands:
                 return f"no command {name}"
             command = command.commands[name]
-        command.make_context(command.name, rest)
+        # The commands are shared with other tests, and keep their first option for help.
+        command.make_context(command.name, rest, help_option_names=HELP_OPTION_NAMES)
     except typer.TyperException as error:
         return error.format_message() if hasattr(error, "format_message") else str(error)
     return ""
