@@ -19,7 +19,6 @@ CORE: Final = (
     "tests/integration/one_monitor",
     "tests/integration/test_offline.py",
     # What the cluster is asked, by a real broker.
-    "tests/sandbox/kafka/test_broker.py",
     "tests/stream/cluster/broker/test_answers.py",
     "tests/stream/cluster/broker/test_reads.py",
     "tests/stream/cluster/broker/test_secured.py",

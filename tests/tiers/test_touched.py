@@ -6,8 +6,8 @@ from typing import Final
 import pytest
 
 from tests.tiers.collection import may_have_tests
-from tests.tiers.order import SHARING, committed_seconds
-from tests.tiers.table import CORE, TOUCHED_BY, is_core
+from tests.tiers.order import committed_seconds
+from tests.tiers.table import CORE, TOUCHED_BY
 from tests.tiers.touched import slow_files, subjects_of, touched, within
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -75,16 +75,3 @@ def test_file_is_imported_if_a_test_can_have_the_marks(
     file = tmp_path / "test_a.py"
     file.write_text(source)
     assert may_have_tests(file, expression) == may_have_tests(tmp_path, expression) == imported
-
-
-def test_core_is_a_mark_of_the_files_in_the_table() -> None:
-    """A file of the core needs no mark of its own."""
-    assert is_core("tests/integration/one_monitor/test_records.py")
-    assert not is_core("tests/integration/test_life.py")
-    assert may_have_tests(ROOT / CORE[0], "core")
-
-
-@pytest.mark.parametrize("folder", SHARING)
-def test_folder_whose_tests_share_a_monitor_has_a_fixture_of_package_scope(folder: str) -> None:
-    """The `conftest.py` of each folder that runs in one worker has a fixture of package scope."""
-    assert 'scope="package"' in (ROOT / folder / "conftest.py").read_text()

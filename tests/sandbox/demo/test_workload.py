@@ -1,10 +1,7 @@
-"""The traffic behaves as its table describes, and no offset changes while it is paused."""
-
-import pytest
+"""The table of the demo covers every behaviour."""
 
 from sandbox.demo.group_factory import GROUP_CLASSES
 from sandbox.demo.groups import DEMO_GROUPS, TOPICS, Behaviour, demo_group
-from sandbox.demo.workload import main
 
 
 def test_every_behaviour_has_a_group_and_every_group_a_topic() -> None:
@@ -19,12 +16,3 @@ def test_every_behaviour_has_a_group_and_every_group_a_topic() -> None:
     assert set(Behaviour) == {*GROUP_CLASSES, Behaviour.TRANSACTIONAL, Behaviour.UNMANAGED}
     assert [row for row in DEMO_GROUPS if (row.state == "Empty") != (row.members == 0)] == []
     assert [row for row in DEMO_GROUPS if demo_group(row.name) is not row] == []
-
-
-def test_workload_without_a_broker_exits_with_an_error(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An unreachable cluster gives one line with its address and exit code 1."""
-    monkeypatch.setattr("sandbox.demo.workload.CONNECT_LIMIT", 0.2)
-    assert main(["--bootstrap-servers", "127.0.0.1:1"]) == 1
-    assert "127.0.0.1:1" in capsys.readouterr().err

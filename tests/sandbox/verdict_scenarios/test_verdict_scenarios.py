@@ -8,15 +8,14 @@ import pytest
 from sandbox.clients.group_names import RESERVED_PARTITION
 from sandbox.clients.traffic import ScenarioTopic
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import ScenarioOutcome, assess, outcomes, unexplained_alarms, verdicts_of
-from sandbox.verdict_scenarios.burrow import burrow_outcomes
+from sandbox.verdict_scenarios.assess import ScenarioOutcome, assess, outcomes, verdicts_of
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, scenario_group
 from sandbox.verdict_scenarios.memberships import LostMemberships
 from sandbox.verdict_scenarios.monitor import settings
 from sandbox.verdict_scenarios.pace import RunPace
-from sandbox.verdict_scenarios.record import GroupVerdict, RecordedCommit, RecordedEnds, RunRecord, VerdictSnapshot
-from sandbox.verdict_scenarios.report import page, summary
+from sandbox.verdict_scenarios.record import GroupVerdict, RunRecord, VerdictSnapshot
+from sandbox.verdict_scenarios.report import summary
 from sandbox.verdict_scenarios.scenario import END, FINE, ExpectedVerdict, VerdictScenario
 from stream.config.loader import load as load_config
 from stream.groups.placement import partition_for
@@ -141,17 +140,6 @@ def test_a_fine_verdict_during_the_fault_is_a_lapse() -> None:
     assert outcome.scenario.causes == ("stopped",)
 
 
-@pytest.mark.parametrize("stretch", [1.0, 2.0])
-def test_limits_of_the_judged_time_are_seconds_of_the_run(stretch: float) -> None:
-    """An alarm from second 40 to second 42 of the run is judged by the limits of the scenario at any stretch."""
-    record = recorded({0: "ok", 40: "skewed", 42: "ok"}, KEEPS_UP.name, stretch=stretch)
-    limits = [({}, 1), ({"judged_from": 43.0}, 0), ({"judged_from": 37.0}, 1), ({"judged_until": 37.0}, 0)]
-    for limit, alarms in [*limits, ({"judged_until": 43.0}, 1)]:
-        (outcome,) = outcomes([dataclasses.replace(KEEPS_UP, **limit)], record)
-        assert len(outcome.alarms) == alarms, limit
-        assert all(record.pace.run(each.until - each.since) == pace.TICK for each in outcome.alarms)
-
-
 def during(record: RunRecord, **periods: list[tuple[float, float]]) -> RunRecord:
     """Return the record with `pauses` or `lost_memberships` of its group, in seconds of the run."""
     (name,) = record.groups
@@ -160,40 +148,6 @@ def during(record: RunRecord, **periods: list[tuple[float, float]]) -> RunRecord
         for kind, each in periods.items()
     }
     return dataclasses.replace(record, **walls)
-
-
-PAUSES: Final = [
-    ("no pause", [], ["skewed"]),
-    ("during a pause", [(35.0, 41.0)], []),
-    ("soon after a pause", [(30.0, 33.0)], []),
-    ("long after a pause", [(20.0, 31.0)], ["skewed"]),
-    ("before a pause", [(42.0, 50.0)], ["skewed"]),
-]
-BLOCKS: Final = [
-    ("blocked before the alarm, to the end", [(30.0, 120.0)], []),
-    ("returned before the end", [(30.0, 60.0)], ["skewed"]),
-    ("blocked after the alarm", [(45.0, 120.0)], ["skewed"]),
-    ("second pause to the end", [(20.0, 25.0), (30.0, 120.0)], []),
-]
-
-
-@pytest.mark.parametrize("stretch", [1.0, 2.0])
-def test_alarms_after_pauses_of_the_clients(stretch: float) -> None:
-    """An alarm during a pause of the group's clients, or within four ticks after it, is explained.
-
-    From a call that does not return until the end, no verdict on its group is a false alarm; the page names it.
-    """
-    alarm = recorded({0: "ok", 40: "skewed", 44: "ok"}, KEEPS_UP.name, stretch=stretch)
-    for story, pauses, unexplained in PAUSES:
-        record = during(alarm, pauses=pauses)
-        (outcome,) = outcomes([KEEPS_UP], record)
-        assert [each.verdict for each in unexplained_alarms(outcome, record)] == unexplained, story
-    for story, pauses, alarms in BLOCKS:
-        record = during(alarm, pauses=pauses)
-        found = outcomes([KEEPS_UP], record)
-        assert alarms_of(found[0]) == alarms, story
-        text = page(found, burrow_outcomes([KEEPS_UP], record), record)
-        assert ("- keeps-up: blocked from" in text) == (pauses[-1][1] == 120.0), story
 
 
 ONCE: Final = {0: "ok", 40: "stopped", 48: "ok"}
@@ -243,68 +197,7 @@ def test_a_membership_is_lost_until_the_client_is_a_member_again() -> None:
     assert memberships.periods(40.0) == [(1.0, 15.0), (13.5, 40.0)]
 
 
-# --- Burrow, the record, the page
-
-
-def stopping(*, stops: bool, stretch: float = 1.0) -> RunRecord:
-    """Return the record of a group that commits every second of the run, until the fault or without end."""
-    name = "stops" if stops else "keeps-up"
-    ends = [RecordedEnds(BEGAN + time * stretch, [("t", 0, 20 * time)]) for time in range(0, 120, 2)]
-    commits = [
-        RecordedCommit(name, "t", 0, max(20 * time - 5, 0), time, int((BEGAN + time * stretch) * 1_000))
-        for time in range(1, 120)
-        if time <= FAULT or not stops
-    ]
-    return dataclasses.replace(
-        recorded({0: "ok", 64: "stopped"} if stops else {0: "ok"}, name, stretch=stretch), ends=ends, commits=commits
-    )
-
-
-@pytest.mark.parametrize("stretch", [1.0, 1.5, 2.0])
-def test_burrow_finds_a_group_that_stops_when_its_window_of_ends_has_passed(stretch: float) -> None:
-    """A group is OK until all ten end offsets are above its commit: 20 s of the run, of which 3 are allowed."""
-    (found,) = burrow_outcomes([STOPS], stopping(stops=True, stretch=stretch))
-    assert found.statuses == ("STOP",)
-    assert found.exact
-    assert found.outcome.seconds == pytest.approx(20 - 3, abs=pace.TICK)
-
-
-@pytest.mark.parametrize(("stretch", "speed"), [(1.0, "5"), (2.0, "2.5")])
-def test_the_page_has_a_row_for_every_group(stretch: float, speed: str) -> None:
-    """Rows have lateness and false alarms, and the page has the totals and the speed. A slower run changes no row."""
-    sick, healthy = stopping(stops=True, stretch=stretch), stopping(stops=False, stretch=stretch)
-    both = dataclasses.replace(
-        sick,
-        groups=sick.groups | healthy.groups,
-        commits=[*sick.commits, *healthy.commits],
-        snapshots=[
-            VerdictSnapshot(one.taken_at, one.groups | other.groups)
-            for one, other in zip(sick.snapshots, healthy.snapshots, strict=True)
-        ],
-    )
-    scenarios = [STOPS, KEEPS_UP]
-    found = outcomes(scenarios, both)
-    text = page(found, burrow_outcomes(scenarios, both), both)
-    assert "| stops | it stops | stopped | 15 s | 1 | 5 s | exact | STOP |" in text
-    assert "| keeps-up | it keeps up | none | ok |" in text
-    assert "| sick groups found (of 1) | 1 | 1 |" in text
-    assert (
-        f"The run is {speed} times as fast as production: the tick is {2 * stretch:g} s where the default is 10 s"
-        in text
-    )
-    assert summary(found, both) == "all 2 groups as expected"
-
-
-@pytest.mark.parametrize("stretch", [1.0, 2.0])
-def test_times_on_the_page_are_seconds_of_production(stretch: float) -> None:
-    """An alarm of two ticks takes 20 s at any pace. Each period without a membership has a line."""
-    alarm = recorded({0: "ok", 40: "skewed", 44: "ok"}, KEEPS_UP.name, stretch=stretch)
-    record = during(alarm, lost_memberships=[(60.0, 72.0)])
-    found = outcomes([KEEPS_UP], record)
-    text = page(found, burrow_outcomes([KEEPS_UP], record), record)
-    assert "skewed at 200 s for 20 s" in text
-    assert "false alarm skewed for 20 s" in summary(found, record)
-    assert "- keeps-up: a client without its membership from 300 s to 360 s; alarms that begin in this time, or" in text
+# --- the options of the monitor
 
 
 @pytest.mark.parametrize("stretch", [1.0, 1.5, 2.0, pace.LARGEST_STRETCH])
