@@ -42,6 +42,7 @@ _NEEDS_NO_RECORD: Final = frozenset(
     {
         Verdict.UNKNOWN,
         Verdict.CAUGHT_UP,
+        Verdict.MIRRORED,
         Verdict.BELOW_LOG_START,
         Verdict.COMMITS_LAST_READ,
         Verdict.EXPIRING,

@@ -49,6 +49,8 @@ class GroupStage(enum.IntEnum):
     REBALANCING = 3
     """Preparing or completing a rebalance, assigning, reconciling, not ready."""
     STABLE = 4
+    MIRRORED = 5
+    """Another program writes its offsets here, as the configuration says, and it has no members."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

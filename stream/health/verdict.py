@@ -16,6 +16,7 @@ class Verdict(enum.StrEnum):
 
     OK = "ok"
     CAUGHT_UP = "caught_up"
+    MIRRORED = "mirrored"
     UNKNOWN = "unknown"
     COMMITS_LAST_READ = "commits_last_read"
     BELOW_LOG_START = "below_log_start"
@@ -65,6 +66,7 @@ CODE: Final = {verdict: code for code, verdict in enumerate(VERDICTS)}
 SEVERITY: Final = {
     Verdict.OK: Severity.FINE,
     Verdict.CAUGHT_UP: Severity.FINE,
+    Verdict.MIRRORED: Severity.FINE,
     Verdict.UNKNOWN: Severity.UNKNOWN,
     Verdict.COMMITS_LAST_READ: Severity.NOTICE,
     Verdict.BELOW_LOG_START: Severity.NOTICE,

@@ -200,6 +200,7 @@ def verdict_evaluator(config: Config, slot_ms: int, store: VerdictStore) -> Verd
         with_burrow=selection_from_options(config.metrics).compatibility.needs_burrow,
         points=config.health.end_points,
         history=config.groups.history,
+        mirrored=config.groups.mirrored,
         store=store,
     )
 

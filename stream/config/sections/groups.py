@@ -6,7 +6,7 @@ from typing import Literal
 
 from stream.config.ownership import MaintenanceEntries, OwnerEntries, SilenceEntries
 from stream.config.sections.option import OptionSection, option
-from stream.config.values import Seconds
+from stream.config.values import Patterns, Seconds
 
 
 class GroupsOptions(OptionSection):
@@ -42,6 +42,13 @@ class GroupsOptions(OptionSection):
         " log does not show when they rebalance. 0 disables this.",
         ge=0,
         le=10_000,
+    )
+    mirrored: Patterns = option(
+        (),
+        "Patterns of groups whose offsets another program copies here: MirrorMaker 2 with"
+        " `sync.group.offsets.enabled`, a replicator (docs/health.md).",
+        shown="none",
+        experimental=True,
     )
     owners: OwnerEntries = option(
         (),

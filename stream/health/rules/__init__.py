@@ -2,6 +2,7 @@
 
 Causes come before their effects, and what cannot be undone before what can.
 
+0.  Groups that nothing reads here have none of the faults below (mirrored).
 1.  Without a known lag no other verdict is possible; first the faults of the log behind that (no_leader, truncated,
     unknown).
 2.  Offsets that no member needs (abandoned).
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream.health.rules.log import below_log_start, held_back, losing_data, no_leader, truncated, unknown
 from stream.health.rules.membership import (
+    mirrored,
     no_members,
     rebalance_storm,
     rebalancing_too_long,
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from stream.health.rules.rule import Rule
 
 RULES: Final[tuple[Rule, ...]] = (
+    mirrored.RULE,
     no_leader.RULE,
     truncated.RULE,
     unknown.RULE,

@@ -68,15 +68,20 @@ class TickInputs:
 class InputBuilder:
     """Builds the inputs tick after tick; columns whose sources did not change are reused."""
 
-    def __init__(self, limits: HealthLimits | None = None, rebalances: RebalanceCounter | None = None) -> None:
-        """Start; `rebalances` may have the counts of an earlier process."""
+    def __init__(
+        self,
+        limits: HealthLimits | None = None,
+        rebalances: RebalanceCounter | None = None,
+        mirrored: Sequence[str] = (),
+    ) -> None:
+        """Start; `rebalances` may have the counts of an earlier process. See `GroupStates` for `mirrored`."""
         limits = limits or HealthLimits()
         self._storm = limits.storm_window
         self.rebalances = rebalances or RebalanceCounter(self._storm)
         self.read_positions = ReadPositionTracker(limits.tick)
         self._row_finder = RowFinder()
         self._commit_times = CommitTimes()
-        self._group_states = GroupStates()
+        self._group_states = GroupStates(mirrored)
         self._assignment = AssignmentInputs()
         self._joined = JoinedMembers()
         self._fenced = FencedInstances()

@@ -10,7 +10,9 @@ import dataclasses
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
+from exporters.selection.name_filter import first_match
 from stream.groups.lifecycle.model import TransitionType
 from stream.groups.membership.model import SIMPLE
 from stream.health.columns import NOT_KNOWN
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from stream.groups.driver_state import GroupColumns
     from stream.groups.lifecycle.model import GroupHistory, Transition
     from stream.groups.membership.model import Membership
-    from stream.health.columns import Ints
+    from stream.health.columns import Codes, Ints
     from stream.tick.context import ClusterContext
 
 _STAGES: Final = {
@@ -36,6 +38,7 @@ _STAGES: Final = {
     "NotReady": GroupStage.REBALANCING,
 }
 """By Kafka's state names, of all group types."""
+_NO_MEMBERS: Final = (GroupStage.OFFSETS_ONLY, GroupStage.EMPTY)
 _NEVER: Final = -1
 _FOREVER: Final = 1 << 62
 _STATIC: Final = "static:"
@@ -70,7 +73,9 @@ def rebalancing_since(previous: Mapping[str, int], context: ClusterContext, now:
 class GroupStates:
     """Computes the states of groups tick after tick; a group whose sources are the same objects keeps its state."""
 
-    def __init__(self) -> None:
+    def __init__(self, mirrored: Sequence[str] = ()) -> None:
+        """Without members, groups whose names match a pattern of `mirrored` are in the stage of that name."""
+        self._mirrored = mirrored
         self._previous: dict[str, tuple[_Sources, _Group]] = {}
 
     def build(
@@ -102,7 +107,7 @@ class GroupStates:
         groups = [group for _, group in self._previous.values()]
         return GroupInputs(
             names=tuple(names),
-            stage=np.array([group.stage for group in groups], np.int8),
+            stage=self._stages(names, groups),
             since=_ints([group.since for group in groups]),
             members=_ints([group.members for group in groups]),
             rebalances=_ints(
@@ -119,6 +124,17 @@ class GroupStates:
             joined=_ints([group.joined for group in groups]),
             left=_ints([group.left for group in groups]),
         )
+
+    def _stages(self, names: Sequence[str], groups: Sequence[_Group]) -> Codes:
+        stages = np.array([group.stage for group in groups], np.int8)
+        if self._mirrored:
+            has_no_members = np.isin(stages, _NO_MEMBERS) & ~np.array([group.share for group in groups], np.bool_)
+            at = np.flatnonzero(has_no_members)
+            matches = first_match(
+                pa.array([names[each] for each in at.tolist()], pa.string()), self._mirrored
+            ).is_valid()
+            stages[at[matches.to_numpy(zero_copy_only=False)]] = GroupStage.MIRRORED
+        return stages
 
 
 class _Sources(NamedTuple):

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from stream.health.columns import NOT_KNOWN, sum_by_owner
+from stream.health.inputs import GroupStage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,11 +42,12 @@ def scaling_columns(
 
     The scalable lag is known if the subscriptions and the assignment are, and the lag of every committed partition that
     the members read; a group without members reads all of its partitions but those of topics that it has left.
-    Partitions without a commit have no lag.
+    Partitions without a commit have no lag. Members of groups whose offsets another program writes would have no work.
     """
     groups = len(rows.groups)
     found = [memberships.get(name) for name in rows.groups]
     is_scalable = np.array([each is not None and _is_scalable(each) for each in found], np.bool_)
+    is_scalable &= window.inputs.groups.stage != GroupStage.MIRRORED
     has_members = np.array([each is not None and each.members > 0 for each in found], np.bool_)
     is_read = (
         (assignment.subscribed == 1) | (assignment.members.number >= 0) | (~has_members[rows.group] & ~window.left)

@@ -57,15 +57,18 @@ class VerdictEvaluator:
         with_burrow: bool = False,
         points: int = 48,
         history: int = _CHANGES_PER_GROUP,
+        mirrored: Sequence[str] = (),
         store: VerdictStore | None = None,
     ) -> None:
         """Start from what an earlier process stored; keep the newest `history` verdict changes of each group.
 
-        `with_burrow`: apply Burrow's rules too, for `EvaluatedTick.burrow`.
+        `with_burrow`: apply Burrow's rules too, for `EvaluatedTick.burrow`. `mirrored` are patterns of the groups whose
+        offsets another program writes.
         """
         self._limits = limits or HealthLimits()
         self._rules, self._points, self._history = rules, points, history
         self._with_burrow = with_burrow
+        self._mirrored = mirrored
         self._store = store
         self._silent = False
         stored = None if store is None else store.read()
@@ -83,7 +86,8 @@ class VerdictEvaluator:
         if self._with_burrow:
             self._evaluator.track_burrow_statuses()
         self._changes = VerdictHistory(self._history, stored.changes)
-        self._inputs = InputBuilder(self._limits, RebalanceCounter(self._limits.storm_window, stored.rebalances))
+        rebalances = RebalanceCounter(self._limits.storm_window, stored.rebalances)
+        self._inputs = InputBuilder(self._limits, rebalances, self._mirrored)
         self._is_first_tick = True
         self._saved_at: float | None = None
         self._partitions_left_out = 0

@@ -98,6 +98,16 @@ that. Without a fault a share group is `ok`, `caught_up` (all records are finish
 the worst verdict of the partitions in it. With `health.rules: burrow` share groups have no verdict.
 """
 
+_MIRRORED: Final = """\
+## Mirrored groups
+
+MirrorMaker 2 (`sync.group.offsets.enabled`), replicators and scripts copy offsets of groups that read elsewhere. Such a
+group has no members here, and its offsets stand while its source rests: it cannot be distinguished from a consumer that
+assigns partitions to itself and hangs, so lagwarden reports it until `groups.mirrored` names it. Then it is `mirrored`
+while it has no members, and judged as any other group while it has some. After consumers have moved here for good, take
+it out of the option: `no_members` is not reported of a group that is in it.
+"""
+
 _BATCHES: Final = """\
 ## Batches
 
@@ -129,7 +139,7 @@ def main() -> None:
 def page() -> str:
     """Return the page: a chapter per severity, worst first, with a row per verdict, then further subjects."""
     share_groups = _SHARE_GROUPS.format(rows="\n".join(_share_rows()))
-    return "\n".join([_PREFACE, *_chapters(), share_groups, _BATCHES, _COMMON_CAUSES])
+    return "\n".join([_PREFACE, *_chapters(), share_groups, _MIRRORED, _BATCHES, _COMMON_CAUSES])
 
 
 def _share_rows() -> Iterator[str]:

@@ -611,6 +611,7 @@ HEALTHY = (
     Situation("a hot partition whose member keeps up", _hot_but_read),
     Situation("a slow group that recovers", _recovering),
     Situation("a spike that is worked off", _short_of_a_spike),
+    Situation("a copy of offsets whose source rests", lambda: _copied(GroupStage.MIRRORED), until=15 * MINUTE),
     Situation("a topic deleted under its group", _deleted_topic),
 )
 
@@ -809,6 +810,12 @@ def _reads_three_of_four() -> Scene:
     return Scene([*parts, steady(gone)], memberships=[Membership(LONG), Membership(gone, EMPTY, 0)])
 
 
+def _copied(stage: GroupStage) -> Scene:
+    # A program writes the offsets by the minute, without members and up to 60 offsets behind; at noon its source rests.
+    commits = [(t, STEADY(t) - STEADY(t) % 100 - 60) for t in range(LONG, 1, MINUTE)]
+    return _alone(commits, memberships=[Membership(LONG, stage, -1)])
+
+
 def _cut() -> Scene:
     # An unclean election cuts the log below what the group has read; it is set back and reads on.
 
@@ -923,6 +930,10 @@ SICK = (
     *lasting(),
     fault("a dead process, with a session of 45 s", V.NO_MEMBERS, 75, _stops(Membership(45_000, EMPTY, 0)), V.STOPPED),
     fault("a simple group without a process", V.STOPPED, 50, _stops(Membership(LONG, GroupStage.OFFSETS_ONLY))),
+    fault(
+        "a simple group that commits by the minute and hangs",
+        *(V.STOPPED, 110, lambda: _copied(GroupStage.OFFSETS_ONLY)),
+    ),
     fault("gone where retention keeps 40 seconds", V.NO_MEMBERS, 50, _gone_with_short_retention, V.LOSING_DATA),
     fault(
         "a group whose members subscribe again to a topic that they had left",

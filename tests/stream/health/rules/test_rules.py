@@ -78,6 +78,10 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "All records are read.": (READ_UP, "caught_up"),
     "All records are read; the last 2 offsets hold none.": (but(READ_UP, end=10_402), "caught_up"),
+    "Another program writes the offsets of this group (groups.mirrored), and it has no members: no client waits for": (
+        but(STUCK, stage=GroupStage.MIRRORED),
+        "mirrored stopped",
+    ),
     "The lag is not known.": (NO_END, "unknown"),
     "The lag is not known: storage failed.": (but(NO_END, reason="storage_failed"), "unknown"),
     "The lag is not known: the partition has no leader.": (but(LEADERLESS, known_ago=0), "unknown"),
@@ -461,4 +465,4 @@ def test_verdicts_from_warning_on_need_action() -> None:
     """Fine, unknown and notice verdicts need no action."""
     calm = {verdict for verdict, severity in SEVERITY.items() if severity < Severity.WARNING}
     notices = {V.BELOW_LOG_START, V.COMMITS_LAST_READ, V.RECOVERING, V.RESET, V.ABANDONED, V.HABIT_UNKNOWN}
-    assert calm == {V.OK, V.CAUGHT_UP, V.UNKNOWN} | notices
+    assert calm == {V.OK, V.CAUGHT_UP, V.MIRRORED, V.UNKNOWN} | notices

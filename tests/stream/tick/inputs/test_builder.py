@@ -122,6 +122,7 @@ KINDS: dict[str, tuple[list[Raw], GroupStage, bool]] = {
     "no target assignment yet": (TARGET[:2], GroupStage.REBALANCING, False),
     "not at the target": ([*TARGET, written.stands("m", 1, {})], GroupStage.REBALANCING, False),
     "all members at the target": ([*TARGET, written.stands("m", 2, {})], GroupStage.STABLE, False),
+    "no members any more": ([written.classic()], GroupStage.EMPTY, False),
     "a share group": ([written.group_epoch(2, kind=11), written.sharer("m", "t")], GroupStage.STABLE, False),
     "an unready topology": ([NOT_READY, written.worker("m"), written.topology(1)], GroupStage.REBALANCING, False),
 }
@@ -134,7 +135,14 @@ def test_the_stage_of_a_group_follows_from_its_records(records: list[Raw], stage
     shard.read(records, START_MS)
     groups = health_inputs(shard.driver_state.columns(), ends_of([]), START).groups
     assert (GroupStage(int(groups.stage[0])), bool(groups.static[0])) == (stage, static)
-    assert int(groups.members[0]) == (NOT_KNOWN if stage is GroupStage.OFFSETS_ONLY else 1)
+    no_members = {GroupStage.OFFSETS_ONLY: NOT_KNOWN, GroupStage.EMPTY: 0}
+    assert int(groups.members[0]) == no_members.get(stage, 1)
+    state = nothing_hidden(shard.driver_state.columns())
+    for patterns in (("g",), ("other",)):
+        builder = InputBuilder(mirrored=patterns)
+        found = builder.build(state, EndsIndex(ends_of([])), UNKNOWN_CLUSTER, START)[1].groups.stage[0]
+        is_mirrored = patterns == ("g",) and stage in no_members
+        assert found == (GroupStage.MIRRORED if is_mirrored else stage), "members are judged as any others"
 
 
 def test_share_groups_refer_to_their_own_topic() -> None:

@@ -103,6 +103,7 @@ def test_a_topic_that_the_last_members_had_left_is_not_scalable() -> None:
     seen = pane(Row(topic="kept", lag=5, stage=EMPTY), Row(topic="left", lag=70, stage=EMPTY))
     left = UnsubscribedMemory(ints(-1, 0), ints(-1, NOW - MINUTE))
     seen = dataclasses.replace(seen, remembered=dataclasses.replace(seen.remembered, unsubscribed=left))
+    copied = pane(*(Row(topic=name, lag=5, stage=GroupStage.MIRRORED) for name in ("kept", "left")))
     rows: Any = SimpleNamespace(
         groups=["billing"],
         topics=["kept", "left"],
@@ -114,6 +115,7 @@ def test_a_topic_that_the_last_members_had_left_is_not_scalable() -> None:
     assigned: Any = SimpleNamespace(subscribed=ints(-1, -1), members=SimpleNamespace(number=ints(-2, -2)))
     members: Any = {"billing": SimpleNamespace(kind="classic", protocol="sticky", members=0)}
     assert scaling_columns(rows, seen, assigned, members)["scalable_lag"].to_pylist() == [5]
+    assert scaling_columns(rows, copied, assigned, members)["scalable_lag"].to_pylist() == [None], "nothing reads here"
 
 
 def test_nothing_is_known_during_a_rebalance() -> None:

@@ -104,7 +104,7 @@ def test_a_group_has_its_worst_verdict() -> None:
     for name, column in columns.items():
         assert column.type == GROUPS.field(name).type
     by_verdict = groups_by_verdict(found).to_pylist()
-    assert {row["verdict"] for row in by_verdict if row["severity"] == "fine"} == {"ok", "caught_up"}
+    assert {row["verdict"] for row in by_verdict if row["severity"] == "fine"} == {"ok", "caught_up", "mirrored"}
     counts = {row["verdict"]: row["groups"] for row in by_verdict}
     assert (counts["stopped"], counts["caught_up"], counts["ok"], len(counts)) == (
         1,

@@ -1,0 +1,38 @@
+"""Another program writes the offsets of the group (`groups.mirrored`), which has no members: nothing reads here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream import wording as say
+from stream.health.inputs import GroupStage
+from stream.health.rules.rule import Rule
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.features.window import Window
+
+
+def _matches(window: Window) -> Flags:
+    mirrored: Flags = window.stage == GroupStage.MIRRORED
+    return mirrored
+
+
+def _sentence(window: Window, row: int) -> str:
+    lag, time = say.count(int(window.lag[row]), "offset"), say.moment(int(window.commit_time[row]))
+    return (
+        "Another program writes the offsets of this group (groups.mirrored), and it has no members: no client waits for"
+        f" the {lag} after the last one, written {time}."
+    )
+
+
+RULE = Rule(
+    verdict=Verdict.MIRRORED,
+    matches=_matches,
+    sentence=_sentence,
+    next_step="Nothing. With members the group is judged as any other. If consumers moved here, and nothing copies its"
+    " offsets any more, take the group out of groups.mirrored.",
+    evidence=("committed_offset", "commit_time", "lag", "members"),
+    confirm=1,
+)
