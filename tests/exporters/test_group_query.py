@@ -8,7 +8,6 @@ from exporters.group_query import (
     ALL_GROUPS,
     KINDS,
     MOST_ROWS,
-    PARAMETERS,
     STATES,
     GroupQuery,
     GroupQueryError,
@@ -73,20 +72,3 @@ def test_an_invalid_query_is_refused() -> None:
         GroupQuery.parse([("sort", "x"), ("limit", "y"), ("z", "")])
     with pytest.raises(GroupQueryError, match="no parameter 'topic'; known are filter, client"):
         GroupQuery.parse([("topic", "orders")], without=("topic",))
-
-
-def test_every_parameter_has_a_valid_example() -> None:
-    """Each parameter has a valid example, which the documentation shows."""
-    for parameter in PARAMETERS:
-        example = parameter.example
-        assert parameter.description.endswith(".")
-        found = getattr(GroupQuery.parse([(parameter.name, str(example))]), parameter.name)
-        assert found in {example, str(example), (example,)}
-
-
-def test_the_greatest_comes_first_but_names_are_in_their_order() -> None:
-    """The greatest value is first and names are in their order, unless the direction is given."""
-    assert not GroupQuery().descending
-    assert GroupQuery(sort=SortKey.LAG).descending
-    assert GroupQuery(order=SortOrder.DESCENDING).descending
-    assert not GroupQuery(sort=SortKey.LAG, order=SortOrder.ASCENDING).descending

@@ -1,4 +1,4 @@
-"""Quotas of members: which configured quotas may apply, in Kafka's order, and the sentence about each."""
+"""Quotas of members: which configured quotas may apply, in Kafka's order."""
 
 import math
 from typing import Any
@@ -57,43 +57,6 @@ def test_the_most_specific_quota_of_each_user_may_apply() -> None:
     assert chosen(*of_users) == [("bob", "<default>"), ("", "app"), ("alice", "app")]
     rows: list[Row] = [(f"user-{at}", "", 10.0 - at) for at in range(9)]
     assert chosen(*rows, ("named", "app", 90)) == [("user-8", ""), ("user-7", ""), ("named", "app")]
-
-
-def test_members_are_counted_by_their_client_ids() -> None:
-    """Each quota has the number of members that it may apply to; a hidden client id has none."""
-    quotas = found(("", "app", 20_000), ("", "<default>", 7.5), clients=("app", "app", "other", None))
-    assert [(quota.client_id, quota.value, quota.members) for quota in quotas] == [
-        ("<default>", 7.5, 1),
-        ("app", 20_000, 2),
-    ]
-    assert quotas[1].sentence == (
-        "May be throttled by the quota of 20,000 bytes/s per broker for client-id app (consumer_byte_rate):"
-        " 2 of 4 members."
-    )
-
-
-SENTENCES: list[tuple[str, list[Row]]] = [
-    ("for each client-id without a quota of its own (consumer_byte_rate): 1 of 1 members.", [("", "<default>", 1)]),
-    ("for each user without a quota of its own and client-id app (consumer_byte_rate): 1", [("<default>", "app", 1)]),
-    ("for user alice (consumer_byte_rate): 1 of 1 members, if that is their user.", [("alice", "", 1)]),
-    (
-        "app (consumer_byte_rate): 1 of 1 members, if their user has no quota of its own.",
-        [("", "app", 1), ("eve", "x", 2)],
-    ),
-]
-
-
-def test_sentences_name_the_entity_the_condition_and_the_unit() -> None:
-    """None says that a quota applies if that depends on the user. Requests are in percent; other kinds have none."""
-    for text, rows in SENTENCES:
-        (quota,) = found(*rows) or ()
-        assert quota.sentence.startswith("May be throttled by the quota of 1 bytes/s per broker")
-        assert text in quota.sentence
-    (quota,) = found(("", "app", 12.5), key="request_percentage") or ()
-    assert "the quota of 12.5% of a thread per broker" in quota.sentence
-    assert found(("", "app", 1), key="producer_byte_rate") == ()
-    assert found(("", "app", 1), key="controller_mutation_rate") == ()
-    assert found(("", "app", 1), ip="10.0.0.1") == ()
 
 
 def test_no_quota_is_an_empty_tuple_and_unknown_quotas_are_absent() -> None:

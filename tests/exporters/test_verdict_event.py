@@ -1,7 +1,7 @@
 """Which events pass the filters of a query."""
 
-from exporters.group_query import PARAMETERS, GroupQuery
-from exporters.verdict_event import EVENT_FILTERS, NO_EVENT_FILTERS, AnnouncedVerdict, VerdictEvent
+from exporters.group_query import GroupQuery
+from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 
 OK = AnnouncedVerdict("ok", "fine")
 STOPPED = AnnouncedVerdict("stopped", "critical")
@@ -26,9 +26,3 @@ def test_which_events_match() -> None:
     """The end of a fault passes every filter that its beginning has passed."""
     for story, query, passes in STORIES:
         assert [event.matches(query) for event in (BEGINNING, END, FIRST, DEATH)] == passes, story
-
-
-def test_every_parameter_is_a_filter_of_events_or_is_none() -> None:
-    """A new parameter of the query is refused for events until it is compared here."""
-    assert {*EVENT_FILTERS, *NO_EVENT_FILTERS} == {parameter.name for parameter in PARAMETERS}
-    assert not {*EVENT_FILTERS} & {*NO_EVENT_FILTERS}

@@ -1,18 +1,14 @@
-"""The metrics of the cluster: known values only, and joined with those of a snapshot."""
+"""The metrics of the cluster: known values only."""
 
 import dataclasses
-import gzip
 
 import pyarrow as pa
-import pytest
 
-from exporters.catalogue.cluster import CLUSTER_METRICS
 from exporters.cluster.exposition import PublishedCluster, join_expositions, render
 from exporters.text.exposition import EMPTY, Exposition, ExpositionFormat
-from exporters.text.exposition import render as render_snapshot
 from tests.exporters.cluster_facts import facts
-from tests.exporters.exposition_text import named, plain_text, samples
-from tests.exporters.snapshots import NOON, small_snapshot
+from tests.exporters.exposition_text import named, plain_text
+from tests.exporters.snapshots import NOON
 
 NOW = NOON / 1000
 
@@ -87,15 +83,3 @@ def test_metrics_of_the_cluster_are_alone_before_the_first_snapshot() -> None:
     assert plain_text(alone) == plain_text(render(facts()))
     chosen = b"".join(map(bytes, alone.plain(ExpositionFormat.TEXT, {"lagwarden_controller"})))  # type: ignore[arg-type]
     assert chosen.splitlines()[2:] == [b'lagwarden_controller{broker="3000"} 1']
-
-
-@pytest.mark.parametrize("form", ExpositionFormat)
-def test_metrics_of_the_cluster_follow_those_of_a_snapshot(form: ExpositionFormat) -> None:
-    """The metrics of the cluster follow those of the snapshot, plain and compressed; the parsers accept the text."""
-    groups, cluster = render_snapshot(small_snapshot()), render(facts())
-    both = join_expositions(groups, cluster)
-    text = plain_text(both, form)
-    assert text == plain_text(groups, form) + plain_text(cluster, form)
-    assert gzip.decompress(b"".join(both.gzipped(form, b"# EOF\n"))).decode() == f"{text}# EOF\n"
-    assert both.series == groups.series + cluster.series
-    assert {metric.name for metric in CLUSTER_METRICS} <= {sample.name for sample in samples(text, form)}

@@ -1,20 +1,14 @@
-"""What Burrow's own responses do not show: unknown lags, hidden members, statuses of groups.
-
-`tests/exporters/http/test_burrow_api.py` and `test_beside_burrow` compare the responses with those of Burrow.
-"""
+"""What the recorded responses of Burrow do not show: unknown lags, and partitions without a commit."""
 
 import json
 from typing import Any
 
 from exporters.compatibility.burrow_responses import (
     BurrowRequest,
-    consumer_detail,
-    consumer_list,
     consumer_status,
     topic_detail,
 )
 from tests.exporters.compatibility.burrow_world import EU, commit, place, world
-from tests.exporters.snapshots import snapshot
 
 REQUEST = BurrowRequest("/v3", "monitor-1")
 
@@ -28,16 +22,6 @@ def status(*rows: dict[str, Any]) -> Any:
 
 def known(partition: int, name: str, lag: int = 5) -> dict[str, Any]:
     return place("g", "t", partition, 10, 10 + lag, burrow_status=name, burrow_window=[commit(10, 0, lag)])
-
-
-def test_status_and_completeness_of_a_group() -> None:
-    """The status is the worst one: STOP, STALL, REWIND are ERR. Completeness is a float32 as Go writes it."""
-    worst = {"OK": "OK", "OK WARN": "WARN", "WARN STALL": "ERR", "REWIND": "ERR", "STOP": "ERR"}
-    for names, expected in worst.items():
-        assert status(*(known(at, name) for at, name in enumerate(names.split())))["status"] == expected
-    full = place("g", "t", 0, 10, 20, burrow_status="OK", burrow_window=[commit(10, at, 5) for at in range(10)])
-    assert status(full, known(1, "OK"), known(2, "OK"))["complete"] == 0.33333334
-    assert str(status(full)["complete"]) == "1"
 
 
 def test_an_unknown_lag_is_null() -> None:
@@ -64,16 +48,3 @@ def test_a_topic_has_an_entry_for_every_partition() -> None:
     places = [(each["topic"], each["partition"], each["current_lag"]) for each in found["partitions"]]
     assert places == [("t", 0, 0), ("t", 1, 5), ("t", 2, 0), ("u", 0, 0), ("u", 1, 1)]
     assert (found["partition_count"], found["totallag"]) == (5, 6)
-
-
-def test_a_window_begins_with_a_commit_or_an_owner() -> None:
-    """Else it has no slots. A hidden member has an empty owner, and an empty snapshot no groups."""
-    rows = [known(0, "OK"), place("g", "t", 2, None, 2, burrow_window=[], owner=3)]
-    (_, unowned, owned) = json.loads(consumer_detail(REQUEST, world(rows), "g")[0])["topics"]["t"]
-    assert (unowned["offsets"], owned["offsets"]) == ([], [None] * 10)
-    hidden = place("g", "t", 0, 1, 2, burrow_status="OK", burrow_window=[commit(1, 0, 1)], owner=3)
-    body, _ = consumer_detail(REQUEST, world([hidden]), "g")
-    (partition,) = json.loads(body)["topics"]["t"]
-    assert (partition["owner"], partition["client_id"]) == ("", "")
-    assert json.loads(consumer_list(REQUEST, snapshot())[0])["consumers"] == []
-    assert consumer_status(REQUEST, snapshot(), EU, "g", all_partitions=True)[1] == 404

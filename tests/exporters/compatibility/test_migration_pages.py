@@ -1,4 +1,4 @@
-"""The migration pages: the generated part is that of the tables, the rest is kept."""
+"""The migration pages: the generated part is that of the tables."""
 
 import pathlib
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 
 from exporters.catalogue.metrics import METRICS
-from exporters.compatibility.migration_pages import generated, updated, write_pages
+from exporters.compatibility.migration_pages import updated
 from exporters.compatibility.peer import Peer
 from exporters.compatibility.peers import PEER_BY_NAME, PEERS
 
@@ -36,22 +36,3 @@ def test_page_is_current_and_complete(peer: Peer) -> None:
     names = [metric.name for metric in peer.metrics] + [each.name for each in peer.missing]
     assert [name for name in names if f"| `{name}` |" not in page] == []
     assert set(re.findall(r"lagwarden_\w+", page)) <= {metric.name for metric in METRICS}
-
-
-def test_writing_keeps_the_rest_of_a_page(tmp_path: pathlib.Path) -> None:
-    """Writing a page replaces only the part between the markers."""
-    for peer in PEERS:
-        page = tmp_path / f"{peer.name}.md"
-        page.write_text("# Mine\n<!-- generated: begin -->\nold\n<!-- generated: end -->\nkept\n", "utf-8")
-        write_pages([page])
-        written = page.read_text("utf-8")
-        assert generated(peer) in written
-        assert written.startswith("# Mine\n")
-        assert written.endswith("-->\nkept\n")
-        assert "old" not in written.split()
-
-
-def test_a_page_without_markers_is_refused() -> None:
-    """A page without markers raises ValueError, because it is not meant for generated text."""
-    with pytest.raises(ValueError, match="needs the lines"):
-        updated("# Page\n", PEERS[0])

@@ -1,4 +1,4 @@
-"""The tables of the other exporters against the read model, against what these exporters publish, and as text."""
+"""The tables of the other exporters against what these exporters publish, and as text."""
 
 import pathlib
 import re
@@ -12,7 +12,7 @@ from exporters.catalogue.metric import MetricKind, PeerSource, ValueConversion
 from exporters.catalogue.metrics import METRICS
 from exporters.compatibility import cluster_tables, snapshot_tables
 from exporters.compatibility.peer import PeerMetric
-from exporters.compatibility.peers import PEER_BY_NAME, PEERS, STATUS_PEERS
+from exporters.compatibility.peers import PEER_BY_NAME, PEERS
 from exporters.compatibility.selection import PeerSelection
 from exporters.readmodel import NAME
 from exporters.selection.series import SeriesSelection, SeriesSelector
@@ -81,13 +81,6 @@ def test_each_row_is_documented_and_has_fitting_types() -> None:
     assert [fault for metric in PEER_METRICS for fault in faults(metric)] == []
     names = [metric.name for metric in PEER_METRICS] + [metric.name for metric in METRICS]
     assert len(set(names)) == len(names)
-
-
-def test_burrow_statuses_are_computed_only_for_exporters_that_show_them() -> None:
-    """Only burrow and burrow_exporter need Burrow's statuses, whose rules cost time at each tick."""
-    assert {"burrow_exporter", "burrow"} == STATUS_PEERS
-    assert not PeerSelection(("kminion", "kafka_exporter")).needs_burrow
-    assert PeerSelection(("kminion", "burrow")).needs_burrow
 
 
 @pytest.mark.parametrize("name", NAMES)

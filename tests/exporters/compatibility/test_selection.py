@@ -2,15 +2,13 @@
 
 import re
 
-import pytest
-
 from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.peers import PEERS
 from exporters.compatibility.selection import PeerSelection
 from exporters.compatibility.snapshot_tables import PeerSnapshot
 from exporters.selection.folding import FoldRules
 from exporters.selection.name_filter import NameFilter
-from exporters.selection.series import Granularity, SeriesSelection, SeriesSelector
+from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts
 from tests.exporters.compatibility.peer_world import NAMES, exposition_text, snapshot_at
@@ -57,19 +55,6 @@ def test_only_kafka_exporter_adds_partitions_without_a_commit() -> None:
         rows[name] = len(selected.peer_partitions)
     own = len(snapshot_at().partitions)
     assert rows == dict.fromkeys(NAMES, own) | {"kafka_exporter": own + 1}
-
-
-@pytest.mark.parametrize(
-    ("granularity", "hidden"),
-    [(Granularity.TOPIC, {"partition", "partition_id"}), (Granularity.GROUP, {"topic", "topic_name", "partition"})],
-)
-def test_granularity_applies_to_every_spelling(granularity: Granularity, hidden: set[str]) -> None:
-    """A granularity without partitions or topics also removes the labels that other exporters use for them."""
-    for name in NAMES:
-        text = exposition_text(name, granularity=granularity)
-        assert text
-        assert not hidden & set(re.findall(r"[{,](\w+)=", text)), name
-        assert '"gone"' not in exposition_text(name), "a dead group has no series"
 
 
 def test_patterns_apply_and_folding_does_not() -> None:

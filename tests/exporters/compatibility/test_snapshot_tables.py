@@ -4,7 +4,6 @@ import collections
 import dataclasses
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,10 +129,3 @@ def test_members_are_unknown_without_the_table_of_a_tick() -> None:
     assert set(found.column("consumer_id").to_pylist()) == {"unknown"}
     assert set(found.column("burrow_status").to_pylist()) == {None}
     assert found.column("end_minus_committed").to_pylist()[0] == 100
-
-
-def test_rows_of_another_snapshot_are_refused() -> None:
-    """Owners and statuses must belong to the rows of the same snapshot; another number of rows raises ValueError."""
-    data = dataclasses.replace(snapshot_at(), compatibility=snapshot_at().compatibility.slice(1))
-    with pytest.raises(ValueError, match="11 rows and PARTITIONS has 12"):
-        peer_snapshot(data, data, "c")

@@ -1,9 +1,5 @@
 """The JSON responses about the cluster, in process."""
 
-import gc
-import json
-import math
-import weakref
 from typing import Any
 
 import httpx
@@ -11,7 +7,6 @@ import pyarrow as pa
 
 from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster
-from exporters.http.cluster_api import cluster_json
 from tests.exporters.cluster_facts import facts
 from tests.exporters.serving import client
 from tests.exporters.snapshots import CONNECTING, table
@@ -142,32 +137,3 @@ def test_unknown_facts_have_a_status_code() -> None:
         answer = get(path, published)
         assert answer.status_code == code
         assert answer.json()["error"]
-
-
-def test_metrics_and_page_have_the_last_poll() -> None:
-    """`/metrics` has the cluster before any group is known; the page has mixed versions after the first poll."""
-    text = get("/metrics", PublishedCluster.build(facts())).text
-    assert 'lagwarden_controller{broker="3000"} 1\n' in text
-    assert "lagwarden_controller{" not in get("/metrics", None).text
-    polled = PublishedCluster.build(facts())
-    assert "broker 2 differs from broker 1" in client(arguments={"cluster": lambda: polled}).get("/").text
-    assert "Mixed versions" not in client().get("/").text
-
-
-def test_a_replaced_poll_is_freed() -> None:
-    """The rendered response does not keep a poll alive after the publisher has dropped it."""
-    published = PublishedCluster.build(facts())
-    assert cluster_json(published)[0] is cluster_json(published)[0]
-    table = weakref.ref(published.facts.brokers)
-    del published
-    gc.collect()
-    assert table() is None
-
-
-def test_a_quota_that_is_no_finite_number_is_null() -> None:
-    """A quota of NaN or infinity is null, because JSON has neither; the other facts are shown."""
-    quota = {"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate"}
-    for value in (math.nan, math.inf, -math.inf):
-        published = PublishedCluster.build(facts(quotas=table(model.QUOTAS, [quota | {"value": value}])))
-        body, code = cluster_json(published)
-        assert (json.loads(body)["quotas"], code) == ([{**quota, "value": None}], 200)

@@ -130,18 +130,6 @@ def test_a_client_that_reads_slowly_gets_the_whole_response(
         assert "slow_reader" not in refusals(server)
 
 
-def test_pipelined_requests_that_are_never_read_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that never reads is closed even if no single response to its pipelined requests is large."""
-    monkeypatch.setattr(connection, "PROGRESS_SECONDS", 0.5)
-    with serve() as server, connect(server) as line:
-        line.settimeout(0.2)
-        with contextlib.suppress(OSError):  # the server stops reading, and finally resets the connection
-            while True:
-                line.sendall(b"GET /style.css HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
-        wait_for(lambda: refusals(server).get("slow_reader", 0) == 1, "a closed connection")
-        wait_for(lambda: connections(server) == 1, "the end of the connection")
-
-
 def test_a_connection_is_refused_if_none_can_be_evicted(
     large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,17 +70,6 @@ def test_metrics_in_every_format(form: ExpositionFormat, *, compressed: bool) ->
     assert answer.content.endswith(b"# EOF\n") == is_openmetrics
 
 
-def test_metrics_by_name() -> None:
-    """Only the named metrics are returned; an unknown name is ignored."""
-    query = urllib.parse.urlencode([("name[]", "lagwarden_group_lag"), ("name[]", "lagwarden_ready"), ("name[]", "no")])
-    lines = [line for line in client().get(f"/metrics?{query}").text.splitlines() if not line.startswith("#")]
-    assert lines == [
-        'lagwarden_group_lag{group="billing"} 4611686018427387904',
-        'lagwarden_group_lag{group="say \\"hi\\"\\\\\\nthere"} 0',
-        "lagwarden_ready 1",
-    ]
-
-
 def test_series_of_the_cluster_that_are_left_out_are_counted() -> None:
     """One metric counts the left-out series of the snapshot and those of the cluster."""
     _, budget = SeriesSelection(budget=40).budgets
@@ -206,25 +195,6 @@ def test_page_and_assets_load_only_files_of_lagwarden() -> None:
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|url\(|@import|innerHTML|eval\(", answer.text)
 
 
-def test_a_page_works_with_and_without_a_script() -> None:
-    """With the media type of the view in `Accept` it is JSON; the form sends the filter in the query."""
-    for address in (
-        "/?filter=bill",
-        "/group?name=billing",
-        "/groups/billing",
-        "/group?name=unknown",
-        "/topic?name=orders",
-    ):
-        answer = client().get(address, headers={"accept": VIEW_TYPE})
-        assert answer.status_code == (404 if "unknown" in address else 200)
-        assert answer.headers["content-type"] == VIEW_TYPE
-        assert answer.json().keys() == {"title", "icon", "main", "samples", "marks"}
-    text = client().get("/?filter=bill&severity=critical").text
-    assert "billing</bdi>" in text
-    assert "plain</bdi>" not in text
-    assert 'value="bill"' in text
-
-
 def test_the_links_of_a_group_page_are_relative() -> None:
     """Links are relative to the requested path, so that a path prefix of a proxy is kept."""
     app = client(PublishedSnapshot.build(snapshot(groups=[{"group": "billing"}, {"group": "a/b"}])))
@@ -240,18 +210,6 @@ def test_the_links_of_a_group_page_are_relative() -> None:
 def found(answer: httpx.Response) -> list[str]:
     assert answer.status_code == 200
     return [group["group"] for group in answer.json()["groups"]]
-
-
-def test_groups_of_a_query() -> None:
-    """A query has filters, order and page; `total` counts all pages, and `next` begins the following page."""
-    app = client()
-    assert found(app.get("/api/v1/groups?kind=classic&state=stable,dead")) == ["billing", "gone"]
-    first = app.get("/api/v1/groups?sort=worst&limit=3")
-    assert found(first) == ["billing", "plain", 'say "hi"\\\nthere']
-    assert (first.json()["total"], first.json()["next"]) == (4, 3)
-    last = app.get("/api/v1/groups?sort=worst&limit=3&start=3")
-    assert found(last) == ["gone"]
-    assert (last.json()["total"], last.json()["next"]) == (4, None)
 
 
 def test_groups_of_a_client() -> None:

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from exporters.http import connection
 from exporters.http.server import AddressUnavailableError, HttpServer
-from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
+from exporters.text.exposition import ExpositionFormat
 from tests.exporters.serving import SMALL, get, serving
-from tests.exporters.snapshots import snapshot, status
+from tests.exporters.snapshots import status
 
 
 @pytest.fixture(scope="module")
@@ -31,24 +30,6 @@ def test_scrape_over_a_socket(small: HttpServer) -> None:
     plain_answer, plain = get(small, "/metrics")
     assert plain_answer.getheader("Content-Encoding") is None
     assert b"lagwarden_ready 1\n" in plain
-
-
-def test_head_has_only_headers(small: HttpServer) -> None:
-    """The response to HEAD is that to GET without the body."""
-    for path in ("/", "/metrics", "/api/v1/groups"):
-        with socket.create_connection(("127.0.0.1", small.port), timeout=30) as line:
-            line.sendall(f"HEAD {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
-            received = b"".join(iter(lambda line=line: line.recv(65536), b""))
-        assert received.startswith(b"HTTP/1.1 200 ")
-        assert received.endswith(b"\r\n\r\n")
-
-
-def test_an_encoded_name_reaches_its_group() -> None:
-    """Percent-encoding in a request line is decoded once, with all special characters."""
-    with serving(PublishedSnapshot.build(snapshot(groups=[{"group": "a/b c%2F?\n#"}]))) as server:
-        answer, body = get(server, "/api/v1/groups/a%2Fb%20c%252F%3F%0A%23")
-    assert answer.status == 200
-    assert b'"group":"a/b c%2F?\\n#"' in body
 
 
 def test_an_unavailable_address_is_an_error() -> None:
@@ -106,18 +87,3 @@ def test_a_failing_status_affects_one_response() -> None:
 
     with serving(status=failing) as server:
         assert [get(server, "/readyz")[0].status for _ in range(2)] == [500, 200]
-
-
-def test_the_end_of_a_response_is_sent_at_once(small: HttpServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connections have TCP_NODELAY; without it the last bytes may wait for the client's acknowledgement."""
-    seen: list[int] = []
-    made = connection.LimitedConnection.connection_made
-
-    def record(self: connection.LimitedConnection, transport: Any) -> None:
-        accepted = transport.get_extra_info("socket")
-        seen.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-        made(self, transport)
-
-    monkeypatch.setattr(connection.LimitedConnection, "connection_made", record)
-    assert get(small, "/livez")[0].status == 200
-    assert seen == [1]

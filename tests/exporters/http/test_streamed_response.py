@@ -52,37 +52,3 @@ def test_a_response_is_aborted_if_the_client_reads_for_too_long() -> None:
     asyncio.run(response(seconds=0.01)(scope(), nothing_more, read_one_slice_and_stop))
     assert messages[-1]["more_body"] is True
     assert sum(len(message.get("body", b"")) for message in messages) < 962_147
-
-
-def test_sending_stops_after_a_disconnect() -> None:
-    """The rest of a long response is not inflated for a client that has disconnected."""
-    messages: list[Any] = []
-
-    async def send(message: Message) -> None:
-        messages.append(message)
-
-    async def disconnected() -> Message:
-        return {"type": "http.disconnect"}
-
-    asyncio.run(response()(scope(), disconnected, send))
-    assert len(messages) < 4
-    assert messages[-1].get("more_body") is True
-
-
-def test_other_tasks_run_between_slices() -> None:
-    """A long body does not block the event loop, even if the client reads everything at once."""
-
-    async def both() -> list[str]:
-        order: list[str] = []
-
-        async def send(message: Message) -> None:
-            order.append(message["type"])
-
-        async def other() -> None:
-            order.append("other")
-
-        await asyncio.gather(response()(scope(), nothing_more, send), other())
-        return order
-
-    order = asyncio.run(both())
-    assert order.index("other") < len(order) - 1

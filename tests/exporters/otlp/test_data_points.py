@@ -13,7 +13,6 @@ from exporters.catalogue.metrics import METRICS
 from exporters.cluster.exposition import PublishedCluster, ServedMetrics
 from exporters.otlp.data_points import UNITS, metric_batches
 from exporters.readmodel import Histogram, MonitorStatus, Snapshot
-from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from exporters.text.self_metrics import render_self_metrics
 from tests.exporters.cluster_facts import facts
@@ -60,31 +59,6 @@ def test_data_points_are_exactly_the_series_of_a_scrape(of: Snapshot | None, cha
     own = {series for series in expected if series[0].startswith("lagwarden_")}
     assert len(own) > 20
     assert {series: found[series] for series in own} == {series: expected[series] for series in own}
-
-
-def test_the_name_of_the_cluster_is_an_attribute_of_every_data_point() -> None:
-    """Every data point has the name, also of histograms and of the process; the series are those of a scrape."""
-    of = small_snapshot()
-    selection = SeriesSelection(cluster="eu-1")
-    own = status(cluster_name="eu-1", expiry_error_seconds=Histogram((1.0,), (2,), 2, 1.0))
-    published = PublishedSnapshot.build(of, SeriesSelector(selection))
-    shown = ServedMetrics.build(published, PublishedCluster.build(facts(), selection), own)
-    found = received(requests(shown, of))
-    assert found.keys() == scraped(scrape(shown)).keys()
-    assert {dict(labels).get("cluster") for _, labels in found} == {"eu-1"}
-    assert {"lagwarden_expiry_error_seconds_count", "python_info"} <= {name for name, _ in found}
-
-
-def test_the_selection_of_series_applies() -> None:
-    """A metric that the budget leaves out has no data point, and its count of left-out series has one."""
-    selector = SeriesSelector(SeriesSelection(budget=20))
-    of = small_snapshot()
-    published = PublishedSnapshot.build(of, selector)
-    shown = served(published, status(series_dropped=selector.dropped))
-    found = received(requests(shown, of))
-    dropped = {dict(labels)["metric"] for name, labels in found if name == "lagwarden_series_over_budget"}
-    assert dropped
-    assert not dropped & {name for name, _ in found}
 
 
 def test_each_metric_has_the_type_the_help_and_the_unit_of_its_row() -> None:

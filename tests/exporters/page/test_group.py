@@ -1,7 +1,5 @@
 """The page of one group."""
 
-import json
-import re
 from typing import Any
 
 from exporters.page.group import group_page
@@ -66,25 +64,6 @@ def test_the_verdict_with_evidence_and_next_step() -> None:
     assert "Verdict" not in read("gone").tables
 
 
-def test_partitions_that_are_not_fine_have_their_sentence() -> None:
-    """The next step of a partition is shown only if it differs from that of the group."""
-    rows = read(found=detail()).tables["Partitions that are not fine"][1:]
-    assert [row[:4] for row in rows] == [["orders", "0", "stopped", "35 s"], ["orders", "1", "unknown", "unknown"]]
-    assert "See whether the consumer" not in rows[0][4]
-    assert rows[1][4] == "The lag is not known: the partition has no leader. See why."
-
-
-def test_a_group_with_several_topics_has_a_table_of_topics() -> None:
-    """A group with one topic needs no table of topics, because the facts of the group are the same."""
-    assert "Topics" not in read(found=detail()).tables
-    topics = [{"group": "g", "topic": name, "lag_sum": 5, "verdict": "ok"} for name in ("a", "b")]
-    page = read("g", data=snapshot(groups=[{"group": "g"}], topics=topics))
-    assert page.tables["Topics"][1:] == [
-        ["a", "ok", "5", "unknown", "unknown", "unknown", "unknown"],
-        ["b", "ok", "5", "unknown", "unknown", "unknown", "unknown"],
-    ]
-
-
 def test_partitions_with_their_owners() -> None:
     """A partition has verdict, lag or the reason why it is unknown, rates, ages, expiry and owner."""
     huge, end = (f"{2**62 + more:,}" for more in (0, 41))
@@ -113,19 +92,6 @@ def test_an_old_snapshot_and_an_unknown_group_are_named() -> None:
     misspelt = group_page(PublishedSnapshot.build(small_snapshot()), "biling", None, NOW, root="../")
     assert "../group?name=billing" in Reader(misspelt.html()).links
     assert group_page(None, "billing", None, NOW, root="./").code == 503
-
-
-def test_an_empty_optional_column_is_omitted() -> None:
-    """Expiry and loss have a column only if some partition has a value."""
-    plain = {"group": "g", "topic": "t", "partition": 0, "lost": 0}
-    for row, heads in (
-        (plain, []),
-        (plain | {"partition": 1, "lost": 12}, ["Lost"]),
-        (plain | {"partition": 1, "offset_expiry_time": NOON}, ["Expires"]),
-    ):
-        head, first, *_ = read("g", data=snapshot([plain, row], [{"group": "g"}])).tables["Partitions"]
-        assert [word for word in head if word in {"Lost", "Expires"}] == heads
-        assert len(head) == len(first)
 
 
 def test_partitions_are_marked_and_limited() -> None:
@@ -164,17 +130,6 @@ def test_the_history_is_sorted_with_the_latest_first() -> None:
     ]
 
 
-def test_the_view_has_the_data_of_the_chart() -> None:
-    """The view has samples and marks; the document has a place for the chart, except for a dead group."""
-    samples = [(NOON / 1000 - 10, 5, 1.5, False, 20.5, None), (NOON / 1000, None, None, None, None, None)]
-    page = group_page(PublishedSnapshot.build(small_snapshot()), "billing", detail(), NOW, root="./", samples=samples)
-    view = json.loads(page.view())
-    assert view["samples"] == list(map(list, samples))
-    assert [NOON / 1000 - 30, "stopped"] in view["marks"]
-    assert "Over time" in Reader(page.html()).tables
-    assert "Over time" not in read("gone").tables
-
-
 SHARE_GROUP = {"group": "g", "kind": "share", "state": "Stable"}
 UNDELIVERED = share_partition(
     1, start_offset=None, end=7, lag=None, finished=None, returned=0, most_deliveries=None, verdict="unknown"
@@ -209,19 +164,6 @@ def test_a_share_group_has_a_row_per_partition() -> None:
     assert "Read 40 s ago from __share_group_state." in page.text
 
 
-def test_a_share_group_has_no_facts_of_committed_offsets() -> None:
-    """Its unknown progress and lag have a sentence; it has only the chart of its lag."""
-    text = read_share(None).text
-    assert "The progress of the group in its partitions is not known." in text
-    assert not any(words in text for words in ("committed offsets.", "Last commit", "Time lag", "expires"))
-    for kind, panels in (("share", ["Lag"]), ("consumer", [])):
-        published = PublishedSnapshot.build(snapshot(groups=[SHARE_GROUP | {"kind": kind}]))
-        page = group_page(published, "g", None, NOW, root="./").html().decode()
-        assert re.findall(r'data-panels="([^"]*)"', page) == panels
-    text = read_group(kind="share", partitions_lag_unknown=2).text
-    assert "The lag of 2 partitions is unknown; no delivery has ended yet, or it is not recorded." in text
-
-
 def test_what_is_unknown_of_a_group_is_omitted() -> None:
     """A dead group has time and cause of death. Unknown members and history are omitted, empty ones are a sentence."""
     text = read("gone").text
@@ -250,15 +192,6 @@ def test_a_group_that_raises_no_alert_has_a_note() -> None:
         assert note[:14] not in plain
 
 
-def test_the_owner_of_the_group() -> None:
-    """The page has labels and link of the owner; without them, nothing is shown."""
-    link = "https://wiki.example.com/a?b=c&d=%22"
-    reader = read_group(team="payments", tier="1", link=link)
-    assert "TeampaymentsTier1Link" in reader.text
-    assert link in reader.links
-    assert all(word not in read_group().text for word in ("Team", "Tier", "Link"))
-
-
 def test_a_group_links_to_other_services_if_they_are_configured() -> None:
     """A group links to its dashboard and to the runbook of its verdict; without the options there are no links."""
     published = PublishedSnapshot.build(small_snapshot())
@@ -271,12 +204,3 @@ def test_a_group_links_to_other_services_if_they_are_configured() -> None:
     assert "bin/kafka-consumer-groups.sh --bootstrap-server a:9092 --group billing --describe" in page.text
     assert [link for link in read().links if link.startswith("http")] == []
     assert "./topic?name=orders" in read().links
-
-
-def test_only_a_fault_is_marked() -> None:
-    """A critical group has the alarm. A fine verdict has no duration: a busy group alternates between the fine ones."""
-    published = PublishedSnapshot.build(small_snapshot())
-    assert [group_page(published, name, None, NOW, root="./").alarm for name in ("billing", "plain")] == [True, False]
-    row = {"verdict": "v", "verdict_since": int((NOW - 3_600) * 1000)}
-    texts = [read_group(severity=severity, **row).text for severity in ("fine", "warning")]
-    assert ["for 1 h" in text for text in texts] == [False, True]

@@ -1,4 +1,4 @@
-"""Trees of elements and text, written as HTML and as JSON."""
+"""Trees of elements and text, written as HTML."""
 
 import html as escaping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.page.html_tree import VOID, Content, Element, el, html, tree
+from exporters.page.html_tree import Content, el, html, tree
 from tests.exporters.page_parser import Reader
 
 TEXTS = st.text(max_size=8)
@@ -38,12 +38,3 @@ def test_html_has_the_elements_and_the_text_of_the_tree(content: Content) -> Non
     assert sorted(reader.tags.elements()) == sorted(tag for tag, _ in elements(values))
     assert reader.text == escaping.unescape(escaping.escape(text(values)))
     assert all(child != "" for child in values)
-
-
-def test_adjacent_texts_are_merged_and_attributes_are_written() -> None:
-    """As in a parsed document. Reserved names have an underscore; True has no value, False and None are omitted."""
-    assert tree(el("p", "a", None, ["", ["b"], "c"], el("br"), "d")) == [["p", {}, ["abc", ["br", {}, []], "d"]]]
-    assert "br" in VOID
-    made = el("a", class_="x", aria_label='"', hidden=True, href=None, tabindex=0, data_keep=False)
-    assert isinstance(made, Element)
-    assert html(made) == '<a class="x" aria-label="&quot;" hidden="" tabindex="0"></a>'

@@ -24,22 +24,6 @@ def test_the_samples_of_a_group_are_in_order() -> None:
     assert samples.of_group("c") == []
 
 
-def test_the_rates_of_a_group_are_the_sums_of_its_partitions() -> None:
-    """A rate is the sum of the known rates of the partitions; without a known rate or a partition it is unknown."""
-    rows = [
-        {"group": "a", "topic": "t", "partition": 0, "produce_rate": 5.0, "consume_rate": 4.5},
-        {"group": "a", "topic": "t", "partition": 1, "produce_rate": 2.5, "consume_rate": None},
-        {"group": "b", "topic": "t", "partition": 0, "produce_rate": None, "consume_rate": 0.0},
-    ]
-    samples = LagSamples()
-    samples.record(snapshot(rows, [{"group": name} for name in ("b", "none", "a")]))
-    assert {name: samples.of_group(name)[0][4:] for name in ("a", "b", "none")} == {
-        "a": (7.5, 4.5),
-        "b": (None, 0.0),
-        "none": (None, None),
-    }
-
-
 def test_a_snapshot_is_recorded_once() -> None:
     """Again, or an older one, has no effect. Number and size are limited; the newest is kept whatever its size."""
     samples = LagSamples()

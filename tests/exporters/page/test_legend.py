@@ -1,6 +1,5 @@
 """The legend of the overview page."""
 
-import json
 from typing import Any
 
 from exporters.page.document import Page
@@ -37,8 +36,3 @@ def test_the_legend_has_every_verdict_the_worst_first() -> None:
         ["ok", "fine", "Keeps up.", "Nothing."],
     ]
     assert LEGEND not in Reader(page_of([]).html()).tables
-
-
-def test_the_legend_is_not_sent_with_every_update() -> None:
-    """The view for the script has no legend, because the legend does not change."""
-    assert LEGEND not in json.dumps(json.loads(page_of(VERDICTS).view()))

@@ -1,14 +1,13 @@
 """The overview page."""
 
 import dataclasses
-import itertools
 import json
 import re
 import urllib.parse
 from collections.abc import Sequence
 from typing import Any, Final
 
-from exporters.group_query import SortKey, SortOrder
+from exporters.group_query import SortKey
 from exporters.page.document import Page
 from exporters.page.group_filter import GroupFilter
 from exporters.page.live_groups import ROWS
@@ -17,7 +16,6 @@ from exporters.page.overview_tables import ATTENTION_ROWS, CAUSE_GROUPS
 from exporters.readmodel import Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import SEVERITIES
-from tests.exporters.cluster_facts import facts
 from tests.exporters.page_parser import Reader
 from tests.exporters.snapshots import (
     CATCHING_UP,
@@ -57,10 +55,6 @@ def read(data: Snapshot | None = None, group_filter: GroupFilter | None = None, 
 
 def page_of(*groups: dict[str, Any], group_filter: GroupFilter | None = None) -> Reader:
     return read(snapshot(groups=list(groups)), group_filter)
-
-
-def html_of(*groups: dict[str, Any]) -> str:
-    return page(snapshot(groups=list(groups))).html().decode()
 
 
 def attention(name: str, severity: str, **columns: Any) -> dict[str, Any]:
@@ -126,18 +120,6 @@ def test_headline_title_and_icon_summarize_the_severities() -> None:
     red, calm = (page(snapshot(groups=[attention("a", severity)])) for severity in ("critical", "warning"))
     assert ["d32f2f" in shown.icon for shown in (red, calm)] == [True, False]
     assert json.loads(red.view())["icon"] == red.icon
-
-
-def test_counts_link_to_their_groups() -> None:
-    """Severities, verdicts and states have counts that link to their groups; an active count links to all groups."""
-    reader = read(small_snapshot())
-    assert "1 critical0 warning0 notice1 unknown1 fine" in reader.text
-    assert "1 stopped" in reader.text
-    assert "1 Dead1 Empty1 Stable1 unknown" in reader.text
-    assert "./?severity=critical" in reader.links
-    filtered = read(small_snapshot(), GroupFilter(severity="critical"))
-    assert "./?severity=critical" not in filtered.links
-    assert "./?severity=critical&verdict=stopped" in filtered.links
 
 
 SELECTED: Final = (
@@ -270,26 +252,6 @@ def test_a_cluster_without_groups_has_a_sentence_and_all_links_are_relative() ->
     assert [link for link in read(small_snapshot()).links if re.match(r"/|\w+:(?!image/svg)", link)] == []
 
 
-def test_the_cluster_is_named() -> None:
-    """The configured name is before the id, in the line at the top and in the card."""
-    for name, cluster, words in (("eu-1", "MkU3", "eu-1 (MkU3)"), ("eu-1", None, "eu-1"), (None, "MkU3", "MkU3")):
-        text = read(small_snapshot(), cluster_name=name, cluster_id=cluster).text
-        assert f"Cluster {words} \N{MIDDLE DOT} Snapshot taken" in text
-        assert f"Cluster{words}".replace(" ", "") in text.replace(" ", "").replace("\n", "")
-
-
-def test_the_view_has_the_content_of_the_document() -> None:
-    """The script receives the same content as JSON."""
-
-    def text(node: Any) -> str:
-        return node if isinstance(node, str) else "".join(map(text, node[2]))
-
-    shown = page(small_snapshot())
-    view = json.loads(shown.view())
-    assert view["title"] == shown.title
-    assert "".join(map(text, view["main"])) in Reader(shown.html()).text
-
-
 def test_common_causes_come_before_the_groups() -> None:
     """A common cause has its sentence, its next step and links to some of its groups, and the number of the others."""
 
@@ -304,86 +266,3 @@ def test_common_causes_come_before_the_groups() -> None:
     many = text(COMMON_CAUSE | {"groups": [f"g{number}" for number in range(CAUSE_GROUPS + 5)]})
     assert many.count('href="group?name=g') == CAUSE_GROUPS
     assert "and 5 more" in many
-
-
-def test_teams_are_shown_and_link_to_their_groups() -> None:
-    """The team is a column of the table and a fact of groups that need attention; without owners it has no column."""
-    reader = page_of(attention("a", "critical", team="payments & co", lag_sum=1), attention("b", "warning", lag_sum=2))
-    assert "payments & co" in reader.text
-    assert "./?owner=payments+%26+co" in reader.links
-    assert "Owner" not in page_of(attention("b", "warning", lag_sum=2)).tables["Groups"][0]
-
-
-def test_groups_that_raise_no_alert_are_marked() -> None:
-    """The mark has the end of the maintenance or the reason of the silence, and the verdict is still shown."""
-    plain = html_of(attention("a", "critical", unpaged=False))
-    for columns, *marks in (
-        ({"unpaged": True}, "no alert"),
-        ({"maintenance_until": NOON + 60_000}, "in maintenance", "until 2023-11-14 22:14:20 UTC"),
-        ({"silence_reason": '"retired"'}, 'title="&quot;retired&quot;">silenced<'),
-    ):
-        document = html_of(attention("a", "critical", **columns))
-        assert [mark for mark in (*marks, "a is stalled.") if mark not in document] == []
-        assert [mark for mark in marks if mark in plain] == []
-    assert "silenced" not in plain
-
-
-def test_the_other_instances_are_linked() -> None:
-    """Each other instance is linked by its part; this instance is in the footer, and a single one is not mentioned."""
-    urls = ("http://a:1", "http://b:1", "http://c:1")
-    shared = read(small_snapshot(), part="1/3", instances=3, siblings=urls)
-    assert {"http://a:1/", "http://c:1/"} <= set(shared.links)
-    assert "http://b:1/" not in shared.links
-    assert "instance 0/3" in shared.text
-    assert "instance 1/3" in shared.text
-    assert "instance" not in read(small_snapshot()).text
-
-
-def test_columns_sort_the_groups() -> None:
-    """A table head links to the order by its column; the current head has a direction, and its link reverses it."""
-    groups = [{"group": name, "lag_sum": lag} for name, lag in (("b", 5), ("a", 7), ("c", None))]
-    by_lag, by_name = GroupFilter(sort=SortKey.LAG), GroupFilter(sort=SortKey.NAME)
-    reversed_once = GroupFilter(sort=SortKey.LAG, order=SortOrder.ASCENDING)
-    assert names(page_of(*groups, group_filter=by_lag)) == ["a", "b", "c"]
-    assert names(page_of(*groups, group_filter=reversed_once)) == ["b", "a", "c"]
-    reader = page_of(*groups, group_filter=GroupFilter(sort=SortKey.LAG, filter="a"))
-    assert {"./?filter=a&sort=lag&order=asc", "./?filter=a&sort=name", "./?filter=a"} <= set(reader.links)
-    assert "./?sort=lag" in page_of(*groups, group_filter=reversed_once).links
-    for group_filter, order in ((by_lag, "descending"), (by_name, "ascending"), (reversed_once, "ascending")):
-        document = page(snapshot(groups=groups), group_filter).html().decode()
-        assert re.findall('aria-sort="([a-z]+)"', document) == [order]
-
-
-def test_groups_that_need_attention_keep_their_place_in_every_order() -> None:
-    """The list of groups that need attention is always the worst first."""
-    groups = [
-        attention(name, severity, lag_sum=at, time_lag_max=1.0 * at, members=at, last_commit_time=NOON - 1_000 * at)
-        for name, severity, at in (("a", "warning", 9), ("b", "critical", 5), ("c", "warning", 1))
-    ]
-    for sort, order in itertools.product(SortKey, (None, *SortOrder)):
-        text = page_of(*groups, group_filter=GroupFilter(sort=sort, order=order)).text
-        assert re.findall(r"([abc]) is stalled\.", text) == ["b", "a", "c"]
-
-
-def test_rates_are_sums_over_the_partitions() -> None:
-    """A rate is the sum over the partitions whose rate is known, and unknown if none is."""
-    rows = [
-        {"group": "a", "topic": "t", "partition": 0, "produce_rate": 20.0, "consume_rate": 11.0},
-        {"group": "a", "topic": "t", "partition": 1, "produce_rate": 10.0, "consume_rate": None},
-        {"group": "b", "topic": "t", "partition": 0, "produce_rate": 99.0, "consume_rate": None},
-    ]
-    heads, *shown = read(snapshot(rows, [{"group": "a"}, {"group": "b"}])).tables["Groups"]
-    columns = [heads.index(head) for head in ("Produced", "Consumed")]
-    assert [[row[column] for column in columns] for row in shown] == [["30/s", "11/s"], ["99/s", "unknown"]]
-
-
-def test_mixed_versions_are_named() -> None:
-    """Each set of brokers that differs has a line; there is none if all are equal, or if nothing is known of them."""
-    published = PublishedSnapshot.build(small_snapshot())
-    texts = [
-        Reader(overview_page(published, status(), NOW, GroupFilter(), facts=known).html()).text
-        for known in (facts(), facts(mixed_versions=()), None)
-    ]
-    sentence = "broker 2 differs from broker 1: metadata.version 7 to 25 instead of 7 to 27"
-    assert f"Mixed versions: {sentence}." in texts[0]
-    assert ["Mixed versions" in text for text in texts] == [True, False, False]

@@ -4,7 +4,6 @@ import dataclasses
 import urllib.parse
 from typing import Any
 
-from exporters.cluster.model import CONFIGS
 from exporters.page.topic import topic_link, topic_page
 from exporters.readmodel import LOG_ENDS, TOPICS, VERDICT_GROUPS, Snapshot
 from exporters.text.exposition import PublishedSnapshot
@@ -61,59 +60,12 @@ def test_the_groups_of_a_topic_are_shown_the_worst_first() -> None:
     assert [page.alarm for page in pages] == [True, False]
 
 
-def test_owners_have_a_column_if_a_group_has_one() -> None:
-    """A table without owners has no column for them, because an empty column would look like a fault."""
-    data = dataclasses.replace(
-        ORDERS, groups=snapshot(groups=[{"group": name, "state": "Stable"} for name in ("a", "b")]).groups
-    )
-    assert "Owner" in read("orders").tables["Groups"][0]
-    assert "Owner" not in read("orders", data).tables["Groups"][0]
-    assert len({len(row) for row in read("orders", data).tables["Groups"]}) == 1
-
-
 def test_partitions_show_how_much_of_the_kept_log_is_unread() -> None:
     """The share is that of the slowest group; it is unknown if nothing is kept or no lag is known."""
     assert read("orders").tables["Partitions"][1:] == [
         ["0", "1,000", "1,100", "100", "95", "95 %", "b"],
         ["1", "5", "5", "0", "unknown", "unknown", "\N{EN DASH}"],
     ]
-
-
-def test_a_share_is_marked_only_if_retention_removes_records() -> None:
-    """The share of unread records is marked only if the log start offset is above 0."""
-    for start in (1_000, 0):
-        data = snapshot(
-            groups=[{"group": "b"}],
-            partitions=[{"group": "b", "topic": "t", "partition": 0, "lag": 95}],
-            topics=[{"group": "b", "topic": "t"}],
-            log_ends=[{"topic": "t", "partition": 0, "high_watermark": start + 100, "log_start_offset": start}],
-        )
-        page = topic_page(PublishedSnapshot.build(data), "t", None, NOW, root="./").html().decode()
-        assert ('<span class="bad">95 %</span>' in page) is (start > 0)
-
-
-def test_settings_are_in_words() -> None:
-    """Durations and sizes are shown in words with the exact value as their title, and other values as they are."""
-    for key, value, shown in (
-        ("retention.ms", "604800000", '<span title="604800000 ms">7 d</span>'),
-        ("retention.bytes", "-1", '<span title="-1">no limit</span>'),
-        ("retention.ms", "-1", '<span title="-1">no limit</span>'),
-        ("segment.bytes", "1073741824", '<span title="1073741824 bytes">1 GiB</span>'),
-        ("cleanup.policy", "compact", "compact"),
-        ("retention.bytes", "odd", "odd"),
-    ):
-        row = {"scope": "topic", "name": "orders", "key": key, "value": value, "source": "default_config"}
-        known = dataclasses.replace(facts(), configs=table(CONFIGS, [row]))
-        document = topic_page(PublishedSnapshot.build(ORDERS), "orders", known, NOW, root="./").html().decode()
-        assert f"<dt>{key}</dt><dd>{shown}</dd>" in document
-
-
-def test_the_page_has_the_facts_of_the_cluster() -> None:
-    """The page has partitions, replication and configuration, also of a topic that no group reads."""
-    published = PublishedSnapshot.build(snapshot())
-    page = Reader(topic_page(published, "orders", facts(), NOW, root="./").html())
-    assert "Replication factor" in page.text
-    assert "No group reads this topic." in page.text
 
 
 def test_only_a_known_topic_of_any_name_has_a_page() -> None:

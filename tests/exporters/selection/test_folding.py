@@ -6,19 +6,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.catalogue.metric import Preset
 from exporters.readmodel import TARGETS, Snapshot
 from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.selection.series import (
-    SeriesSelection,
-    SeriesSelector,
     dead_groups_apart,
     maintenance_table,
     owner_table,
     unpaged_table,
 )
-from exporters.text.exposition import PublishedSnapshot
-from tests.exporters.exposition_text import plain_text
 from tests.exporters.snapshots import NOON, snapshot, table
 
 CONSOLE = "console-consumer-*"
@@ -89,14 +84,6 @@ def test_a_folded_row_has_sums_and_the_worst_verdict() -> None:
     assert shown.folded_groups.to_pylist() == [{"group": CONSOLE, "groups": 3}]
 
 
-def test_a_value_that_is_unknown_for_all_groups_is_unknown_for_the_row() -> None:
-    """A value that is unknown for all groups is unknown for the row, because a sum over nothing is not 0."""
-    unknown = dict.fromkeys(("lag_sum", "lag_max", "time_lag_max", "members", "verdict", "severity", "verdict_since"))
-    shown = folded(world(*(group(f"console-consumer-{at}", **unknown) for at in range(2))), FoldRules(generated_from=2))
-    (row,) = shown.groups.to_pylist()
-    assert {name for name, value in row.items() if value is not None} == {"group", "partitions"}
-
-
 def test_folded_groups_have_no_finer_series_and_no_counters() -> None:
     """Folded groups lose partitions, topics and transitions; unknown lags are added; the shortest target applies."""
     shown = folded(world(group("orders"), *consoles(3)), FoldRules(generated_from=3))
@@ -137,15 +124,6 @@ def test_rules_choose_the_groups() -> None:
     assert seen == [9, 1, 1, 1, 4, 9, 1]
 
 
-def test_dead_groups_of_a_pattern_have_no_series() -> None:
-    """Dead groups do not count for the rule, and have no series if their pattern is folded."""
-    died = {"state": "Dead", "died_time": NOON, "death_cause": "expired"}
-    dead = [group(f"console-consumer-{at}", **died) for at in range(100, 103)]
-    assert len(folded(world(*consoles(1), *dead), FoldRules(generated_from=2)).dead_groups) == 3
-    both = folded(world(*consoles(2), *dead), FoldRules(generated_from=2))
-    assert (names(both), len(both.dead_groups)) == ([CONSOLE], 0)
-
-
 @given(
     st.lists(st.sampled_from([f"ci-{at}" for at in range(10_000, 10_020)] + ["a", "b", "ci-*"]), unique=True),
     st.integers(1, 5),
@@ -158,18 +136,6 @@ def test_folding_keeps_the_total(present: list[str], limit: int) -> None:
         before, after = (sum(groups.column(column).to_pylist()) for groups in (whole.groups, shown.groups))
         assert before == after
     assert len(set(names(shown))) == len(shown.groups)
-
-
-def test_a_folded_row_is_rendered_as_a_group() -> None:
-    """Rules and dashboards need no other names for a folded row; the API has every group."""
-    selection = SeriesSelection(Preset.LEAN, fold=FoldRules(generated_from=2))
-    published = PublishedSnapshot.build(world(group("orders"), *consoles(2)), SeriesSelector(selection))
-    text = plain_text(published.exposition)
-    assert f'lagwarden_group_lag{{group="{CONSOLE}"}} 2\n' in text
-    assert f'lagwarden_group_verdict{{group="{CONSOLE}",verdict="ok",severity="fine"}} 1\n' in text
-    assert f'lagwarden_group_folded_groups{{group="{CONSOLE}"}} 2\n' in text
-    assert "console-consumer-0" not in text
-    assert "console-consumer-0" in names(published.snapshot)
 
 
 def test_a_folded_row_has_the_labels_that_all_owners_share() -> None:

@@ -1,6 +1,5 @@
 """The selection of the series of `/metrics`: granularity, name patterns, series budget, targets."""
 
-import collections
 import dataclasses
 from typing import Any
 
@@ -9,15 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.catalogue.estimate import TRANSITIONS_OF_LIVE_GROUPS, SeriesBound
 from exporters.catalogue.metric import MetricSource, Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.catalogue.selection import OWNER_METRICS
 from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.peers import PEERS
 from exporters.compatibility.selection import PeerSelection
-from exporters.readmodel import GROUPS, NAME, PARTITIONS, TIMESTAMP, TOPICS, TRANSITIONS, Snapshot
-from exporters.selection.budget import COLUMNS_BY_IMPORTANCE
+from exporters.readmodel import GROUPS, TRANSITIONS, Snapshot
 from exporters.selection.name_filter import NameFilter, pattern_error
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, SeriesSelector, target_table
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
@@ -96,58 +93,6 @@ def test_granularity_bounds_the_labels() -> None:
         assert [sample for sample in chosen if "topic" not in sample.labels] == of_groups
 
 
-@examples(40)
-@given(
-    preset=st.sampled_from(Preset),
-    places=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5), st.booleans(), st.booleans()), max_size=12),
-    with_targets=st.booleans(),
-)
-def test_a_preset_never_exceeds_its_bound(
-    preset: Preset, places: list[tuple[int, int, bool, bool]], *, with_targets: bool
-) -> None:
-    """Law: whatever is known of groups and partitions, the series are at most those that the estimate counts.
-
-    Configured owners and maintenance windows add at most one series each per group.
-    """
-    data = full_snapshot(places)
-    selection = SeriesSelection(preset, targets=((".*", 1.0),) if with_targets else ())
-    of_policies = {metric.name for metric in OWNER_METRICS}
-    rendered = [s for s in samples(data, selection) if "group" in s.labels and s.name not in of_policies]
-    bound = SeriesBound.of_preset(preset)
-    most = bound.per_partition * len(data.partitions) + (bound.per_group + bound.per_topic) * len(data.groups)
-    assert len(rendered) <= most
-
-
-def full_snapshot(places: list[tuple[int, int, bool, bool]]) -> Snapshot:
-    """Return a snapshot of (group, partition, is the lag known, is the verdict fine); all other columns have values."""
-
-    def row(schema: pa.Schema, group: int, **changes: Any) -> dict[str, Any]:
-        return (
-            {field.name: VALUES.get(field.type, 1) for field in schema} | {"group": f"g{group}", "topic": "t"} | changes
-        )
-
-    places_of = {(group, partition): (known, fine) for group, partition, known, fine in places}
-    unknown = collections.Counter(group for (group, _), (known, _) in places_of.items() if not known)
-    groups = sorted({group for group, _ in places_of})
-    no_lag: dict[str, Any] = {"lag": None, "time_lag": None}
-    return snapshot(
-        verdict_groups=[{"verdict": word, "severity": word, "groups": 1} for word in ("fine", "critical")],
-        partitions=[
-            row(PARTITIONS, group, partition=at, verdict="fine" if fine else "critical") | ({} if known else no_lag)
-            for (group, at), (known, fine) in places_of.items()
-        ],
-        groups=[row(GROUPS, group, state="Stable") for group in groups],
-        topics=[row(TOPICS, group) for group in groups],
-        unknown_lags=[{"group": f"g{group}", "reason": "r", "partitions": unknown[group]} for group in unknown],
-        transitions=[
-            {"group": f"g{group}", "transition": str(kind), "count": 1}
-            for group in groups
-            for kind in range(TRANSITIONS_OF_LIVE_GROUPS)
-        ],
-    )
-
-
-VALUES = {NAME: "word", TIMESTAMP: NOON, pa.bool_(): True, pa.string(): "A sentence."}
 LAG, MEMBERS, MARGIN = "lagwarden_group_lag", "lagwarden_group_members", "lagwarden_partition_margin_offsets"
 TOPIC_LAG = "lagwarden_group_topic_lag"
 
@@ -318,15 +263,6 @@ def test_series_left_out_are_summed_and_return_below_the_limit() -> None:
     assert (row["series_now"], row["series_ever"]) == (None, 240 + 116)
 
 
-def test_every_ranked_column_has_a_metric() -> None:
-    """The order of importance has no column without a metric, which would have no effect."""
-    for source, columns in COLUMNS_BY_IMPORTANCE.items():
-        shown = {metric.column for metric in SNAPSHOT_METRICS if metric.source is source}
-        assert [column for column in columns if column not in shown] == []
-    ranked = set(COLUMNS_BY_IMPORTANCE[MetricSource.GROUPS])
-    assert {metric.column for metric in SNAPSHOT_METRICS if metric.source is MetricSource.GROUPS} == ranked
-
-
 def test_a_group_has_the_target_of_the_first_pattern_that_matches() -> None:
     """Patterns apply in the order of the configuration; a group without a match of its whole name has no target."""
     groups = snapshot(groups=[{"group": name} for name in ("audit", "billing", "billing-batch")]).groups
@@ -337,14 +273,6 @@ def test_a_group_has_the_target_of_the_first_pattern_that_matches() -> None:
         ((("bill", 1.0),), {}),
     ):
         assert {row["group"]: row["time_lag_target"] for row in target_table(groups, targets).to_pylist()} == found
-
-
-def test_a_target_has_the_labels_of_the_time_lag() -> None:
-    """A target has the labels of the time lag, because alert rules compare both."""
-    chosen = samples(small_snapshot(), SeriesSelection(targets=(("bill.*", 30.0),)))
-    assert [(s.labels, s.value) for s in chosen if s.name == "lagwarden_group_target_seconds"] == [
-        ({"group": "billing"}, 30.0)
-    ]
 
 
 def test_topics_of_the_cluster_are_selected() -> None:
@@ -404,14 +332,3 @@ def test_owners_and_maintenance_windows_have_series() -> None:
     assert found == [{"name": "lagwarden_group_maintenance", "group": "legacy"}]
     assert policy_samples(billing | {"state": "Dead", "died_time": NOON}) == both
     assert policy_samples(billing, selection=SeriesSelection(groups=NameFilter(deny=("bill.*",)))) == []
-
-
-def test_owners_are_left_out_after_the_metrics_of_groups() -> None:
-    """Other metrics are left out first: alerts without owners would reach other receivers and fire in a maintenance."""
-    row = {"state": "Stable", "members": 1, "lag_sum": 1, "unpaged": True, **OWNED}
-    shown = snapshot(groups=[{"group": f"g{at}", **row} for at in range(9)])
-    selector = SeriesSelector(within(31))
-    families = PublishedSnapshot.build(shown, selector).exposition.families
-    kept = {family.metric.name for family in families}
-    assert {metric.name for metric in OWNER_METRICS} <= kept
-    assert "lagwarden_group_lag" not in kept

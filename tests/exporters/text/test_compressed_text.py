@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from exporters.text import compressed_text
 from exporters.text.compressed_text import (
-    EMPTY_CHECKSUM,
     CompressedText,
     InflatedText,
     TextChecksum,
@@ -26,15 +25,6 @@ TEXTS = st.lists(st.binary(max_size=2000), max_size=6)
 def test_checksums_join_without_the_texts(first: bytes, second: bytes) -> None:
     """Law: the checksum of a concatenation follows from the two checksums and the length of the second text."""
     assert crc32_joined(zlib.crc32(first), zlib.crc32(second), len(second)) == zlib.crc32(first + second)
-
-
-def test_checksums_join_over_long_texts() -> None:
-    """The law holds for texts of the length of a large cluster's metrics, and for no texts."""
-    assert total_checksum([]) == EMPTY_CHECKSUM
-    assert EMPTY_CHECKSUM.then(CompressedText.compress(b"text").checksum) == CompressedText.compress(b"text").checksum
-    for length in (1, 255, 65_537, 10_000_000):
-        text = b"a line\n" * (length // 7) + b"x" * (length % 7)
-        assert crc32_joined(zlib.crc32(b"before"), zlib.crc32(text), length) == zlib.crc32(b"before" + text)
 
 
 @given(texts=TEXTS, last=st.binary(max_size=100))
@@ -69,13 +59,3 @@ def test_a_long_text_is_kept_only_compressed(monkeypatch: pytest.MonkeyPatch, ov
     assert isinstance(plain, InflatedText) == bool(over)
     assert len(plain) == len(text)
     assert (plain if isinstance(plain, bytes) else b"".join(plain)) == text
-
-
-def test_a_text_is_inflated_in_slices() -> None:
-    """A slice is much smaller than the text, and each iteration starts at the beginning."""
-    text = b"".join(b"lagwarden_partition_lag{group=%d} 1\n" % at for at in range(300_000))
-    plain = InflatedText(CompressedText.compress(text).deflated, len(text))
-    for _ in range(2):
-        parts = list(plain)
-        assert b"".join(parts) == text
-        assert max(map(len, parts)) < len(text) / 8

@@ -3,21 +3,18 @@
 import functools
 import gzip
 import pathlib
-import zlib
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.catalogue.metric import MetricKind, ValueConversion
+from exporters.catalogue.metric import ValueConversion
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.readmodel import GROUPS, TIMESTAMP, Snapshot
-from exporters.text.compressed_text import InflatedText
-from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, comment_lines, gzipped, render
-from exporters.text.self_metrics import render_self_metrics
+from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, gzipped, render
 from tests.exporters.exposition_text import Series, parsed, plain_text
-from tests.exporters.snapshots import COMMON_CAUSE, HOSTILE_NAMES, NOON, small_snapshot, snapshot, status
+from tests.exporters.snapshots import HOSTILE_NAMES, small_snapshot, snapshot
 from tests.support.hypothesis_profiles import examples
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
@@ -101,16 +98,6 @@ def test_a_parser_reads_the_values_of_the_snapshot(data: Snapshot) -> None:
         assert exposition.series == len(read), form
 
 
-def test_fine_verdicts_of_the_snapshot_have_no_partition_series() -> None:
-    """The snapshot has the severity of each verdict: fine verdicts leave no sample, whatever the rules name them."""
-    partitions = [{"group": "g", "topic": "t", "partition": at, "verdict": word} for at, word in enumerate(("A", "B"))]
-    for fine, shown in (("A", "B"), ("B", "A")):
-        severities = [{"verdict": word, "severity": "fine" if word == fine else "critical"} for word in ("A", "B")]
-        samples = parsed(plain_text(render(snapshot(partitions, verdict_groups=severities))))
-        verdicts = [dict(labels) for name, labels in samples if name == "lagwarden_partition_verdict"]
-        assert [labels["verdict"] for labels in verdicts] == [shown]
-
-
 @both_formats
 def test_golden_exposition(form: ExpositionFormat) -> None:
     """The text of the small snapshot, with all metrics, is exactly the reviewed one."""
@@ -127,29 +114,6 @@ def test_rendering_in_parts_gives_the_same_text(form: ExpositionFormat, monkeypa
     few = render(small_snapshot())
     assert plain_text(few, form) == plain_text(whole, form)
     assert few.series == whole.series
-
-
-@both_formats
-def test_long_texts_are_complete_without_gzip(form: ExpositionFormat, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text that is kept only compressed is inflated, with its length known in advance."""
-    wanted = plain_text(render(small_snapshot()), form)
-    monkeypatch.setattr("exporters.text.compressed_text.KEPT_PLAIN", 0)
-    parts = render(small_snapshot()).plain(form)
-    assert all(isinstance(part, InflatedText) for part in parts)
-    text = b"".join(each for part in parts for each in part)
-    assert len(text) == sum(map(len, parts))
-    assert text.decode() == wanted
-
-
-@both_formats
-def test_gzip_is_one_member_that_ends_with_the_last_text(form: ExpositionFormat) -> None:
-    """The response is a single gzip member, because some readers stop after the first one."""
-    exposition = render(small_snapshot())
-    live = render_self_metrics(status(), NOON / 1000, form)
-    inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    assert inflate.decompress(b"".join(exposition.gzipped(form, live))) == b"".join(exposition.plain(form)) + live
-    assert inflate.eof
-    assert not inflate.unused_data
 
 
 RENDERED = functools.cache(lambda: render(small_snapshot()))
@@ -178,27 +142,3 @@ def test_a_snapshot_without_groups_has_no_text() -> None:
     assert published.snapshot is data
     assert published.exposition.series == len(parsed(plain_text(published.exposition)))
     assert len({published, PublishedSnapshot.build(data)}) == 2
-
-
-def test_comment_lines_name_the_type() -> None:
-    """The text format has an info as a gauge with its suffix; OpenMetrics has the family and its unit."""
-    for metric in SNAPSHOT_METRICS:
-        text = comment_lines(metric, ExpositionFormat.TEXT).decode()
-        openmetrics = comment_lines(metric, ExpositionFormat.OPENMETRICS).decode()
-        kind = "gauge" if metric.kind is MetricKind.INFO else metric.kind.value
-        assert f"# TYPE {metric.name} {kind}\n" in text
-        assert f"# TYPE {metric.family} {metric.kind.value}\n" in openmetrics
-        assert ("# UNIT" in openmetrics) == bool(metric.unit), metric.name
-        assert "# UNIT" not in text
-
-
-def test_a_common_cause_and_its_groups_have_series() -> None:
-    """A common cause has a series with the number of its groups, and each of these groups has a series."""
-    text = plain_text(render(snapshot(common_causes=[COMMON_CAUSE])))
-    assert [line for line in text.splitlines() if not line.startswith("#")] == [
-        'lagwarden_common_cause_groups{dimension="coordinator",key="3"} 2',
-        'lagwarden_common_cause_muted_groups{dimension="coordinator",key="3"} 1',
-        'lagwarden_common_cause_timestamp_seconds{dimension="coordinator",key="3"} 1699999910.000',
-        'lagwarden_group_common_cause{group="a/b",dimension="coordinator",key="3"} 1',
-        'lagwarden_group_common_cause{group="billing",dimension="coordinator",key="3"} 1',
-    ]

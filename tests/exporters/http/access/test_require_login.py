@@ -107,17 +107,6 @@ def test_only_probes_need_no_login(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Server(Credentials(), monkeypatch).run([None, "Bearer x", basic("a", "b")]) == [200, 200, 200]
 
 
-def test_challenge_names_what_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The challenge names the accepted schemes: a browser asks for a password only if there are users."""
-    by_password, by_token = 'Basic realm="lagwarden", charset="UTF-8"', 'Bearer realm="lagwarden"'
-    for credentials, challenge in (
-        (Credentials(USERS), by_password),
-        (Credentials(token=b"t"), by_token),
-        (BOTH, f"{by_password}, {by_token}"),
-    ):
-        assert asyncio.run(Server(credentials, monkeypatch).get(None)) == (401, challenge)
-
-
 def test_a_right_password_is_checked_once_and_a_wrong_one_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hash takes 50 ms on purpose, and a scraper sends its password every few seconds.
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import bcrypt
 import pytest
 
-from exporters.http.access import web_access
 from exporters.http.access.web_access import Credentials, WebAccess
-from exporters.http.access.web_config import WebConfig, WebConfigError, read_web_config
+from exporters.http.access.web_config import WebConfigError
 
 FIRST, SECOND = (bcrypt.hashpw(word, bcrypt.gensalt(4)).decode() for word in (b"one", b"two"))
 
@@ -61,21 +60,6 @@ def test_changed_files_are_read_again(files: Files) -> None:
     files.later()
     assert files.reloads == 2
     assert files.faults == []
-
-
-def test_a_change_while_the_files_are_read_is_noticed(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is replaced between its reading and the end of the reload is read again."""
-
-    def read_then_replace(file: Path) -> WebConfig:
-        config = read_web_config(file)
-        monkeypatch.setattr(web_access, "read_web_config", read_web_config)
-        file.write_text(f"basic_auth_users: {{alice: {SECOND}, bob: {FIRST}, eve: {FIRST}}}")
-        return config
-
-    monkeypatch.setattr(web_access, "read_web_config", read_then_replace)
-    files.config.write_text(f"basic_auth_users: {{alice: {SECOND}, bob: {FIRST}}}")
-    files.later()
-    assert set(files.later().users) == {"alice", "bob", "eve"}
 
 
 def test_mounted_secret_is_replaced_by_a_link(tmp_path: Path) -> None:

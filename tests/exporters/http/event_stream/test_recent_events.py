@@ -53,14 +53,3 @@ def test_a_reader_continues_after_the_event_that_it_knows() -> None:
         position = recent.after(unknown)
         assert position.missed is None
         assert names(recent, position) == ["b", "c", "d"]
-
-
-def test_listeners_are_called_for_events_and_for_the_end() -> None:
-    """A listener is called for events and for the end until it stops listening; an empty append causes no call."""
-    recent, heard = RecentEvents(), list[bool]()
-    with recent.listening(lambda: heard.append(recent.closed)):
-        recent.append([])
-        recent.append(events("a", "b"))
-        recent.close()
-    recent.append(events("c"))
-    assert heard == [False, True]

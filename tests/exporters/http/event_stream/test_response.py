@@ -147,46 +147,6 @@ def test_streams_end_with_the_server() -> None:
         assert received.endswith(b"\r\n0\r\n\r\n")  # the last chunk; a response that was cut off has none
 
 
-def test_a_client_that_reads_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client whose connection has full buffers is closed as a slow reader, and another client gets new events."""
-    monkeypatch.setattr("exporters.http.connection.PROGRESS_SECONDS", 0.1)
-    recent = RecentEvents(most_events=10)
-    with streams_of(recent) as server, socket.create_connection(("127.0.0.1", server.port), timeout=10) as silent:
-        silent.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert silent.recv(12) == b"HTTP/1.1 200"
-
-        def closed() -> bool:
-            recent.append([event("a", size=100_000)])
-            return b'slow_reader"} 1\n' in get(server, "/metrics")[1]
-
-        wait_until(closed, "the slow reader is closed")
-        with contextlib.suppress(ConnectionResetError):
-            while silent.recv(65_536):
-                pass
-        with streaming(server) as stream:
-            recent.append([event("b")])
-            assert stream.subject() == "b"
-
-
-def test_a_reader_that_falls_behind_gets_the_number_of_missed_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stream counts the events that were dropped while its reader did not read."""
-    monkeypatch.setattr("exporters.http.connection.PROGRESS_SECONDS", 600)
-    recent = RecentEvents(most_events=20)
-    with streams_of(recent) as server, streaming(server) as stream:
-        for _ in range(40):
-            recent.append([event("a", size=500_000) for _ in range(10)])
-        recent.append([event("last")])
-        numbers, missed = list[int](), 0
-        while not numbers or numbers[-1] < 401:
-            message = stream.message()
-            if "event" in message:
-                missed += json.loads(message["data"])["missed"]
-            else:
-                numbers.append(int(message["id"].partition("-")[2]))
-        assert missed > 0
-        assert len(numbers) + missed == 401
-
-
 def test_the_number_of_streams_is_bounded() -> None:
     """Streams use a quarter of the connections and no places of other requests; an ended stream frees its place."""
     limits = ConnectionLimits(total=20, per_address=12)
@@ -203,16 +163,6 @@ def test_the_number_of_streams_is_bounded() -> None:
                 return stream.response.status == 200
 
         wait_until(admitted, "a place for another stream")
-
-
-def test_head_has_only_headers() -> None:
-    """The response to HEAD has only headers and ends."""
-    with streams_of(RecentEvents()) as server, contextlib.closing(connection(server)) as client:
-        client.request("HEAD", "/api/v1/events")
-        response = client.getresponse()
-        assert response.status == 200
-        assert (response.getheader("content-type") or "").startswith("text/event-stream")
-        assert response.read() == b""
 
 
 def test_a_client_that_disconnects_ends_its_stream() -> None:
