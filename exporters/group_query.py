@@ -187,7 +187,7 @@ class GroupQuery:
         return self.client is not None or self.host is not None
 
     def check_verdicts(self, known: Collection[str]) -> None:
-        """Raise GroupQueryError for a verdict that is not one of `known`. Verdicts depend on the rules (health.rules).
+        """Raise GroupQueryError for a verdict that is not one of `known`.
 
         Without any known verdict, as before the first evaluation, every word is accepted.
         """

@@ -135,9 +135,7 @@ replayed records it is the age of the event, not how long the record has been in
 or ahead of now, as of producers that write seconds or microseconds, is not used, and the time lag is a lower bound.
 
 Verdicts are words, described in `docs/health.md`. To alert on all groups that need attention, whatever their verdict:
-`lagwarden_group_verdict{{severity=~"warning|critical"}}`. With `health.rules: burrow` the verdicts are Burrow's words
-(`OK`, `WARN`, `ERR`, `STOP`, `STALL`, `REWIND`, `NOTFOUND`); WARN is of severity `warning`, NOTFOUND `unknown`, OK
-`fine`, all others `critical`.
+`lagwarden_group_verdict{{severity=~"warning|critical"}}`.
 
 To add a group's kind or state to a value, join with its info metric:
 `lagwarden_group_lag * on (job, instance, cluster, group) group_left (kind, state) lagwarden_group_info`.

@@ -41,9 +41,9 @@ group did on a partition; this is the only step that changes the history. `windo
 function of its own (`measurements`, `patience`, `idle_time`, `excused`, `open_transaction`, `stuck`, `undecided`,
 `lag_trend`, `retention_loss`).
 `evaluator.apply_rules` applies the rules in their order; `hysteresis` decides which verdict is shown;
-`verdict.roll_up` combines partitions to groups. A rule is one file in `rules/` and one line in `RULES`. `burrow` is the
-rule set of another monitor over the same rows and windows, with its own verdicts. Nothing here uses Spark, a clock or
-I/O.
+`verdict.roll_up` combines partitions to groups. A rule is one file in `rules/` and one line in `RULES`. `burrow` has
+the statuses of another monitor over the same rows and windows, for its API and metrics. Nothing here uses Spark, a
+clock or I/O.
 
 **Between ticks** nothing is kept as plain columns: `memory.row_memory` and the shown verdicts are packed
 (`packed_columns`), and `packed_evaluation` has the evaluation from which findings of single groups are read.

@@ -1,7 +1,6 @@
-"""The common parts of all sets of rules: the evaluation of one tick, and the object that evaluates tick after tick.
+"""The evaluation of one tick, and the object that evaluates tick after tick, without the rules.
 
-`stream.health.evaluator` has this monitor's own rules, `stream.health.burrow.evaluator` those of Burrow. Their callers
-need nothing else.
+`stream.health.evaluator` has the rules. Callers need nothing else.
 """
 
 from __future__ import annotations

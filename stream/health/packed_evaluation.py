@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stream.groups.commits.runs import Spans
-from stream.health.burrow.evaluator import BurrowResult
-from stream.health.burrow.rules import Rings
 from stream.health.evaluator import EvaluationResult
 from stream.health.features.control_records import TailState
 from stream.health.features.lag import OffsetDistances
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 _OF_GROUPS: Final = ("group_verdict", "group_row", "group_rows", "group_since")
 _TABLES: Final[Mapping[type, Collection[str]]] = {
     EvaluationResult: _OF_GROUPS,
-    BurrowResult: _OF_GROUPS,
     Window: (),
     HealthInputs: ("recreated",),
     Spans: (),
@@ -41,7 +38,6 @@ _TABLES: Final[Mapping[type, Collection[str]]] = {
     OffsetDistances: (),
     TimeLag: (),
     Rates: (),
-    Rings: (),
 }
 """The dataclasses of an evaluation with one element per row, and their fields that have not."""
 

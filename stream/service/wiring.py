@@ -193,10 +193,9 @@ def context_poller(config: Config, cluster: Cluster) -> ContextPoller:
 
 
 def verdict_evaluator(config: Config, slot_ms: int, store: VerdictStore) -> VerdictEvaluator:
-    """Return the evaluator with the configured rules, continuing from `store`; `slot_ms` is the checkpoint's."""
+    """Return the evaluator with the configured limits, continuing from `store`; `slot_ms` is the checkpoint's."""
     return VerdictEvaluator(
         health_limits(config, slot_ms),
-        rules=config.health.rules,
         with_burrow=selection_from_options(config.metrics).compatibility.needs_burrow,
         points=config.health.end_points,
         history=config.groups.history,

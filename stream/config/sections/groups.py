@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from stream.config.ownership import MaintenanceEntries, OwnerEntries, SilenceEntries
 from stream.config.sections.option import OptionSection, option
 from stream.config.values import Patterns, Seconds
@@ -77,10 +75,6 @@ class GroupsOptions(OptionSection):
 class HealthOptions(OptionSection):
     """The rules that evaluate groups, and their time limits. A group's own commit interval takes precedence."""
 
-    rules: Literal["lagwarden", "burrow"] = option(
-        "lagwarden",
-        "`burrow`: exactly the rules and the status words of Burrow, to compare both during a migration.",
-    )
     pause: Seconds = option(
         45.0,
         "How long any group may make no progress: a deploy, a garbage collection, a slow batch. A group that usually"

@@ -8,14 +8,13 @@ and call `changes_of`.
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 import structlog
 
 from exporters.readmodel import NAME, VERDICT_CHANGES
-from stream.health.burrow.evaluator import BurrowEvaluator
 from stream.health.day_one import DayOne
 from stream.health.evaluator import Evaluator
 from stream.health.limits import HealthLimits
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from exporters.readmodel import VerdictChange
     from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Flags, Ints
-    from stream.health.evaluation import EvaluationRules
     from stream.health.features.partition_history import PartitionHistory
     from stream.health.inputs import HealthInputs
     from stream.tick.context import ClusterContext
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from stream.tick.verdicts.store import VerdictStore
 
 _log = structlog.get_logger(__name__)
-RuleSet = Literal["lagwarden", "burrow"]
 _SAVE_SECONDS: Final = 60.0
 """Interval between writes of the verdict file: a killed process loses at most this much."""
 _CHANGES_PER_GROUP: Final = 32
@@ -53,7 +50,6 @@ class VerdictEvaluator:
         self,
         limits: HealthLimits | None = None,
         *,
-        rules: RuleSet = "lagwarden",
         with_burrow: bool = False,
         points: int = 48,
         history: int = _CHANGES_PER_GROUP,
@@ -66,7 +62,7 @@ class VerdictEvaluator:
         offsets another program writes.
         """
         self._limits = limits or HealthLimits()
-        self._rules, self._points, self._history = rules, points, history
+        self._points, self._history = points, history
         self._with_burrow = with_burrow
         self._mirrored = mirrored
         self._store = store
@@ -76,12 +72,9 @@ class VerdictEvaluator:
         self._start(stored)
 
     def _start(self, stored: StoredVerdicts | None) -> None:
-        stored = stored or StoredVerdicts(self._rules)
-        shown = stored.shown if stored.rules == self._rules else None
-        self._evaluator: EvaluationRules = (
-            BurrowEvaluator(self._limits, points=self._points, packed=shown)
-            if self._rules == "burrow"
-            else Evaluator(self._limits, points=self._points, packed=shown, share_groups=stored.share_groups)
+        stored = stored or StoredVerdicts()
+        self._evaluator = Evaluator(
+            self._limits, points=self._points, packed=stored.shown, share_groups=stored.share_groups
         )
         if self._with_burrow:
             self._evaluator.track_burrow_statuses()
@@ -158,7 +151,6 @@ class VerdictEvaluator:
         if self._store is not None and not self._is_first_tick:
             self._store.write(
                 StoredVerdicts(
-                    self._rules,
                     self._evaluator.pack(),
                     self._changes.changes,
                     self._inputs.rebalances.recorded,

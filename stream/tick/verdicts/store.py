@@ -1,7 +1,7 @@
 """Stores the verdicts in a file of the checkpoint, so that a restart does not change them. Writes are atomic.
 
-The file is a zip archive: `about.json` has its format and the rule set, `shown` the packed verdicts
-(`stream.health.hysteresis.pack`), `changes.json` the verdict changes of the groups, `rebalances.json` recent rebalance
+The file is a zip archive: `about.json` has its format, `shown` the packed verdicts (`stream.health.hysteresis.pack`),
+`changes.json` the verdict changes of the groups, `rebalances.json` recent rebalance
 counts, `day_one.json` the old faults, `share_groups.json` what is remembered of share groups. A file that cannot be
 read, or has another format, is set aside and logged; the verdicts then start from nothing, which takes minutes to
 relearn. The file belongs to its checkpoint, and is set aside with it.
@@ -42,8 +42,6 @@ _FIELDS: Final = operator.attrgetter(*(field.name for field in dataclasses.field
 class StoredVerdicts:
     """The stored verdicts of a process."""
 
-    rules: str
-    """The rule set. Verdicts of other rules are not continued, but their changes stay in the history."""
     shown: bytes | None = None
     changes: dict[str, list[VerdictChange]] = dataclasses.field(default_factory=dict)
     rebalances: dict[str, CountsByTime] = dataclasses.field(default_factory=dict)
@@ -100,7 +98,6 @@ def _read(path: CheckpointPath) -> StoredVerdicts:
         day_one = _mapping(json.loads(stored))
         share_groups = json.loads(archive.read(_SHARE_GROUPS)) if _SHARE_GROUPS in archive.namelist() else []
     return StoredVerdicts(
-        rules=str(about["rules"]),
         shown=shown,
         changes={group: [VerdictChange(*row) for row in rows] for group, rows in changes.items()},
         rebalances={group: [(int(time), int(count)) for time, count in rows] for group, rows in rebalances.items()},
@@ -120,7 +117,7 @@ def _mapping(read: Any) -> dict[str, Any]:
 def _write(path: CheckpointPath, verdicts: StoredVerdicts) -> None:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr("about.json", json.dumps({"format": FORMAT, "rules": verdicts.rules}))
+        archive.writestr("about.json", json.dumps({"format": FORMAT}))
         day_one = dataclasses.asdict(verdicts.day_one) | {"unpaged": sorted(verdicts.day_one.unpaged)}
         archive.writestr(_DAY_ONE, _json(day_one))
         if verdicts.shown is not None:

@@ -139,18 +139,18 @@ def test_a_configured_retention_replaces_that_of_the_brokers(monkeypatch: pytest
     assert (unknown.retention_ms, unknown.source) == (None, "unknown")
 
 
-def test_the_evaluator_uses_the_configured_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The evaluator gets the rules, the history and the store.
+def test_the_evaluator_uses_the_configured_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The evaluator gets the limits, the history and the store.
 
     Burrow's statuses are computed only for exporters that show them.
     """
     monkeypatch.setattr(wiring, "VerdictEvaluator", lambda limits, **options: (limits, options))
-    given = with_sections(health={"rules": "burrow"}, groups={"history": 9})
+    given = with_sections(groups={"history": 9})
     store: Any = object()
     made: Any = verdict_evaluator(given, 15_000, store)
     limits, options = made
     assert limits == health_limits(given, 15_000)
-    assert (options["rules"], options["history"], options["store"]) == ("burrow", 9, store)
+    assert (options["history"], options["store"]) == (9, store)
     for names, wanted in (((), False), (("kminion",), False), (("kminion", "burrow"), True)):
         made = verdict_evaluator(with_sections(metrics={"compatibility": names}), 15_000, store)
         assert made[1]["with_burrow"] is wanted

@@ -34,7 +34,7 @@ from stream.tick import run_tick
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 from stream.tick.context_poller import ContextPoller
 from stream.tick.publisher import Publisher
-from stream.tick.verdicts.evaluate import RuleSet, VerdictEvaluator
+from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.tick.odd_records import GROUPS, OFFSETS, TOPICS, some_records
 from tests.support.driver_states import ShardReader, delta_of, ends_of
 from tests.support.hypothesis_profiles import examples
@@ -83,9 +83,8 @@ def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, Servi
     status = ServiceStatus("1", 60)
     status.phase, status.cluster_id = RUNNING, "c"
     status.progress = CatchUpProgress({0: 80}, {0: 90})
-    rules: RuleSet = chance.choice(("lagwarden", "lagwarden", "burrow"))
     choice = SeriesSelection(budget=chance.choice((None, 20, 1_000)))
-    publisher = Publisher(evaluator=VerdictEvaluator(rules=rules), choice=choice)
+    publisher = Publisher(evaluator=VerdictEvaluator(with_burrow=chance.random() < 0.3), choice=choice)
     poller = cast("ContextPoller", RandomPoller(chance))
     ticker = Ticker(publisher, status, CLUSTER, poller, tick_interval=10, trigger_interval=1)
     shard, position = ShardReader(), 0

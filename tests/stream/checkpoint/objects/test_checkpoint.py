@@ -150,8 +150,8 @@ def test_verdicts_are_stored_and_read_again(root: ObjectPath) -> None:
     """Stored verdicts are read again, and a damaged object is set aside."""
     store = VerdictStore(root)
     assert store.read() is None
-    store.write(StoredVerdicts("lagwarden", b"shown"))
-    assert store.read() == StoredVerdicts("lagwarden", b"shown")
+    store.write(StoredVerdicts(b"shown"))
+    assert store.read() == StoredVerdicts(b"shown")
     (root / "verdicts.zip").write_bytes(b"no archive")
     assert store.read() is None
     assert sorted(root.sizes()) == ["verdicts.zip.set-aside"]

@@ -1,17 +1,12 @@
 """The columns of verdicts: codes, milliseconds, -1 and NaN become words, seconds and nulls."""
 
 import dataclasses
-import itertools
 from typing import Any, cast
 
 import numpy as np
-import pytest
 
 from exporters.readmodel import GROUPS, PARTITIONS, TOPICS, VERDICT_GROUPS
 from exporters.wording import SEVERITIES
-from stream.health.burrow.evaluator import BurrowResult
-from stream.health.evaluation import Evaluation
-from stream.health.evaluator import EvaluationResult
 from stream.health.rules import RULES
 from stream.health.share.rules import SHARE_RULES, ShareVerdict
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
@@ -175,24 +170,12 @@ def test_no_rows_give_empty_columns() -> None:
     assert topics_table(rows_of_tick, found.evaluation.window, UNASSIGNED[:0], found) == TOPICS.empty_table()
 
 
-@pytest.mark.parametrize("rules", [EvaluationResult, BurrowResult], ids=["lagwarden", "burrow"])
-def test_every_verdict_has_a_legend(rules: type[Evaluation]) -> None:
-    """A legend is a meaning and a next step, both as sentences."""
-    assert len(rules.legend) == len(rules.verdict_names)
-    for text in itertools.chain(*rules.legend):
-        assert text.endswith((".", ")"))
-
-
 def test_the_legends_are_in_the_order_of_the_verdicts() -> None:
-    """The table of verdicts has the meaning and the next step of each rule; Burrow's meanings fit their statuses."""
+    """The table of verdicts has the meaning and the next step of each rule."""
     table = groups_by_verdict(evaluated_tick(Row(), verdicts=["stopped"]))
     legends = {row["verdict"]: (row["meaning"], row["next_step"]) for row in table.to_pylist()}
     of_partitions = {rule.verdict: (rule.meaning, rule.next_step) for rule in RULES}
     assert legends == of_partitions | {rule.verdict: (rule.meaning, rule.next_step) for rule in SHARE_RULES}
-    burrow = {name: meaning for name, (meaning, _) in zip(BurrowResult.verdict_names, BurrowResult.legend, strict=True)}
-    assert burrow["STOP"].startswith("No commit for longer than the window")
-    assert burrow["STALL"].startswith("All commits in the window are of the same offset")
-    assert burrow["REWIND"].startswith("An offset in the window is smaller")
 
 
 def test_every_verdict_reaches_the_tables() -> None:

@@ -1,4 +1,4 @@
-"""The verdict evaluator: verdicts tick by tick, their history, and their storage over a restart, in both rule sets."""
+"""The verdict evaluator: verdicts tick by tick, their history, and their storage over a restart."""
 
 import dataclasses
 from collections.abc import Callable
@@ -245,32 +245,3 @@ def test_a_hidden_group_gets_no_bad_verdict() -> None:
     assert row(shown.partitions)["verdict"] == "ok"
     story.hide = None
     assert row(story.tick(evaluator)[1].partitions)["verdict"] == "stopped"
-
-
-def test_burrow_rules_have_their_own_verdicts() -> None:
-    """Burrow's verdicts, roll-up and severities replace lagwarden's; a partition without a commit is NOTFOUND."""
-    evaluator = VerdictEvaluator(LIMITS, rules="burrow")
-    story = Story(600)
-    assert row(story.run(evaluator, 600)[1].groups)["verdict"] == "WARN", "its lag was never lower than at the start"
-    evaluated, shown = story.run(evaluator, 900, partitions=2)
-    assert [each["verdict"] for each in shown.partitions.to_pylist()] == ["STOP", "NOTFOUND"]
-    group = row(shown.groups)
-    assert (group["verdict"], group["severity"], group["verdict_partitions"]) == ("ERR", "critical", 1)
-    assert group["sentence"].startswith("t-0 STOP: No commit for 5 min")
-    assert row(shown.topics)["verdict"] == "ERR"
-    finding = evaluated.finding("g")
-    assert finding is not None
-    assert (finding.verdict, finding.evidence["window_commits"]) == ("ERR", 10)
-    assert [each.verdict for each in evaluator.changes_of("g")] == ["ERR", "WARN", "ERR"], "one commit is STOP"
-    assert len(shown.verdict_groups) == 7
-
-
-def test_other_rules_do_not_continue_the_verdicts(tmp_path: Path) -> None:
-    """A change of the rule set keeps the history, but not the current verdicts."""
-    first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
-    story = Story(600)
-    story.run(first, 900)
-    first.save()
-    second = VerdictEvaluator(LIMITS, rules="burrow", store=VerdictStore(tmp_path))
-    assert row(story.tick(second)[1].groups)["verdict"] == "ERR"
-    assert [each.verdict for each in second.changes_of("g")] == ["ok", "stopped", "ERR"]

@@ -29,7 +29,6 @@ CHANGES = st.builds(
 NAMES = st.text(st.characters(), max_size=5)
 STORED = st.builds(
     StoredVerdicts,
-    st.sampled_from(["lagwarden", "burrow"]),
     st.one_of(st.none(), st.binary(max_size=9)),
     st.dictionaries(NAMES, st.lists(CHANGES, max_size=2), max_size=3),
     st.dictionaries(NAMES, st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=2), max_size=3),
@@ -42,7 +41,7 @@ STORED = st.builds(
 def test_written_verdicts_are_read_back(tmp_path_factory: pytest.TempPathFactory, stored: StoredVerdicts) -> None:
     """The verdicts may have any group names, also those with lone surrogates."""
     file = VerdictStore(tmp_path_factory.mktemp("checkpoint"))
-    file.write(StoredVerdicts("another", b"before"))
+    file.write(StoredVerdicts(b"before"))
     file.write(stored)
     assert file.read() == stored
 
@@ -64,11 +63,11 @@ def archive(folder: Path, **members: object) -> bytes:
     return content
 
 
-COMPLETE: dict[str, object] = {"about": {"format": FORMAT, "rules": "lagwarden"}, "changes": {}, "rebalances": {}}
+COMPLETE: dict[str, object] = {"about": {"format": FORMAT}, "changes": {}, "rebalances": {}}
 
 
 FOREIGN: dict[str, dict[str, object]] = {
-    "another format": {**COMPLETE, "about": {"format": FORMAT + 1, "rules": "lagwarden"}},
+    "another format": {**COMPLETE, "about": {"format": FORMAT + 1}},
     "no format": {**COMPLETE, "about": {}},
     "a part only": {"about": COMPLETE["about"]},
     "changes of another shape": {**COMPLETE, "changes": []},
@@ -87,7 +86,7 @@ def test_a_foreign_file_is_set_aside(tmp_path: Path, members: dict[str, object])
 @pytest.mark.parametrize("cut", [0, 1, 20, 0.5, -1])
 def test_a_broken_file_is_set_aside(tmp_path: Path, cut: float) -> None:
     """A file that is cut off, as after a full disk or a power failure, gets another name."""
-    VerdictStore(tmp_path).write(StoredVerdicts("lagwarden", b"shown" * 99))
+    VerdictStore(tmp_path).write(StoredVerdicts(b"shown" * 99))
     content = (tmp_path / VERDICTS).read_bytes()
     _is_set_aside(tmp_path, content[: cut if isinstance(cut, int) else int(len(content) * cut)])
 
@@ -95,7 +94,7 @@ def test_a_broken_file_is_set_aside(tmp_path: Path, cut: float) -> None:
 def test_a_flipped_bit_is_detected(tmp_path: Path) -> None:
     """The archive has checksums of its members."""
     file = VerdictStore(tmp_path)
-    file.write(StoredVerdicts("lagwarden", bytes(range(256)), {"g": [VerdictChange(1, None, "ok", "fine")]}))
+    file.write(StoredVerdicts(bytes(range(256)), {"g": [VerdictChange(1, None, "ok", "fine")]}))
     content = bytearray((tmp_path / VERDICTS).read_bytes())
     content[content.index(b"shown") + 40] ^= 1
     _is_set_aside(tmp_path, bytes(content))
@@ -108,8 +107,8 @@ def _is_set_aside(folder: Path, content: bytes) -> None:
     assert file.read() is None
     assert not path.exists()
     assert path.with_suffix(".zip.set-aside").read_bytes() == content
-    file.write(StoredVerdicts("lagwarden"))
-    assert file.read() == StoredVerdicts("lagwarden")
+    file.write(StoredVerdicts())
+    assert file.read() == StoredVerdicts()
 
 
 def test_a_missing_folder_is_logged_once(tmp_path: Path) -> None:
@@ -118,7 +117,7 @@ def test_a_missing_folder_is_logged_once(tmp_path: Path) -> None:
     file = VerdictStore(tmp_path / "gone", files)
     with structlog.testing.capture_logs() as lines:
         for _ in range(3):
-            file.write(StoredVerdicts("lagwarden"))
+            file.write(StoredVerdicts())
         assert file.read() is None
     assert [line["event"] for line in lines] == ["optional file not written"]
     assert {"file": "verdicts", "failures": 3} in files.table().to_pylist()
@@ -128,24 +127,24 @@ def test_a_missing_folder_is_logged_once(tmp_path: Path) -> None:
 def test_a_full_disk_keeps_the_old_file(tmp_path: Path, room: int) -> None:
     """The write raises no exception, the old file stays, and no partial new file takes up space."""
     file = VerdictStore(tmp_path)
-    file.write(StoredVerdicts("lagwarden", b"old"))
+    file.write(StoredVerdicts(b"old"))
     with structlog.testing.capture_logs(), full_after(room):
-        file.write(StoredVerdicts("lagwarden", random.Random(1).randbytes(4096)))  # noqa: S311 -- bytes that do not compress
-    assert file.read() == StoredVerdicts("lagwarden", b"old")
+        file.write(StoredVerdicts(random.Random(1).randbytes(4096)))  # noqa: S311 -- bytes that do not compress
+    assert file.read() == StoredVerdicts(b"old")
     assert [path.name for path in tmp_path.iterdir()] == [VERDICTS]
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The new file replaces the old file only when it is complete."""
     file = VerdictStore(tmp_path)
-    file.write(StoredVerdicts("lagwarden", b"old"))
+    file.write(StoredVerdicts(b"old"))
 
     def full(*_: object) -> None:
         raise OSError("no space left on device")
 
     monkeypatch.setattr("stream.checkpoint.files.os.fsync", full)
-    file.write(StoredVerdicts("lagwarden", b"new"))
-    assert file.read() == StoredVerdicts("lagwarden", b"old")
+    file.write(StoredVerdicts(b"new"))
+    assert file.read() == StoredVerdicts(b"old")
 
 
 def test_a_written_file_survives_a_loss_of_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,5 +157,5 @@ def test_a_written_file_survives_a_loss_of_power(tmp_path: Path, monkeypatch: py
         sync(handle)
 
     monkeypatch.setattr("stream.checkpoint.files.os.fsync", note)
-    VerdictStore(tmp_path).write(StoredVerdicts("lagwarden", b"new"))
+    VerdictStore(tmp_path).write(StoredVerdicts(b"new"))
     assert synced == [(False, False), (True, True)]
