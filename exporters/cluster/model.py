@@ -290,6 +290,8 @@ class ClusterFacts:
     cleaner_suspect: bool | None
     cleaner_evidence: tuple[str, ...]
     mixed_versions: tuple[str, ...]
+    # Broker and path of each log directory that a broker reports as failed.
+    failed_log_dirs: tuple[tuple[int, str], ...]
     # False: only the tables of share groups have rows; nothing else was polled, or it was discarded.
     is_whole: bool
 
@@ -346,5 +348,6 @@ def share_group_facts(
         cleaner_suspect=None,
         cleaner_evidence=(),
         mixed_versions=(),
+        failed_log_dirs=(),
         is_whole=False,
     )

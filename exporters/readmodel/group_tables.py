@@ -239,8 +239,8 @@ groups. Empty before the first evaluation."""
 
 COMMON_CAUSES: Final = pa.schema(
     [
-        # What the groups share: offsets_partition, topic, client_host, leader or coordinator; and which one: a number,
-        # a topic, or the number of a finding about a host, whose sentence names it.
+        # What the groups share: offsets_partition, topic, client_host, leader, coordinator or follower; and which
+        # one: a number, a topic, or the number of a finding about a host, whose sentence names it.
         ("dimension", NAME),
         ("key", NAME),
         # Groups that are unhealthy now; the most that there were; these and the healthy ones that share it.

@@ -83,6 +83,13 @@ def size_per_broker(replicas: pa.Table) -> dict[int, int | None]:
     return sums
 
 
+def failed_directories(replicas: pa.Table) -> tuple[tuple[int, str], ...]:
+    """Return broker and path of each log directory in REPLICA_SIZES that its broker reports as failed."""
+    failed = replicas.filter(pc.equal(replicas["error"], ErrorReason.STORAGE_FAILED.value))
+    paths = zip(*(failed[name].to_pylist() for name in ("broker", "log_dir")), strict=True)
+    return tuple((broker, path) for broker, path in paths if path)
+
+
 def _replica_rows(node: int, answer: Any) -> Iterator[_Row]:
     if isinstance(answer, ClusterError):
         yield _unknown(node, reasons.of_failure(answer))

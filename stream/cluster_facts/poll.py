@@ -20,7 +20,13 @@ from stream.cluster.admin.followers import followers_out_of_sync, read_follower_
 from stream.cluster.admin.quotas import read_quotas
 from stream.cluster.admin.reassignments import read_reassignments
 from stream.cluster.configs import read_broker_configs, read_topic_config, read_topic_configs
-from stream.cluster.log_dirs import REPLICA_SIZES, read_replica_sizes, replicas_of, size_per_broker
+from stream.cluster.log_dirs import (
+    REPLICA_SIZES,
+    failed_directories,
+    read_replica_sizes,
+    replicas_of,
+    size_per_broker,
+)
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.topology import read_topology
@@ -189,6 +195,7 @@ class ClusterPoll:
             cleaner_suspect=disk.suspect,
             cleaner_evidence=disk.evidence,
             mixed_versions=tuple(mixed_versions(known_versions)),
+            failed_log_dirs=failed_directories(replicas),
             is_whole=True,
         )
 

@@ -112,6 +112,15 @@ class OpenTransaction:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class FailedReplica:
+    """A replica that is offline although its broker is in the cluster: its log directory has failed."""
+
+    broker: int
+    directories: tuple[str, ...]
+    """The failed log directories of the broker; empty: not known."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class AbortStreak:
     """The offset commits of a row that were aborted with their transactions since its last commit. Times in ms."""
 
@@ -198,6 +207,10 @@ class HealthInputs:
     """Rows whose newest commits an open transaction may hide from the reader of the log; None: none."""
     reasons: NDArray[np.object_] | None = None
     """Why the ends of a row are not known; None in rows with known ends."""
+    failed_replicas: Mapping[int, tuple[FailedReplica, ...]] = dataclasses.field(default_factory=dict)
+    """The failed replicas of rows whose partitions have no leader, as of the last poll of the cluster. By row."""
+    checkpoint_topics: Sequence[str] = ()
+    """The topics of the cluster in which MirrorMaker 2 writes checkpoints of groups."""
     lag: Lag | None = None
     """The lag of each row if it has been computed already."""
     read_until: Ints | None = None

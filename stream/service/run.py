@@ -66,7 +66,7 @@ def run(config: Config, jvm: StartedJvm) -> int:
         share=config.job.share,
     )
     watch = ClusterWatch.from_config(config, publisher.current)
-    publisher.read_share_groups(watch.facts)
+    publisher.read_polls(watch.facts)
     events = RecentEvents()
     with (
         _http_server(config, publisher, status, watch, events) as server,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream.groups.expiry.causes import RemovalCause, cause_of
 from stream.groups.expiry.predict import ExpiryPrediction, OffsetsRetention, predict
+from stream.tick.inputs.polled_cluster import NOT_POLLED, PolledCluster
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from stream.groups.lifecycle.model import Transition
     from stream.groups.membership.unassigned import UnassignedCounts, UnassignedTracker
     from stream.health.features.control_records import LogTails
-    from stream.health.share.progress import ShareProgress
 
 Causes = Mapping[tuple[str, int], RemovalCause]
 """The cause of each removal as decided when it happened, by group and log position of the transition."""
@@ -78,8 +78,8 @@ class ClusterContext:
     recreated: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """When (ms) a topic was first seen with a new id, by name: removals before that belong to the previous topic."""
     lookups: LookupResults = dataclasses.field(default_factory=LookupResults)
-    share_progress: ShareProgress | None = None
-    """The progress of share groups at the last poll of the cluster; None: not polled."""
+    polled: PolledCluster = NOT_POLLED
+    """What the last poll of the cluster knows, which is less frequent than ticks."""
 
     expiry: ExpiryPrediction | None = None
     """The predicted expiry of the offsets and groups of the evaluated driver state; None before `for_groups`."""

@@ -16,7 +16,7 @@ from stream.groups.instances import EVERY_GROUP
 from stream.groups.membership.model import find_groups
 from stream.process_memory import release_memory
 from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.inputs.share_progress import ShareProgressReader
+from stream.tick.inputs.polled_cluster import PollReader
 from stream.tick.offsets_topic_lag import OffsetsTopicLag
 from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, read_end_offsets, run_tick
 from stream.tick.snapshot.group_detail import group_detail, with_share_partitions
@@ -111,7 +111,7 @@ class Publisher:
         detail = group_detail(group, found, members, state.topics_of(group), context)
         verdicts = details.share_partition_verdicts(group)
         return dataclasses.replace(
-            with_share_partitions(detail, context.share_progress, verdicts),
+            with_share_partitions(detail, context.polled.share_progress, verdicts),
             finding=details.finding(group),
             partition_findings=details.partition_findings(group),
             verdicts=self._parts.evaluator.changes_of(group),
@@ -140,9 +140,9 @@ class Publisher:
         if lookups is not None:
             self._parts.lookups = lookups
 
-    def read_share_groups(self, facts: Callable[[], ClusterFacts | None]) -> None:
-        """Evaluate share groups from the next tick on, by the last `facts` about the cluster."""
-        self._parts.share_progress = ShareProgressReader(facts).current
+    def read_polls(self, facts: Callable[[], ClusterFacts | None]) -> None:
+        """Use the last `facts` about the cluster from the next tick on: share groups, replicas."""
+        self._parts.polled = PollReader(facts).current
 
     def save_verdicts(self) -> None:
         """Write the verdict file. Call it from the tick thread, or after that has ended."""

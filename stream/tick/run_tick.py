@@ -31,6 +31,7 @@ from stream.tick.common_cause.tables import common_causes_table, covered_groups_
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import blocked_partitions_table, nothing_hidden
+from stream.tick.inputs.polled_cluster import NOT_POLLED
 from stream.tick.lookups.no_lookups import NoLookups
 from stream.tick.offsets_topic_lag import OffsetsTopicLag, unavailable_groups_table, unavailable_table
 from stream.tick.quarantine import Quarantine
@@ -50,9 +51,9 @@ if TYPE_CHECKING:
     from exporters.readmodel import Snapshot
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
-    from stream.health.share.progress import ShareProgress
     from stream.tick.context import ClusterContext
     from stream.tick.context_poller import ContextPoller
+    from stream.tick.inputs.polled_cluster import PolledCluster
     from stream.tick.lookups.scheduler import Lookups
     from stream.tick.offsets_topic_lag import UnansweredPartition
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
@@ -129,8 +130,8 @@ class TickParts:
     offsets_topic: OffsetsTopicLag = dataclasses.field(default_factory=OffsetsTopicLag)
     quarantine: Quarantine = dataclasses.field(default_factory=Quarantine)
     common_causes: CommonCauseAnalysis = dataclasses.field(default_factory=CommonCauseAnalysis)
-    share_progress: Callable[[], ShareProgress | None] = lambda: None
-    """Returns the progress of share groups at the last poll of the cluster."""
+    polled: Callable[[], PolledCluster] = lambda: NOT_POLLED
+    """Returns the content of the last poll of the cluster."""
     hide_hosts: bool = False
     """Sentences about common causes do not name the hosts of members."""
     lookup_results: LookupResults = dataclasses.field(default_factory=LookupResults)
@@ -194,7 +195,7 @@ def run_tick(
     context = UNKNOWN_CLUSTER
     if poller is not None:
         context = poller.poll(all_groups, topics | parts.terminations.topics_in_question(all_groups), taken_at)
-    context = dataclasses.replace(context, share_progress=parts.share_progress())
+    context = dataclasses.replace(context, polled=parts.polled())
     parts.inputs = EvaluationInputs(all_groups, ends, context, taken_at)
     log_state = parts.quarantine.admit(all_groups, parts.try_groups, taken_at)
     parts.inputs = dataclasses.replace(parts.inputs, state=log_state)

@@ -107,6 +107,7 @@ def facts(**changes: Any) -> ClusterFacts:
         ),
         cleaner_suspect=True,
         cleaner_evidence=("log.cleaner.enable is false on broker 1",),
+        failed_log_dirs=((1, "/data/2"),),
         mixed_versions=("broker 2 differs from broker 1: metadata.version 7 to 25 instead of 7 to 27",),
         is_whole=True,
     )

@@ -154,6 +154,9 @@ def _cause(pairs: SharedValues, every: _GroupTimes, limits: CommonCauseLimits) -
         return None
     if unhealthy * others < limits.contrast * other_unhealthy * compared:
         return None
+    # Most partitions have several followers, so only one of exactly the unhealthy groups explains anything.
+    if pairs.dimension is Dimension.FOLLOWER and (healthy or other_unhealthy):
+        return None
     covered = together | (later & (pairs.unhealthy_since <= begin + limits.join))
     return CommonCause(
         dimension=pairs.dimension,

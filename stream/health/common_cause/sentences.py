@@ -21,8 +21,9 @@ _SHARED_BY: Final = {
     Dimension.CLIENT_HOST: "with members on host {}",
     Dimension.LEADER: "reading partitions led by broker {}",
     Dimension.COORDINATOR: "coordinated by broker {}",
+    Dimension.FOLLOWER: "reading partitions with a follower on broker {}",
 }
-_BROKERS: Final = (Dimension.LEADER, Dimension.COORDINATOR)
+_BROKERS: Final = (Dimension.LEADER, Dimension.COORDINATOR, Dimension.FOLLOWER)
 _HAPPENED: Final = {
     Verdict.STOPPED: "stopped",
     Verdict.STALLED: "stalled",
@@ -45,6 +46,8 @@ _NEXT_STEPS: Final = {
     " recover after its return need a restart.",
     Dimension.COORDINATOR: "Look at this broker. If it is well again, restart the consumers: they have not found their"
     " coordinator again.",
+    Dimension.FOLLOWER: "Look at this broker: consumers with client.rack fetch from a follower in their rack (KIP-392)."
+    " If it is well, restart them; without client.rack they read from the leaders.",
 }
 
 

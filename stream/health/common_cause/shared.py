@@ -26,6 +26,8 @@ class Dimension(enum.StrEnum):
     """The broker that leads a partition they read."""
     COORDINATOR = "coordinator"
     """The broker that coordinates them."""
+    FOLLOWER = "follower"
+    """The broker that follows a partition they read: consumers in its rack fetch from it (KIP-392)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

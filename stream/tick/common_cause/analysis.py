@@ -12,7 +12,7 @@ from stream.health.common_cause.search import CommonCauseLimits, find_causes
 from stream.health.common_cause.shared import Dimension
 from stream.health.common_cause.tracker import CommonCauseTracker
 from stream.tick.common_cause.brokers import BrokerWatch
-from stream.tick.common_cause.columns import shared_values
+from stream.tick.common_cause.columns import followers, shared_values
 from stream.tick.common_cause.hosts import RecentHosts
 from stream.tick.common_cause.leaders import RecentLeaders
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stream.health.common_cause.tracker import CommonCauseFinding
     from stream.tick.context import ClusterContext
     from stream.tick.ends_index import EndsIndex
+    from stream.tick.inputs.polled_cluster import Replicas
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 
@@ -58,15 +59,20 @@ class CommonCauseAnalysis:
         self._hosts.update(evaluated.hidden.state.memberships, now_ms)
         rows, faults = evaluated.inputs.rows, row_faults(evaluated.evaluation)
         unhealthy = np.unique(rows.group[faults.since >= 0])
-        causes = self._causes(evaluated, faults, ends) if len(unhealthy) >= self._limits.groups else ()
+        is_many = len(unhealthy) >= self._limits.groups
+        causes = self._causes(evaluated, faults, ends, context.polled.replicas) if is_many else ()
         self._tracker.update(causes, rows.groups, {rows.groups[group] for group in unhealthy.tolist()})
         return CommonCauseReport(self._tracker.findings, dict(self._brokers.absences))
 
-    def _causes(self, evaluated: EvaluatedTick, faults: RowFaults, ends: EndsIndex) -> tuple[CommonCause, ...]:
+    def _causes(
+        self, evaluated: EvaluatedTick, faults: RowFaults, ends: EndsIndex, replicas: Replicas | None
+    ) -> tuple[CommonCause, ...]:
         left = {
             (dimension, str(broker)): absence.left
             for broker, absence in self._brokers.absences.items()
-            for dimension in (Dimension.LEADER, Dimension.COORDINATOR)
+            for dimension in (Dimension.LEADER, Dimension.COORDINATOR, Dimension.FOLLOWER)
         }
         shared = shared_values(evaluated, faults, ends, self._leaders, self._hosts)
+        if replicas is not None:
+            shared = (*shared, followers(evaluated.inputs.rows, faults, replicas))
         return find_causes(shared, left, self._limits)

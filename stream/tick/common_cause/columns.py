@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from stream.tick.common_cause.hosts import RecentHosts
     from stream.tick.common_cause.leaders import RecentLeaders
     from stream.tick.ends_index import EndsIndex
+    from stream.tick.inputs.polled_cluster import Replicas
+    from stream.tick.inputs.rows import InputRows
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 _NEVER = np.iinfo(np.int64).max
@@ -26,7 +28,10 @@ _NEVER = np.iinfo(np.int64).max
 def shared_values(
     evaluated: EvaluatedTick, faults: RowFaults, ends: EndsIndex, leaders: RecentLeaders, hosts: RecentHosts
 ) -> tuple[SharedValues, ...]:
-    """Return the values of all dimensions; groups are numbered by their positions in the rows of the tick."""
+    """Return the values of all dimensions but `FOLLOWER`.
+
+    Groups are numbered by their positions in the rows of the tick.
+    """
     rows = evaluated.inputs.rows
     topics = unique_pairs(Dimension.TOPIC, rows.topics, rows.group, rows.topic, faults.since, faults.worked)
     led_by = leaders.of(evaluated.inputs.end_row)
@@ -39,6 +44,12 @@ def shared_values(
         *_of_offsets_topic(evaluated.inputs.offsets_partition, (groups, since, worked), ends, leaders),
         _host_values(evaluated, faults, (groups, since, worked), hosts),
     )
+
+
+def followers(rows: InputRows, faults: RowFaults, replicas: Replicas) -> SharedValues:
+    """Return the brokers that follow the partitions of the groups."""
+    at, broker = replicas.followers(rows.topics, rows.topic, rows.partition)
+    return _brokers(Dimension.FOLLOWER, [rows.group[at]], [broker], [faults.since[at]], [faults.worked[at]])
 
 
 def _of_groups(owner: Ints, faults: RowFaults, groups: int) -> tuple[Ints, Ints]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stream.tick.common_cause.analysis import CommonCauseReport
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
-_BROKERS: Final = (Dimension.LEADER, Dimension.COORDINATOR)
+_BROKERS: Final = (Dimension.LEADER, Dimension.COORDINATOR, Dimension.FOLLOWER)
 _NEAR_MS: Final = 600_000
 """An absence that began this long before or after the first fault may be its cause."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.groups.commits.runs import TOPIC_ID, Spans
 from stream.groups.expiry.broker_rules import LATEST
 from stream.health.columns import NOT_KNOWN
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Flags, Ints
     from stream.health.features.lag import Lag, PartitionEnds
-    from stream.health.inputs import GroupInputs
+    from stream.health.inputs import FailedReplica, GroupInputs
     from stream.tick.context import ClusterContext, CommitRemovals
     from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import HiddenCommits
@@ -125,7 +126,9 @@ class InputBuilder:
             read_until=read.read_until,
             answered_since=read.answered_since,
             offsets_outage=read.outage,
-            share_progress=context.share_progress,
+            share_progress=context.polled.share_progress,
+            failed_replicas=_failed_replicas(rows, compared.reasons, context),
+            checkpoint_topics=context.polled.checkpoint_topics,
         )
         inputs = with_lookups(inputs, rows, context.lookups, state.row_order.topics)
         partitions = self.read_positions.offsets_partitions(rows.groups)
@@ -203,6 +206,18 @@ def _recreated(topics: Sequence[str], context: ClusterContext, now: int) -> Ints
     """Return the positions of the topics that were first seen with a new id at this tick."""
     recreated = [position for position, name in enumerate(topics) if context.recreated.get(name, -1) >= now]
     return np.array(recreated, np.int64)
+
+
+def _failed_replicas(
+    rows: InputRows, reasons: NDArray[np.object_], context: ClusterContext
+) -> dict[int, tuple[FailedReplica, ...]]:
+    """Return the failed replicas of the rows without a leader that have some."""
+    replicas = context.polled.replicas
+    if replicas is None:
+        return {}
+    leaderless = np.flatnonzero(reasons == ErrorReason.NO_LEADER).tolist()
+    found = {row: replicas.failed(rows.topics[rows.topic[row]], int(rows.partition[row])) for row in leaderless}
+    return {row: failed for row, failed in found.items() if failed}
 
 
 def _expiry(rows: InputRows, context: ClusterContext) -> Ints | None:

@@ -83,7 +83,7 @@ def share_topics(
 
 def _by_topic(group: str, context: ClusterContext) -> dict[str, list[SharePartitionProgress] | None]:
     """Return the progress of a group in each topic; None for a topic whose partitions are not all known."""
-    progress = context.share_progress
+    progress = context.polled.share_progress
     if progress is None:
         return {}
     topics: dict[str, list[SharePartitionProgress] | None] = dict.fromkeys(progress.incomplete.get(group, ()))

@@ -54,14 +54,16 @@ it. Critical verdicts and `falling_behind` count. The dimensions, from the narro
 | `client_host` | their members run on it, or ran on it in the last 15 minutes |
 | `leader` | the broker leads a partition that they read, or did in the last 15 minutes |
 | `coordinator` | the broker leads their offsets partition, or did in the last 15 minutes |
+| `follower` | the broker follows a partition that they read, as of the last poll of the cluster (KIP-392) |
 
-Only groups that became unhealthy, or have committed since then, are counted. At least 60 % of the groups with the value
-must be unhealthy. At least three other groups must exist, and at most half as large a share of them may be unhealthy.
-So there is no finding if all groups share the value, or if the groups became unhealthy at different times. Of several
-candidates lagwarden chooses the one that explains most groups with the highest share, then one whose broker left the
-cluster at that time, then the narrower one. A finding is shown after two ticks, includes groups that become unhealthy
-within ten minutes after the first, and ends when fewer than three of its groups have been unhealthy for two ticks. At
-most five findings exist at a time.
+Only groups that became unhealthy, or have committed since then, are counted. At least 60 % of the groups with the
+value must be unhealthy. At least three other groups must exist, and at most half as large a share of them may be
+unhealthy. A `follower` must be shared by all unhealthy groups and no other. So there is no finding if all groups
+share the value, or if the groups became unhealthy at different times. Of several candidates lagwarden chooses the one
+that explains most groups with the highest share, then one whose broker left the cluster at that time, then the
+narrower one. A finding is shown after two ticks, includes groups that become unhealthy within ten minutes after the
+first, and ends when fewer than three of its groups have been unhealthy for two ticks. At most five findings exist at
+a time.
 
 The sentence says how many groups are affected, what happened to them, within which time, and when the broker left the
 cluster and came back: at the top of the page, in `lagwarden groups` and `lagwarden top`, and in `/api/v1/groups`

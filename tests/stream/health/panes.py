@@ -24,6 +24,7 @@ from stream.health.features.time_lag import Rates, TimeLag
 from stream.health.features.window import Window
 from stream.health.inputs import (
     AbortStreak,
+    FailedReplica,
     GroupInputs,
     GroupStage,
     HealthInputs,
@@ -118,6 +119,7 @@ class Row:
     aborts_ago: tuple[int, int] = (0, 0)
     """How long ago the first and the last aborted commit were."""
     passed_written_ago: tuple[int | None, int | None] = (None, None)
+    failed: tuple[FailedReplica, ...] = ()
     outage_ago: int | None = None
     """Since when the end of the group's offsets partition, number 3, is not known: it has no leader."""
 
@@ -158,6 +160,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         subscribers={number: SPLIT for number, row in enumerate(of_group) if row.split_ago is not None},
         reasons=np.array([row.reason for row in rows], object),
         offsets_outage=_outage(rows),
+        failed_replicas={at: row.failed for at, row in enumerate(rows) if row.failed},
     )
     spans, no = seen.spans, np.zeros(len(rows), np.bool_)
     return Window(

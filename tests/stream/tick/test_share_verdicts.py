@@ -53,7 +53,7 @@ class Monitor:
         self.publisher = Publisher()
         self.publisher.apply([(0, shard.change)], catching_up=False)
         self.facts: ClusterFacts | None = None
-        self.publisher.read_share_groups(lambda: self.facts)
+        self.publisher.read_polls(lambda: self.facts)
 
     def tick(self, found: ClusterFacts | None) -> dict[str, Any]:
         """Tick after this poll, and return the row of the group."""

@@ -13,8 +13,13 @@ from stream.health.verdict import Verdict
 if TYPE_CHECKING:
     from stream.health.columns import Flags
     from stream.health.features.window import Window
+    from stream.health.inputs import FailedReplica
 
 _REASON: Final = "no_leader"
+_UNCLEAN: Final = "An unclean leader election makes the partition available and loses its last records."
+_BRING_BACK: Final = (
+    f"Bring back a broker with an in-sync replica (kafka-topics.sh --describe --unavailable-partitions). {_UNCLEAN}"
+)
 
 
 def _matches(window: Window) -> Flags:
@@ -34,15 +39,38 @@ def _sentence(window: Window, row: int) -> str:
     since = int(window.remembered.known_at[row])
     committed = int(window.committed_offset[row])
     at = f"the group stands at offset {committed:,}" if committed >= 0 else "the group has not committed it yet"
-    return f"The partition has had no leader for {say.duration(window.now - since)}; {at}."
+    return f"The partition has had no leader for {say.duration(window.now - since)}; {at}.{_failed_text(window, row)}"
+
+
+def _failed_text(window: Window, row: int) -> str:
+    """Return which of its replicas are offline on brokers that are up, with leading spaces; "" if none is."""
+    return "".join(
+        f" Broker {each.broker} is up, but its replica is offline: {_directories(each)} has failed."
+        for each in window.inputs.failed_replicas.get(row, ())
+    )
+
+
+def _directories(failed: FailedReplica) -> str:
+    return f"log directory {' or '.join(failed.directories)}" if failed.directories else "a log directory"
+
+
+def _next_step_of(window: Window, row: int) -> str:
+    failed = window.inputs.failed_replicas.get(row, ())
+    if not failed:
+        return _BRING_BACK
+    repair = " or ".join(f"{_directories(each)} of broker {each.broker}" for each in failed)
+    return (
+        f"Repair {repair}, then restart that broker: it takes a failed directory back only at a start. Another in-sync"
+        f" replica helps, too (kafka-topics.sh --describe --unavailable-partitions). {_UNCLEAN}"
+    )
 
 
 RULE = Rule(
     verdict=Verdict.NO_LEADER,
     matches=_matches,
     sentence=_sentence,
-    next_step="Bring back a broker with an in-sync replica (kafka-topics.sh --describe --unavailable-partitions). An"
-    " unclean leader election makes the partition available and loses its last records.",
+    next_step=_BRING_BACK,
+    next_step_of=_next_step_of,
     evidence=("committed_offset", "commit_time", "reason", "members"),
     confirm=1,
 )

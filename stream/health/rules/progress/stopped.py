@@ -41,7 +41,9 @@ def _others_text(window: Window, row: int) -> str:
 
 
 def _next_step_of(window: Window, row: int) -> str:
-    client = owner_of(window, row)
+    client, copies = owner_of(window, row), window.inputs.checkpoint_topics
+    if window.stage[row] == GroupStage.OFFSETS_ONLY and copies:
+        return f"{_NEXT_STEP} If MirrorMaker 2 copies its offsets (see topic {copies[0]}), put it into groups.mirrored."
     if client is None:
         return _NEXT_STEP
     if sends_heartbeats(window, row):

@@ -28,6 +28,7 @@ class Group:
     topic: str = ""
     leader: str = "1"
     host: str = ""
+    follower: str = ""
     unhealthy: float | None = None
     worked: float | None = 90.0
 
@@ -38,6 +39,7 @@ FIELDS: Final = {
     Dimension.TOPIC: "topic",
     Dimension.LEADER: "leader",
     Dimension.CLIENT_HOST: "host",
+    Dimension.FOLLOWER: "follower",
 }
 """The field of a group by dimension."""
 
@@ -81,6 +83,16 @@ STORIES: dict[str, tuple[list[Group], tuple[Cause, ...]]] = {
         (("coordinator", "3", 17, 18),),
     ),
     "three groups are enough": ([*unhealthy(3, coordinator="3"), *OTHERS], (("coordinator", "3", 3, 3),)),
+    "groups that alone have a follower on a broker": (
+        [*unhealthy(3, follower="2"), *OTHERS],
+        (("follower", "2", 3, 3),),
+    ),
+    "another group has a follower there and works": (
+        [*unhealthy(4, follower="2"), *well(1, follower="2"), *OTHERS],
+        (),
+    ),
+    "another group has none there and stopped, too": ([*unhealthy(4, follower="2"), *unhealthy(1), *OTHERS], ()),
+    "a leader or its follower": ([*unhealthy(3, follower="2", leader="3"), *OTHERS], (("leader", "3", 3, 3),)),
     "two groups are not enough": ([*unhealthy(2, coordinator="3"), *OTHERS], ()),
     "the groups became unhealthy at different times": ([*unhealthy(6, 61.0, coordinator="3"), *OTHERS], ()),
     "three groups within a minute, and a later group of the same coordinator": (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stream.health.evaluator import apply_rules
 from stream.health.evidence import COLUMNS, evidence
 from stream.health.features.window import Window
-from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage, OpenTransaction
+from stream.health.inputs import NO_COMMIT, NO_OWNER, FailedReplica, GroupStage, OpenTransaction
 from stream.health.rules import RULES
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 from tests.stream.health.panes import HOUR, MINUTE, SECOND, Row, pane
@@ -31,6 +31,7 @@ READ_UP = Row(lag=0, age=0, idle=0, committed=10_400, stable_lag=0)
 NOT_READ: dict[str, Any] = {"stage": EMPTY, "members": 0, "commit_ago": 24 * HOUR}
 NO_END = Row(known=False, lag=0, age=-1)
 LEADERLESS = but(NO_END, reason="no_leader", known_ago=MINUTE)
+FAILED = but(LEADERLESS, failed=(FailedReplica(2, ("/data/a", "/data/b")), FailedReplica(3, ())))
 JUMPED = Row(jump_from=4_000, jump_to=9_500, jump_ago=MINUTE)
 STUCK = Row(stuck=True, lag=3_000, age=30 * SECOND, idle=30 * SECOND, commit_ago=30 * SECOND, progress_ago=30 * SECOND)
 REPEATS = but(STUCK, commit_ago=2 * SECOND)
@@ -94,6 +95,10 @@ CASES: dict[str, tuple[Any, ...]] = {
         "min: the group can neither commit nor be evaluated."
     ): (but(STUCK, outage_ago=MINUTE), "unknown stopped"),
     "The partition has had no leader for 1 min; the group stands at offset 10,000.": (LEADERLESS, "no_leader unknown"),
+    (
+        "The partition has had no leader for 1 min; the group stands at offset 10,000. Broker 2 is up, but its replica"
+        " is offline: log directory /data/a or /data/b has failed. Broker 3 is up, but its replica is offline: a log"
+    ): (FAILED, "no_leader unknown"),
     "The log was cut back below the committed offset: 10,000 is 100 offsets above the end (9,900), and the": (
         but(NO_END, broken=3, end=9_900, **NOT_READ),
         "truncated unknown",
@@ -416,12 +421,23 @@ def test_the_next_step_depends_on_the_row() -> None:
     for verdict, row, step in (
         (V.LOSING_DATA, losing, "Raise the topic's retention"),
         (V.LOSING_DATA, lost, "The records are gone. Restart the group"),
+        (V.NO_LEADER, LEADERLESS, "Bring back a broker with an in-sync replica"),
+        (
+            V.NO_LEADER,
+            FAILED,
+            "Repair log directory /data/a or /data/b of broker 2 or a log directory of broker 3",
+        ),
         (V.REWOUND, BACK, "Find what moved it back"),
         (V.REWOUND, CLIMBS, "Look for an exception in the consumer's log"),
     ):
         next_step = RULE[verdict].next_step_of
         assert next_step is not None
         assert next_step(pane(row), 0).startswith(step)
+    for stage, named in ((GroupStage.OFFSETS_ONLY, True), (GroupStage.STABLE, False)):
+        seen = pane(but(STUCK, stage=stage))
+        inputs = dataclasses.replace(seen.inputs, checkpoint_topics=["eu.checkpoints.internal"])
+        step = RULE[V.STOPPED].next_step_of(dataclasses.replace(seen, inputs=inputs), 0)  # type: ignore[misc] # there is one
+        assert ("(see topic eu.checkpoints.internal), put it into groups.mirrored." in step) is named
 
 
 def test_the_blocking_transaction_is_named() -> None:

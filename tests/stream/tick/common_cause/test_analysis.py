@@ -16,15 +16,17 @@ from stream.health.common_cause.sentences import BrokerAbsence
 from stream.health.common_cause.shared import Dimension
 from stream.health.common_cause.tracker import CommonCauseFinding
 from stream.tick.common_cause.analysis import CommonCauseAnalysis, CommonCauseReport
-from stream.tick.common_cause.columns import shared_values
+from stream.tick.common_cause.columns import followers, shared_values
 from stream.tick.common_cause.hosts import RecentHosts
 from stream.tick.common_cause.leaders import RecentLeaders
 from stream.tick.common_cause.tables import common_causes_table, covered_groups_table
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import TickInputs
+from stream.tick.inputs.polled_cluster import Replicas
 from stream.tick.inputs.rows import InputRows
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from tests.exporters.cluster_facts import facts
 from tests.stream.health.panes import NOW, SECOND, Row, judged, pane
 from tests.support.driver_states import ends_of
 
@@ -133,6 +135,7 @@ def pairs(evaluated: EvaluatedTick) -> dict[str, set[tuple[str, str, bool]]]:
     hosts.update(evaluated.hidden.state.memberships, 0)
     faults = row_faults(evaluated.evaluation)
     names = evaluated.inputs.rows.groups
+    shared = shared_values(evaluated, faults, evaluated.inputs.ends, leaders, hosts)
     return {
         str(each.dimension): {
             (names[group], each.names[value], since >= 0)
@@ -140,18 +143,19 @@ def pairs(evaluated: EvaluatedTick) -> dict[str, set[tuple[str, str, bool]]]:
                 each.group.tolist(), each.value.tolist(), each.unhealthy_since.tolist(), strict=True
             )
         }
-        for each in shared_values(evaluated, faults, evaluated.inputs.ends, leaders, hosts)
+        for each in (*shared, followers(evaluated.inputs.rows, faults, Replicas(facts())))
     }
 
 
 def test_a_group_has_its_values_in_all_dimensions() -> None:
-    """The dimensions are topic, leader, offsets partition, coordinator and host."""
+    """The dimensions are topic, leader, offsets partition, coordinator, host and follower, which only polls know."""
     assert pairs(evaluated_tick_of(GROUPS)) == {
         "topic": {("a", "orders", True), ("b", "orders", False), ("c", "payments", False)},
         "leader": {("a", "3", True), ("b", "3", False), ("c", "1", False)},
         "offsets_partition": {("a", "0", True), ("b", "0", False), ("c", "0", False)},
         "coordinator": {("a", "2", True), ("b", "2", False), ("c", "2", False)},
         "client_host": {("a", "x", True), ("b", "y", False), ("c", "y", False)},
+        "follower": {("a", "2", True), ("b", "2", False)},
     }
 
 

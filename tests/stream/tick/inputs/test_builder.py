@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporters.cluster.model import TOPIC_PARTITIONS
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.groups.commits.runs import columns_of
 from stream.groups.expiry.predict import predict
@@ -16,15 +17,18 @@ from stream.groups.reduce import StateLimits
 from stream.groups.row_order import RowLabels, RowOrder
 from stream.health.columns import NOT_KNOWN
 from stream.health.evaluator import Evaluator
-from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage, OpenTransaction
+from stream.health.inputs import NO_COMMIT, NO_OWNER, FailedReplica, GroupStage, OpenTransaction
 from stream.health.limits import HealthLimits
 from stream.health.verdict import Verdict
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
+from stream.tick.inputs.polled_cluster import polled_cluster
 from stream.tick.inputs.rebalance_count import RebalanceCounter
 from stream.tick.snapshot import build as snapshot
+from tests.exporters.cluster_facts import facts
+from tests.exporters.snapshots import table
 from tests.stream.groups import written
 from tests.stream.tick.health_inputs import health_inputs
 from tests.stream.tick.timeline import LIMITS, START, START_MS, TICK, generation
@@ -215,11 +219,13 @@ def test_context_and_lookups_become_columns() -> None:
     shard.read([(commit_key(g, t, p), commit_value(1, time)) for g, t, p, time in commits], START_MS)
     state = shard.driver_state.columns()
     now = START
+    offline = {"topic": "c", "partition": 0, "replica_brokers": [1], "offline_brokers": [1]}
     context = dataclasses.replace(
         UNKNOWN_CLUSTER,
         retention=dataclasses.replace(UNKNOWN_CLUSTER.retention, retention_ms=1000),
         topic_ids={"b": b"b" * 16},
         recreated={"a": START_MS - 1, "b": START_MS},
+        polled=polled_cluster(facts(topic_partitions=table(TOPIC_PARTITIONS, [offline]))),
     )
     rows: list[dict[str, Any]] = [
         {"partition": 0, "error": "no_leader"},
@@ -230,7 +236,8 @@ def test_context_and_lookups_become_columns() -> None:
         retention={"a": 500, "c": 700}, transactions={"b": pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)}
     )
     context = dataclasses.replace(context, expiry=predict(state, context.retention), lookups=lookups)
-    inputs = health_inputs(state, ends_of([]), now, context)
+    inputs = health_inputs(state, ends_of([("c", 0, None, None, None, "no_leader")]), now, context)
+    assert inputs.failed_replicas == {1: (FailedReplica(1, ("/data/2",)),)}
     assert (inputs.groups.names, inputs.topics) == (("g", "h"), ("a", "b", "c"))
     assert list(zip(inputs.group.tolist(), inputs.topic.tolist(), inputs.partition.tolist(), strict=True)) == [
         (0, 0, 0),

@@ -8,6 +8,7 @@ from exporters.readmodel import GROUPS, TOPICS
 from stream.groups.membership.model import Membership
 from stream.health.share.progress import SharePartitionProgress, ShareProgress
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
+from stream.tick.inputs.polled_cluster import PolledCluster
 from stream.tick.snapshot.share_groups import ShareTopic, share_topics, with_share_sums, with_share_topics
 from tests.exporters.snapshots import table
 
@@ -22,7 +23,9 @@ def partition(topic: str, number: int, start: int | None, lag: int | None) -> Sh
 def context(*rows: SharePartitionProgress, incomplete: dict[str, frozenset[str]] | None = None) -> ClusterContext:
     """Return the context of a cluster in which `gone` does not exist, with the progress of `jobs`."""
     progress = ShareProgress(7, {"jobs": rows} if rows else {}, incomplete=incomplete or {})
-    return dataclasses.replace(UNKNOWN_CLUSTER, share_progress=progress, partition_counts={"gone": 0, "b": 2})
+    return dataclasses.replace(
+        UNKNOWN_CLUSTER, polled=PolledCluster(share_progress=progress), partition_counts={"gone": 0, "b": 2}
+    )
 
 
 def found(cluster: ClusterContext, *subscribed: str, rows: int = 0) -> list[ShareTopic]:

@@ -1,10 +1,12 @@
-"""Tests of the facts about share groups of a poll, as inputs of health."""
+"""Tests of what a tick uses of a poll of the cluster."""
 
 from exporters.cluster import model
+from stream.health.inputs import FailedReplica
 from stream.health.share.progress import SharePartitionProgress
-from stream.tick.inputs.share_progress import ShareProgressReader, share_progress
+from stream.tick.inputs.polled_cluster import NOT_POLLED, PollReader, Replicas, polled_cluster, share_progress
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import table
+from tests.stream.health.columns import ints
 
 
 def counted(group: str, partitions: int | None) -> dict[str, object]:
@@ -43,10 +45,33 @@ def test_unknown_progress_has_the_reason_of_the_poll() -> None:
 
 
 def test_a_poll_is_converted_once() -> None:
-    """The progress is the same object until the next poll; discarded facts have no progress."""
+    """The content is the same object until the next poll; discarded facts have none."""
     polls = [None, (first := facts()), first, facts(), None]
-    reader = ShareProgressReader(iter(polls).__next__)
+    reader = PollReader(iter(polls).__next__)
     found = [reader.current() for _ in polls]
-    assert found[0] is found[4] is None
-    assert found[1] is found[2] is not None
+    assert found[0] == found[4] == NOT_POLLED
+    assert found[1] is found[2]
     assert found[3] is not found[1]
+    assert [each.share_progress is None for each in found] == [True, False, False, False, True]
+
+
+def test_followers_and_failed_replicas_of_partitions() -> None:
+    """A partition without a leader has followers only. A replica is failed if its broker is there, and the disk not."""
+    polled = Replicas(facts())
+    at, broker = polled.followers(["gone", "orders"], ints(1, 0, 1, 1), ints(1, 0, 0, 9))
+    assert [*zip(at.tolist(), broker.tolist(), strict=True)] == [(0, 1), (0, 2), (2, 2)]
+    assert polled.failed("orders", 1) == (FailedReplica(1, ("/data/2",)),)
+    assert polled.failed("orders", 0) == polled.failed("gone", 0) == ()
+    whole = facts()
+    without = facts(failed_log_dirs=(), brokers=whole.brokers.slice(0, 1))
+    assert Replicas(without).failed("orders", 1) == (FailedReplica(1, ()),), "which directory is not known"
+    assert Replicas(facts(brokers=whole.brokers.slice(1))).failed("orders", 1) == (), "the broker is away"
+    assert polled_cluster(whole.only_share_groups()).replicas is None
+
+
+def test_topics_with_checkpoints_of_groups_are_named() -> None:
+    """The topics are those that MirrorMaker 2 names so."""
+    rows = [{"topic": name} for name in ("eu.checkpoints.internal", "eu.orders", "orders")]
+    assert polled_cluster(facts(cluster_topics=table(model.CLUSTER_TOPICS, rows))).checkpoint_topics == [
+        "eu.checkpoints.internal"
+    ]
