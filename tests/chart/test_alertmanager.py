@@ -1,16 +1,14 @@
 """The example for Alertmanager, checked by its own tool: it is valid, and every alert reaches its intended receiver."""
 
 import json
-import re
 import subprocess
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
-import yaml
 
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
@@ -20,8 +18,6 @@ from tests.chart.alerts.case import alerts
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 EXAMPLE: Final = ROOT / "deploy" / "alertmanager.example.yaml"
-COMMENTED_OUT: Final = re.compile(r"^( *)# (- |  )", re.MULTILINE)
-"""The start of a line of YAML in a comment: an item, or a line that is indented below one."""
 HERE: Final = {"job": "lagwarden", "instance": "watch-0:10848"}
 THERE: Final = {"job": "lagwarden", "instance": "other-0:10848"}
 EAST: Final = {"cluster": "east"}
@@ -40,8 +36,6 @@ UNHEALTHY: Final = {**_GROUP, "alertname": "LagwardenGroupInUnhealthyCluster", "
 COMMON: Final = {"alertname": "LagwardenCommonCause", "severity": "critical", "about": "cluster", "cluster_id": "north"}
 MISSING: Final = {"alertname": "LagwardenInstanceMissing", "severity": "critical", "about": "monitor"}
 CLUSTER: Final = {**COMMON, "alertname": "LagwardenClusterUnhealthy"}
-OWN_ACTION: Final = frozenset({"LagwardenGroupLosingData", "LagwardenGroupTruncated", "LagwardenShareGroupRejecting"})
-"""Critical alerts of groups that need an action of their own for any cause: data is lost, or offsets are wrong."""
 RECEIVERS: Final = {"critical": "pager", "warning": "tickets", "info": "none"}
 
 
@@ -84,42 +78,6 @@ def test_an_alert_reaches_the_receiver_of_its_severity(amtool: str) -> None:
     ):
         labels = {"severity": severity, "max_severity": highest, "about": "group", "group": "billing"}
         assert receivers_of(amtool, EXAMPLE, labels) == [RECEIVERS[lower]], (severity, highest)
-
-
-@pytest.fixture(scope="module")
-def with_team(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the example with the route and the receiver of a team, which the example has in comments."""
-    file = tmp_path_factory.mktemp("with_team") / "alertmanager.yaml"
-    text, uncommented = COMMENTED_OUT.subn(r"\1\2", EXAMPLE.read_text())
-    assert uncommented == 5
-    file.write_text(text)
-    return file
-
-
-@pytest.mark.chart
-def test_a_team_gets_alerts_but_no_infos(amtool: str, with_team: Path) -> None:
-    """A team gets criticals and warnings of its groups, and none for a group whose highest severity is info.
-
-    Alerts about groups of other teams or of none, about clusters and the monitor keep their receiver.
-    """
-    for rule in alerts().values():
-        labels, severity = rule["labels"], rule["labels"]["severity"]
-        for team in ("", "data"):
-            assert receivers_of(amtool, with_team, labels | {"team": team}) == [RECEIVERS[severity]], rule["alert"]
-        for highest in ("critical", "warning", "info", "") if labels["about"] == "group" else ():
-            owned = {"team": "payments", "max_severity": highest}
-            wanted = "none" if "info" in (severity, highest) else "payments"
-            assert receivers_of(amtool, with_team, labels | owned) == [wanted], rule["alert"]
-
-
-def test_the_page_about_owners_has_the_route_of_the_example() -> None:
-    """docs/owners.md repeats the route of a team, and the labels by which the example groups."""
-    page = (ROOT / "docs" / "owners.md").read_text()
-    blocks = [yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)]
-    (shown,) = [block["routes"] for block in blocks if "routes" in block]
-    example = yaml.safe_load(COMMENTED_OUT.sub(r"\1\2", EXAMPLE.read_text()))["route"]["routes"][0]
-    assert shown == [route for route in example["routes"] if route["receiver"] == "payments"]
-    assert f"`group_by: [{', '.join(example['group_by'])}]`" in " ".join(page.split())
 
 
 @pytest.fixture(scope="module")
@@ -223,41 +181,3 @@ def _post(url: str, labels: list[dict[str, str]]) -> None:
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310 - http on loopback
     with urllib.request.urlopen(request, timeout=60):  # noqa: S310 - http on loopback
         pass
-
-
-def test_inhibitions_name_existing_alerts() -> None:
-    """Every alert that an inhibition names is in the rules, because a misspelt name suppresses nothing."""
-    for side in ("source_matchers", "target_matchers"):
-        names = {name for rule in _inhibitions() for matcher in rule[side] for name in _names(matcher)}
-        assert len(names) > 5
-        assert names <= set(alerts())
-
-
-def test_one_cause_mutes_every_critical_alert_that_needs_no_own_action() -> None:
-    """A new critical alert of groups is muted by a common cause, or is named here as one that is not."""
-    (muting,) = [
-        rule
-        for rule in _inhibitions()
-        for matcher in rule["source_matchers"]
-        if "LagwardenGroupInCommonCause" in matcher
-    ]
-    muted = {name for matcher in muting["target_matchers"] for name in _names(matcher)}
-    of_groups = [rule for rule in alerts().values() if rule["labels"]["about"] == "group"]
-    critical = {rule["alert"] for rule in of_groups if rule["labels"]["severity"] == "critical"}
-    assert critical - muted == OWN_ACTION
-
-
-def _inhibitions() -> list[dict[str, Any]]:
-    return yaml.safe_load(EXAMPLE.read_text())["inhibit_rules"]
-
-
-def _names(matcher: str) -> list[str]:
-    """Return the names of the alerts that a matcher of `alertname` selects: `One`, `One|Two` or `Gro(up|ss)|Two`."""
-    name, _, pattern = matcher.replace("=~", "=").partition("=")
-    if name != "alertname":
-        return []
-    names = []
-    for alternative in re.split(r"\|(?![^(]*\))", pattern.strip('"')):
-        head, _, rest = alternative.partition("(")
-        names += [f"{head}{word}" for word in rest.rstrip(")").split("|")]
-    return names

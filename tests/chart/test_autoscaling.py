@@ -5,17 +5,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
 from tests.chart.alerts.case import run_promtool
-from tests.deploy.autoscaling import ADAPTER, BY_PROMETHEUS, PAGE, SITUATIONS, Situation
+from tests.deploy.autoscaling import ADAPTER, BY_PROMETHEUS, SITUATIONS, Situation
 
 pytestmark = pytest.mark.chart
-
-EAST: Final = 'cluster="east"'
-"""The matcher, or the label, of the group's cluster where a Prometheus has several."""
 
 
 def queries(cluster: str = "") -> dict[str, str]:
@@ -68,9 +65,3 @@ def promtool_complaints(
 def test_the_queries_give_the_number_of_replicas(promtool: str, tmp_path: Path) -> None:
     """Each situation has its number. An unknown input gives no value, so that the autoscaler keeps the number."""
     assert promtool_complaints(promtool, tmp_path, SITUATIONS) is None
-
-
-def test_the_queries_select_the_chosen_cluster(promtool: str, tmp_path: Path) -> None:
-    """The page's matcher of a cluster excludes a group of the same name in another cluster."""
-    assert f"`{EAST.replace('east', 'NAME')}`" in PAGE
-    assert promtool_complaints(promtool, tmp_path, SITUATIONS, EAST) is None

@@ -17,7 +17,6 @@ from tests.chart.rendering import case, merged, render
 
 pytestmark = pytest.mark.chart
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 RESCHEDULE: Final = Interruption(4, marked=True)
 """A pod that stops, and is ready on another node four minutes later."""
 LOST_SCRAPES: Final = Interruption(9, marked=False)
@@ -124,12 +123,3 @@ def test_instance_is_independent_of_the_address(promtool: str, tmp_path: Path) -
         assert before["job"] == after["job"] == "lagwarden"
         assert (before == after) is stable
         assert not stable or before["instance"] == "kafka/watch-lagwarden-0"
-
-
-def test_the_documented_relabelling_gives_the_same_labels(promtool: str, tmp_path: Path) -> None:
-    """With the configuration of docs/alerting.md, a plain Prometheus gives the labels of the ServiceMonitor."""
-    text = (ROOT / "docs" / "alerting.md").read_text()
-    (block,) = re.findall(r"```yaml\n( *scrape_configs:.*?)```", text, re.DOTALL)
-    (job,) = yaml.safe_load(block)["scrape_configs"]
-    before, after = relabelled(promtool, job["relabel_configs"], tmp_path)
-    assert before == after == {"job": "lagwarden", "instance": "kafka/watch-lagwarden-0"}

@@ -5,7 +5,6 @@ so this is a slow test. Nothing is simulated, and all processes listen on 127.0.
 """
 
 import dataclasses
-import datetime as dt
 import re
 import subprocess
 import time
@@ -15,16 +14,12 @@ from typing import Any, Final
 
 import pytest
 
-from exporters.catalogue.metric import MetricSource, Preset, ValueConversion
-from exporters.catalogue.metrics import SNAPSHOT_METRICS
-from exporters.wording import SEVERITIES
 from sandbox.demo.workload import Workload
 from sandbox.kafka.broker import Broker
 from sandbox.ports import LOOPBACK
 from sandbox.programs.prometheus import Prometheus
 from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
-from stream.health.verdict import SEVERITY, Severity
 from tests.chart.boards import PanelQuery, annotation_queries, filled, queries
 from tests.support.monitor import Monitor
 
@@ -155,80 +150,3 @@ def test_every_panel_shows_something(world: World) -> None:
     seen = {mark.panel: world.ask(mark) for mark in annotation_queries()}
     assert seen.keys() == {"Rebalance", "Verdict"}
     assert [labels["verdict"] for labels in seen["Verdict"]] != []
-
-
-def test_the_numbers_are_those_of_the_api(world: World) -> None:
-    """Prometheus has exactly the values of the API for every group and partition of the same snapshot."""
-    at, answers = _one_snapshot(world)
-    compared = {
-        (source, row["group"]): row for source, rows in answers.items() for row in rows if source is MetricSource.GROUPS
-    }
-    assert len(compared) > 8
-    fine = {str(verdict) for verdict, severity in SEVERITY.items() if severity is Severity.FINE}
-    for metric in SNAPSHOT_METRICS:
-        if metric.source not in answers or not metric.is_in(Preset.STANDARD):
-            continue
-        keys = [label for label in ("group", "topic", "partition") if label in metric.labels]
-        wanted = {
-            tuple(str(row[key]) for key in keys): _number(metric.conversion, row[metric.column])
-            for row in answers[metric.source]
-            if row[metric.column] is not None and not (metric.omits_fine and row[metric.column] in fine)
-        }
-        shown = {tuple(labels[key] for key in keys): value for labels, value in world.prometheus.query(metric.name, at)}
-        assert shown == wanted, metric.name
-
-
-def _number(conversion: ValueConversion, value: Any) -> float:
-    """Return a value of the API in the unit of its metric."""
-    match conversion:
-        case ValueConversion.ONE:
-            return 1.0
-        case ValueConversion.RANK:
-            return float(SEVERITIES.index(value))
-        case ValueConversion.TIMESTAMP:
-            # Both have milliseconds; a sum of seconds and a fraction may differ in its last bit.
-            return float(f"{dt.datetime.fromisoformat(value).timestamp():.3f}")
-        case _:
-            return float(value)
-
-
-def test_the_list_of_unhealthy_groups_is_that_of_the_api(world: World) -> None:
-    """The Overview dashboard lists and counts the groups that need attention in the API."""
-    at, answers = _one_snapshot(world)
-    sick = {row["group"]: row for row in answers[MetricSource.GROUPS] if row["severity"] in {"warning", "critical"}}
-    assert SICK in sick
-    since, *others = [query for query in queries() if query.name == "overview: Needs attention"]
-    listed = world.prometheus.query(filled(since.expression, world.values(), SCRAPE), at)
-    assert {labels["group"]: (labels["severity"], labels["verdict"]) for labels, _ in listed} == {
-        group: (row["severity"], row["verdict"]) for group, row in sick.items()
-    }
-    for query, column in zip(others, ("time_lag_max", "lag_sum"), strict=True):
-        shown = world.prometheus.query(filled(query.expression, world.values(), SCRAPE), at)
-        wanted = {group: row[column] for group, row in sick.items() if row[column] is not None}
-        assert {labels["group"]: value for labels, value in shown} == wanted
-    for title in ("Critical", "Warning"):
-        (figure,) = (query for query in queries() if query.name == f"overview: {title}")
-        ((_, number),) = world.prometheus.query(filled(figure.expression, world.values(), SCRAPE), at)
-        assert number == sum(row["severity"] == title.lower() for row in sick.values())
-
-
-def _one_snapshot(world: World) -> tuple[float, dict[MetricSource, list[dict[str, Any]]]]:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        groups = world.api("groups")
-        each = {row["group"]: world.api(f"groups/{row['group']}") for row in groups["groups"]}
-        if {answer["snapshot_time"] for answer in each.values()} != {groups["snapshot_time"]}:
-            continue
-        taken = dt.datetime.fromisoformat(groups["snapshot_time"]).timestamp()
-        for _ in range(6):
-            scraped = world.prometheus.query("timestamp(lagwarden_snapshot_timestamp_seconds)")
-            shown = world.prometheus.query("lagwarden_snapshot_timestamp_seconds", scraped[0][1])
-            if abs(shown[0][1] - taken) < 0.01:
-                parts = {MetricSource.PARTITIONS: "by_partition", MetricSource.TOPICS: "by_topic"}
-                rows = {
-                    source: [{"group": name, **row} for name, one in each.items() for row in one[part]]
-                    for source, part in parts.items()
-                }
-                return scraped[0][1], {MetricSource.GROUPS: groups["groups"], **rows}
-            time.sleep(SCRAPE / 2)
-    raise AssertionError("no snapshot was both asked for and scraped")

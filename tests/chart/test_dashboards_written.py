@@ -1,18 +1,15 @@
 """The files of the dashboards: the rules of Grafana's linter, and queries of existing series."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from deploy.chart.values_schema import CHART
-from exporters.catalogue.metric import MetricSource
-from exporters.catalogue.metrics import METRICS
 from tests.chart.alerts.case import alerts
-from tests.chart.boards import BOARDS, PanelQuery, annotation_queries, filled, panels, queries
-from tests.chart.promql import asked, faults, keeps_clusters, known, metrics_of, named_labels, template_queries
+from tests.chart.boards import BOARDS, annotation_queries, filled, panels, queries
+from tests.chart.promql import asked, faults, keeps_clusters, known, metrics_of, named_labels
 from tests.chart.test_rules_written import RECORDED, STANDARD
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -33,53 +30,10 @@ VARIABLES: Final = {
 # Removal causes and verdicts, which runbooks have in italics, like the titles of panels.
 WORDS: Final = {"Stalled", "Poison record", "Expired", "Deleted", "Skewed", "Never committed"}
 
-WITHOUT_PANEL: Final = {
-    "lagwarden_quorum_leader_epoch": "a number without a scale; LagwardenQuorumNoLeader and the API use the quorum",
-    "lagwarden_cluster_feature_level": "changes with an upgrade only; the number of version sets has a panel",
-    "lagwarden_controller": "an id; the API and the page name the controller",
-    "lagwarden_cluster_facts_timestamp_seconds": "failed polls are logged; their series go",
-    "lagwarden_cluster_facts_duration_seconds": "of interest only while a poll is examined",
-    "lagwarden_topic_partitions": "a number that hardly changes; for joins",
-    "lagwarden_group_topic_time_lag_seconds": "replaces the time lag per partition with metrics.granularity: topic",
-    "lagwarden_group_folded_groups": "says how many groups stand behind a row of the others",
-    "lagwarden_group_scalable_lag": "for autoscalers (docs/autoscaling.md)",
-    "lagwarden_snapshot_age_seconds": "the timestamp has a panel; an age that is not scraped does not grow",
-    "lagwarden_last_batch_timestamp_seconds": "the snapshot age shows the same fault",
-    "lagwarden_offsets_partition_high_watermark": "the distance to the end has a panel",
-    "lagwarden_offsets_partition_last_stable_offset": "the last stable offset gap has a panel",
-    "lagwarden_offsets_partition_held_back_info": "names the producer; the runbook of the alert joins it",
-    "lagwarden_offsets_retention_info": "a setting; for joins",
-    "lagwarden_offsets_retention_seconds": "a setting",
-    "lagwarden_offsets_retention_check_interval_seconds": "a setting",
-    "lagwarden_expiry_error_seconds": "the outcomes of the predictions have a panel",
-    "lagwarden_unreadable_tails": "a detail of verdicts about compacted topics",
-    "lagwarden_processes": "their memory, CPU and descriptors have panels by role",
-    "lagwarden_executors": "only with executors; docs/cluster.md has a rule",
-    "lagwarden_executors_expected": "as lagwarden_executors",
-    "lagwarden_checkpoint_files": "the size of the checkpoint has a panel",
-    "lagwarden_state_snapshot_timestamp_seconds": "matters for the duration of the next start only",
-    "lagwarden_state_repairs_total": "rare; for alerts of your own",
-    "lagwarden_http_connections": "a detail of the server",
-    "lagwarden_http_refusals_total": "a detail of the server",
-    "lagwarden_file_failures_total": "rare, and logged",
-    "lagwarden_webhook_failures_total": "has the reasons of an alert (docs/webhook.md)",
-    "lagwarden_webhook_events_sent_total": "only with a webhook, whose faults have an alert",
-    "lagwarden_otlp_points_sent_total": "only with OTLP",
-    "lagwarden_otlp_failures_total": "only with OTLP, and logged",
-    "lagwarden_otlp_export_timestamp_seconds": "only with OTLP",
-}
-"""Metrics of the default preset that neither a panel nor an alert uses, with the reason."""
-
-ABOUT_CLUSTER: Final = {metric.name for metric in METRICS if metric.source.in_cluster}
-"""Metrics that the first of several instances shows."""
-OF_TOPICS: Final = {metric.name for metric in METRICS if metric.source is MetricSource.LOG_ENDS}
-"""Metrics of topics that groups read, which each instance shows for the groups that it has."""
-
 EVERY_PANEL: Final = [panel for name in BOARDS for panel in panels(name)]
 FILLED: Final = {query: filled(query.expression, SAMPLE) for query in (*queries(), *annotation_queries())}
 """Every query of a panel or a mark, with the expression that Prometheus would get."""
 OF_PANELS: Final = {query: FILLED[query] for query in queries()}
-OF_MARKS: Final = {query: FILLED[query] for query in annotation_queries()}
 
 
 # By default the builders make the newer form, which only Grafana 12 and later read.
@@ -114,53 +68,6 @@ def test_dashboards_are_linked_and_have_the_linters_variables() -> None:
         assert (cluster["allValue"], cluster["current"]["value"]) == (".*", ["$__all"])
 
 
-def test_panels_have_a_title_a_description_and_a_place() -> None:
-    """Each has a unit, the chosen source, named lines, a unique id, and a place that no other one has."""
-    source = {"type": "prometheus", "uid": "${datasource}"}
-    for panel in EVERY_PANEL:
-        targets, title = panel["targets"], panel["title"]
-        assert title
-        assert panel["description"].endswith("."), title
-        assert panel["fieldConfig"]["defaults"]["unit"], title
-        assert [each["datasource"] for each in (panel, *targets)] == [source] * (len(targets) + 1), title
-        assert len({target["refId"] for target in targets}) == len(targets) > 0, title
-        assert len(targets) == 1 or panel["type"] == "table" or all(each["legendFormat"] for each in targets), title
-    for made in BOARDS.values():
-        every = made["panels"]
-        assert len({panel["id"] for panel in every}) == len({panel["title"] for panel in every}) == len(every)
-        places = [
-            (x, y)
-            for at in (panel["gridPos"] for panel in every)
-            for x in range(at["x"], at["x"] + at["w"])
-            for y in range(at["y"], at["y"] + at["h"])
-        ]
-        assert len(set(places)) == len(places)
-        assert max(x for x, _ in places) < 24
-
-
-def is_time(expression: str) -> bool:
-    """Return whether the result is in seconds. A lag divided by its rate of decrease is a time, too."""
-    metric = asked(filled(expression, SAMPLE))[0].metric
-    return (metric.endswith("_seconds") and "rate(" not in expression) or "/ (0 - deriv(" in expression
-
-
-def units_of(panel: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the expression and the unit of each query of a panel."""
-    first = {each["matcher"]["options"]: each["properties"][0] for each in panel["fieldConfig"].get("overrides", [])}
-    units = {name: each["value"] for name, each in first.items() if each["id"] == "unit"}
-    organized = [each["options"] for each in panel.get("transformations", []) if each["id"] == "organize"]
-    for target in panel["targets"]:
-        ref = target["refId"]
-        heading = organized[0].get("renameByName", {})[f"Value #{ref}"] if organized else ref
-        yield target["expr"], units.get(heading, panel["fieldConfig"]["defaults"]["unit"])
-
-
-def test_seconds_are_shown_as_seconds() -> None:
-    """Only times have the unit of seconds, also beside counts, so that a time is not a flat line."""
-    shown = [pair for panel in EVERY_PANEL for pair in units_of(panel)]
-    assert [expression for expression, unit in shown if (unit == "s") != is_time(expression)] == []
-
-
 def test_queries_select_existing_series() -> None:
     """Series, labels and legends exist with `metrics.preset: standard`, also of marks; only counters have rates."""
     assert [(query.name, found) for query, text in FILLED.items() if (found := faults(text, SERIES))] == []
@@ -170,18 +77,6 @@ def test_queries_select_existing_series() -> None:
     }
     assert [each.name for each, there in labels.items() if set(re.findall(r"{{(\w+)}}", each.legend)) - there] == []
     assert [query.name for query, text in FILLED.items() if metrics_of(text, RECORDED) - STANDARD] == []
-
-
-def test_windows_follow_the_rate_interval() -> None:
-    """A counter has a rate or an increase over `$__rate_interval`.
-
-    The windows of marks are fixed: with an interval of Grafana, a mark would be longer in a longer range.
-    """
-    counters = [(query, each) for query, text in OF_PANELS.items() for each in asked(text) if "_total" in each.metric]
-    assert [query.name for query, each in counters if not {"rate", "increase"} & set(each.inside)] == []
-    wanted = {query: r"\d+[smh]" if query in OF_MARKS else r"\$__rate_interval" for query in FILLED}
-    windows = [(query, window) for query in FILLED for window in re.findall(r"\[([^\]]*)\]", query.expression)]
-    assert [query.name for query, window in windows if not re.fullmatch(wanted[query], window)] == []
 
 
 def test_queries_select_the_chosen_monitor_and_group() -> None:
@@ -222,35 +117,3 @@ def test_alerts_and_runbooks_name_existing_dashboards_and_panels() -> None:
         text = (ROOT / "docs" / "runbooks" / f"{alert}.md").read_text().partition("## Diagnosis")[2]
         named = {" ".join(words.split()) for words in re.findall(r"(?<![*\w])\*([A-Z_][^*]*)\*(?![*\w])", text)}
         assert named - WORDS <= titles, alert
-
-
-def test_the_default_preset_has_no_unused_metric() -> None:
-    """Every metric in `standard` is in a dashboard or a rule, except those with a reason."""
-    shown = set[str]().union(*(metrics_of(text, RECORDED) for text in OF_PANELS.values()))
-    for alert in alerts().values():
-        texts = [query for text in alert["annotations"].values() for query in template_queries(text)]
-        shown = shown.union(*(metrics_of(each, RECORDED) for each in (alert["expr"], *texts)))
-    own = {metric.name for metric in METRICS if metric.name in STANDARD}
-    assert own - shown == set(WITHOUT_PANEL)
-
-
-def is_unambiguous(query: PanelQuery, expression: str) -> bool:
-    """Return whether the series of a query have different names if several instances share the groups of a cluster.
-
-    A group, an offsets partition and facts about brokers belong to one instance. Other values are aggregated over the
-    instances, or their legend or row names the instance.
-    """
-    aggregated = re.match(r"(?:topk\(\d+, )?(?:sum|min|max|count)(?: by (\([^)]*\)) )?\(", expression)
-    is_aggregated = aggregated is not None and "instance" not in (aggregated[1] or "")
-    of_one = {"group", "offsets_partition", "broker"}
-    has_one_owner = any(of_one & SERIES[each.metric] or each.metric in ABOUT_CLUSTER for each in asked(expression))
-    return is_aggregated or has_one_owner or "{{instance}}" in query.legend
-
-
-def test_several_instances_are_unambiguous_and_add_up() -> None:
-    """Each series of a panel has its own name. End offsets, equal on all instances of a topic, are not added up."""
-    assert [query.name for query, text in OF_PANELS.items() if not is_unambiguous(query, text)] == []
-    rules = [*RECORDED.values(), *(alert["expr"] for alert in alerts().values())]
-    for expression in [*OF_PANELS.values(), *rules]:
-        for each in asked(expression):
-            assert not (each.metric in OF_TOPICS and {"sum", "count", "avg"} & set(each.inside)), expression

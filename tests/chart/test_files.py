@@ -1,7 +1,6 @@
 """Rules and dashboards are plain files of the chart, and each of them is installed unchanged."""
 
 import re
-import shutil
 from pathlib import Path
 from typing import Final
 
@@ -29,15 +28,6 @@ def alerts_of(values: Object, chart: Path = CHART) -> dict[str, Object]:
     """Return the rendered alerts by name."""
     groups = [group for one in render(values, chart).of_kind("PrometheusRule") for group in one["spec"]["groups"]]
     return {rule["alert"]: rule for group in groups for rule in group["rules"] if "alert" in rule}
-
-
-def test_a_chart_without_files_installs(tmp_path: Path) -> None:
-    """A chart without rules and dashboards renders, without a PrometheusRule and the ConfigMap of a dashboard."""
-    copy = tmp_path / CHART.name
-    shutil.copytree(CHART, copy, ignore=shutil.ignore_patterns("rules", "dashboards"))
-    rendered = render(ON, copy)
-    assert rendered.of_kind("PrometheusRule") == []
-    assert [one for one in rendered.of_kind("ConfigMap") if "grafana_dashboard" in one["metadata"]["labels"]] == []
 
 
 def test_the_charts_own_files_are_all_installed() -> None:
@@ -164,9 +154,3 @@ def test_a_wrong_change_of_alerts_is_refused(chart_with_files: Path) -> None:
     ]
     for rules, error in faults:
         assert error in refusal(merged(ON, {"rules": rules}), chart_with_files)
-
-
-def test_a_broken_rule_file_is_named(chart_with_files: Path) -> None:
-    """An invalid rule file stops the render with its name."""
-    (chart_with_files / "rules" / "broken.yaml").write_text("groups: [\n")
-    assert "rules/broken.yaml" in refusal(ON, chart_with_files)

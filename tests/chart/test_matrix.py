@@ -54,13 +54,6 @@ def test_objects_are_strictly_valid(version: str) -> None:
             kubernetes.validate(one, version, strict=True)
 
 
-def test_the_chart_and_the_schemas_name_the_same_oldest_kubernetes() -> None:
-    """The oldest Kubernetes of Chart.yaml is the oldest whose schemas check the objects."""
-    kubernetes = _validators()
-    assert kubernetes.utils.all_versions()[0].startswith(OLDEST)
-    assert kubernetes.latest_version().startswith(NEWEST)
-
-
 @pytest.mark.parametrize(("kind", "release"), [(kind, release) for kind in CUSTOM for release in CUSTOM[kind].sums])
 def test_custom_objects_fit_their_crds(kind: str, release: str) -> None:
     """ServiceMonitor, PrometheusRule and HTTPRoute are valid by their projects' CRDs, without unknown fields."""

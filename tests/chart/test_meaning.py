@@ -66,16 +66,6 @@ def test_monitor_ingress_and_budget_name_what_exists() -> None:
     assert budget["maxUnavailable"] == 1
 
 
-def test_ports_have_one_name() -> None:
-    """Services, probes and policies name the container's ports."""
-    for name, rendered in every_render():
-        named = {port["targetPort"] for one in rendered.of_kind("Service") for port in one["spec"]["ports"]}
-        named |= {rendered.container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe")}
-        for policy in rendered.of_kind("NetworkPolicy"):
-            named |= {port["port"] for rule in policy["spec"]["ingress"] for port in rule.get("ports", [])}
-        assert named == {port["name"] for port in rendered.container["ports"]}, name
-
-
 def test_volumes_and_mounts_match() -> None:
     """Each mount has its volume, each volume is mounted, and no two mounts share a path."""
     for name, rendered in every_render():
@@ -97,14 +87,6 @@ def test_there_is_one_pod_per_part_and_never_two() -> None:
     assert {name: spec["replicas"] for name, spec in stateful.items()} == shards
     assert {spec["podManagementPolicy"] for spec in stateful.values()} == {"Parallel"}
     assert [name for name, spec in stateful.items() if "updateStrategy" in spec] == []
-
-
-def test_storage_class() -> None:
-    """A hyphen is Kubernetes' empty class, which provisions nothing. An empty value selects the cluster's default."""
-    for value, wanted in (("fast", "fast"), ("-", ""), ("", None)):
-        values = merged(case("minimal"), {"persistence": {"storageClass": value}})
-        (claim,) = render(values).one("StatefulSet")["spec"]["volumeClaimTemplates"]
-        assert claim["spec"].get("storageClassName") == wanted
 
 
 def test_the_route_leads_to_the_service() -> None:
@@ -156,15 +138,6 @@ def test_kubernetes_ends_a_pod_only_when_it_hangs() -> None:
         ]
         assert paths == ["/livez", "/livez", "/readyz"], name
         assert set(paths) <= set(PROBES), "the kubelet sends no login"
-
-
-def test_every_object_has_labels_and_a_namespace() -> None:
-    """All objects have labels and a namespace; a long name with Kubernetes' suffix still fits into a label."""
-    made = [(name, one["metadata"]) for name, rendered in every_render() for one in rendered.objects]
-    own = [(name, each) for name, each in made if not each["name"].startswith("beside-")]
-    assert [(name, each) for name, each in own if not each["labels"].keys() >= SELECTOR or not each["namespace"]] == []
-    name = render(merged(case("minimal"), {"fullnameOverride": "x" * 80})).one("StatefulSet")["metadata"]["name"]
-    assert len(f"{name}-0123456789") <= 63
 
 
 @pytest.mark.parametrize("name", CASES)

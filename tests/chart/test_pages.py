@@ -2,11 +2,10 @@
 
 import tomllib
 
-import pytest
 import yaml
 
 from deploy.chart.readme import PATH as README
-from deploy.chart.readme import VALUES, UndescribedError, page, values
+from deploy.chart.readme import VALUES, page
 from deploy.chart.values_schema import CHART, PATH, text
 from stream.config.options import SECTIONS
 
@@ -18,12 +17,6 @@ def test_schema_and_readme_are_current() -> None:
     assert PATH.read_text() == text(), "the schema is old: python -m deploy.chart.values_schema"
     current = README.read_text()
     assert current == page(current, VALUES.read_text()), "the table is old: python -m deploy.chart.readme"
-
-
-def test_a_value_without_a_comment_is_found() -> None:
-    """A value without a description is an error with its name."""
-    with pytest.raises(UndescribedError, match=r"service\.port"):
-        values("service:\n  # The type.\n  type: ClusterIP\n  port: 1\n")
 
 
 def test_the_chart_names_version_and_port_of_the_program() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.chart.rendering import CASES, Object, Rendered, case, every_render, merged, render
+from tests.chart.rendering import CASES, Object, Rendered, case, every_render
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
@@ -68,16 +68,3 @@ def test_the_chart_has_no_rights() -> None:
     kinds = {name: {one["kind"] for one in rendered.objects} for name, rendered in every_render()}
     more = {name: found - KINDS - OF_MODE.get(case(name).get("mode", "local"), set()) for name, found in kinds.items()}
     assert {name: found for name, found in more.items() if found} == {}
-
-
-def test_each_weakened_setting_is_found() -> None:
-    """The check names each setting that weakens the pod on purpose."""
-    changes: dict[str, Object] = {
-        "readOnlyRootFilesystem": {"securityContext": {"readOnlyRootFilesystem": False}},
-        "capabilities": {"securityContext": {"capabilities": {"drop": []}}},
-        "runAsNonRoot": {"podSecurityContext": {"runAsNonRoot": False}},
-        "seccompProfile": {"podSecurityContext": {"seccompProfile": {"type": "Unconfined"}}},
-        "volumes": {"extraVolumes": [{"name": "host", "hostPath": {"path": "/"}}]},
-    }
-    found = {name: offences(render(merged(case("minimal"), change))) for name, change in changes.items()}
-    assert found == {name: [name] for name in changes}

@@ -1,10 +1,7 @@
-"""Wrong values are refused with their path, contradictions with a sentence, and every value is used."""
+"""Wrong values are refused with their path, and contradictions with a sentence."""
 
 import functools
-import json
-import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -207,112 +204,7 @@ def test_a_heap_that_the_limit_cannot_hold_is_refused() -> None:
     assert [(pair, errors[pair]) for pair in HEAPS if wanted[pair] not in errors[pair]] == []
 
 
-ON: Object = {
-    "serviceMonitor": {"enabled": True},
-    "rules": {"enabled": True},
-    "dashboards": {"enabled": True},
-    "networkPolicy": {"egress": {"enabled": True}},
-}
-TLS: Object = {"config": {"kafka": {"security_protocol": "SASL_SSL"}}, "credentials": {"sasl": {"existingSecret": "s"}}}
-# The values that another value needs to have an effect, by the beginning of its path.
-GIVEN: dict[str, Object] = {
-    "credentials.sasl": merged(TLS, {"config": {"kafka": {"sasl_username": "u"}}}),
-    "credentials.sasl.usernameKey": merged(TLS, {"credentials": {"sasl": {"usernameKey": "u"}}}),
-    "credentials.oauth": case("oauth-client"),
-    "credentials.oauth.existingSecret": case("oauth-client"),
-    "credentials.oauth.serviceAccountToken": case("oauth-token"),
-    "credentials.ca": merged(TLS, {"config": {"kafka": {"sasl_username": "u"}}}),
-    "credentials.ca.key": merged(
-        TLS, {"config": {"kafka": {"sasl_username": "u"}}, "credentials": {"ca": {"existingSecret": "c"}}}
-    ),
-    "credentials.client": {
-        "config": {"kafka": {"security_protocol": "SSL"}},
-        "credentials": {"client": {"existingSecret": "c"}},
-    },
-}
-RECEIVER: Object = at("config.otlp.endpoint", "https://collector:4318/v1/metrics")
-GIVEN |= {
-    "credentials.otlp": RECEIVER,
-    "credentials.otlp.headers.key": case("otlp"),
-    "credentials.otlp.ca.key": case("otlp"),
-    "credentials.otlp.client": case("otlp"),
-    "objectStore": case("object-store"),
-    "objectStore.address": {"persistence": {"enabled": False}},
-    "http.webConfig.key": case("web-login"),
-    "http.webConfig.tls": at("http.webConfig.existingSecret", "web"),
-    "http.certificate": case("web-token"),
-    "http.bearerToken": case("web-token"),
-    "serviceMonitor.tlsConfig": case("web-login"),
-    "serviceMonitor.basicAuth": merged(case("web-login"), at("serviceMonitor.basicAuth", {})),
-    "serviceMonitor.authorization": case("web-token"),
-    "ingress": {"ingress": {"enabled": True, "host": "lag.example"}},
-    "ingress.enabled": {"ingress": {"host": "lag.example"}},
-    "mode": {"persistence": {"existingClaim": "shared"}},
-    "executor": {"mode": "cluster", "persistence": {"existingClaim": "shared"}},
-    "httpRoute": {"httpRoute": {"enabled": True, "parentRefs": [{"name": "public"}]}},
-    "httpRoute.enabled": {"httpRoute": {"parentRefs": [{"name": "public"}]}},
-}
-# Values that need their own sample, because the templates would refuse any other.
-SAMPLES: dict[str, Any] = {
-    "config.otlp": RECEIVER["config"]["otlp"],
-    "shards": 3,
-    "rules.disabled": ["FirstAlert"],
-    "rules.alerts": {"FirstAlert": {"for": "7m"}},
-    **dict.fromkeys(("rules.runbookUrl", "rules.grafanaUrl", "rules.pageUrl"), "https://another.example"),
-    "global": {"imageRegistry": "another.example"},
-    "objectStore.address": "s3a://another/path",
-    "objectStore.endpoint": "https://another.example",
-    "ingress.path": "/another",
-    "httpRoute.path": "/another",
-    "httpRoute.hostnames": ["another.example"],
-    "serviceMonitor.targetLabels": ["another"],
-    "serviceMonitor.podTargetLabels": ["another"],
-    "extraObjects": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "more"}}],
-    "config.kafka.bootstrap_servers": ["broker-3:9092"],
-    "config.job.master": "local[4]",
-    "bootstrapServersFrom": {"secretKeyRef": {"name": "a", "key": "b"}},
-}
-
-
-def value_at(values: Any, path: str, default: Any) -> Any:
-    """Return the value at a dotted path, or the default if the values do not have it."""
-    for part in path.split("."):
-        if part not in values:
-            return default
-        values = values[part]
-    return values
-
-
-def leaves(values: Object, described: Object, prefix: str = "") -> Iterator[tuple[str, Any, Object]]:
-    """Yield the path, the default and the schema of each value of the chart."""
-    for name, value in values.items():
-        part = described["properties"][name]
-        if isinstance(value, dict) and value and "properties" in part and part.get("additionalProperties") is False:
-            yield from leaves(value, part, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value, part
-
-
-def another(default: Any, described: Object) -> Any:
-    """Return a value that the schema accepts and that is not the default."""
-    if "enum" in described:
-        return next(value for value in described["enum"] if value != default)
-    if isinstance(default, bool):
-        return not default
-    if isinstance(default, int):
-        return default + 60
-    if isinstance(default, dict):
-        return {**default, "another": "one"}
-    if isinstance(default, list):
-        return [*default, {"name": "another"}]
-    for sample in ("another", "7Gi", "7m", "sha256:" + "0" * 64):
-        if re.search(described.get("pattern", ""), sample):
-            return sample
-    raise AssertionError(f"no sample fits {described}")
-
-
 DEFAULTS: Object = yaml.safe_load(VALUES.read_text())
-LEAVES = {path: (value, part) for path, value, part in leaves(DEFAULTS, schema())}
 
 
 def test_the_values_are_those_of_the_schema() -> None:
@@ -334,28 +226,3 @@ def test_the_values_are_those_of_the_schema() -> None:
     # Values that are given as a whole, in the form of Kubernetes.
     whole = ("bootstrapServersFrom.", "resources.")
     assert [path for path in missing(wanted, DEFAULTS, "") if not path.startswith(whole)] == []
-
-
-@functools.cache
-def objects_of(values: str, chart: Path) -> tuple[Object, ...]:
-    """Return the objects of these values, which are JSON."""
-    return render(json.loads(values), chart).objects
-
-
-def has_effect(path: str, chart: Path) -> bool:
-    """Return whether a value at a path that is not the default changes the objects."""
-    given = max((prefix for prefix in GIVEN if path.startswith(prefix)), key=len, default=None)
-    base = merged(merged(case("minimal"), ON), GIVEN[given] if given else {})
-    if path == "bootstrapServersFrom":
-        base["config"]["kafka"] = {"bootstrap_servers": []}
-    default, part = LEAVES[path]
-    value = SAMPLES[path] if path in SAMPLES else another(value_at(base, path, default), part)
-    found = render(merged(base, at(path, value)), chart).objects
-    if path == "bootstrapServersFrom":
-        return "LAGWARDEN_KAFKA_BOOTSTRAP_SERVERS" in json.dumps(found)
-    return found != objects_of(json.dumps(base), chart)
-
-
-def test_every_value_has_an_effect(chart_with_files: Path) -> None:
-    """Each value of the chart changes the objects."""
-    assert [path for path in LEAVES if not has_effect(path, chart_with_files)] == []

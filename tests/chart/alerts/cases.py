@@ -2,6 +2,6 @@
 
 from typing import Final
 
-from tests.chart.alerts import clusters, groups, monitor
+from tests.chart.alerts import groups, monitor
 
-CASES: Final = [*groups.CASES, *monitor.CASES, *clusters.CASES]
+CASES: Final = [*groups.CASES, *monitor.CASES]

@@ -123,14 +123,9 @@ STORIES: Final = {
         "down for less than five minutes; down for five minutes": edge(
             "10m", "10m30s", {UP: "1x10 0x60"}, [MONITOR]
         ).says("lagwarden cannot be scraped", "Groups are not monitored, and none of their alerts can fire."),
-        "a restart, and another": odd("15m", {UP: "1x10 0x3 1x10 0x3 1x40"}),
         "one of two is down, and only that one has an alert": odd("20m", {UP: "0x60", SECOND_UP: "1x60"}, [MONITOR]),
         "Prometheus has no series of the monitor any more": vanished("11m", {UP: "1x10 stale"}, [MONITOR]),
-        "a lost node, a deleted pod: the same alert": vanished("40m", {UP: "1x10 0x12 stale _x100"}, [MONITOR]),
-        "of two monitors one is gone": vanished("11m", {UP: "1x10 stale", SECOND_UP: "1x60"}, [MONITOR]),
-        "a pod that is back on another node after twenty minutes": vanished("25m", {UP: "1x10 0x12 stale _x20 1x20"}),
         "a pod that is back with another address is not down": odd("30m", {UP: "1x10 stale", SECOND_UP: "_x14 1x60"}),
-        "six hours after its last sample": after("6h20m", {UP: "1x10 stale"}, [JOB]),
         "Prometheus has never had a series of it": dead("4m30s", {OTHER_UP: "1x60"}),
         "Prometheus has had no series of it for five minutes": after("5m", {OTHER_UP: "1x60"}, [JOB]),
     },
@@ -156,8 +151,6 @@ STORIES: Final = {
             "46m", {READY: "0x120", phase("catching up"): "1x120", RATIO: "0+0.01x40 0.4x80"}, [MONITOR]
         ),
         "a long catch-up": odd("60m", {READY: "0x120", phase("catching up"): "1x120", RATIO: "0+0.001x120"}),
-        "no group has ever committed": odd("60m", {READY: "0x120", phase("waiting for topic"): "1x120"}),
-        "LagwardenMonitorStale fires instead": odd("60m", {READY: "0x120", phase("running"): "1x120", TAKEN: "0x120"}),
         "it is ready": vanished("20m", {READY: "0x20 1x60"}),
         "the monitor is down": dead("30m", {READY: "0x10 stale"}),
     },
@@ -167,18 +160,7 @@ STORIES: Final = {
             "lagwarden restarted 3 times within an hour",
             "The last log line before the exit and the exit code (docs/config.md) give the reason.",
         ),
-        "three pods that are gone, and a fourth, each with an address of its own": after(
-            "31m",
-            {
-                of(
-                    "process_start_time_seconds", JOB, instance=f"192.0.2.{pod}:10848"
-                ): f"{'_ ' * 20 * pod}{600 * pod}x15 stale"
-                for pod in range(4)
-            },
-            [JOB],
-        ),
         "a rollout": odd("20m", {STARTED: "1x10 stale", of("process_start_time_seconds", OTHER): "_x14 600x60"}),
-        "a rollout, a day after another": odd("155m", {STARTED: "1x100 3000x200 9000x10"}),
         "another program": vanished("3m", {of("process_start_time_seconds", job="other"): "1 2 3 4 5 6 7 8"}),
         "a monitor that does not run does not start": dead("30m", {STARTED: "1x10 stale"}),
     },
@@ -198,9 +180,7 @@ STORIES: Final = {
             "lagwarden does not keep up with __consumer_offsets",
             "601 offsets are not read yet. Commits are shown late, so lag is shown too large.",
         ),
-        "the position does not move": after("15m", RUNNING | {POSITION: "900x200", DISTANCE: "1x200"}, [MONITOR]),
         "a cluster at rest: nothing to read": odd("60m", RUNNING | {POSITION: "900x200", DISTANCE: "0x200"}),
-        "a busy topic, five seconds behind": odd("60m", RUNNING | {POSITION: "0+3000000x200", DISTANCE: "500000x200"}),
         "a catch-up": odd("60m", {phase("catching up"): "1x200", POSITION: "0+300x200", DISTANCE: "1000000x200"}),
         "the end offsets are not known": vanished("30m", RUNNING | {POSITION: "900x200", DISTANCE: "1x10 stale"}),
         "the monitor is down": dead("30m", {PHASE: "1x10 stale", POSITION: "900x10 stale", DISTANCE: "1x10 stale"}),
@@ -249,7 +229,6 @@ STORIES: Final = {
             "At the limit the kernel kills one of its processes, and lagwarden starts again from its checkpoint. The"
             " limit must hold the heap of the JVM, the Python processes and the state.",
         ),
-        "more for nine minutes": odd("20m", {JVM: "700x10 920x18 700x60", MEMORY_LIMIT: "1000x90"}),
         "there is no limit": odd("25m", {JVM: "4000000x60"}),
         "a new process": vanished("21m", {JVM: "950x30 stale", MEMORY_LIMIT: "1000x30 stale"}),
         "the monitor is down": dead("30m", {JVM: "950x20 stale", MEMORY_LIMIT: "1000x20 stale"}),
@@ -263,7 +242,6 @@ STORIES: Final = {
             "Without space no batch can end, and lagwarden exits with code 23.",
         ),
         "a large volume has gigabytes left": odd("25m", {FREE: "50000000000x60", VOLUME: "1000000000000x60"}),
-        "full for a few minutes": odd("12m", {FREE: "900000000x10 50000000x15 900000000x60", VOLUME: "2000000000x90"}),
         "the volume was replaced": vanished("21m", {FREE: "50000000x30 1900000000x30", VOLUME: "2000000000x60"}),
         "the monitor is down": dead("30m", {FREE: "50000000x20 stale", VOLUME: "2000000000x20 stale"}),
     },
@@ -390,8 +368,6 @@ STORIES: Final = {
             "The metadata quorum of cluster north does not survive the loss of another controller",
             "1 of 3 voters do not follow its leader.",
         ),
-        "two of five voters": after("10m", quorum(5, "0x9 2x60"), [CLUSTER]),
-        "the only voter is well, and so are both of two": odd("20m", quorum(1, "0x60")),
         "a rolling restart of three controllers": odd("15m", quorum(3, "0x3 1x6 0x3 1x6 0x3 1x6 0x30")),
         "not known any more": vanished("16m", quorum(3, "1x20 stale")),
         "the monitor is down": dead("21m", quorum(3, "1x20")),
@@ -417,11 +393,7 @@ STORIES: Final = {
             "The groups of an instance that does not run, or whose job.instance another one has, are not monitored."
             " There are 0/3 (watch-0:10848) 1/3 (watch-1:10848).",
         ),
-        "two instances have the same part": after("15m", shared(2, {"1/2": "1x80"}, {"1/2": "1x80"}), [CLUSTER]),
         "a single instance has all groups": odd("30m", shared(1, {"0/1": "1x80"})),
-        "a change from one to two": odd(
-            "30m", shared(2, {"0/1": "1x19 _x60", "0/2": "_x22 1x60"}, {"1/2": "_x10 1x60"})
-        ),
         "the third is back": vanished("26m", shared(3, {"0/3": "1x120"}, {"1/3": "1x120"}, {"2/3": "_x40 1x80"})),
         "another one restarts": dead("32m", shared(3, {"0/3": "1x120"}, {"1/3": "1x60 stale _x4 1x50"}), [CLUSTER]),
     },

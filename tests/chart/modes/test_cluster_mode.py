@@ -1,7 +1,5 @@
 """Mode cluster: executors are pods that Spark makes from the chart's template, and reach the driver by its Service."""
 
-from typing import Any
-
 import pytest
 import yaml
 
@@ -42,22 +40,6 @@ def test_executors_reach_the_driver_by_its_service(rendered: Rendered) -> None:
     assert options(rendered)["driver_host"] == f"{name}.{namespace}.svc"
     assert options(rendered)["driver_bind_address"] == "0.0.0.0"  # noqa: S104 -- the pod's own addresses
     assert service["spec"]["publishNotReadyAddresses"] is True
-
-
-def test_the_ports_of_the_driver_are_the_same_everywhere(rendered: Rendered) -> None:
-    """Options, Service, container and NetworkPolicy have the same ports. Progress uses the driver's number."""
-    job = options(rendered)
-    wanted = {
-        "driver": (job["driver_port"], "TCP"),
-        "blocks": (job["block_manager_port"], "TCP"),
-        "progress": (job["driver_port"], "UDP"),
-    }
-    service = {port["name"]: (port["port"], port["protocol"]) for port in driver_service(rendered)["spec"]["ports"]}
-    container = {port["name"]: (port["containerPort"], port["protocol"]) for port in rendered.container["ports"]}
-    assert service == wanted
-    assert {name: container[name] for name in wanted} == wanted
-    _, rule = rendered.one("NetworkPolicy")["spec"]["ingress"]
-    assert {port["port"]: port["protocol"] for port in rule["ports"]} == {name: two[1] for name, two in wanted.items()}
 
 
 def test_only_executors_reach_the_ports_of_the_driver(rendered: Rendered) -> None:
@@ -130,25 +112,3 @@ def test_the_role_is_for_the_account_of_the_driver(rendered: Rendered) -> None:
     assert binding["roleRef"]["name"] == rendered.one("Role")["metadata"]["name"]
     (subject,) = binding["subjects"]
     assert subject["name"] == rendered.pod["serviceAccountName"] == options(rendered)["executor_service_account"]
-
-
-def test_executors_run_the_image_of_the_driver(rendered: Rendered) -> None:
-    """Driver and executors never have different versions. The values' settings of Spark stay beside the chart's."""
-    assert options(rendered)["executor_image"] == rendered.container["image"]
-    (container,) = template(rendered)["spec"]["containers"]
-    assert not {"command", "args"} & container.keys()
-    pulled = options(rendered)["spark_options"]["spark.kubernetes.container.image.pullPolicy"]
-    assert pulled == rendered.container["imagePullPolicy"]
-    settings = options(rendered)["spark_options"]
-    assert settings["spark.kubernetes.executor.limit.cores"] == "2"
-    assert settings["spark.executor.memoryOverhead"] == "1536m"
-
-
-def test_a_changed_template_is_a_new_driver() -> None:
-    """Spark reads the template when it starts, so the pod of the driver changes with it."""
-
-    def mark(values: Object) -> Any:
-        return render(values).one("StatefulSet")["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
-
-    changed = merged(case("cluster"), {"executor": {"priorityClassName": "another"}})
-    assert mark(changed) != mark(case("cluster")) == mark(case("cluster"))

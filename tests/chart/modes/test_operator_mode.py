@@ -71,15 +71,6 @@ def test_spark_and_the_template_agree(rendered: Rendered) -> None:
     assert rendered.one("SparkApplication")["spec"]["runtimeVersions"]["sparkVersion"] == version("pyspark")
 
 
-def test_the_driver_restarts_whenever_it_ends(rendered: Rendered) -> None:
-    """Attempts and time are unlimited, and a restart waits for the grace period of the last pod."""
-    tolerations = rendered.one("SparkApplication")["spec"]["applicationTolerations"]
-    restart = tolerations["restartConfig"]
-    assert (restart["restartPolicy"], restart["maxRestartAttempts"]) == ("Always", 2**31 - 1)
-    assert restart["restartBackoffMillis"] >= rendered.pod["terminationGracePeriodSeconds"] * 1000
-    assert set(tolerations["applicationTimeoutConfig"].values()) == {0}
-
-
 def test_the_claim_follows_the_values() -> None:
     """Helm's annotation follows `persistence.whenDeleted`, because no StatefulSet owns the claim.
 
@@ -100,10 +91,3 @@ def test_the_claim_follows_the_values() -> None:
     ):
         assert rendered.of_kind("PersistentVolumeClaim") == []
         assert {"name": "checkpoint", **volume} in rendered.pod["volumes"]
-
-
-def test_labels_of_the_target_do_not_change_with_the_pod(rendered: Rendered) -> None:
-    """`instance` is the release's, and `pod` is dropped: each attempt of a SparkApplication has another name."""
-    (endpoint,) = rendered.one("ServiceMonitor")["spec"]["endpoints"]
-    assert {"targetLabel": "instance", "replacement": "kafka/watch-lagwarden"} in endpoint["relabelings"]
-    assert {"action": "labeldrop", "regex": "pod"} in endpoint["relabelings"]

@@ -55,12 +55,3 @@ def test_each_pod_has_an_address_that_selects_it_alone(sharded: Rendered) -> Non
         assert urls[number].endswith(f"://{host}:{service['spec']['ports'][0]['port']}")
     (of_all,) = services.values()
     assert selector.items() <= of_all["metadata"]["labels"].items()
-
-
-def test_policy_and_budget_are_for_all_pods(sharded: Rendered) -> None:
-    """NetworkPolicy and budget select every pod. The budget allows one disruption at a time."""
-    labels = sharded.one("StatefulSet")["spec"]["template"]["metadata"]["labels"]
-    assert sharded.one("NetworkPolicy")["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
-    budget = sharded.one("PodDisruptionBudget")["spec"]
-    assert budget["selector"]["matchLabels"].items() <= labels.items()
-    assert budget["maxUnavailable"] == 1

@@ -3,7 +3,6 @@
 from typing import Final
 
 import pytest
-import yaml
 
 from tests.chart.rendering import Object, case, every_render, merged, render
 
@@ -29,13 +28,6 @@ def test_the_limit_holds_the_volumes_on_the_node_and_the_log() -> None:
         limit, request = (mebibytes(sizes[kind][STORAGE]) for kind in ("limits", "requests"))
         assert limit >= disk_of_volumes(rendered.pod) + 256, name
         assert 0 < request <= limit, name
-
-
-def test_the_limit_of_executors_holds_their_volumes_and_the_log() -> None:
-    """The limit holds /tmp and the log, because the checkpoint is on the shared volume."""
-    pod = yaml.safe_load(render(case("cluster")).one("ConfigMap")["data"]["executor.yaml"])["spec"]
-    (container,) = pod["containers"]
-    assert mebibytes(container["resources"]["limits"][STORAGE]) >= disk_of_volumes(pod) + 256
 
 
 def test_the_limit_follows_the_values() -> None:
