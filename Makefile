@@ -87,7 +87,7 @@ cluster: $(STAMP)  ## the chart on a real API server, OTLP to a real collector, 
 play: setup  ## more than sixty groups, sick and healthy, on a real broker, and the verdict of each; ten minutes, STRETCH=1 for six on a quiet machine
 	PLAY_STRETCH=$(STRETCH) $(BIN)/pytest -v -m play
 
-chaos: setup  ## kills, broker outages, damaged checkpoints, HTTP abuse, hostile names; five minutes, LONG=1 for more rounds
+chaos: setup  ## kills, broker outages, damaged checkpoints, hostile names; five minutes, LONG=1 for more rounds
 	$(BIN)/pytest -v -n 2 --dist loadfile --no-loadscope-reorder -m "chaos and not soak$(if $(LONG),, and not long)"
 
 fuzz: $(STAMP)  ## laws and fuzzes without a JVM, with four times the random inputs of .ci/run

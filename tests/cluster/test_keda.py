@@ -1,7 +1,6 @@
 """The ScaledObjects of docs/autoscaling.md, by KEDA's own code, over lagwarden's API and a Prometheus that scrapes it.
 
-`tests/chart/test_autoscaling.py` tests the queries in the same situations with the engine of Prometheus alone, and
-`tests/integration/test_scalable_lag.py` which lag a running monitor counts.
+`tests/chart/test_autoscaling.py` tests the queries in the same situations with the engine of Prometheus alone.
 """
 
 import copy

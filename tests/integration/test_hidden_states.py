@@ -5,7 +5,6 @@ The log is read to its last stable offsets, as by the job, and published by the 
 
 import contextlib
 import itertools
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -22,23 +21,11 @@ from tests.support.producers import patient_producer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(patience(400))]
 
-RETENTION_SECONDS, SWEEP_SECONDS = 60, 3
-
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
     """Return a broker with a topic and an offsets topic."""
     with Broker(properties=FAST_HEARTBEATS) as started:
-        yield _prepared(started)
-
-
-@pytest.fixture
-def expiring_broker() -> Iterator[Broker]:
-    settings = {
-        "offsets.retention.minutes": str(RETENTION_SECONDS // 60),
-        "offsets.retention.check.interval.ms": str(SWEEP_SECONDS * 1000),
-    }
-    with Broker(properties=settings) as started:
         yield _prepared(started)
 
 
@@ -134,36 +121,3 @@ def test_static_member_that_returns_behind_an_open_transaction_is_shown(broker: 
     )
     ticks.ticks(2)
     assert ticks.state(group) == tool_states(broker)[group]
-
-
-@pytest.mark.long
-def test_offsets_behind_an_open_transaction_expire_unless_it_commits_them(expiring_broker: Broker) -> None:
-    """The expired group is dead. An offset with a pending commit stays, without a predicted or missed expiration."""
-    with Cluster([expiring_broker.bootstrap]) as cluster:
-        cluster.connect(LIMIT)
-        _expire_behind_a_transaction(expiring_broker, Ticks(cluster))
-
-
-def _expire_behind_a_transaction(broker: Broker, ticks: Ticks) -> None:
-    holder, pending, expired = itertools.islice(groups_in(3, PARTITIONS, "old"), 3)
-    for group in (holder, pending, expired):
-        commit(broker.bootstrap, group, "t", {0: 0})
-    ticks.tick()
-    with open_transaction(broker, holder, {0: 7}) as producer:
-        commit_in(producer, broker.bootstrap, pending, "t", {0: 5})
-        ticks.ticks()
-        assert (ticks.expiry(pending), ticks.expiry(holder)) == ([None], [None])
-        (expiry_time,) = ticks.expiry(expired)
-        assert expiry_time is not None
-        wait_until(lambda: expired not in tool_states(broker), "the expiry", limit=RETENTION_SECONDS + 60.0, pause=1.0)
-        time.sleep(4 * SWEEP_SECONDS)
-        ticks.ticks()
-        assert ticks.state(expired) == "Dead"
-        assert ticks.detail(expired).transitions[-1].cause == "expired"
-        assert tool_offsets(broker, pending) == {("t", 0): 0}, "the broker keeps it"
-        row = ticks.group(pending)
-        assert (ticks.state(pending), ticks.expiry(pending), row["verdict"]) == ("Empty", [None], "caught_up")
-        assert ticks.checks().get("missing") is None
-    wait_until(lambda: pending not in tool_states(broker), "the expiry of the pending offset", pause=1.0)
-    wait_until(lambda: ticks.tick() is None and ticks.state(pending) == "Dead", "its tombstone")
-    assert ticks.checks().keys() <= {"kept"}

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
 import pytest
 
 from sandbox.kafka.broker import Broker
@@ -15,16 +14,13 @@ from sandbox.kafka.jars import broker_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
 from sandbox.kafka.tools import QUIET
 from stream.cli import app as cli
-from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
 from stream.cluster.transport.client import Cluster
 from stream.errors import ExitCode
 from stream.offline.capture import CaptureFile
-from stream.offline.find import RecordLookup, find_records
 from stream.offline.folder import LogFolder
 from stream.offline.live import LiveTopics
 from stream.offline.replay import Replay
 from stream.offline.rows import LogRow, RowSource
-from tests.decoders.log.recording import files_of, official_dump
 from tests.integration.traffic import (
     OFFSETS_TOPIC,
     begin_transaction,
@@ -109,23 +105,6 @@ def test_live_topic_and_log_on_disk_have_the_same_records(used_broker: Broker, t
     assert "deleted" not in groups
 
 
-def test_open_transaction_is_captured_after_its_commit(used_broker: Broker, tmp_path: Path) -> None:
-    """A live capture ends at the last stable offset. A run after the commit adds the remaining records."""
-    path = tmp_path / "c.avro"
-    producer = begin_transaction(used_broker.bootstrap, "tx-2")
-    commit_in(producer, used_broker.bootstrap, "late", "t", {1: 3})
-    assert cli.main(["capture", str(path), "-b", used_broker.bootstrap]) == ExitCode.OK
-    before = _rows(CaptureFile(path))
-    assert "late" not in _groups(before)
-    producer.commit_transaction(30)
-    # The commit is acknowledged before the markers are written.
-    wait_until(lambda: len(_live(used_broker)) > len(before), "the marker of the transaction")
-    assert cli.main(["capture", str(path), "-b", used_broker.bootstrap]) == ExitCode.OK
-    after = _rows(CaptureFile(path))
-    assert after == _live(used_broker)
-    assert "late" in _groups(after)
-
-
 def test_decode_writes_what_the_console_formatters_write(
     used_broker: Broker, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -158,47 +137,6 @@ def test_the_cleaner_changes_no_answer(tmp_path: Path) -> None:
         cleaned = _rows(LogFolder(broker.data))
     assert len(cleaned) < len(full) - 50
     assert current_state(_groups(live)) == current_state(_groups(cleaned)) == current_state(_groups(full))
-
-
-@pytest.mark.parametrize(
-    ("options", "folder"),
-    [
-        pytest.param(["--offsets-decoder"], OFFSETS_TOPIC, id="offsets"),
-        pytest.param(["--transaction-log-decoder"], "__transaction_state", id="transactions"),
-        pytest.param(["--cluster-metadata-decoder"], "__cluster_metadata", id="metadata"),
-        pytest.param(["--print-data-log"], "t-", id="plain records"),
-        pytest.param(["--deep-iteration"], OFFSETS_TOPIC, id="without decoded records"),
-        pytest.param([], OFFSETS_TOPIC, id="batches only"),
-        pytest.param(["--index-sanity-check"], "", id="indexes"),
-    ],
-)
-def test_dump_log_writes_what_the_official_tool_writes(
-    stopped: Path, options: list[str], folder: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Every line of standard output for the files of a broker is that of the tool."""
-    files = [file for file in files_of(stopped) if str(file).startswith(folder)]
-    assert files
-    official, _, _ = official_dump(stopped, files, *options)
-    monkeypatch.chdir(stopped)
-    assert cli.main(["dump-log", *options, *map(str, files)]) == ExitCode.OK
-    assert capfd.readouterr().out.split("\n")[:-1] == official
-
-
-@pytest.fixture(scope="module")
-def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the log directory of a broker after a clean stop."""
-    folder = tmp_path_factory.mktemp("stopped")
-    with Broker(folder, offsets_partitions=1, properties=PROPERTIES) as broker:
-        make_topic(broker.bootstrap, "t", 1)
-        commit(broker.bootstrap, "g", "t", {0: 5}, times=30)
-        with consumer(broker.bootstrap, "classic") as client:
-            join_and_commit(client, "t", {0: 1})
-        producer = begin_transaction(broker.bootstrap, "tx")
-        commit_in(producer, broker.bootstrap, "transactional", "t", {0: 7})
-        producer.produce("t", b"in a transaction")
-        end_transaction(broker.bootstrap, producer, commit=True)
-        broker.stop()
-    return folder / "data"
 
 
 def test_address_and_topic_that_do_not_exist_are_refused(
@@ -234,22 +172,3 @@ def _objects(text: str) -> list[str]:
         found.append(text[at:end])
         at = end
     return found
-
-
-def test_log_find_gives_the_answers_of_list_offsets(used_broker: Broker) -> None:
-    """Offset and timestamp are those of the broker's ListOffsets for every timestamp of the offsets topic."""
-    folder = LogFolder(used_broker.data)
-    times = {row.timestamp + shift for row in folder.rows() if row.timestamp is not None for shift in (0, 1)}
-    wanted = [(OFFSETS_TOPIC, partition, time) for time in sorted(times) for partition in range(2)]
-    with Cluster([used_broker.bootstrap]) as cluster:
-        table = pa.table(list(zip(*wanted, strict=True)), schema=WANTED)
-        answers = read_offsets_for_times(cluster, table).to_pylist()
-    assert {answer["error"] for answer in answers} == {None}
-    assert any(answer["offset"] is None for answer in answers)
-    expected = {(answer["partition"], answer["time"]): (answer["offset"], answer["record_time"]) for answer in answers}
-    found = {
-        (row.partition, time): (row.as_json()["offset"], row.as_json()["timestamp"])
-        for time in sorted(times)
-        for row in find_records(folder, RecordLookup(time=time))
-    }
-    assert found == expected

@@ -52,7 +52,6 @@ TOUCHED_BY: Final[dict[str, tuple[str, ...]]] = {
     "tests/integration/test_hidden_states.py": _STATE,
     "tests/integration/test_life.py": ("stream/groups", "decoders"),
     "tests/integration/test_time_lag.py": _STATE,
-    "tests/integration/test_scalable_lag.py": ("stream/tick", "stream/health", "exporters/selection"),
     "tests/integration/verdicts": ("stream/health", "stream/tick", "sandbox/verdict_scenarios"),
     "tests/integration/cluster_faults": (*_CLUSTER, "stream/tick"),
     "tests/integration/test_catch_up.py": ("stream/service/first_read", "stream/spark"),

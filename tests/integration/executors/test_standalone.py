@@ -123,18 +123,6 @@ def test_executors_that_never_register_are_reported(
         assert monitor.stop().code == ExitCode.OK
 
 
-def test_monitor_on_executors_of_this_machine(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """The master `local-cluster` needs no other setting: it has its own secret and the driver's interpreter."""
-    broker = make_broker()
-    make_topic(broker.bootstrap, "t", 3)
-    commit(broker.bootstrap, "g", "t", {0: 1, 2: 3})
-    with Monitor(broker.bootstrap, tmp_path, {"job.master": "local-cluster[2,1,512]"}) as monitor:
-        shown = monitor.wait_ready().wait_read(offsets_ends(broker.bootstrap))
-        assert (shown.committed, shown.lags) == tool_offsets_and_lags(broker.bootstrap)
-        assert shown.value("lagwarden_executors") == 2
-        assert monitor.stop().code == ExitCode.OK
-
-
 def test_executors_without_a_package_are_refused_with_its_name(
     spark: StandaloneCluster, make_broker: MakeBroker, tmp_path: Path
 ) -> None:
