@@ -10,6 +10,7 @@ import dataclasses
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from exporters.readmodel import NAME, TIMESTAMP
 
@@ -299,6 +300,19 @@ class ClusterFacts:
     def share_read_time(self) -> int | None:
         """When the numbers of share groups were read (Unix ms); None if they are unknown."""
         return next(iter(self.share_reads["read_time"].cast(pa.int64()).to_pylist()), None)
+
+    def with_share_groups(self, later: ClusterFacts) -> ClusterFacts:
+        """Return these facts with the share groups of a `later` poll, and what that poll did not know about them."""
+        is_other = pc.invert(pc.starts_with(self.unknown_facts["fact"].cast(pa.string()), "share"))
+        unknown = pa.concat_tables([self.unknown_facts.filter(is_other), later.unknown_facts]).unify_dictionaries()
+        names = pa.table({name: unknown[name].cast(pa.string()) for name in ("fact", "reason")})
+        return dataclasses.replace(
+            self,
+            share_partitions=later.share_partitions,
+            share_groups=later.share_groups,
+            share_reads=later.share_reads,
+            unknown_facts=unknown.take(pc.sort_indices(names, [("fact", "ascending"), ("reason", "ascending")])),
+        )
 
     def only_share_groups(self) -> ClusterFacts:
         """Return the facts about share groups alone."""

@@ -39,6 +39,8 @@ _SOON_SECONDS: Final = 10.0
 """The interval before the first snapshot with the topics that groups read, and after a failed poll."""
 _STOP_SECONDS: Final = 2.0
 _MOST_FAILED: Final = 3
+_SHARE_POLLS: Final = 3
+"""The number of times per interval that the progress of share groups is polled."""
 _KEPT_INTERVALS: Final = 2
 
 _SHARE_READ_FACTS: Final = frozenset({SHARE_GROUPS_FACT, SHARE_READ_FACT})
@@ -154,15 +156,27 @@ class ClusterWatch:
                     share_kept_seconds=self._share_kept_seconds,
                 )
                 while not self._stopping.is_set():
-                    self._poll_once(poll)
-                    self._stopping.wait(self._pause())
+                    self._poll_once(lambda: self._polled(poll))
+                    self._poll_share_groups_until_next(poll)
         except Exception as error:  # noqa: BLE001 -- the job reports connection errors itself
             self._current = None  # nothing would replace it, and old facts would look current
             _log.warning("cluster polls stopped", cause=str(error))
 
-    def _poll_once(self, poll: ClusterPoll) -> None:
+    def _poll_share_groups_until_next(self, poll: ClusterPoll) -> None:
+        """Wait for the next poll; if there are share groups, poll their progress alone at equal intervals meanwhile."""
+        pause = self._pause() / _SHARE_POLLS
+        for _ in range(_SHARE_POLLS - 1):
+            current = self._current
+            if self._stopping.wait(pause):
+                return
+            if current is not None and len(current.facts.share_groups):
+                facts = current.facts
+                self._poll_once(lambda facts=facts: facts.with_share_groups(poll.poll_share_groups(time.time())))  # type: ignore[misc]
+        self._stopping.wait(pause)
+
+    def _poll_once(self, poll: Callable[[], ClusterFacts]) -> None:
         try:
-            facts = self._polled(poll)
+            facts = poll()
             self._current = PublishedCluster.build(facts, self._choice, self._budget)
         except ClusterError as error:
             self._fail(str(error))

@@ -24,6 +24,13 @@ FRUITLESS_POLLS: Final = 3
 is no fault of the group."""
 
 
+LEAST_ARCHIVING: Final = 60_000
+"""The least time (ms) for which the records of a group are archived: one batch of bad records is no fault of it."""
+LONGEST_SESSION: Final = 120_000
+"""A member that ends leaves its group within this time (ms), which is more than the usual session timeouts, and within
+a poll. One that does not poll leaves after max.poll.interval.ms, five minutes by default."""
+
+
 class ShareVerdict(enum.StrEnum):
     """The faults of share groups, the worst last. Without one a share group is unknown, ok or caught up."""
 
@@ -51,6 +58,16 @@ class ShareSituation:
     def patience(self) -> int:
         """The time without a change that is no fault: at least `pause`, and twice the longest pause."""
         return max(self.pause, 2 * self.memory.longest_pause)
+
+    @property
+    def longest_idle(self) -> int:
+        """The idle time that is no fault: half of `pause` if records came back and none was accepted."""
+        return max(self.pause // 2 if self.only_returned else self.pause, 2 * self.memory.longest_pause)
+
+    @property
+    def only_returned(self) -> bool:
+        """True if records came back and wait, and none was accepted since."""
+        return self.memory.fruitless_polls > 0 and bool(self.memory.progress.returned)
 
     @property
     def idle_time(self) -> int:
@@ -84,8 +101,9 @@ def _goes_on(situation: ShareSituation) -> bool:
 
 
 def _archives(situation: ShareSituation) -> bool:
-    """Return whether records were archived at several polls, and none was accepted."""
-    return situation.memory.archiving_polls >= FRUITLESS_POLLS and _goes_on(situation)
+    """Return whether records were archived at several polls, for a minute or more, and none was accepted."""
+    lasts = situation.fruitless_time >= min(LEAST_ARCHIVING, situation.pause) and _goes_on(situation)
+    return situation.memory.archiving_polls >= FRUITLESS_POLLS and lasts
 
 
 def _returns(situation: ShareSituation) -> bool:
@@ -102,16 +120,32 @@ def _redelivers(situation: ShareSituation) -> bool:
     memory = situation.memory
     lasts = _goes_on(situation) and situation.fruitless_time >= situation.pause
     is_fruitless = memory.fruitless_polls >= FRUITLESS_POLLS and bool(memory.progress.returned)
-    return (is_fruitless and lasts) or (_archives(situation) and _returns(situation))
+    return (is_fruitless and lasts) or (_archives(situation) and _returns(situation)) or _took_and_left(situation)
 
 
 def _waits(situation: ShareSituation) -> bool:
-    """Return whether records wait for too long."""
-    return bool(situation.memory.progress.lag) and situation.idle_time >= situation.patience
+    """Return whether records wait for too long.
+
+    A member takes a returned record at its next poll and holds it for one lock. So a group whose records came back, and
+    of which none is finished or comes back again, does not poll.
+    """
+    return bool(situation.memory.progress.lag) and situation.idle_time >= situation.longest_idle
+
+
+def _hung(situation: ShareSituation) -> bool:
+    """Return whether the members left long after the locks of what they had taken: they did not poll.
+
+    Members that crash, or are stopped, leave within a session timeout of that.
+    """
+    return situation.only_returned and situation.empty_since - situation.memory.changed_at >= LONGEST_SESSION
 
 
 def _has_no_members(situation: ShareSituation) -> bool:
     return situation.stage is GroupStage.EMPTY and _waits(situation)
+
+
+def _took_and_left(situation: ShareSituation) -> bool:
+    return _has_no_members(situation) and _hung(situation)
 
 
 def _stopped(situation: ShareSituation) -> bool:
@@ -165,6 +199,12 @@ def _redelivering_sentence(situation: ShareSituation) -> str:
     progress = situation.memory.progress
     waiting = say.count(progress.returned or 0, "record")
     wait = "waits" if progress.returned == 1 else "wait"
+    if _took_and_left(situation):
+        left = say.duration(situation.empty_since - situation.memory.changed_at)
+        return (
+            f"Members took records and finished none: {waiting} came back, and {left} later the last member left"
+            " without having taken one again."
+        )
     return (
         f"No record was accepted for {say.duration(situation.fruitless_time)}, but deliveries came back; {waiting} "
         f"{wait} for another delivery, after at most {_most_deliveries(situation)} each."
@@ -174,8 +214,8 @@ def _redelivering_sentence(situation: ShareSituation) -> str:
 SHARE_RULES: Final[tuple[ShareRule, ...]] = (
     ShareRule(
         ShareVerdict.SHARE_REJECTING,
-        "A share group archives its records and accepts none, at three polls or more: members reject them. Archived "
-        "records are never delivered again.",
+        "A share group archives its records and accepts none, for a minute and at three polls: members reject them."
+        " Archived records are never delivered again.",
         _rejects,
         _rejecting_sentence,
         "See the log of the consumers: do they reject each record, or fail before they accept it? Stop them until they "

@@ -83,20 +83,22 @@ ended yet has no start offset and is unknown, and so is one whose state was writ
 derived from either. So members that hang on the very first records are found when the locks of these expire
 (`group.share.record.lock.duration.ms`, 30 s), and not while they renew them.
 
-The topic is read at each poll of the cluster (`cluster.interval`, 60 s by default), so these verdicts follow by up to
-one interval, and a fault is withdrawn after two polls without any. If reads fail, numbers and verdicts stay for
-`health.share_pause`, and at least for two intervals; then the group is `unknown`. `health.share_pause` (five minutes)
-is the time for which records may wait without a change; a partition with longer pauses has twice the longest of them,
-of those up to 15 minutes.
+The topic is read three times per `cluster.interval` (60 s by default), so these verdicts follow by up to 20 s, and a
+fault is withdrawn after two reads without any. If reads fail, numbers and verdicts stay for `health.share_pause`, and
+at least for two intervals; then the group is `unknown`. `health.share_pause` (five minutes) is the time for which
+records may wait without a change; a partition with longer pauses has twice the longest of them, of those up to 15
+minutes.
 
 | Verdict | Severity | Meaning | What to do |
 |---|---|---|---|
 {rows}
 
-`share_rejecting` and `share_redelivering` need three polls at which deliveries ended, over at least
-`health.share_pause`, and no accepted record in this time: one record that no member can process is archived before
-that. Without a fault a share group is `ok`, `caught_up` (all records are finished) or `unknown`. Each of its topics has
-the worst verdict of the partitions in it.
+Both `share_rejecting` and `share_redelivering` need three reads at which deliveries ended, and no accepted record in
+this time: over a minute if records are archived, over `health.share_pause` if they come back, because one record that
+no member can process is archived before that. Records that came back once, and that no member takes again for half of
+`health.share_pause`, are `share_stopped`, and `share_redelivering` if their members left minutes after that. Without
+a fault a share group is `ok`, `caught_up` (all records are finished) or `unknown`. Each of its topics has the worst
+verdict of the partitions in it.
 """
 
 _MIRRORED: Final = """\

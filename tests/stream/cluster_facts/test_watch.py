@@ -72,7 +72,7 @@ def test_the_result_of_a_poll_is_published(watching: Any) -> None:
     with watching(polls, groups) as watch:
         wait_until(lambda: len(polls.looks) > 2, "three polls")
         published = watch.current()
-    assert (published.facts, polls.looks[0]) == (seen, groups.snapshot)
+    assert (published.facts.brokers, polls.looks[0]) == (seen.brokers, groups.snapshot)
     assert published.exposition.series > 0
 
 
@@ -84,11 +84,27 @@ def test_the_first_of_several_instances_has_the_facts(watching: Any) -> None:
         with watch:
             wait_until(lambda watch=watch: watch.current() is not None, "a poll")  # type: ignore[misc]
             published = watch.current()
-        assert published.whole_facts is whole
+        assert (published.whole_facts and published.whole_facts.brokers) is (whole and whole.brokers)
         assert published.facts.share_groups == seen.share_groups
     metrics = {family.metric.name for family in other.current().exposition.families}
     assert {"lagwarden_share_group_lag", "lagwarden_share_partition_lag"} <= metrics
     assert all(name.startswith("lagwarden_share_") for name in metrics)
+
+
+def test_share_groups_are_polled_more_often_than_the_cluster(watching: Any) -> None:
+    """Between two polls their progress is read twice; the other facts, and what of them is unknown, stay."""
+    groups = table(model.SHARE_GROUPS, [{"group": "later", "partitions": 1, "lag": 7}])
+    seen, later = facts(), facts(share_groups=groups, brokers=model.BROKERS.empty_table())
+    for first in (seen, facts(share_groups=model.SHARE_GROUPS.empty_table())):
+        polls = Polls(first, later)
+        watch = watching(polls)
+        watch._poll_once(lambda polls=polls, watch=watch: watch._polled(polls))
+        watch._poll_share_groups_until_next(polls)
+        shown = watch.current().facts
+        has_share_groups = first is seen
+        assert len(polls.looks) == (3 if has_share_groups else 1), "without share groups there is nothing to read"
+        assert (shown.brokers, shown.share_groups) == (seen.brokers, groups if has_share_groups else first.share_groups)
+        assert shown.unknown_facts.sort_by("amount") == seen.unknown_facts.sort_by("amount")
 
 
 def test_share_groups_stay_longer_than_the_other_facts(watching: Any) -> None:

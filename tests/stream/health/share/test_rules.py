@@ -1,5 +1,6 @@
 """The rules for share groups: one story per row, from the first poll to the last, a minute apart."""
 
+import dataclasses
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -14,6 +15,7 @@ PAUSE = 5 * MINUTE
 STABLE, UNKNOWN, NO_MEMBERS = GroupStage.STABLE, GroupStage.UNKNOWN, GroupStage.EMPTY
 REJECTED = [progress(lag=40, start_offset=10 + number, archived=5 * number) for number in range(12)]
 RELEASED = [progress(lag=40, returned=40, most_deliveries=4, returns=40 * number) for number in range(12)]
+HELD = [progress(lag=40), *[progress(lag=40, returned=40, most_deliveries=1, returns=40)] * 7]
 ONE_BAD = [
     *(progress(lag=1, returned=1, most_deliveries=number, returns=number) for number in range(1, 5)),
     *[progress(lag=0, start_offset=11, returns=4, archived=1)] * 6,
@@ -45,7 +47,10 @@ STORIES: list[Any] = [
     ),
     ("a partition with pauses of four minutes may pause for eight", STABLE, waiting(PAUSES, acknowledged=0), None),
     ("it pauses for longer than eight", STABLE, waiting([*PAUSES, 2], acknowledged=0), STOPPED),
+    ("records came back once, and none is taken again", STABLE, HELD[:5], STOPPED),
+    ("records came back two minutes ago", STABLE, HELD[:4], None),
     ("the members have gone", NO_MEMBERS, waiting(), GONE),
+    ("members took records, and left soon after", NO_MEMBERS, HELD, GONE),
     ("the members are away for a deploy", NO_MEMBERS, waiting()[:5], None),
     ("no members, and nothing to do", NO_MEMBERS, [progress()] * 20, None),
     ("all records are rejected", STABLE, REJECTED[:7], REJECTING),
@@ -81,11 +86,11 @@ STORIES: list[Any] = [
 ]
 
 
-def situation(stage: GroupStage, polls: list[Any], *, members: int = 2) -> ShareSituation:
-    """Return the situation at the last of these polls."""
+def situation(stage: GroupStage, polls: list[Any], *, members: int = 2, every: int = MINUTE) -> ShareSituation:
+    """Return the situation at the last of these polls, which are `every` ms."""
     memory, now = first_memory(polls[0], BEGIN), BEGIN
     for each in polls[1:]:
-        now += MINUTE
+        now += every
         memory = remember(memory, each, now)
     return ShareSituation(now, memory, stage, BEGIN if stage is NO_MEMBERS else -1, members, PAUSE)
 
@@ -93,11 +98,19 @@ def situation(stage: GroupStage, polls: list[Any], *, members: int = 2) -> Share
 def test_the_verdict_of_a_story() -> None:
     """The first rule that matches decides."""
 
-    def verdict(stage: GroupStage, polls: list[Any]) -> ShareVerdict | None:
-        found = situation(stage, polls)
+    def verdict(stage: GroupStage, polls: list[Any], every: int = MINUTE) -> ShareVerdict | None:
+        found = situation(stage, polls, every=every)
         return next((rule.verdict for rule in SHARE_RULES if rule.matches(found)), None)
 
     assert wrong({story: tuple(rest) for story, *rest in STORIES}, verdict) == []
+    often = [verdict(STABLE, REJECTED[:polls], 20_000) for polls in (4, 5)]
+    assert often == [None, REJECTING], "one batch of bad records is archived within a minute"
+    hung = dataclasses.replace(situation(NO_MEMBERS, HELD), empty_since=BEGIN + PAUSE)
+    (rule, *_) = (rule for rule in SHARE_RULES if rule.matches(hung))
+    assert rule.verdict is REDELIVERING
+    assert rule.sentence(hung).startswith(
+        "Members took records and finished none: 40 records came back, and 4 min later"
+    )
 
 
 NOT_FINISHED = "No record was finished or returned for 5 min, with 9 records not finished from offset 10 on; "
