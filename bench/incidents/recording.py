@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bench.incidents import files
 from bench.incidents.labels import label_run
@@ -14,7 +14,6 @@ from bench.incidents.verdict_log import VerdictRow, write_log
 from sandbox.verdict_scenarios.assess import verdicts_of
 from sandbox.verdict_scenarios.burrow import burrow_statuses
 from sandbox.verdict_scenarios.runner import run_scenarios
-from stream.health.burrow.evaluator import SEVERITIES
 from stream.health.burrow.rules import BurrowStatus
 from stream.health.verdict import Severity
 
@@ -23,6 +22,13 @@ if TYPE_CHECKING:
 
     from sandbox.verdict_scenarios.record import RunRecord
     from sandbox.verdict_scenarios.scenario import VerdictScenario
+
+_SEVERITIES: Final = {
+    BurrowStatus.NOTFOUND: Severity.UNKNOWN,
+    BurrowStatus.OK: Severity.FINE,
+    BurrowStatus.WARN: Severity.WARNING,
+}
+"""Of Burrow's statuses that are not critical."""
 
 
 def record(scenarios: Sequence[VerdictScenario], folder: Path, report: Callable[[str], None], end: float) -> RunRecord:
@@ -68,5 +74,5 @@ def burrow_rows(folder: Path) -> Iterator[VerdictRow]:
     for group, statuses in burrow_statuses(run).items():
         if group in groups:
             for each in statuses:
-                severity = Severity(int(SEVERITIES[BurrowStatus[each.verdict]]))
+                severity = _SEVERITIES.get(BurrowStatus[each.verdict], Severity.CRITICAL)
                 yield VerdictRow(each.time, group, "", each.verdict, severity.name.lower())
