@@ -10,12 +10,12 @@ This module defines the bytes; the rules are in `lifecycle.transitions`.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, GroupHistory, Removal, Transition, TransitionType
+from stream.groups.short_cache import cache_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -143,7 +143,7 @@ class GroupRecord:
         )
 
 
-@functools.lru_cache(maxsize=1 << 16)
+@cache_short(entries=1 << 16, longest=128)
 def digest(name: str) -> str:
     """Return a 48-bit digest of a member's name: histories only compare names, and this avoids practical collisions."""
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

@@ -243,12 +243,15 @@ class _Updater:
     def update(self, events: Mapping[str, list[_Event]]) -> HistoryTable:
         """Return the histories that changed, with null values for those that were dropped."""
         self._groups = list(events)
-        self._summarize_state()
+        state_records = self._state_records()
         packed_before = self._packed()
         updated: dict[str, tuple[bytes | None, int]] = {}
         for group, group_events in events.items():
             before = packed_before.get(group)
+            for key, value in state_records.pop(group, ()):
+                self.summaries.apply_record(group, key, value)
             record = _GroupUpdate(group, before, self).apply(group_events)
+            self.summaries.forget(group)
             after = None if record is None else group_record.pack(record)
             if after != before:
                 died = None if record is None else record.current.died
@@ -264,14 +267,17 @@ class _Updater:
             self._offset_counts = Counter(dict(zip(self._groups, counts.tolist(), strict=True)))
         return self._offset_counts[group]
 
-    def _summarize_state(self) -> None:
-        """Apply the records of the state to the summaries."""
+    def _state_records(self) -> dict[str, list[tuple[bytes, bytes]]]:
+        """Return keys and values of the state's records of each group with events."""
+        found: dict[str, list[tuple[bytes, bytes]]] = {group: [] for group in self._groups}
         records = self._state.records
-        if len(records):
-            groups = set(self._groups)
-            rows = np.array([group in groups for group in groups_of(records.keys.to_pylist())], np.bool_)
-            if rows.any():
-                self.summaries.apply(records.take(rows))
+        names = groups_of(records.keys.to_pylist())
+        rows = np.flatnonzero(np.array([name in found for name in names], np.bool_))
+        concerned = records.take(rows)
+        columns = (concerned.keys.to_pylist(), concerned.values.to_pylist())
+        for row, *record in zip(rows.tolist(), *columns, strict=True):
+            found[names[row]].append(tuple(record))
+        return found
 
     def _packed(self) -> dict[str, bytes]:
         histories = self._state.histories

@@ -7,6 +7,7 @@ with offsets only has no membership here: it is a simple group.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders import scalar
@@ -49,6 +50,8 @@ _MAX_SCALAR_KEYS: Final = 32
 """Up to this number of keys, decoding one by one is faster than as a column."""
 _CACHED_GROUPS: Final = 16
 """Number of newer groups that are kept decoded, for groups whose records come one by one, as in a rebalance."""
+_CACHED_BYTES: Final = 4 << 20
+"""Limit of the records of the groups that are kept decoded; decoded they need about ten times as much."""
 
 
 class Memberships:
@@ -60,6 +63,8 @@ class Memberships:
         """The keys of classic groups whose name was not valid UTF-8, which cannot be built from the decoded name."""
         self._newer: dict[GroupKind, dict[str, dict[bytes, bytes]]] = {kind: {} for kind in NEWER_KINDS}
         self._cache: dict[str, ModernGroup] = {}
+        self._bytes: Counter[str] = Counter()
+        """By newer group, the bytes of its records."""
         self._evaluated: dict[str, Membership] = {}
         self._stale: set[str] = set()
         self.faults: dict[str, Exception] = {}
@@ -130,14 +135,18 @@ class Memberships:
             return self._apply_classic(group, key, value)
         kind = KIND_OF_TYPE[number]
         groups = self._newer[kind]
-        if groups.get(group, {}).get(key) == value:
+        before = groups.get(group, {}).get(key)
+        if before == value:
             return False
+        self._bytes[group] += len(value or b"") - len(before or b"")
         if value is not None:
             groups.setdefault(group, {})[key] = value
         elif (records := groups.get(group)) is not None:
             records.pop(key, None)
             if not records:
                 del groups[group]
+                if not any(group in others for others in self._newer.values()):
+                    del self._bytes[group]
         cached = self._cache.get(group)
         if cached is not None and cached.kind == kind and number in MEMBERSHIP_TYPES:
             try:
@@ -190,9 +199,9 @@ class Memberships:
         modern = self._cache.pop(group, None)
         if modern is None or modern.kind != kind:
             modern = self._decode_group(kind, group, MEMBERSHIP_TYPES)
-        if len(self._cache) >= _CACHED_GROUPS:
-            self._cache.pop(next(iter(self._cache)))
         self._cache[group] = modern  # the most recently used is last
+        while len(self._cache) > _CACHED_GROUPS or sum(map(self._bytes.__getitem__, self._cache)) > _CACHED_BYTES:
+            self._cache.pop(next(iter(self._cache)))
         return modern
 
     def _decode_group(self, kind: GroupKind, group: str, types: frozenset[int]) -> ModernGroup:

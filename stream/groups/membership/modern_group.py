@@ -112,7 +112,7 @@ class ModernGroup:
         if self.topology is None:
             return None
         topics = {topic for part in self.topology.subtopologies for topic in source_topics_of(part)}
-        return subscriptions.topic_set(tuple(sorted(topics)))
+        return subscriptions.topic_set(topics)
 
     def topics_of_tasks(self, tasks: Tasks) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Yield the source topics that tasks read; task n of a subtopology reads partition n of each of its sources."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from typing import TYPE_CHECKING, Any, Final
+
+from stream.groups.short_cache import cache_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,14 +16,14 @@ HIGHEST: Final = 65_535
 """The highest partition in a mask. Assignments are written by clients and may contain any number."""
 
 
-@functools.lru_cache(maxsize=4096)
+@cache_short(entries=4096, longest=64)
 def partition_mask(partitions: tuple[int, ...]) -> int:
     """Return the mask of these partitions; those below 0 or above `HIGHEST` are ignored."""
-    mask = 0
-    for partition in partitions:
-        if 0 <= partition <= HIGHEST:
-            mask |= 1 << partition
-    return mask
+    possible = [partition for partition in partitions if 0 <= partition <= HIGHEST]
+    mask = bytearray(max(possible, default=0) // 8 + 1)  # an integer would be copied for each partition
+    for partition in possible:
+        mask[partition // 8] |= 1 << partition % 8
+    return int.from_bytes(mask, "little")
 
 
 def mask_of_first(count: int) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import functools
+import weakref
 from typing import TYPE_CHECKING, Final
 
 from decoders.errors import MalformedBytes
 from decoders.scalar import read_message
 from decoders.tables import embedded
+from stream.groups.short_cache import cache_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
 _VERSION_BYTES: Final = 2
 _COMMON: Final = 0
 """Every version of a subscription, including future ones, begins with the fields of version 0."""
+_sets: weakref.WeakValueDictionary[int, frozenset[str]] = weakref.WeakValueDictionary()
+"""The sets in use, by their hash."""
 
 
-@functools.lru_cache(maxsize=4096)
+@cache_short(entries=4096, longest=1024)
 def topics_of_blob(raw: bytes) -> frozenset[str] | None:
     """Return the topics in a classic member's subscription; None for zero bytes and for bytes that cannot be decoded.
 
@@ -31,10 +34,14 @@ def topics_of_blob(raw: bytes) -> frozenset[str] | None:
     return topic_set(fields["topics"])
 
 
-@functools.lru_cache(maxsize=4096)
-def topic_set(topics: tuple[str, ...]) -> frozenset[str]:
-    """Return the set of these topics; equal topics give the same object."""
-    return frozenset(topics)
+def topic_set(topics: Iterable[str]) -> frozenset[str]:
+    """Return the set of these topics; it is the same object as an equal set that is in use."""
+    topics = frozenset(topics)
+    known = _sets.get(hash(topics))
+    if known is not None and known == topics:
+        return known
+    _sets[hash(topics)] = topics
+    return topics
 
 
 def union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
@@ -42,4 +49,4 @@ def union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
     distinct = set(sets)
     if len(distinct) == 1:
         return distinct.pop()
-    return topic_set(tuple(sorted(frozenset[str]().union(*distinct))))
+    return topic_set(frozenset[str]().union(*distinct))

@@ -7,6 +7,7 @@ kind and state equal to those of `membership.memberships`.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -38,6 +39,8 @@ _CLASSIC_FIELDS: Final = frozenset(
 """The fields that are decoded of a classic group."""
 _KIND_OF_TYPE: Final = {number: kind for kind, numbers in GROUP_TYPES.items() for number in numbers}
 """The newer kind of a group that has a record of this type."""
+_LONG: Final = 1024
+"""Bytes of a record of which the rows are dropped; for most, dropping them costs more than they do."""
 _NO_NAMES: Final = frozenset[str]()
 _NO_CHANGE: Final = (_NO_NAMES, _NO_NAMES)
 
@@ -94,6 +97,10 @@ class MembershipSummaries:
         """Return a group's summary; None if it has no membership record. The next record changes its `names`."""
         records = _valid(self._records.get(group, {}))
         return None if records is None else records.summary
+
+    def forget(self, group: str) -> None:
+        """Forget the records of a group."""
+        self._records.pop(group, None)
 
     def groups(self) -> Collection[str]:
         """Return the names of the groups that have membership records."""
@@ -205,7 +212,16 @@ def _state_event(key: bytes, value: bytes | None) -> Any:
     read = scalar.decode(key, value)
     if isinstance(read, DecodeError):
         read = scalar.decode(key, None)
-    return None if isinstance(read, DecodeError) else events(read)[0]
+    event = None if isinstance(read, DecodeError) else events(read)[0]
+    return _without_rows(event) if value is not None and len(value) > _LONG else event
+
+
+def _without_rows(event: Any) -> Any:
+    """Return an event without topics and partitions, which need ten times the bytes of the record."""
+    if event is None:
+        return None
+    rows = (field.name for field in dataclasses.fields(event) if isinstance(getattr(event, field.name), tuple))
+    return dataclasses.replace(event, **dict.fromkeys(rows, ()))
 
 
 def _summarize_classic(value: Fields) -> MembershipSummary:
