@@ -12,8 +12,9 @@ removed.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from stream.groups.membership.model import SIMPLE
 from stream.groups.membership.partition_bits import HIGHEST, partitions_in_mask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,10 +34,14 @@ if TYPE_CHECKING:
 
 MOST: Final = 100_000
 """Limit of rows without a commit over all groups, because a pattern may match all topics of a cluster."""
+_BLOCK: Final = 1 << 18
+"""Partitions that are compared with the commits at once, which needs about 100 bytes for each."""
 _NO_OFFSETS: Final = "share"
 _LEAST_SIBLINGS: Final = 2
 """Partitions that a group without membership commits if it reads the whole topic."""
 
+_Belonging: TypeAlias = "tuple[str, str, NDArray[np.int32]]"
+"""A group, a topic, and partitions of it that belong to the group."""
 _Kind = TypeVar("_Kind", bound=np.generic)
 
 
@@ -122,31 +127,31 @@ def _are_same(previous: tuple[Any, ...], current: tuple[Any, ...]) -> bool:
 def _rows(state: GroupColumns, context: ClusterContext, most: int) -> InputRows:
     ranks = state.row_order
     committed = InputRows(ranks.groups, ranks.topics, ranks.group, ranks.topic, ranks.partition, ranks.order)
-    belonging = [
-        *_belonging_partitions(state.memberships, context),
-        *_left_out_by_simple_groups(committed, state.memberships, context.partition_counts),
-    ]
-    if not belonging:
-        return committed
-    topics = sorted({*ranks.topics, *(topic for _, topic, _ in belonging)})
-    topic_numbers = {name: number for number, name in enumerate(topics)}
-    renumbered = np.array([topic_numbers[name] for name in ranks.topics] or [0], np.int64)[ranks.topic]
-    committed = dataclasses.replace(committed, topics=topics, topic=renumbered)
-    group_numbers = {name: number for number, name in enumerate(ranks.groups)}
-    group, topic, sizes = (
-        np.array(column, np.int64)
-        for column in zip(
-            *((group_numbers[name], topic_numbers[topic], len(partitions)) for name, topic, partitions in belonging),
-            strict=True,
-        )
+    belonging = itertools.chain(
+        _belonging_partitions(state.memberships, context),
+        _left_out_by_simple_groups(committed, state.memberships, context.partition_counts),
     )
-    partition = np.concatenate([partitions for _, _, partitions in belonging])
-    return _with_uncommitted(committed, np.repeat(group, sizes), np.repeat(topic, sizes), partition, most)
+    without_commit = _WithoutCommit(committed, most)
+    for block in _blocks(belonging):
+        without_commit.add(block)
+    return without_commit.rows()
 
 
-def _belonging_partitions(
-    memberships: Mapping[str, Membership], context: ClusterContext
-) -> Iterator[tuple[str, str, NDArray[np.int32]]]:
+def _blocks(belonging: Iterable[_Belonging]) -> Iterator[list[_Belonging]]:
+    """Yield the items in lists of about `_BLOCK` partitions."""
+    block: list[_Belonging] = []
+    size = 0
+    for each in belonging:
+        block.append(each)
+        size += len(each[2])
+        if size >= _BLOCK:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def _belonging_partitions(memberships: Mapping[str, Membership], context: ClusterContext) -> Iterator[_Belonging]:
     """Yield (group, topic, partitions that belong to the group); each pair once, each partition once."""
     counts, names = context.partition_counts, context.topic_names
     ranges: dict[int, NDArray[np.int32]] = {}
@@ -169,7 +174,7 @@ def _belonging_partitions(
 
 def _left_out_by_simple_groups(
     committed: InputRows, memberships: Mapping[str, Membership], counts: Mapping[str, int]
-) -> Iterator[tuple[str, str, NDArray[np.int32]]]:
+) -> Iterator[_Belonging]:
     """Yield (group, topic, all partitions) where a group without membership commits most partitions, but not all.
 
     What such a group wants to read is known from its commits alone. One process of several that share a topic commits a
@@ -192,39 +197,64 @@ def _has_no_membership(membership: Membership | None) -> bool:
     return membership is None or membership.kind == SIMPLE
 
 
-def _with_uncommitted(
-    committed: InputRows, group: Ints, topic: Ints, partition: NDArray[np.int32], most: int
-) -> InputRows:
-    """Return the committed rows with up to `most` of these partitions that have no commit, sorted."""
-    new = np.flatnonzero(~_have_commit(committed, group, topic, partition))
-    omitted = max(len(new) - most, 0)
-    new = new[: len(new) - omitted]
-    if not len(new):
-        return committed
-    groups = np.concatenate([committed.group, group[new]])
-    topics = np.concatenate([committed.topic, topic[new]])
-    partitions = np.concatenate([committed.partition, partition[new]])
-    state_rows = np.concatenate([committed.state_row, np.full(len(new), -1, np.int64)])
-    order = np.lexsort((partitions, topics, groups))
-    return InputRows(
-        committed.groups, committed.topics, groups[order], topics[order], partitions[order], state_rows[order], omitted
-    )
+class _WithoutCommit:
+    """Finds the partitions without a commit, up to `most` of them, and counts the others."""
 
+    def __init__(self, committed: InputRows, most: int) -> None:
+        self._committed = committed
+        self._room = most
+        self._omitted = 0
+        self._groups = {name: number for number, name in enumerate(committed.groups)}
+        self._topics = {name: number for number, name in enumerate(committed.topics)}
+        # The committed rows are sorted, so pairs and places are sorted: a search is enough.
+        self._pairs, pair = np.unique((committed.group << 32) | committed.topic, return_inverse=True)
+        self._places = (pair << 31) | committed.partition
+        self._found: list[tuple[Ints, Ints, NDArray[np.int32]]] = []
 
-def _have_commit(committed: InputRows, group: Ints, topic: Ints, partition: NDArray[np.int32]) -> Flags:
-    """Return which partitions have a commit of the group."""
-    topics = len(committed.topics)
-    if not len(partition):  # assignments that name no partition that exists
-        return np.zeros(0, np.bool_)
-    pairs, pair = np.unique(group * topics + topic, return_inverse=True)
-    committed_pairs = committed.group * topics + committed.topic
-    at = np.minimum(np.searchsorted(pairs, committed_pairs), len(pairs) - 1)
-    is_among = pairs[at] == committed_pairs
-    committed_places = (at[is_among] << 31) | committed.partition[is_among]
-    if not len(committed_places):
-        return np.zeros(len(partition), np.bool_)
-    # The committed rows are sorted, so a search is enough; np.isin would sort both.
-    places = (pair << 31) | partition
-    found = np.minimum(np.searchsorted(committed_places, places), len(committed_places) - 1)
-    have_commit: Flags = committed_places[found] == places
-    return have_commit
+    def add(self, belonging: Sequence[_Belonging]) -> None:
+        """Add partitions that belong to groups."""
+        sizes = [len(partitions) for _, _, partitions in belonging]
+        group = np.repeat(np.array([self._groups[name] for name, _, _ in belonging], np.int64), sizes)
+        names = [self._topics.setdefault(name, len(self._topics)) for _, name, _ in belonging]
+        topic = np.repeat(np.array(names, np.int64), sizes)
+        partition = np.concatenate([partitions for _, _, partitions in belonging])
+        new = np.flatnonzero(~self._have_commit((group << 32) | topic, partition))
+        kept = new[: self._room]
+        self._room -= len(kept)
+        self._omitted += len(new) - len(kept)
+        if len(kept):
+            self._found.append((group[kept], topic[kept], partition[kept]))
+
+    def rows(self) -> InputRows:
+        """Return the committed rows and those found, sorted."""
+        committed = self._committed
+        if not self._found:
+            return dataclasses.replace(committed, omitted=self._omitted)
+        group, topic, partition = (np.concatenate(column) for column in zip(*self._found, strict=True))
+        names = list(self._topics)
+        used = sorted({*committed.topics, *(names[number] for number in np.unique(topic).tolist())})
+        numbers = {name: number for number, name in enumerate(used)}
+        renumbered = np.array([numbers.get(name, 0) for name in names], np.int64)
+        groups = np.concatenate([committed.group, group])
+        topics = renumbered[np.concatenate([committed.topic, topic])]
+        partitions = np.concatenate([committed.partition, partition])
+        state_rows = np.concatenate([committed.state_row, np.full(len(group), -1, np.int64)])
+        order = np.lexsort((partitions, topics, groups))
+        return InputRows(
+            committed.groups,
+            used,
+            groups[order],
+            topics[order],
+            partitions[order],
+            state_rows[order],
+            self._omitted,
+        )
+
+    def _have_commit(self, pair: Ints, partition: NDArray[np.int32]) -> Flags:
+        if not len(self._places):
+            return np.zeros(len(pair), np.bool_)
+        number = np.minimum(np.searchsorted(self._pairs, pair), len(self._pairs) - 1)
+        place = (number << 31) | partition
+        found = np.minimum(np.searchsorted(self._places, place), len(self._places) - 1)
+        have_commit: Flags = (self._pairs[number] == pair) & (self._places[found] == place)
+        return have_commit

@@ -21,6 +21,7 @@ from tests.stream.health.tables import wrong
 from tests.support.driver_states import Raw, ShardReader
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value
+from tests.support.resources import peak_memory
 
 Place = tuple[str, str, int]
 
@@ -122,6 +123,17 @@ def test_rows_beyond_the_limit_are_omitted_and_counted() -> None:
     state = shard_of([("g", "t", 4)], classic("t")).driver_state.columns()
     rows = RowFinder(most=2).find(state, context_of(t=6))
     assert (len(rows), rows.omitted, int(rows.committed.sum())) == (3, 3, 1)
+
+
+def test_rows_beyond_the_limit_need_no_memory() -> None:
+    """Groups that subscribe to many partitions need the rows that are kept, not those that are omitted."""
+    topics = [f"t{number}" for number in range(20)]
+    member = written.classic_member("m", wants=written.subscription(*topics))
+    state = shard_of([], *(written.classic(member, group=f"g{number}") for number in range(20))).driver_state.columns()
+    with peak_memory() as peak:
+        rows = RowFinder(most=10).find(state, context_of(**dict.fromkeys(topics, 5_000)))
+    assert (len(rows), rows.omitted) == (10, 2_000_000 - 10)
+    assert peak.size < 40_000_000
 
 
 def test_unchanged_rows_are_the_same_object() -> None:
