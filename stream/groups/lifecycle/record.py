@@ -98,7 +98,7 @@ class GroupRecord:
     # digests of the members that joined and of those that left since the last count, and how many different members
     # there have been since.
     previous: GroupStatus = NO_STATUS
-    older_transitions: tuple[Row, ...] = ()
+    older_transitions: list[Row] = dataclasses.field(default_factory=list)
     counts: dict[str, int] = dataclasses.field(default_factory=dict)
     last_removed: RemovedOffsets = NOTHING_REMOVED
     joined: set[str] = dataclasses.field(default_factory=set)
@@ -112,7 +112,7 @@ class GroupRecord:
     assigned: bool = False
     # After the operation: the status, and the operation's transitions.
     current: GroupStatus = NO_STATUS
-    new_transitions: tuple[Row, ...] = ()
+    new_transitions: list[Row] = dataclasses.field(default_factory=list)
     # Maximum number of transitions; None: no limit.
     keep_transitions: int | None = None
 
@@ -178,7 +178,7 @@ def unpack(packed: bytes) -> GroupRecord:
     time, position, assigned, keep_transitions = operation
     return GroupRecord(
         previous=GroupStatus(*previous),
-        older_transitions=tuple(older),
+        older_transitions=older,
         counts=counts,
         last_removed=_removed_offsets(last_removed),
         joined=set(joined),
@@ -189,7 +189,7 @@ def unpack(packed: bytes) -> GroupRecord:
         removed=_removed_offsets(removed),
         assigned=bool(assigned),
         current=GroupStatus(*current),
-        new_transitions=tuple(new),
+        new_transitions=new,
         keep_transitions=keep_transitions,
     )
 

@@ -46,10 +46,13 @@ def open_operation(record: GroupRecord, time: int, members: int, limits: History
         counts[type_] = counts.get(type_, 0) + 1
         reset = reset or type_ in _RESET_MEMBER_COUNT
     joined, left = (set[str](), set[str]()) if reset else (record.joined, record.left)
-    transitions = record.older_transitions + record.new_transitions
+    transitions = record.older_transitions  # extended in place, so that an operation costs the same in a long history
+    transitions += record.new_transitions
+    if limits.keep_transitions is not None:
+        del transitions[: -limits.keep_transitions or None]
     return GroupRecord(
         previous=previous,
-        older_transitions=transitions if limits.keep_transitions is None else transitions[-limits.keep_transitions :],
+        older_transitions=transitions,
         counts=counts,
         last_removed=NOTHING_REMOVED
         if not previous.exists
@@ -85,7 +88,7 @@ def close_operation(
     else:
         _add_transitions(record, summary, transitions)
         record.current = _status_after(record, summary, transitions)
-    record.new_transitions = tuple(transitions.rows)
+    record.new_transitions = transitions.rows
 
 
 def _membership_unchanged(record: GroupRecord, summary: MembershipSummary | None) -> bool:

@@ -3,6 +3,8 @@
 from typing import Any
 
 from stream.groups.lifecycle.model import Removal, TransitionType
+from stream.groups.lifecycle.record import GroupRecord
+from stream.groups.lifecycle.transitions import HistoryLimits, close_operation, open_operation
 from stream.groups.reduce import StateLimits
 from tests.stream.groups.written import (
     ORDERS,
@@ -372,6 +374,17 @@ def test_the_newest_transitions_are_kept_and_all_are_counted() -> None:
     seen = history_of_g(log, rules)
     assert [each.time for each in seen.transitions] == [80, 90, 100, 110]
     assert seen.counts == {"created": 1, "rebalanced": 11}
+
+
+def test_an_operation_copies_no_older_transitions() -> None:
+    """Without a limit, as in a replay, each operation extends one list of transitions."""
+    record, limits = GroupRecord(), HistoryLimits(None, None, 0)
+    older = record.older_transitions
+    for time in range(3):
+        record = open_operation(record, time, 0, limits)
+        close_operation(record, None, has_offsets=time % 2 == 0, limits=limits)
+        assert record.older_transitions is older
+    assert [row[0].value for row in [*older, *record.new_transitions]] == ["created", "dead", "reborn"]
 
 
 def test_a_group_is_recreated_within_the_grace_period_and_created_after_it() -> None:
