@@ -1,7 +1,4 @@
-"""The number of replicas by the queries of docs/autoscaling.md, evaluated by promtool.
-
-`tests/cluster/test_keda.py` evaluates both ScaledObjects by KEDA's own code, with the same situations.
-"""
+"""The number of replicas by the queries of docs/autoscaling.md, evaluated by promtool."""
 
 from collections.abc import Mapping
 from pathlib import Path

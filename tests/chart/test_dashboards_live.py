@@ -1,8 +1,4 @@
-"""Dashboards, rules and series in a real Prometheus that scrapes a real lagwarden under traffic.
-
-One broker, one workload, one monitor and one Prometheus serve the whole file. They have data after a minute or two,
-so this is a slow test. Nothing is simulated, and all processes listen on 127.0.0.1 only.
-"""
+"""Dashboards, rules and series in a real Prometheus that scrapes a real lagwarden under traffic."""
 
 import dataclasses
 import re

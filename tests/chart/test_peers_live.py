@@ -1,8 +1,4 @@
-"""The published queries and alert rules of other exporters in a real Prometheus that scrapes lagwarden's metrics.
-
-Each exporter has its own Prometheus, whose database begins with twenty minutes of history, for rules that look back. It
-then scrapes the same rendered text, whose offsets move. No broker is needed; all servers listen on 127.0.0.1.
-"""
+"""The published queries and alert rules of other exporters in a real Prometheus that scrapes lagwarden's metrics."""
 
 import contextlib
 import http.server

@@ -1,7 +1,4 @@
-"""The ScaledObjects of docs/autoscaling.md, by KEDA's own code, over lagwarden's API and a Prometheus that scrapes it.
-
-`tests/chart/test_autoscaling.py` tests the queries in the same situations with the engine of Prometheus alone.
-"""
+"""The ScaledObjects of docs/autoscaling.md, by KEDA's own code, over lagwarden's API and a real Prometheus."""
 
 import copy
 import time

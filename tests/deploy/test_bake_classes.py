@@ -12,13 +12,6 @@ from tests.stream.spark.fake_java import write_java
 pytestmark = pytest.mark.spark
 
 BAKE = "import sys, deploy.bake_classes as bake; bake.WORK_SECONDS = 5.0; sys.exit(bake.main())"
-PRINT_PATH = """
-import sys
-from importlib.metadata import version
-from pathlib import Path
-from stream.spark.class_archive import ClassArchive
-print(ClassArchive.to_write(Path(sys.argv[1]), version("pyspark")).path)
-"""
 FAILING = "echo Error: no memory for a heap; exit 1"
 HANGING = "exec cat >/dev/null"
 
@@ -66,24 +59,3 @@ def test_failure_is_one_line_and_is_not_retried(java: Path, action: str, cause: 
     folder = java.parents[2] / "cache" / "classes"
     (failed,) = folder.iterdir()
     assert str(failed) in again.stdout
-
-
-def test_existing_archive_is_not_written_again(java: Path) -> None:
-    """The next set-up prints the path of the archive without starting a JVM."""
-    write(java, FAILING)
-    bake(java)
-    folder = java.parents[2] / "cache" / "classes"
-    (failed,) = folder.iterdir()
-    failed.unlink()
-    starts = (java.parent / "starts").read_text()
-    archive = subprocess.run(
-        [sys.executable, "-c", PRINT_PATH, str(folder)],
-        env={**os.environ, "JAVA_HOME": str(java.parents[1])},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-    folder.joinpath(archive).write_bytes(b"classes")
-    done = bake(java)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"classes: {archive}\n", "")
-    assert (java.parent / "starts").read_text() == starts

@@ -1,24 +1,19 @@
-"""The PromQL of the documentation selects existing series, never mixes clusters, and has joins with a result."""
+"""The PromQL of the documentation selects existing series and never mixes clusters."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
 import yaml
 
 from deploy.chart.values_schema import CHART
-from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
-from tests.chart.alerts.case import run_promtool
 from tests.chart.promql import asked, clusters_mixed, faults, known, parsed
 from tests.chart.test_rules_written import RECORDED
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(CHART.glob("*.md"))]
 SERIES: Final = known(RECORDED)
-EAST: Final = 'job="lagwarden",instance="collector:8889",cluster="east",group="billing"'
-WEST: Final = EAST.replace("east", "west")
 
 
 def queries(text: str) -> Iterator[str]:
@@ -64,38 +59,3 @@ def test_queries_select_existing_series_and_never_mix_clusters() -> None:
     assert [(place, mixed) for place in QUERIES if (mixed := clusters_mixed(place[1]))] == []
     own = [place for place in QUERIES if all(each.metric.startswith("lagwarden") for each in asked(place[1]))]
     assert [(place, found) for place in own if (found := faults(place[1], SERIES))] == []
-
-
-def test_a_query_that_mixes_clusters_is_noticed() -> None:
-    """The check finds joins and sums across clusters, and accepts a sum by cluster."""
-    assert clusters_mixed("lagwarden_group_lag * on (group) lagwarden_group_info") == ["on (group)"]
-    assert clusters_mixed("sum by (group, topic) (lagwarden_partition_lag)") == ["by (group, topic)"]
-    assert clusters_mixed("sum(lagwarden_group_lag)") == ["sum of everything"]
-    assert clusters_mixed("sum without (cluster) (lagwarden_group_lag)") == ["without (cluster)"]
-    assert clusters_mixed("sum by (cluster, group) (lagwarden_partition_lag)") == []
-
-
-@pytest.mark.chart
-def test_the_join_of_owners_uses_the_owner_of_the_same_cluster(tmp_path: Path) -> None:
-    """Groups of the same name in two clusters behind one collector each get the owner of their own cluster."""
-    try:
-        promtool = find_tool("promtool", fetch=True)
-    except ToolMissingError as error:
-        pytest.skip(str(error))
-    (query,) = (each for page, each in QUERIES if page == "owners.md")
-    given = {
-        f"lagwarden_group_time_lag_seconds{{{EAST}}}": "30x2",
-        f"lagwarden_group_time_lag_seconds{{{WEST}}}": "70x2",
-        f'lagwarden_group_owner_info{{{EAST},team="payments",tier="1",link="https://a"}}': "1x2",
-        f'lagwarden_group_owner_info{{{WEST},team="search",max_severity="info",link="https://b"}}': "1x2",
-    }
-    wanted = [
-        {"labels": f'{{{EAST},team="payments",tier="1"}}', "value": 30},
-        {"labels": f'{{{WEST},team="search",max_severity="info"}}', "value": 70},
-    ]
-    test = {
-        "interval": "30s",
-        "input_series": [{"series": name, "values": values} for name, values in given.items()],
-        "promql_expr_test": [{"expr": query, "eval_time": "1m", "exp_samples": wanted}],
-    }
-    assert run_promtool(promtool, [test], tmp_path, []) is None

@@ -1,8 +1,4 @@
-"""The first read of a long topic.
-
-A catch-up by the query shows its progress, and continues after a stop. A topic that is read while the JVM starts gives
-correct answers at once, and also after a kill at any moment.
-"""
+"""The first read of a long topic."""
 
 import dataclasses
 import os

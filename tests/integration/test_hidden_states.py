@@ -1,7 +1,4 @@
-"""Ticks while a real transaction is open on the offsets topic: hidden groups are shown as by Kafka's own tool.
-
-The log is read to its last stable offsets, as by the job, and published by the real publisher.
-"""
+"""Ticks while a real transaction is open on the offsets topic: hidden groups are shown as by Kafka's own tool."""
 
 import contextlib
 import itertools

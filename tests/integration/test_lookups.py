@@ -1,7 +1,4 @@
-"""Lookups on a real broker: log tails, open and hanging transactions, retention and past end offsets.
-
-Ticks run in the test process (`tests.integration.ticks`).
-"""
+"""Lookups on a real broker: log tails, open and hanging transactions, retention and past end offsets."""
 
 import contextlib
 import datetime as dt

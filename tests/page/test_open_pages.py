@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from exporters.readmodel import GROUPS, TOPICS, Snapshot
+from exporters.readmodel import TOPICS, Snapshot
 from tests.exporters.snapshots import HOSTILE_NAMES, small_snapshot, snapshot, table
 from tests.page.chromium import Browser, Page
 from tests.page.conftest import Serve
@@ -129,23 +129,6 @@ def test_the_chart_draws_the_samples(browser: Browser, serve: Serve) -> None:
         assert page.complaints() == []
 
 
-def test_the_chart_shows_what_a_group_has(browser: Browser, serve: Serve) -> None:
-    """A time lag that is a lower bound has the sign ≥. A share group has no charts that need committed offsets."""
-    taken = demo_snapshot(time.time())
-    shared = [row | {"kind": "share"} for row in taken.groups.to_pylist()]
-    with browser.page() as page:
-        for name, least in (("audit-archive", True), ("billing-invoices", False)):
-            page.open(f"{serve(taken).url}group?name={name}")
-            page.wait_for("document.querySelectorAll('#chart figure').length === 3")
-            for place in (".reading", "svg title"):
-                words = page.run(f"document.querySelector('#chart figure:nth-child(2) {place}').textContent")
-                assert ("\N{GREATER-THAN OR EQUAL TO}" in words) == least
-        page.open(serve(dataclasses.replace(taken, groups=table(GROUPS, shared))).url + GROUP)
-        page.wait_for("document.querySelectorAll('#chart figure').length > 0")
-        names = page.run("[...document.querySelectorAll('#chart figure b')].map((name) => name.textContent)")
-        assert names == ["Lag"]
-
-
 def test_unknown_values_leave_a_gap(browser: Browser, serve: Serve) -> None:
     """The curve is interrupted at a sample with an unknown value."""
     begun = time.time() - 60
@@ -161,21 +144,6 @@ def test_unknown_values_leave_a_gap(browser: Browser, serve: Serve) -> None:
         for panel in (2, 3):
             reading = page.run(f"document.querySelector('#chart figure:nth-child({panel}) .reading').textContent")
             assert "unknown" in reading
-
-
-def test_a_cell_leads_to_the_row_of_its_partition(browser: Browser, serve: Serve) -> None:
-    """A click shows the row and marks it, also after the next update of the page."""
-    with browser.page() as page:
-        page.open(serve(demo_snapshot(time.time())).url + GROUP)
-        page.run("[...document.querySelectorAll('a.cell')].at(-1).click()")
-        page.wait_for("document.querySelector('tr:target') !== null")
-        now_refresh(page)
-        title = page.run("[...document.querySelectorAll('a.cell')].at(-1).title")
-        row = page.run("document.querySelector('tr:target td').textContent")
-        assert title.split(":")[0] == row
-        assert page.run("(({top, bottom}) => top >= 0 && bottom <= innerHeight)"
-                        "(document.querySelector('tr:target').getBoundingClientRect())")  # fmt: skip
-        assert page.complaints() == []
 
 
 def snapshot_with_lag(taken_at: float, lag: int | None) -> Snapshot:
@@ -252,18 +220,3 @@ def test_a_page_with_a_link_to_another_server_is_updated(browser: Browser, serve
         tree = "[['a', {href: 'javascript:0'}, []]]"
         build = f"import('./view.js').then(({{patch}}) => patch(document.createElement('p'), {tree}))"
         assert page.run(f"{build}.then(() => 'built', (error) => error.message)") == "only links to http(s)"
-
-
-def test_the_icon_of_an_open_page_turns_red(browser: Browser, serve: Serve) -> None:
-    """The icon changes when a group becomes critical, and changes back afterwards."""
-    served = serve(snapshot(groups=[{"group": "g", "severity": "fine"}]))
-    icon = "document.querySelector('link[rel=icon]').href"
-    with browser.page() as page:
-        page.open(served.url)
-        calm = page.run(icon)
-        for severity, is_red in (("critical", True), ("fine", False)):
-            changed = snapshot(groups=[{"group": "g", "severity": severity}])
-            served.show(dataclasses.replace(changed, taken_at=time.time()))
-            now_refresh(page)
-            page.wait_for(f"({icon} !== {calm!r}) === {'true' if is_red else 'false'}")
-        assert page.complaints() == []

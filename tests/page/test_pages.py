@@ -1,20 +1,16 @@
 """The pages in a real browser: requests, hostile names, colour schemes, window sizes and accessibility."""
 
-import dataclasses
-import itertools
 import time
 import urllib.parse
 
 import pytest
 
-from exporters.readmodel import GROUPS, TOPICS
 from exporters.wording import printable
 from stream.config.values import cache_folder
-from tests.exporters.snapshots import HOSTILE_NAMES, snapshot, table
+from tests.exporters.snapshots import HOSTILE_NAMES, snapshot
 from tests.page.chromium import Browser, Page
 from tests.page.conftest import Serve
 from tests.page.demo_data import demo_snapshot, detail_of
-from tests.page.pictures import pictured
 
 pytestmark = pytest.mark.page
 
@@ -27,8 +23,6 @@ SCHEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 AXE = cache_folder() / "axe-core" / "package" / "axe.min.js"
 UPDATED = "performance.getEntriesByType('resource').some((entry) => entry.initiatorType === 'fetch')"
 """True if the page has requested its view at least once."""
-DAY = 86_400
-
 UPDATE = """
 (async () => {
   const { patch } = await import("./view.js");
@@ -101,15 +95,6 @@ def test_a_page_fits_every_window(browser: Browser, url: str, path: str, *, widt
         assert (sum(ground) / 3 < 100) == dark
 
 
-def test_a_wide_window_shows_all_columns(browser: Browser, serve: Serve) -> None:
-    """In a window of 1,920 pixels no table of groups with usual names scrolls."""
-    now = time.time()
-    with browser.page(width=1920, height=1080) as page:
-        page.open(serve(pictured(now, now)).url)
-        hidden = "[...document.querySelectorAll('.wide')].map((table) => table.scrollWidth - table.clientWidth)"
-        assert set(page.run(hidden)) == {0}
-
-
 def test_a_group_has_a_line_of_its_latest_lags(browser: Browser, url: str) -> None:
     """Every group with a known lag has a line inside its picture, with the values as text."""
     with browser.page() as page:
@@ -125,83 +110,6 @@ def test_a_group_has_a_line_of_its_latest_lags(browser: Browser, url: str) -> No
             words = page.run("document.querySelector('.sparkline').getAttribute('aria-label')")
             assert words.startswith("lag over 20 s: from ")
             page.wait_for(UPDATED)
-
-
-@pytest.mark.parametrize("path", ["", TOPIC], ids=["overview", "topic"])
-@pytest.mark.parametrize("width", [320, 390, 1280])
-def test_a_row_is_one_line(browser: Browser, serve: Serve, path: str, width: int) -> None:
-    """All rows have the height of a row of short words, also with very long names and at every width."""
-    taken = demo_snapshot(time.time(), more=3)
-    long = "long-name-with-no-space " * 8 + "x" * 50
-    extra = {"group": long, "verdict": "transaction_open_for_long", "severity": "critical", "team": long, "kind": long}
-    rows = [*taken.groups.to_pylist(), extra | {"state": "CompletingRebalance", "state_asked": True, "lag_sum": 2**62}]
-    topics = [*taken.topics.to_pylist(), {"group": long, "topic": "invoices", "verdict": extra["verdict"]}]
-    served = serve(
-        dataclasses.replace(
-            taken,
-            groups=table(GROUPS, sorted(rows, key=lambda row: str(row["group"]))),
-            topics=table(TOPICS, sorted(topics, key=lambda row: (str(row["group"]), str(row["topic"])))),
-        )
-    )
-    with browser.page(width=width, height=844) as page:
-        page.open(served.url + path)
-        page.wait_for(UPDATED)
-        lines = page.run(
-            "[...document.querySelectorAll('table.lines')].map((whole) => [...whole.querySelectorAll('tbody tr')]"
-            ".map((row) => [row.querySelector('th').textContent.slice(0, 20), row.getBoundingClientRect().height]))"
-        )
-        assert [len(each) for each in lines] == ([15] if path == "" else [2, 6])
-        for each in lines:
-            usual = each[-1][1]
-            assert 20 < usual < 50
-            assert [row for row in each if abs(row[1] - usual) > 1] == []
-
-
-AXIS = """
-[...document.querySelectorAll('#chart figure')].map((figure) => [...figure.querySelectorAll('text')]
-  .filter((label) => /^\\d\\d:|^UTC$/.test(label.textContent))
-  .map((label) => [label.textContent, label.getBoundingClientRect().left, label.getBoundingClientRect().right]))
-"""
-"""Returns the clock times and the zone of each panel with their places."""
-
-
-@pytest.mark.parametrize("width", [320, 390, 1280])
-def test_the_axis_of_a_chart_has_clock_times_in_utc(browser: Browser, serve: Serve, width: int) -> None:
-    """Every panel names the zone and has round clock times between the first and the last sample, at one distance.
-
-    An axis has at least two times, or one in a very narrow window, and none overlaps another or the zone.
-    """
-    now = int(time.time())
-    with browser.page(width=width, height=844) as page:
-        for span, distance in ((70, 10), (100, None), (600, None), (1_500, 300), (3_600, None)):
-            served = serve(demo_snapshot(now - span))
-            served.record(demo_snapshot(now - back) for back in (span, 0))
-            page.open(served.url + GROUP)
-            page.wait_for("document.querySelectorAll('#chart figure').length === 3")
-            for *clocks, zone in page.run(AXIS):
-                assert zone[0] == "UTC"
-                assert len(clocks) >= (1 if width == 320 else 2)
-                assert all(one[2] < after[1] for one, after in itertools.pairwise([*clocks, zone]))
-                parts = [[int(part) for part in clock.split(":")] for clock, _, _ in clocks]
-                seconds = [sum(part * 60 ** (2 - at) for at, part in enumerate(each)) for each in parts]
-                steps = {(after - before) % DAY for before, after in itertools.pairwise(seconds)}
-                assert steps == {distance} if distance and width == 1280 else len(steps) <= 1
-                assert [each for each in seconds for step in steps if each % step] == []
-                assert [each for each in seconds if (now - each) % DAY > span] == []
-
-
-def test_the_labels_of_the_chart_are_not_clipped(browser: Browser, serve: Serve) -> None:
-    """The labels are within the chart also with long durations at its edge."""
-    taken = demo_snapshot(time.time())
-    served = serve(taken)
-    left = "(n) => n.getBoundingClientRect().left - n.ownerSVGElement.getBoundingClientRect().left"
-    with browser.page(width=390, height=844) as page:
-        for time_lag in (0.4, 59.0, 3_000.0, 4_900.0, 40_000.0, 8_000_000.0):
-            rows = [row | {"time_lag_max": time_lag} for row in taken.groups.to_pylist()]
-            served.show(dataclasses.replace(taken, groups=table(GROUPS, rows)))
-            page.open(served.url + GROUP)
-            page.wait_for("document.querySelectorAll('#chart figure').length === 3")
-            assert page.run(f"Math.min(...[...document.querySelectorAll('#chart text')].map({left}))") >= 0
 
 
 @PAGES
@@ -253,21 +161,6 @@ def test_the_keyboard_reaches_every_link_in_order(browser: Browser, url: str, pa
             page.send("Input.dispatchKeyEvent", type="keyUp", key="Tab", code="Tab", windowsVirtualKeyCode=9)
             assert page.run(f"[...document.querySelectorAll({reachable!r})].indexOf(document.activeElement)") == at
             assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-
-
-def test_the_keyboard_filters_and_sorts(browser: Browser, url: str) -> None:
-    """Enter in an input filters, and Enter on a column header sorts, as a click does."""
-    with browser.page() as page:
-        page.open(url)
-        page.press("/", "/")
-        page.type("ware")
-        page.press("Enter", "\r")
-        page.wait_for("new URLSearchParams(location.search).get('filter') === 'ware'")
-        page.wait_for("document.querySelectorAll('table.lines tbody tr').length === 1")
-        page.run("[...document.querySelectorAll('thead a')].find((a) => a.textContent === 'Lag').focus()")
-        page.press("Enter", "\r")
-        page.wait_for("document.querySelector('[aria-sort]')?.textContent === 'Lag'")
-        assert page.run("new URLSearchParams(location.search).get('filter')") == "ware"
 
 
 def test_the_page_works_without_javascript(browser: Browser, url: str) -> None:

@@ -1,4 +1,4 @@
-"""The metadata for Artifact Hub, compared with the forms in its documentation."""
+"""The metadata for Artifact Hub of a release."""
 
 import re
 from pathlib import Path
@@ -13,21 +13,7 @@ ROOT: Final = Path(__file__).resolve().parents[3]
 CHART: Final = (ROOT / "deploy" / "helm" / "lagwarden" / "Chart.yaml").read_text("utf-8")
 IMAGE: Final = "registry.example/team/lagwarden@sha256:" + "0123456789abcdef" * 4
 SOURCE: Final = "https://forge.example/team/lagwarden/blob/v0.1.0"
-CATEGORIES: Final = frozenset(
-    {
-        *("ai-machine-learning", "database", "integration-delivery", "monitoring-logging", "networking", "security"),
-        *("storage", "streaming-messaging", "skip-prediction"),
-    }
-)
-KINDS: Final = frozenset({"added", "changed", "deprecated", "removed", "fixed", "security"})
 TEXTS: Final = frozenset({"license", "category", "operator", "prerelease"})
-KEYS: Final[dict[str, tuple[set[str], set[str]]]] = {
-    "changes": ({"kind", "description"}, {"links"}),
-    "images": ({"name", "image"}, {"whitelisted", "platforms"}),
-    "links": ({"name", "url"}, set()),
-    "screenshots": ({"title", "url"}, set()),
-}
-"""Lists of entries: the keys that each entry needs, and those that it may have."""
 
 
 def chart_annotations(chart: str) -> dict[str, Any]:
@@ -41,25 +27,6 @@ def chart_annotations(chart: str) -> dict[str, Any]:
 
 
 RELEASED: Final = chart_annotations(with_annotations(CHART, release_annotations(IMAGE, SOURCE)))
-
-
-def test_annotations_and_metadata_have_the_documented_forms() -> None:
-    """Each entry has the keys that it needs and no others; pre-releases are ignored, releases are not."""
-    assert set(RELEASED) == TEXTS | set(KEYS)
-    for name, (needed, allowed) in KEYS.items():
-        assert RELEASED[name]
-        for entry in RELEASED[name]:
-            assert needed <= set(entry) <= needed | allowed, name
-    assert RELEASED["category"] in CATEGORIES
-    assert RELEASED["license"] == "Apache-2.0"
-    assert {RELEASED["operator"], RELEASED["prerelease"]} <= {"true", "false"}
-    assert {change["kind"] for change in RELEASED["changes"]} <= KINDS
-    metadata = yaml.safe_load((ROOT / "deploy" / "helm" / "artifacthub-repo.yml").read_text())
-    assert set(metadata) <= {"repositoryID", "owners", "ignore"}
-    (ignored,) = metadata["ignore"]
-    assert ignored["name"] == yaml.safe_load(CHART)["name"]
-    assert re.fullmatch(ignored["version"], "0.2.0-rc.1")
-    assert not re.fullmatch(ignored["version"], "0.2.0")
 
 
 def test_a_release_adds_only_annotations_to_the_chart() -> None:

@@ -1,7 +1,4 @@
-"""The installed wheel, in an empty environment, on a machine without Java, make and a checkout.
-
-It is tested with each supported Python that this machine has: on PATH, or in the folder of pyenv.
-"""
+"""The installed wheel, in an empty environment, on a machine without Java, make and a checkout."""
 
 import shutil
 import subprocess

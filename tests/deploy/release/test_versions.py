@@ -22,16 +22,3 @@ def test_nothing_is_built_for_another_tag_or_for_a_check(tmp_path: Path, capsys:
     assert "and the tag is v99.0.0" in capsys.readouterr().err
     assert main(["--only-check", "--into", str(tmp_path / "dist")]) == 0
     assert not (tmp_path / "dist").exists()
-
-
-def test_each_version_is_compared_with_the_tag(tmp_path: Path) -> None:
-    """Each version that differs from the tag has one line, and equal versions have none."""
-    for at, (versions, found) in enumerate(
-        (
-            (("1.2.3", "1.2.3", "1.2.3"), []),
-            (("1.2.2", "1.2.3", "1.2.3"), ["the version in pyproject.toml is 1.2.2, and the tag is v1.2.3"]),
-            (("1.2.3", "1.3.0", "1.2.3"), ["the version of the chart is 1.3.0, and the tag is v1.2.3"]),
-            (("1.2.3", "1.2.3", "1.2.2"), ["the appVersion of the chart is 1.2.2, and the tag is v1.2.3"]),
-        )
-    ):
-        assert differing_versions("v1.2.3", tree(tmp_path / str(at), *versions)) == found

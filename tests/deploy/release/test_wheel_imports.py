@@ -1,7 +1,4 @@
-"""The files of the wheel, without the repository on `sys.path` and without a registry: all that it needs is in it.
-
-Its dependencies are those of this environment. `test_installed_wheel.py` installs them too, and runs a monitor.
-"""
+"""The files of the wheel, without the repository on `sys.path` and without a registry: all that it needs is in it."""
 
 import os
 import subprocess

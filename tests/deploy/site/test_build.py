@@ -6,29 +6,8 @@ from pathlib import Path
 import pytest
 
 from deploy.chart.tools import ToolsUnreachableError
-from deploy.site.build import build, foreign
+from deploy.site.build import build
 from deploy.site.pages import ROOT, listed, navigation
-
-
-def test_resources_of_other_hosts_are_found(tmp_path: Path) -> None:
-    """The check names the file that would fetch from another host; neither a link nor the canonical address does."""
-    for resource in (
-        '<script src="https://x.example/a.js"></script>',
-        "<script defer src=//x.example/a.js></script>",
-        '<link rel="stylesheet" href="https://x.example/a.css">',
-        '<link href="https://x.example" rel="preconnect">',
-        '<img alt="a" src="http://x.example/a.png">',
-        "@import url('https://x.example/a.css');",
-        "body { background: url(//x.example/a.png) }",
-    ):
-        (tmp_path / "a.html").write_text(resource)
-        assert [place.partition(":")[0] for place in foreign(tmp_path)] == ["a.html"], resource
-    (tmp_path / "a.html").write_text(
-        '<a href="https://x.example/a.js">a</a><link rel="canonical" href="https://x.example/">'
-        '<script src="assets/a.js"></script><link rel="stylesheet" href="../a.css"><img src="a.png">'
-    )
-    (tmp_path / "a.css").write_text("body { background: url(data:image/png;base64,AA==) }")
-    assert foreign(tmp_path) == []
 
 
 @pytest.mark.long

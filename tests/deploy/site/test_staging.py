@@ -29,14 +29,6 @@ def test_links_to_pages_stay_and_links_to_files_lead_to_the_forge() -> None:
     assert adapted(fenced, "docs/a.md", PAGES, "FORGE") == fenced
 
 
-def test_lists_get_four_spaces_per_level_and_a_blank_line() -> None:
-    """Content, nested items and code move with the level of their item. Text after the list does not."""
-    text = "text\n- a\n  more\n  1. b\n     ```sh\n     x\n       y\n     ```\n- c\n\nend\n"
-    assert adapted(text, "docs/a.md", PAGES, "") == (
-        "text\n\n- a\n    more\n    1. b\n        ```sh\n        x\n          y\n        ```\n- c\n\nend\n"
-    )
-
-
 def test_all_pages_and_pictures_are_staged(tmp_path: Path) -> None:
     """The copy has each page of the navigation, an index per folder, and the pictures. An old copy is removed."""
     (tmp_path / "pages").mkdir()

@@ -12,7 +12,7 @@ from exporters.catalogue.metric import MetricKind
 from exporters.catalogue.metrics import METRICS
 from exporters.cluster.exposition import PublishedCluster, ServedMetrics
 from exporters.otlp.data_points import UNITS, metric_batches
-from exporters.readmodel import Histogram, MonitorStatus, Snapshot
+from exporters.readmodel import MonitorStatus, Snapshot
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from exporters.text.self_metrics import render_self_metrics
 from tests.exporters.cluster_facts import facts
@@ -111,14 +111,3 @@ def test_the_number_of_data_points_of_a_request_is_limited(most_points: int) -> 
     assert max(sizes) <= most_points
     assert set(sizes[:-1]) <= {most_points}
     assert received(bodies).keys() == received(requests(shown, of)).keys()
-
-
-def test_a_histogram_with_a_negative_bound_has_no_sum() -> None:
-    """A histogram with a negative bound has no sum, as in OpenMetrics, because its sum could decrease."""
-    own = status(expiry_error_seconds=Histogram((-10.0, 0.0), (1, 3), 4, -5.0))
-    found = received(requests(served(None, own), None))
-    name = "lagwarden_expiry_error_seconds"
-    assert (f"{name}_sum", frozenset[tuple[str, str]]()) not in found
-    buckets = {dict(labels)["le"]: value for (each, labels), value in found.items() if each == f"{name}_bucket"}
-    assert buckets == {"-10.0": 1, "0.0": 3, "+Inf": 4}
-    assert found[f"{name}_count", frozenset()] == 4

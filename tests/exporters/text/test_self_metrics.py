@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from exporters.catalogue.metric import MetricKind
-from exporters.catalogue.metrics import SELF_METRICS, SNAPSHOT_METRICS
+from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.readmodel import Histogram
 from exporters.text.exposition import ExpositionFormat
 from exporters.text.self_metrics import render_self_metrics
@@ -116,14 +115,6 @@ def test_a_running_monitor_has_all_values() -> None:
     }
 
 
-def test_the_catch_up_has_ratio_speed_and_remaining_time() -> None:
-    """Ratio, speed and remaining time are present during the initial catch-up."""
-    read = samples(CATCHING_UP)
-    assert read["lagwarden_catch_up_ratio"] == 0.425
-    assert read["lagwarden_catch_up_records_per_second"] == 912_345.5
-    assert read["lagwarden_catch_up_remaining_seconds"] == 75
-
-
 def test_unknown_is_absent() -> None:
     """A monitor that has never reached Kafka has no samples for unknown values."""
     read = {name for name in samples(CONNECTING) if name.startswith("lagwarden_")}
@@ -158,15 +149,6 @@ def test_names_select_metrics() -> None:
     text = render_self_metrics(status(), NOW, ExpositionFormat.OPENMETRICS, names).decode()
     read = {sample.name for sample in parsed_samples(text, ExpositionFormat.OPENMETRICS)}
     assert read == {"lagwarden_ready", "lagwarden_batches_total", "process_open_fds"}
-
-
-def test_every_metric_can_have_a_sample() -> None:
-    """Each metric of the monitor has a sample for some status."""
-    seen = {name.partition("/")[0] for changes in ({}, CATCHING_UP) for name in samples(changes)}
-    spelled = {
-        f"{metric.name}_bucket" if metric.kind is MetricKind.HISTOGRAM else metric.name for metric in SELF_METRICS
-    }
-    assert spelled <= seen
 
 
 @both_formats

@@ -1,7 +1,4 @@
-"""Topics that are deleted while a broker with a replica of them is away, on three real brokers.
-
-With KRaft, the topic is removed from the metadata at once, and its files stay on the broker that was away.
-"""
+"""Topics that are deleted while a broker with a replica of them is away, on three real brokers."""
 
 import json
 import time

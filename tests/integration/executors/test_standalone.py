@@ -1,8 +1,4 @@
-"""A monitor whose tasks run on a standalone Spark cluster, which has a master and two workers as processes.
-
-Executors share the checkpoint folder with the driver, and nothing else: they work in folders of their own, and their
-interpreter does not have lagwarden.
-"""
+"""A monitor whose tasks run on a standalone Spark cluster, which has a master and two workers as processes."""
 
 # ruff: noqa: S105 -- the secret of a test cluster
 

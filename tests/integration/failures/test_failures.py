@@ -1,7 +1,4 @@
-"""An internal failure ends all processes with one line with the cause, and a documented exit code.
-
-SIGTERM ends them with code 0, also while the monitor waits for a broker.
-"""
+"""An internal failure ends all processes with one line with the cause, and a documented exit code."""
 
 import contextlib
 import os

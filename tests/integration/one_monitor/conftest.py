@@ -1,7 +1,4 @@
-"""One running monitor for all tests of this folder.
-
-The tests run in one worker of pytest-xdist (`tests.tiers.order`).
-"""
+"""One running monitor for all tests of this folder."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Verdicts on a real broker: problems are found in time with their cause, and unusual healthy groups cause none.
-
-One run (`sandbox.verdict_scenarios`) serves all tests; it takes about five minutes, and twice that with PLAY_STRETCH=2.
-"""
+"""Verdicts on a real broker: problems are found in time with their cause, and unusual healthy groups cause none."""
 
 import statistics
 from typing import Final

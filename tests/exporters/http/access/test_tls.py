@@ -1,4 +1,4 @@
-"""TLS on real sockets: encryption, certificates, refused clients, and the time limit of a handshake."""
+"""TLS on real sockets: encryption, certificates, refused clients, and limits on unfinished handshakes."""
 
 import contextlib
 import dataclasses
@@ -168,6 +168,16 @@ def test_unusable_certificate_is_refused(
         (tmp_path / "web.yaml").write_text("")
         served.now[0] += 1.0
         assert served.get("/livez")[0] == 200
+
+
+def test_unfinished_handshakes_are_bounded(tmp_path: Path, certificates: Certificates) -> None:
+    """Unfinished handshakes count as connections: a newer one closes the oldest, and other addresses are served."""
+    with tls_server(tmp_path, certificates) as served, contextlib.ExitStack() as stack:
+        lines = [stack.enter_context(served.plain()) for _ in range(3 * LIMITS.per_address)]
+        wait_for(lambda: served.refusals("idle") == 2 * LIMITS.per_address, "a counted refusal")
+        lines[0].settimeout(30)
+        with contextlib.suppress(ConnectionResetError):
+            assert lines[0].recv(1) == b""
 
 
 def test_handshake_has_a_time_limit(
