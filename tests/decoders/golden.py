@@ -30,7 +30,6 @@ class Case:
 
     @property
     def key_bytes(self) -> bytes:
-        """The bytes of the key."""
         return bytes.fromhex(self.key)
 
     @property

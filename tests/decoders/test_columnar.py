@@ -13,7 +13,7 @@ from decoders.errors import DecodeError
 from decoders.javatext import java_text
 from decoders.records import Record
 from decoders.scalar import decode
-from tests.decoders.golden import COMMIT_KEY, COMMITS, GROUPS, LEGACY_KEY, TOPIC_ID, Case
+from tests.decoders.golden import COMMIT_KEY, COMMITS, GROUPS, TOPIC_ID, Case
 
 SOME_KEY = bytes.fromhex(COMMIT_KEY)
 
@@ -102,24 +102,6 @@ def test_golden_keys_are_decoded_in_a_sliced_column(case: Case) -> None:
     assert check_keys(truncated, sliced(truncated)) == 0
 
 
-def test_empty_columns_give_empty_results() -> None:
-    """A column without rows or without a data buffer is decoded without errors."""
-    for column in (pa.array([], pa.binary()), sliced([]), pa.array([None, None], pa.binary())):
-        values, keys = decode_commit_values(column), decode_keys(column)
-        assert len(values.offset) == len(keys.partition) == len(column)
-        assert len(values.details(np.arange(0)).metadata) == 0
-        assert values.tombstone.all()
-        assert keys.declined.all()
-
-
-def test_details_have_the_order_of_the_requested_rows() -> None:
-    """Rows may be requested in any order and repeatedly."""
-    rows = [struct.pack(">hqihcq", 3, at, at, 1, b"%d" % at, 9) for at in range(5)]
-    details = decode_commit_values(sliced(rows)).details(np.array([4, 0, 0, 2]))
-    assert details.leader_epoch.tolist() == [4, 0, 0, 2]
-    assert details.metadata.to_pylist() == [b"4", b"0", b"0", b"2"]
-
-
 def test_selected_rows_give_the_results_of_the_whole_column() -> None:
     """Any selection of valid rows, declined rows and tombstones gives the results of the whole column."""
     valid = [case.value_bytes for case in COMMITS]
@@ -197,7 +179,6 @@ def commit_values(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def keys(draw: st.DrawFn) -> bytes:
-    """Return a key of a type number in or near the supported range."""
     number, group = draw(st.integers(-1, 4)), draw(texts)
     body = struct.pack(">hh", number, len(group)) + group
     if number < 2:
@@ -247,10 +228,3 @@ def test_values_written_by_kafka_are_not_declined(rows: list[bytes | None]) -> N
     declined = decode_commit_values(sliced(rows)).declined
     unknown_tag = [row is not None and row.endswith(b"\1\5\2ab") for row in rows]
     assert not (declined & ~np.array(unknown_tag)).any()
-
-
-def test_a_legacy_key_accepts_every_value_version() -> None:
-    """A value with a key of type 0 may have any version, as in brokers up to 4.0."""
-    for case in COMMITS:
-        if case.value is not None:
-            assert isinstance(decode(bytes.fromhex(LEGACY_KEY), case.value_bytes), Record)

@@ -8,7 +8,6 @@ import pytest
 from decoders.compiled import DECLINE_ERRORS, compiled_reader
 from decoders.compose import message_reader
 from decoders.errors import DecodeError, MalformedBytes
-from decoders.records import Fields
 from decoders.scalar import NO_FIELDS, decode
 from decoders.schema import INT8, INT32, STRING, UUID, ArrayOf, Field, Message, Struct, versions
 from decoders.tables import RECORD_TYPES
@@ -56,7 +55,6 @@ def compiled(message: Message, version: int, raw: bytes, at: int, only: frozense
 
 
 def names_in(part: Struct) -> set[str]:
-    """Return the names of all fields of a struct, at any depth."""
     names = set()
     for field in part.fields:
         names.add(field.name)
@@ -124,32 +122,6 @@ def count_agreements(message: Message, rng: random.Random, rounds: int) -> int:
     return compared
 
 
-def test_only_requested_fields_are_returned() -> None:
-    """The result has no other untagged fields."""
-    only = frozenset(("generation", "members", "member_id"))
-    record = decode(*valid_group(), only)
-    assert record.key == {}
-    assert record.value is not None
-    assert record.value == pruned(whole_value(*valid_group()), only)
-    assert set(record.value["members"][0]) == {"member_id"}
-
-
-def valid_group() -> tuple[bytes, bytes]:
-    """Return a random group metadata record with at least one member."""
-    rng = random.Random(3)  # noqa: S311  # test data, not cryptography
-    while True:
-        key, value = random_record(rng, RECORD_TYPES[2])
-        if value is not None and whole_value(key, value)["members"]:
-            return key, value
-
-
-def whole_value(key: bytes, value: bytes) -> Fields:
-    """Return all fields of a value."""
-    record = decode(key, value)
-    assert record.value is not None
-    return record.value
-
-
 @pytest.mark.parametrize(
     "only", [NO_FIELDS, frozenset(("members", "epoch", "group", "topics"))], ids=["no fields", "some fields"]
 )
@@ -169,11 +141,6 @@ def test_errors_do_not_depend_on_the_requested_fields(only: frozenset[str]) -> N
             assert (partial.type, partial.version, partial.layout) == (whole.type, whole.version, whole.layout)
             assert (partial.value is None) == (whole.value is None)
     assert refused > 400
-
-
-def test_the_reader_of_a_message_is_compiled_once() -> None:
-    """The same message and version give the same reader."""
-    assert compiled_reader(MESSAGES[0], 0) is compiled_reader(MESSAGES[0], 0)
 
 
 def test_strings_longer_than_kafka_allows_are_declined() -> None:

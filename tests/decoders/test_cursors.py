@@ -22,11 +22,6 @@ def test_a_column_handles_a_slice_of_an_array() -> None:
     assert rows.start[0] == 2
 
 
-def test_a_leading_int16_is_minus_one_if_there_are_fewer_than_two_bytes() -> None:
-    """Null rows and short rows have -1, all others the int16 at their start."""
-    assert column([*ROWS, b"\x05"]).leading_int16s().tolist() == [1, -1, -1, 0x7FFF, -1]
-
-
 def test_numbers_are_big_endian_at_any_position() -> None:
     """Positions need no alignment; a negative position gives the `absent` value."""
     rows = column(ROWS)
@@ -69,11 +64,6 @@ def test_a_row_never_reads_into_the_next() -> None:
         *(True, False, False, False, False, False),
         True,
     ]
-
-
-def test_a_null_string_does_not_fit() -> None:
-    """A string of length -1 or -2 does not fit, although enough bytes follow."""
-    assert fits([b"vv\xff\xff" + bytes(9), b"vv\xff\xfe" + bytes(9)], 0) == [False, False]
 
 
 def test_long_varints_and_unexpected_tags_do_not_fit() -> None:

@@ -13,7 +13,6 @@ WITH_VALUE = [pytest.param(case, id=case.name) for case in (*COMMITS, *GROUPS, *
 
 
 def events_or_error(key: bytes, value: bytes | None) -> object:
-    """Return the events of a record, or its error."""
     record = decode(key, value)
     return events(record) if isinstance(record, Record) else record
 

@@ -14,7 +14,6 @@ SUBSCRIPTION = "000300000001000174ffffffff00000001000174000000020000000000000002
 
 
 def record(key: str, value: str | None) -> Record:
-    """Decode a valid record."""
     result = decode(bytes.fromhex(key), None if value is None else bytes.fromhex(value))
     assert isinstance(result, Record)
     return result
@@ -41,7 +40,6 @@ def test_the_dump_format_has_strings_and_a_word_for_tombstones() -> None:
 
 
 def group(protocol_type: bytes, subscription: bytes, assignment: bytes) -> Record:
-    """Return a classic group record with one member."""
     value = b"\0\0" + len(protocol_type).to_bytes(2) + protocol_type + bytes(4) + b"\0\5range" + b"\xff\xff\0\0\0\1"
     for text in (b"m", b"c", b"/h"):
         value += len(text).to_bytes(2) + text

@@ -2,8 +2,8 @@
 
 import struct
 
-from decoders.blobs import streams_assignment_info, streams_subscription_info
-from decoders.errors import DecodeError, DecodeReason
+from decoders.blobs import streams_assignment_info
+from decoders.errors import DecodeError
 
 TASK = {"subtopology": 1, "partition": 2, "named_topology": None}
 HOST = struct.pack(">H", 1) + b"h" + struct.pack(">i", 80)
@@ -68,13 +68,6 @@ def test_a_named_topology_is_utf16_after_the_task() -> None:
     assert fields["standby_tasks"] == ({**TASK, "named_topology": "ü", "partitions": {"t": (5,)}},)
 
 
-def test_a_topic_number_that_is_not_in_the_dictionary_is_an_error() -> None:
-    """A partition without a topic name cannot be returned."""
-    raw = struct.pack(">ii", 5, 11) + TASKS + NONE + BY_NUMBER + NONE
-    error = streams_assignment_info(raw)
-    assert (error.version, error.field) == (5, "user_data.topics")
-
-
 def test_modified_utf8_has_two_byte_nul_and_surrogate_pairs() -> None:
     """Java writes NUL as two bytes and a character above 16 bits as two surrogates; invalid bytes are replaced."""
     pair = b"".join(chr(unit).encode("utf-8", "surrogatepass") for unit in (0xD83D, 0xDE00))
@@ -83,13 +76,3 @@ def test_modified_utf8_has_two_byte_nul_and_surrogate_pairs() -> None:
         by_name = struct.pack(">i", 1) + HOST + struct.pack(">i", 1) + topic + struct.pack(">i", 0)
         fields = streams_assignment_info(struct.pack(">i", 2) + TASKS + by_name)
         assert fields["partitions_by_host"] == {"h:80": {name: (0,)}}
-
-
-def test_a_subscription_info_begins_with_its_version() -> None:
-    """The version is an int32 and a field of the message; truncated it is an error."""
-    raw = struct.pack(">i", 1) + b"\x07" * 16 + struct.pack(">iiii", 1, 1, 2, 0)
-    fields = streams_subscription_info(raw)
-    assert (fields["version"], fields["process_id"]) == (1, b"\x07" * 16)
-    assert fields["prev_tasks"] == ({"topic_group_id": 1, "partition": 2},)
-    error = streams_subscription_info(raw[:3])
-    assert error.reason is DecodeReason.SHORT

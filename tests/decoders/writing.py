@@ -29,18 +29,15 @@ def uvarint(value: int) -> bytes:
 
 
 def write(message: Message, version: int, fields: Fields) -> bytes:
-    """Encode the body of a message."""
     return _struct(message.struct, version, fields, flexible=message.is_flexible(version))
 
 
 def write_key(record_type: RecordType, fields: Fields) -> bytes:
-    """Encode a key with its type."""
     assert record_type.key is not None
     return struct.pack(">h", record_type.number) + write(record_type.key, 0, fields)
 
 
 def write_value(message: Message, version: int, fields: Fields) -> bytes:
-    """Encode a value with its version."""
     return struct.pack(">h", version) + write(message, version, fields)
 
 
@@ -53,7 +50,6 @@ def random_fields(rng: random.Random, part: Struct, version: int) -> Fields:
 
 
 def random_record(rng: random.Random, record_type: RecordType) -> tuple[bytes, bytes | None]:
-    """Return a random record of a type, in any version, sometimes a tombstone."""
     assert record_type.key is not None
     assert record_type.value is not None
     key = write_key(record_type, random_fields(rng, record_type.key.struct, 0))

@@ -1,6 +1,6 @@
 """The exit codes are an interface, and a refusal has a message, advice and an exit code."""
 
-from stream.errors import ExitCode, Refusal
+from stream.errors import ExitCode
 
 
 def test_exit_codes_do_not_change() -> None:
@@ -33,10 +33,3 @@ def test_exit_codes_do_not_change() -> None:
         "GROUP_UNKNOWN": 62,
         "INTERRUPTED": 130,
     }
-
-
-def test_refusal_has_message_advice_and_exit_code() -> None:
-    """The text of a refusal is one line with message and advice."""
-    refusal = Refusal("port 1 is taken", "choose another", ExitCode.PORT_IN_USE)
-    assert (refusal.what, refusal.advice, refusal.code) == ("port 1 is taken", "choose another", ExitCode.PORT_IN_USE)
-    assert str(refusal) == "port 1 is taken: choose another"

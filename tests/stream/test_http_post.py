@@ -17,7 +17,6 @@ ANSWER = b"HTTP/1.1 307 Elsewhere\r\nLocation: /x\r\nContent-Length: 9\r\nConnec
 
 @contextlib.contextmanager
 def server(serve: Callable[[socket.socket], None]) -> Iterator[int]:
-    """Serve one connection in a thread, and yield the port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def accept() -> None:
@@ -59,7 +58,6 @@ def over_tls(certificates: Certificates, serve: Callable[[socket.socket], None])
 
 
 def answering(connection: socket.socket) -> None:
-    """Read the request and send the answer."""
     received = b""
     while not received.endswith(b"{}"):
         received += connection.recv(4096)

@@ -5,7 +5,6 @@
 import io
 import json
 import logging
-import warnings
 from typing import Any
 
 import pytest
@@ -15,19 +14,9 @@ from py4j.java_gateway import GatewayClient
 from py4j.protocol import ERROR_ON_SEND, Py4JNetworkError
 
 from stream import logs
-from tests.support.logging_state import logging_as_before
-
-
-class Terminal(io.StringIO):
-    """A stream that reports to be a terminal."""
-
-    def isatty(self) -> bool:
-        """Return True."""
-        return True
 
 
 def lines(stream: io.StringIO) -> list[dict[str, Any]]:
-    """Return the JSON lines of a stream."""
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
@@ -53,16 +42,6 @@ def test_lines_of_uvicorn() -> None:
     (line,) = lines(out)
     assert line["event"] == "busy"
     assert "color_message" not in line
-
-
-def test_lines_are_text_on_a_terminal() -> None:
-    """Lines on a terminal are readable text, not JSON."""
-    out = Terminal()
-    logs.configure(stream=out)
-    structlog.get_logger("stream.service.run").info("ready", groups=3)
-    assert "ready" in out.getvalue()
-    with pytest.raises(json.JSONDecodeError):
-        lines(out)
 
 
 def test_level_applies_to_all_loggers() -> None:
@@ -137,19 +116,6 @@ def test_traceback_is_one_line_of_json() -> None:
     assert "ValueError: nothing works" in lines(out)[0]["exception"]
 
 
-def test_warnings_are_log_lines() -> None:
-    """Python warnings are logged as JSON lines."""
-    out = io.StringIO()
-    logs.configure(stream=out)
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        # Off and on again, because pytest may have restored the hook since it was turned on.
-        logging.captureWarnings(False)
-        logging.captureWarnings(True)
-        warnings.warn("old", stacklevel=1)
-    assert lines(out)[0]["logger"] == "py.warnings"
-
-
 LOG_A_SECRET: dict[str, Any] = {
     "in a value with a secret name": lambda log: log.info("x", sasl_password="hunter2"),
     "inside a mapping": lambda log: log.info("x", options={"kafka.sasl.jaas.config": "hunter2"}),
@@ -170,18 +136,3 @@ def test_secrets_are_masked(style: Any) -> None:
         log_secret(structlog.get_logger("ours"))
         assert "hunter2" not in out.getvalue(), place
         assert logs.STARS in out.getvalue(), place
-
-
-def test_logging_state_is_restored() -> None:
-    """`logging_as_before` restores handlers, levels and the hook of warnings for the next test."""
-    loggers = [logging.getLogger(), *map(logging.getLogger, logs.QUIET)]
-
-    def state() -> tuple[Any, ...]:
-        return [(each.handlers[:], each.level) for each in loggers], warnings.showwarning, structlog.is_configured()
-
-    before = state()
-    for level in ("debug", "info"):
-        with logging_as_before():
-            logs.configure(level, "json", io.StringIO())  # type: ignore[arg-type]
-            assert all(now != then for now, then in zip(state(), before, strict=True))
-        assert state() == before

@@ -53,7 +53,6 @@ def test_without_glibc_only_arrow_releases_memory(monkeypatch: pytest.MonkeyPatc
         """Records that it was released."""
 
         def release_unused(self) -> None:
-            """Record the call."""
             released.append(True)
 
     monkeypatch.setattr(process_memory, "_malloc_trim", lambda: None)

@@ -22,24 +22,12 @@ def test_duration_has_the_two_largest_units() -> None:
     assert {milliseconds: wording.duration(milliseconds) for milliseconds in texts} == texts
 
 
-def test_compact_duration_is_one_word() -> None:
-    """A compact duration has its two largest units without blanks; negative durations (clock skew) are zero."""
-    texts = {-5: "0s", 0: "0s", 59.9: "59s", 60: "1m0s", 3_700: "1h1m", 90_000: "1d1h", 86_400 * 400: "400d0h"}
-    assert {seconds: wording.compact_duration(seconds) for seconds in texts} == texts
-
-
 def test_duration_in_one_unit() -> None:
     """An exact duration has the largest unit that divides it. A rounded one has at least two of its unit."""
     exact = {7 * DAY: "7 d", 36 * HOUR: "36 h", 90 * MINUTE: "90 min", 90_000: "90 s", 1500: "1500 ms", 0: "0 ms"}
     assert {each: wording.duration_in_one_unit(each, exact=True) for each in exact} == exact
     rounded = {0: "0 s", 119_400: "119 s", 2 * MINUTE: "2 min", 26 * HOUR: "26 h", 2.4 * DAY: "2 d", 9 * DAY: "9 d"}
     assert {each: wording.duration_in_one_unit(each, exact=False) for each in rounded} == rounded
-
-
-def test_moment_is_in_utc() -> None:
-    """A time is printed in UTC without fractions of a second; a time beyond the calendar is printed as a number."""
-    assert wording.moment(1_700_000_000_999) == "2023-11-14 22:13:20 UTC"
-    assert wording.moment(2**63 - 1) == f"{2**63 - 1} ms after 1970"
 
 
 def test_utc_time_formats_any_number() -> None:
@@ -53,11 +41,6 @@ def test_count_has_its_noun_in_singular_or_plural() -> None:
     assert [wording.count(n, "offset") for n in (0, 1, 12_345)] == ["0 offsets", "1 offset", "12,345 offsets"]
     assert wording.count(12_345, "offset", separators=False) == "12345 offsets"
     assert wording.count(2, "subtopology", "subtopologies") == "2 subtopologies"
-
-
-def test_rate_is_rounded() -> None:
-    """A rate has two significant digits below 10 per second, and no decimals above."""
-    assert [wording.per_second(rate) for rate in (0.0, 0.123, 9.96, 12_345.6)] == ["0/s", "0.12/s", "10/s", "12,346/s"]
 
 
 def test_ranges_are_short() -> None:

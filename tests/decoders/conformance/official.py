@@ -73,7 +73,6 @@ REMOVED: Final = re.compile(r"ShareGroupPartitionMetadata(Key|Value)")
 
 
 def table(line: str, name: str) -> Message:
-    """Return our table of a message for this line."""
     return OLDER.get(line, {}).get(name) or TABLES[name]
 
 
@@ -105,7 +104,6 @@ def schemas(line: str) -> dict[str, Schema]:
 
 
 def read_schema(text: str) -> Schema:
-    """Parse JSON with comments, the format of Kafka's message files."""
     without_comments = re.sub(
         r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', lambda match: match[1] or "", text, flags=re.DOTALL
     )

@@ -56,12 +56,10 @@ def log_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def segments(log_directory: Path, topic: str) -> list[Path]:
-    """Return the non-empty segments of a topic."""
     return [path for path in sorted(log_directory.glob(f"{topic}-*/*.log")) if path.stat().st_size]
 
 
 def data_records(path: Path) -> Iterator[tuple[int, bytes | None, bytes | None]]:
-    """Yield offset, key and value of the data records of a segment."""
     with Segment.open(path) as segment:
         for batch in segment.batches():
             if not batch.is_control:

@@ -14,7 +14,6 @@ from tests.decoders.conformance.official import COMPLETE, compiled
 
 
 def comparable(node: Any) -> Any:
-    """Return our fields with the types of JSON."""
     if isinstance(node, dict):
         return {name: comparable(inner) for name, inner in node.items()}
     if isinstance(node, tuple):

@@ -134,7 +134,6 @@ def test_records_of_every_line_are_read_with_the_layout_of_their_line(
 
 
 def minimal_key(number: int, message: Message | None) -> bytes:
-    """Return a key of this type with one-letter names and zeros."""
     assert message is not None
     sizes = {"string": b"\0\1k", "int32": bytes(4), "uuid": bytes(16)}
     return number.to_bytes(2) + b"".join(sizes[field.type.name] for field in message.struct.fields)

@@ -13,7 +13,6 @@ NOT_PUBLISHED: Final = {"SubscriptionInfoData"}
 
 
 def snake_case(name: str) -> str:
-    """Return our name of a Kafka field."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
@@ -31,7 +30,6 @@ def their_default(field: dict[str, Any], nested: dict[str, Any] | None) -> Any:
 
 
 def their_rows(schema: Schema, fields: list[dict[str, Any]], version: int) -> list[Any]:
-    """Return the fields of a message version by Kafka's schema."""
     common = {struct["name"]: struct for struct in schema.get("commonStructs", [])}
     rows = []
     for field in fields:
@@ -63,7 +61,6 @@ def our_type(kind: FieldType, version: int) -> tuple[str, Any]:
 
 
 def our_rows(fields: tuple[Field, ...], version: int) -> list[Any]:
-    """Return the fields of a message version by our table."""
     return [
         (field.name, *our_type(field.type, version), field.may_be_null(version), field.tag, field.default_value())
         for field in fields

@@ -18,7 +18,6 @@ def simple_batches(count: int, codec: int = write.NONE, first: int = 0) -> list[
 
 
 def partition(folder: Path, segments: dict[int, Sequence[bytes]], name: str = "__consumer_offsets-7") -> Path:
-    """Write a partition directory with these batches per base offset."""
     path = folder / name
     path.mkdir(parents=True, exist_ok=True)
     for base, batches in segments.items():
@@ -27,7 +26,6 @@ def partition(folder: Path, segments: dict[int, Sequence[bytes]], name: str = "_
 
 
 def opened(path: Path, **arguments: int) -> PartitionLog:
-    """Open a valid partition directory."""
     log = PartitionLog.open(path, **arguments)
     assert isinstance(log, PartitionLog), log
     return log

@@ -3,7 +3,7 @@
 import struct
 from pathlib import Path
 
-from decoders.log.checkpoint import SnapshotId, read_snapshot, snapshot_id
+from decoders.log.checkpoint import SnapshotId, read_snapshot
 from decoders.log.control import ControlType
 from decoders.log.errors import LogError, LogFault
 from sandbox.kafka import log_writer as write
@@ -13,7 +13,6 @@ CHECKPOINT = next((RECORDED / "__cluster_metadata-0").glob("*.checkpoint"))
 
 
 def control(offset: int, number: int, value: bytes) -> bytes:
-    """Encode a batch with one control record."""
     record = write.Rec(0, 0, struct.pack(">hh", 0, number), value)
     return write.batch(offset, [record], attributes=0x20)
 
@@ -30,13 +29,6 @@ def test_a_recorded_snapshot_is_read() -> None:
     assert len(snapshot.values) > 20
     assert {ControlType.SNAPSHOT_HEADER, ControlType.SNAPSHOT_FOOTER} <= set(snapshot.control)
     assert snapshot.control[ControlType.SNAPSHOT_HEADER]["lastContainedLogTimestamp"] > 1_700_000_000_000
-
-
-def test_the_bootstrap_snapshot_is_read() -> None:
-    """`bootstrap.checkpoint` has the same format and replaces no part of the log."""
-    snapshot = read_snapshot(RECORDED / "bootstrap.checkpoint")
-    assert snapshot.id is None
-    assert snapshot.values
 
 
 def test_a_snapshot_truncated_anywhere_is_refused(tmp_path: Path) -> None:
@@ -66,17 +58,3 @@ def test_a_snapshot_begins_with_a_header_and_ends_with_a_footer(tmp_path: Path) 
         error = read_snapshot(path)
         assert isinstance(error, LogError), story
         assert error.fault is LogFault.INCOMPLETE_SNAPSHOT, story
-
-
-def test_values_are_in_order(tmp_path: Path) -> None:
-    """The values of all batches are returned in order, compressed or not."""
-    path = tmp_path / "00000000000000000009-0000000002.checkpoint"
-    path.write_bytes(HEADER + DATA + FOOTER)
-    snapshot = read_snapshot(path)
-    assert (snapshot.values, snapshot.id) == ((b"one", b"two"), SnapshotId(9, 2))
-
-
-def test_other_names_are_not_snapshots(tmp_path: Path) -> None:
-    """The name of a snapshot is twenty digits, a dash and ten digits."""
-    names = ("bootstrap.checkpoint", "1-1.checkpoint", f"{0:020}-{0:010}.checkpoint.deleted")
-    assert [snapshot_id(tmp_path / name) for name in names] == [None] * 3

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.log import zstd_many
-from decoders.log.blockwalk import xxh32_short
 from decoders.log.codecs import Codec, decompress
 from decoders.log.errors import Damaged, LogFault
 from decoders.log.zstd_many import decompress_together
@@ -96,14 +95,6 @@ def test_the_wrong_lz4_checksum_is_accepted_only_in_magic_0() -> None:
     assert decompress(Codec.LZ4, wrong, magic=0) == decompress(Codec.LZ4, frame, magic=0) == b"text"
     with pytest.raises(Damaged):
         decompress(Codec.LZ4, wrong, magic=1)
-
-
-def test_the_header_checksum_agrees_with_the_lz4_library() -> None:
-    """Our xxHash32 gives the byte written by the library, with and without the content size in the header."""
-    assert xxh32_short(b"\x60\x40") >> 8 & 0xFF == 0x82
-    frame = bytes(cramjam.lz4.compress(b"text" * 9))
-    end = 6 + (8 if frame[4] & 8 else 0)
-    assert xxh32_short(frame[4:end]) >> 8 & 0xFF == frame[end]
 
 
 @given(codec=st.sampled_from(COMPRESSED), data=st.binary(max_size=60))

@@ -29,7 +29,6 @@ def rows_of(log: PartitionLog, start: int = 0) -> list[Row]:
 
 
 def slow_rows_of(log: PartitionLog, start: int = 0) -> list[Row]:
-    """Return the same rows, read record by record."""
     records = (placed.record for placed in log.records(start))
     return [(each.offset, None if each.timestamp == -1 else each.timestamp, each.key, each.value) for each in records]
 
@@ -53,7 +52,6 @@ BATCH = st.tuples(
 
 
 def batches_of(parts: list[tuple[list[write.Rec], int, int]]) -> list[bytes]:
-    """Encode these batches with ascending offsets."""
     return [
         write.batch(
             number << 21,
@@ -211,13 +209,6 @@ def test_inconsistent_batches_are_declined(
     assert read_fast(part_of([valid, valid])) is not None
     for batches in ([invalid], [valid, invalid], [invalid, valid], [valid, invalid, valid]):
         assert read_fast(part_of(batches)) is None
-
-
-def test_records_with_negative_offsets_are_left_out_by_both_readers(tmp_path: Path) -> None:
-    """Negative offsets are damage, so both readers skip them, as a consumer does."""
-    path = partition(tmp_path, {0: [write.batch(0, [write.Rec(-1, 0, b"k", b"v"), write.Rec(0, 0, b"k", b"v")])]})
-    with opened(path) as log:
-        assert [row[0] for row in rows_of(log)] == [row[0] for row in slow_rows_of(log)] == [0]
 
 
 def test_the_limit_applies_to_batches_decompressed_together(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from decoders.log.batch import LogRecord
-from decoders.log.control import ControlType, EndMarker, control_type, end_marker, kraft_message
+from decoders.log.control import EndMarker, end_marker, kraft_message
 from decoders.log.errors import Damaged
 
 UUID = bytes(range(16))
@@ -13,7 +13,6 @@ UUID_TEXT = "AAECAwQFBgcICQoLDA0ODw"
 
 
 def control(number: int, value: bytes | None, *, key_version: int = 0) -> LogRecord:
-    """Return a control record of this type."""
     return LogRecord(0, 0, struct.pack(">hh", key_version, number), value)
 
 
@@ -24,13 +23,6 @@ def test_markers_of_any_version_are_decoded() -> None:
         for number, committed in ((1, True), (0, False)):
             marker = end_marker(control(number, value, key_version=version))
             assert marker == EndMarker(committed=committed, coordinator_epoch=7)
-
-
-def test_newer_types_are_unknown_and_not_an_error() -> None:
-    """An unknown control type is returned with its number and is not a marker."""
-    assert control_type(control(77, None).key) == (ControlType.UNKNOWN, 77)
-    assert end_marker(control(77, None)) is None
-    assert kraft_message(control(77, None)) is None
 
 
 VOTER = {
@@ -79,9 +71,3 @@ def test_malformed_markers_are_typed_errors() -> None:
     for record in (*(LogRecord(0, 0, key, value) for key, value in keys), *values):
         with pytest.raises(Damaged):
             end_marker(record)
-
-
-def test_an_array_with_an_impossible_count_is_refused() -> None:
-    """An array with an impossible count is refused before an element is read."""
-    with pytest.raises(Damaged, match="an array of 2147483646 elements"):
-        kraft_message(control(2, b"\0\0" + b"\0\0\0\x01" + b"\xff\xff\xff\xff\x07"))

@@ -39,7 +39,6 @@ class Read:
 def fast(
     raw: bytes, aborted: Collection[tuple[int, int]] = (), start: int = 0, end: int = WHOLE[1], limit: int = 1 << 20
 ) -> Read:
-    """Read with the columnar reader."""
     faults: list[Fault] = []
 
     def on_fault(batch: LogBatch, fault: Damaged) -> None:
@@ -117,7 +116,6 @@ def valid_batches(raw: bytes, read: Read) -> Iterator[LogBatch]:
 # Random histories: what producers, the transaction coordinator, compaction and old clients leave in a log.
 
 FIELD = st.none() | st.binary(max_size=40)
-TRANSACTION = st.sampled_from(["open", "commit", "abort", "write"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -245,34 +243,7 @@ def in_transaction(at: int, producer: int, count: int = 1) -> bytes:
 
 
 def ended(at: int, producer: int = 7, *, committed: bool = False) -> bytes:
-    """Return a marker of the producer."""
     return write.marker(at, producer, committed=committed)
-
-
-AGAIN = in_transaction(0, 7) + ended(1, committed=True) + in_transaction(2, 7) + ended(3)
-COMMITTED = {
-    "plain": (plain(0, 3) + plain(3), (), [0, 1, 2, 3]),
-    "the last batch is incomplete": (plain(0, 3) + plain(3, 4)[:-1], (), [0, 1, 2]),
-    "no bytes": (b"", (), []),
-    "aborted": (in_transaction(0, 7, 3) + plain(3) + ended(4), ((7, 0),), [3]),
-    "committed, then aborted by the same producer": (AGAIN, ((7, 2),), [0]),
-    "interleaved with a transaction that was committed later": (
-        in_transaction(0, 7) + in_transaction(1, 8) + ended(2) + in_transaction(3, 7),
-        ((7, 0),),
-        [1, 3],
-    ),
-    "an aborted transaction that began before the response": (
-        in_transaction(5, 7) + ended(6) + in_transaction(7, 7),
-        ((7, 1), (7, 3)),
-        [7],
-    ),
-}
-
-
-def test_consumers_see_committed_records() -> None:
-    """Control batches and aborted transactions are left out."""
-    for story, (raw, aborted, offsets) in COMMITTED.items():
-        assert [row[0] for row in fast(raw, aborted).rows] == offsets, story
 
 
 ONE = in_transaction(0, 7) + in_transaction(1, 8) + in_transaction(2, 7) + ended(3)
@@ -308,42 +279,6 @@ def test_data_above_the_last_stable_offset_is_pending() -> None:
     assert fetched.pending.tolist() == [False, False, True, False, True]
     pieces = fetched.columns(*WHOLE, no_fault, selected=fetched.pending)
     assert [piece.offset.tolist() for piece in pieces] == [[2, 4]]
-
-
-def _with(raw: bytes, at: int, replacement: bytes) -> bytes:
-    return raw[:at] + replacement + raw[at + len(replacement) :]
-
-
-INVALID = {
-    "checksum": (_with(plain(1), 17, b"\0\0\0\0"), LogFault.BAD_CRC),
-    "checksum of a message": (_with(write.message(1, b"k", b"v", 1), 30, b"x"), LogFault.BAD_CRC),
-    "magic": (_with(plain(1), 16, b"\x03"), LogFault.BAD_MAGIC),
-    "negative length": (_with(plain(1), 8, b"\xff\xff\xff\xff"), LogFault.BAD_LENGTH),
-    "zeros": (bytes(100), LogFault.BAD_LENGTH),
-    "the same offset again": (plain(0), LogFault.OFFSET_ORDER),
-    "ends before it begins": (
-        write.batch(1, [write.Rec(0, 0, None, None)], last_offset_delta=-1),
-        LogFault.OFFSET_ORDER,
-    ),
-    "a negative offset": (_with(plain(1), 0, b"\xff" * 8), LogFault.OFFSET_ORDER),
-    "the greatest offset": (_with(plain(1), 0, b"\x7f" + b"\xff" * 7), LogFault.OFFSET_ORDER),
-}
-
-
-def test_the_walk_ends_at_the_first_invalid_batch() -> None:
-    """The batches before it are read, and the fault is the reason for the end."""
-    for story, (second, fault) in INVALID.items():
-        read = fast(plain(0) + second + plain(5))
-        assert [row[0] for row in read.rows] == [0], story
-        assert (read.ended_by, read.next_offset) == (fault, 1), story
-
-
-def test_offsets_near_the_greatest_number_do_not_overflow() -> None:
-    """The next offset is exact, also in a response with message sets."""
-    base = 2**63 - 2**32
-    raw = write.batch(base, [write.Rec(0, 0, b"k", b"v")], last_offset_delta=2**31 - 1)
-    for content in (raw, write.message(0, b"k", b"v", 1) + raw):
-        assert fast(content).next_offset == base + 2**31
 
 
 def test_a_first_batch_that_is_incomplete_is_a_fault() -> None:

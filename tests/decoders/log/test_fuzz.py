@@ -103,7 +103,6 @@ def read_everything(folder: Path, content: bytes) -> None:
 
 
 def frames_of(content: bytes) -> list[bytes]:
-    """Return the batches of a segment."""
     frames, at = [], 0
     while at < len(content):
         end = at + 12 + int.from_bytes(content[at + 8 : at + 12], "big")

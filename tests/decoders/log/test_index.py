@@ -25,15 +25,6 @@ def test_entries_end_where_they_stop_ascending(tmp_path: Path) -> None:
     assert [index.position_before(offset) for offset in (0, 1_002, 1_003, 1_008, 9_999)] == [0, 0, 100, 250, 400]
 
 
-def test_time_entries_end_where_they_stop_ascending(tmp_path: Path) -> None:
-    """A time index returns an offset that is not after the first record with the timestamp."""
-    path = tmp_path / "a.timeindex"
-    path.write_bytes(struct.pack(">qiqi", 500, 3, 800, 9) + bytes(12))
-    index = TimeIndex.read(path, 1_000)
-    assert [tuple(entry) for entry in index.entries] == [(500, 1_003), (800, 1_009)]
-    assert [index.offset_before(time) for time in (0, 500, 501, 9_999)] == [1_000, 1_000, 1_003, 1_009]
-
-
 def test_the_sanity_checks_are_those_of_the_broker(tmp_path: Path) -> None:
     """An index is valid exactly if a broker would not rebuild it at startup. A preallocated time index is not valid."""
     path = tmp_path / "a.index"

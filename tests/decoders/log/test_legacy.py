@@ -22,7 +22,6 @@ GOLDEN = {
 
 
 def read(raw: bytes) -> LegacyBatch:
-    """Return the batch with exactly these bytes."""
     return legacy_batch(memoryview(raw), 0)
 
 
@@ -65,26 +64,6 @@ def test_records_of_wrappers_have_absolute_offsets(
     batch = read(write.wrapper(offsets[-1], inner, magic, codec))
     assert [(record.offset, (record.key, record.value)) for record in batch.records()] == pairs
     assert batch.last_offset == offsets[-1]
-
-
-def test_a_wrapper_at_offset_zero_has_absolute_inner_offsets() -> None:
-    """The inner offsets of a wrapper without an offset, as old librdkafka wrote it, are absolute."""
-    inner = b"".join(write.message(offset, b"k", b"v", 1) for offset in (0, 1, 2))
-    assert [record.offset for record in read(write.wrapper(0, inner, 1, write.GZIP)).records()] == [0, 1, 2]
-
-
-def test_log_append_time_of_a_wrapper_applies_to_its_records() -> None:
-    """Log append time of the wrapper replaces the inner timestamps; create time does not."""
-    inner = write.message(0, b"k", b"v", 1, timestamp=5)
-    log_append_time = read(write.wrapper(9, inner, 1, write.GZIP, timestamp=77, attributes=0x08))
-    assert [record.timestamp for record in log_append_time.records()] == [77]
-    assert [record.timestamp for record in read(write.wrapper(9, inner, 1, write.GZIP, timestamp=77)).records()] == [5]
-
-
-def test_a_partial_last_inner_message_is_dropped() -> None:
-    """A message set truncated by size inside a wrapper gives its complete messages."""
-    inner = write.message(0, b"k", b"v", 1) + write.message(1, b"k", b"v", 1)[:-3]
-    assert [record.offset for record in read(write.wrapper(4, inner, 1, write.SNAPPY)).records()] == [4]
 
 
 INCONSISTENT = {

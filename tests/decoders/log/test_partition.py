@@ -10,8 +10,7 @@ from decoders.log import partition as partition_module
 from decoders.log.batch import RecordBatch
 from decoders.log.directory import PartitionDirectory, list_segments, read_directory
 from decoders.log.errors import LogError, LogFault
-from decoders.log.partition import PartitionLog
-from decoders.log.transactions import BatchOutcome, OngoingTransaction
+from decoders.log.transactions import BatchOutcome
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED, opened, partition, simple_batches
 
@@ -39,14 +38,6 @@ def test_the_directory_name_has_topic_and_partition(tmp_path: Path) -> None:
     """The name is split at its last dash; directories being deleted, moved or stray have a marker."""
     directories = {name: read_directory(partition(tmp_path, {}, name)) for name in DIRECTORIES}
     assert {name: (each.topic, each.partition, each.marker) for name, each in directories.items()} == DIRECTORIES
-
-
-def test_other_paths_are_the_wrong_kind(tmp_path: Path) -> None:
-    """A directory of another kind and a missing directory are one typed error."""
-    for name in ("data", "topic-", "-3", "topic-x", "t-0.abc-delete"):
-        (tmp_path / name).mkdir()
-        for path in (tmp_path / name, tmp_path / "nothing-0"):
-            assert PartitionLog.open(path).fault is LogFault.WRONG_KIND
 
 
 def test_a_recorded_directory_has_topic_id_and_high_watermark() -> None:
@@ -85,41 +76,11 @@ def test_the_files_of_the_log_are_listed(tmp_path: Path) -> None:
 # transactions
 
 
-def test_only_committed_records_are_returned_in_offset_order(tmp_path: Path) -> None:
-    """Aborted and pending records are left out, and pending ones do not block the records after them."""
-    first = [data(0, 1), data(1), data(2, 2), data(3, 1), write.marker(4, 2, committed=False)]
-    batches = [*first, data(5, 3), write.marker(6, 1, committed=True), data(7), data(8, 3, count=2)]
-    with opened(partition(tmp_path, {0: batches})) as log:
-        assert [placed.record.offset for placed in log.records()] == [0, 1, 3, 7]
-        assert log.ongoing_transactions == (OngoingTransaction(3, 0, 5, 9, 1_000),)
-        assert (log.errors, log.next_offset) == ([], 10)
-        outcomes = [placed.outcome for placed in log.records(only_committed=False)]
-        assert outcomes.count(BatchOutcome.CONTROL) == 2
-        assert (outcomes.count(BatchOutcome.PENDING), outcomes.count(BatchOutcome.ABORTED)) == (3, 1)
-
-
 def test_markers_are_matched_by_producer_and_not_by_epoch(tmp_path: Path) -> None:
     """The epoch of a marker is above that of its data since KIP-890."""
     batches = [data(0, 1, epoch=4), write.marker(1, 1, committed=True, producer_epoch=5)]
     with opened(partition(tmp_path, {0: batches})) as log:
         assert [placed.record.offset for placed in log.records()] == [0]
-
-
-def test_each_transaction_of_a_producer_has_its_own_end(tmp_path: Path) -> None:
-    """The first marker after a batch decides; a second marker for the same transaction has no effect."""
-    batches = [data(0, 1), write.marker(1, 1, committed=False), write.marker(2, 1, committed=True)]
-    batches += [data(3, 1), write.marker(4, 1, committed=True), data(5, 1)]
-    with opened(partition(tmp_path, {0: batches})) as log:
-        assert [placed.record.offset for placed in log.records()] == [3]
-        assert [each.first_offset for each in log.ongoing_transactions] == [5]
-
-
-def test_a_marker_in_a_later_segment_is_found(tmp_path: Path) -> None:
-    """A transaction may span several segments."""
-    path = partition(tmp_path, {0: [data(0, 1)], 1: [data(1, 1)], 2: [write.marker(2, 1, committed=True)]})
-    with opened(path) as log:
-        assert [placed.record.offset for placed in log.records()] == [0, 1]
-        assert log.ongoing_transactions == ()
 
 
 EVENTS = st.lists(st.tuples(st.sampled_from(["data", "commit", "abort"]), st.integers(0, 3)), max_size=30)
@@ -190,15 +151,6 @@ def test_overlapping_segments_give_each_offset_once(tmp_path: Path) -> None:
         assert [error.fault for error in log.errors] == [LogFault.OFFSET_ORDER] * 2
 
 
-def test_reading_from_an_offset_skips_only_lower_offsets(tmp_path: Path) -> None:
-    """The read returns all records at or above any offset, also one inside a batch."""
-    path = partition(tmp_path, {0: [data(0, count=4), data(4, count=2)], 6: [data(6, count=5)]})
-    for start in range(12):
-        with opened(path) as log:
-            assert [placed.record.offset for placed in log.records(start)] == list(range(start, 11))
-            assert log.errors == []
-
-
 def test_a_batch_that_cannot_be_decompressed_is_an_error_and_skipped(tmp_path: Path) -> None:
     """Content above the limit is one error; the other batches are read."""
     bomb = write.batch(1, [write.Rec(0, 0, b"k", bytes(1 << 20))], write.ZSTD)
@@ -206,13 +158,6 @@ def test_a_batch_that_cannot_be_decompressed_is_an_error_and_skipped(tmp_path: P
     with opened(path, limit=1 << 16) as log:
         assert [placed.record.offset for placed in log.records()] == [0, 2]
         assert [(error.fault, error.offset) for error in log.errors] == [(LogFault.EXPANDS_PAST_LIMIT, 1)]
-
-
-def test_an_empty_directory_is_an_empty_log(tmp_path: Path) -> None:
-    """A directory without segments has no records and no errors."""
-    with opened(partition(tmp_path, {})) as log:
-        assert list(log.records()) == []
-        assert log.errors == []
 
 
 def test_a_compacted_log_of_a_real_broker_is_read() -> None:

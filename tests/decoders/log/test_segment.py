@@ -151,35 +151,9 @@ def test_reading_of_a_growing_segment_continues_where_it_stopped(tmp_path: Path)
         assert seen == [0, 1, 2, 3, 4, 5]
 
 
-def test_an_interrupted_walk_continues_with_the_next_batch(tmp_path: Path) -> None:
-    """A new loop begins with the batch after the last one returned."""
-    with segment_of(tmp_path, b"".join(simple_batches(4))) as segment:
-        cursor = segment.batches()
-        assert next(cursor).last_offset == 0
-        assert cursor.position == cursor.segment.size // 4
-        assert [batch.last_offset for batch in cursor] == [1, 2, 3]
-
-
-def test_bytes_appended_after_opening_are_not_read(tmp_path: Path) -> None:
-    """The end is fixed when the file is opened, so that reading a growing log terminates."""
-    first, second = simple_batches(2)
-    with segment_of(tmp_path, first) as segment:
-        with segment.path.open("ab") as broker:
-            broker.write(second)
-        assert walk(segment)[0] == [0]
-
-
 def test_a_file_truncated_while_it_is_read_is_torn(tmp_path: Path) -> None:
     """A follower may truncate its log during the read."""
     with segment_of(tmp_path, b"".join(simple_batches(3))) as segment:
         os.truncate(segment.path, segment.size - 5)
         offsets, tail = walk(segment)
         assert (offsets, tail.fault) == ([0, 1], LogFault.TORN)
-
-
-def test_other_files_are_not_segments(tmp_path: Path) -> None:
-    """The name of a segment is digits and .log or .log.swap."""
-    for name in ("x.log", "00000000000000000000.index", "00000000000000000000.log.deleted"):
-        (tmp_path / name).touch()
-        with pytest.raises(ValueError, match="base offset"):
-            Segment.open(tmp_path / name)

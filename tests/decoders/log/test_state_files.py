@@ -17,7 +17,6 @@ from tests.decoders.log.fixtures import RECORDED
 
 
 def snapshot_of(*entries: ProducerEntry, version: int = 1) -> bytes:
-    """Encode a producer snapshot."""
     body = struct.pack(">i", len(entries)) + b"".join(struct.pack(">qhiqiqiq", *entry) for entry in entries)
     return struct.pack(">hI", version, google_crc32c.value(body)) + body
 
@@ -31,13 +30,6 @@ def test_producers_are_read_with_their_open_transactions(tmp_path: Path) -> None
     path = tmp_path / "a.snapshot"
     path.write_bytes(snapshot_of(OPEN, MARKED))
     assert read_producer_snapshot(path) == (OPEN, MARKED)
-
-
-def test_a_recorded_snapshot_has_the_transactional_producer() -> None:
-    """A snapshot written by a real broker at shutdown has one producer without an open transaction."""
-    entries = read_producer_snapshot(next((RECORDED / "__consumer_offsets-0").glob("*.snapshot")))
-    assert not isinstance(entries, LogError)
-    assert [entry.current_transaction_first_offset for entry in entries] == [-1]
 
 
 def test_a_truncated_or_changed_snapshot_is_an_error(tmp_path: Path) -> None:

@@ -25,5 +25,4 @@ def bucket() -> Iterator[ObjectStore]:
 
 @pytest.fixture
 def root(bucket: ObjectStore) -> ObjectPath:
-    """Return a path in the empty bucket."""
     return ObjectPath(bucket, "team/lagwarden")

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import errno
-import fcntl
 import json
 import os
 import time
@@ -45,18 +44,15 @@ def opened(
     *,
     share: InstanceShare = EVERY_GROUP,
 ) -> Iterator[CheckpointDirectory]:
-    """Open a checkpoint, and close it at the end of the context."""
     with contextlib.closing(open_checkpoint(root, topic, layout, ends(bounds, now), share)) as checkpoint:
         yield checkpoint
 
 
 def spark_of(root: Path) -> Path:
-    """Return the folder of Spark."""
     return root / f"v{FORMAT}" / "spark"
 
 
 def finish_batch(root: Path, number: int, read: dict[int, int], *, ended: bool = True) -> None:
-    """Write what Spark writes around a batch."""
     ends = json.dumps({"__consumer_offsets": {str(partition): offset for partition, offset in read.items()}})
     files = {
         "metadata": '{"id":"8a1b"}',
@@ -72,20 +68,17 @@ def finish_batch(root: Path, number: int, read: dict[int, int], *, ended: bool =
 
 
 def with_a_batch(root: Path, read: dict[int, int]) -> None:
-    """Make a checkpoint with one finished batch."""
     with opened(root):
         finish_batch(root, 0, read)
 
 
 def refusal(root: Path, topic: OffsetsTopic = TOPIC) -> Refusal:
-    """Return the refusal to open a checkpoint."""
     with pytest.raises(Refusal) as refused:
         open_checkpoint(root, topic, LAYOUT, ends(BOUNDS))
     return refused.value
 
 
 def manifest(root: Path) -> Path:
-    """Return the path of the manifest."""
     return root / f"v{FORMAT}" / "lagwarden.json"
 
 
@@ -187,38 +180,6 @@ def test_checkpoint_of_an_earlier_format_is_set_aside_once(tmp_path: Path) -> No
     assert files_in(old) == before
     with opened(tmp_path) as checkpoint:
         assert (checkpoint.fresh, checkpoint.set_aside, checkpoint.kept) == (False, None, None)
-
-
-def test_checkpoint_of_an_earlier_format_of_another_cluster_is_refused(tmp_path: Path) -> None:
-    """Each start is refused with the exit code CHECKPOINT_CLUSTER, and the old folder is unchanged."""
-    old = earlier(tmp_path, "cluster-b")
-    before = files_in(old)
-    for _ in range(2):
-        with pytest.raises(Refusal) as refused, opened(tmp_path):
-            pass
-        assert refused.value.code == ExitCode.CHECKPOINT_CLUSTER
-        assert files_in(old) == before
-
-
-def test_checkpoint_of_an_earlier_format_in_use_is_refused(tmp_path: Path) -> None:
-    """The start is refused while a process of an earlier version holds the lock."""
-    with (earlier(tmp_path) / "lock").open("a") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(Refusal, match="in use by another lagwarden") as refused, opened(tmp_path):
-            pass
-    assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
-
-
-def test_volume_without_locks_is_refused_with_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The refusal has the error of the volume, for example of an NFS server without its lock service."""
-
-    def no_locks(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", no_locks)
-    with pytest.raises(Refusal, match="cannot be used: No locks available") as refused, opened(tmp_path):
-        pass
-    assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
 
 
 def test_layout_is_that_of_the_first_run(tmp_path: Path) -> None:
@@ -342,15 +303,6 @@ def test_checkpoint_that_matches_the_topic_is_kept(tmp_path: Path) -> None:
     for topic, bounds in ((TOPIC, at_both_ends), (TOPIC, {}), (TOPIC, added), (without_id, BOUNDS)):
         with opened(tmp_path, topic, bounds=bounds) as checkpoint:
             assert (checkpoint.positions, checkpoint.set_aside) == ({0: 50, 1: 70}, None)
-
-
-def test_each_checkpoint_set_aside_has_its_own_folder(tmp_path: Path) -> None:
-    """A later checkpoint does not overwrite an earlier one."""
-    for number in range(3):
-        with opened(tmp_path, dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=number))):
-            finish_batch(tmp_path, 0, {0: number})
-    kept = [last_offsets(tmp_path / f"v{FORMAT}" / f"set-aside-{number}" / "spark").positions for number in (1, 2)]
-    assert kept == [{0: 0}, {0: 1}]
 
 
 def test_checkpoint_of_another_cluster_is_refused_and_unchanged(tmp_path: Path) -> None:
@@ -481,16 +433,6 @@ def test_second_process_is_refused(tmp_path: Path) -> None:
         assert refused.code == ExitCode.CHECKPOINT_UNUSABLE
     with opened(tmp_path):
         pass
-
-
-def test_folder_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
-    """The error has the folder and the cause, and the advice names the option for another folder."""
-    (tmp_path / "file").write_text("")
-    refused = refusal(tmp_path / "file" / "checkpoint")
-    assert f"{tmp_path / 'file' / 'checkpoint'}" in refused.what
-    assert "cannot be used: Not a directory" in refused.what
-    assert refused.code == ExitCode.CHECKPOINT_UNUSABLE
-    assert "--checkpoint-dir" in refused.advice
 
 
 def test_folder_without_a_finished_batch_has_no_positions(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from stream.checkpoint.presence import Presence
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return the folder of a checkpoint whose query has started."""
     folder = tmp_path / "checkpoint" / "v1"
     for name in ("offsets", "commits", "state/0/0"):
         (folder / "spark" / name).mkdir(parents=True)
@@ -40,7 +39,6 @@ def test_files_written_by_spark_are_no_loss(folder: Path, presence: Presence) ->
 
 
 def make_again(path: Path) -> None:
-    """Delete a folder and put a copy of it in its place."""
     copy = shutil.copytree(path, path.parent.parent / "copy")
     shutil.rmtree(path)
     shutil.copytree(copy, path)
@@ -77,15 +75,6 @@ def test_folder_of_a_new_checkpoint_is_watched_once_it_exists(tmp_path: Path) ->
         assert presence.lost() is None
         (tmp_path / "v1" / "spark").rmdir()
         assert "spark was deleted" in str(presence.lost())
-
-
-def test_close_closes_all_descriptors(folder: Path) -> None:
-    """All nine descriptors of the checkpoint are closed."""
-    presence = Presence(folder)
-    presence.lost()
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    presence.close()
-    assert before - len(list(Path("/proc/self/fd").iterdir())) == 9
 
 
 def test_storage_that_is_away_is_no_loss(folder: Path, presence: Presence, monkeypatch: pytest.MonkeyPatch) -> None:

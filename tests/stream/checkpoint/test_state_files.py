@@ -17,7 +17,6 @@ VERSION: Final = 9
 
 
 def write(path: Path, content: bytes) -> Path:
-    """Write a file with its checksums."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     pieces = [zlib.crc32(content[at : at + 512]).to_bytes(4, "big") for at in range(0, len(content), 512)]
@@ -51,7 +50,6 @@ def spark(tmp_path: Path) -> Path:
 
 
 def flip(path: Path) -> None:
-    """Flip one bit."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0x10
     path.write_bytes(content)

@@ -26,7 +26,6 @@ class Storage:
         return "/mnt/shared"
 
     def iterdir(self) -> Iterator[Path]:
-        """List nothing, or fail."""
         self.during()
         if self.number is not None:
             raise OSError(self.number, os.strerror(self.number))

@@ -44,17 +44,14 @@ class WatchedTopic:
 
     @property
     def folder(self) -> Path:
-        """The folder of the checkpoint."""
         return Path("checkpoint")
 
     def record_current(self) -> None:
-        """Count a heartbeat, or raise an error of the disk."""
         if self.trouble:
             raise self.trouble
         self.notes += 1
 
     def describe(self, _: Cluster) -> OffsetsTopic | None:
-        """Return the topic, or raise the error of the cluster."""
         if isinstance(self.topic, Unreachable):
             raise self.topic
         return self.topic
@@ -67,7 +64,6 @@ class WatchedTopic:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> WatchedTopic:
-    """Return a watched topic whose reader has read everything."""
     watched = WatchedTopic()
     monkeypatch.setattr(topic_watch, "describe", watched.describe)
     return watched
@@ -144,12 +140,6 @@ def test_a_log_that_lost_its_end_is_reported(
     assert (found[1] is None) if left is None else left in str(found[1])
 
 
-def test_an_unreachable_cluster_is_no_mismatch(watched: WatchedTopic) -> None:
-    """Neither a cluster that does not answer nor a missing topic is reported as a mismatch."""
-    for watched.topic in (None, Unreachable("no broker answers", "")):
-        assert [watched.update((0, 5, 5), (0, 7, 7)) for _ in range(3)] == [None] * 3
-
-
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENOENT, errno.EACCES])
 def test_a_failed_heartbeat_write_is_counted(watched: WatchedTopic, number: int) -> None:
     """The watch continues and is current, and the failure is logged once and counted."""
@@ -176,12 +166,3 @@ def test_added_partitions_are_reported_with_their_ends(watched: WatchedTopic) ->
     watched.update((0, 5, 5), (0, 7, 7), (0, 0, 0), (0, 4, 3))
     assert (watched.watch.added, watched.watch.added_logs) == ((), None)
     assert watched.watch.broken is None
-
-
-def test_stale_metadata_removes_no_added_partition(watched: WatchedTopic) -> None:
-    """An added partition is kept if later metadata lack it or cannot be read."""
-    watched.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2))
-    watched.update((0, 5, 5), (0, 7, 7))
-    for watched.topic in (TOPIC, None, Unreachable("no broker answers", "")):
-        watched.update((0, 5, 5), (0, 7, 7))
-        assert watched.watch.added == (2,)

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from stream.checkpoint.usage import CheckpointSpace, checkpoint_space
+from stream.checkpoint.usage import checkpoint_space
 
 SNAPSHOT = "spark/state/0/3/default/12.zip"
 
@@ -43,8 +43,3 @@ def test_free_space_is_that_of_an_unprivileged_user(tmp_path: Path) -> None:
     assert space.volume_free is not None
     assert min(before.free, after.free) - (64 << 20) <= space.volume_free <= max(before.free, after.free) + (64 << 20)
     assert space.volume_size == before.total
-
-
-def test_deleted_folder_has_no_numbers(tmp_path: Path) -> None:
-    """No number is reported for a deleted folder."""
-    assert checkpoint_space(tmp_path / "none") == CheckpointSpace()

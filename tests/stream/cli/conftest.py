@@ -27,7 +27,6 @@ def _commands_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the options of the person who runs the tests."""
     for name in list(os.environ):
         if name.startswith("LAGWARDEN_") and name != "LAGWARDEN_CACHE":
             monkeypatch.delenv(name)
@@ -35,7 +34,6 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    """Return a runner of command lines."""
     return CommandLine(capsys)
 
 

@@ -2,7 +2,7 @@
 
 import shlex
 
-from stream.cli.acls import REQUIRED_ACLS, acl_commands, acl_objects
+from stream.cli.acls import REQUIRED_ACLS, acl_commands
 
 LINES = acl_commands("User:lagwarden", "broker:9092")
 
@@ -12,12 +12,6 @@ def test_only_the_topics_of_coordinators_are_readable() -> None:
     words = [shlex.split(line) for line in LINES if not line.startswith("#")]
     readable = [each[each.index("--topic") + 1] for each in words if "Read" in each and "--topic" in each]
     assert readable == ["__consumer_offsets", "__transaction_state", "__share_group_state"]
-
-
-def test_each_command_is_below_its_reason() -> None:
-    """A comment line with the reason precedes the command of each required ACL."""
-    granted = [acl for acl in REQUIRED_ACLS if not acl.cost]
-    assert [line.startswith("#") for line in LINES[: 2 * len(granted)]] == [True, False] * len(granted)
 
 
 def test_reading_a_transactional_topic_is_a_comment_with_its_cost() -> None:
@@ -41,12 +35,3 @@ def test_arguments_are_quoted_for_the_shell() -> None:
     assert words[words.index("--allow-principal") + 1] == "User:CN=lag warden,O=x"
     assert words[words.index("--topic") + 1] == "*"
     assert words[words.index("--command-config") + 1] == "/etc/admin.properties"
-
-
-def test_the_json_has_the_commands_of_the_script() -> None:
-    """The order is that of the script. The script does not grant an ACL with a cost."""
-    objects = acl_objects("User:x", "broker:9092", "admin.properties")
-    lines = acl_commands("User:x", "broker:9092", "admin.properties")
-    commands = [line for line in lines if line.removeprefix("# ").startswith("bin/kafka-acls.sh ")]
-    assert [each["command"] if each["granted"] else f"# {each['command']}" for each in objects] == commands
-    assert [each["optional"] for each in objects] == [acl.optional for acl in REQUIRED_ACLS]

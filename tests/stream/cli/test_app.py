@@ -65,12 +65,6 @@ def test_wrong_usage_is_one_sentence_and_code_2(command: CommandLine) -> None:
     assert [line for line, error in WRONG.items() if error not in command.fails(*shlex.split(line))] == []
 
 
-def test_no_command_prints_the_help(command: CommandLine) -> None:
-    """The help lists the commands; the exit code is still that of wrong usage."""
-    command.run(code=ExitCode.USAGE)
-    assert "check-config" in command.out
-
-
 def test_versions_are_those_that_a_bug_report_needs(command: CommandLine) -> None:
     """One line has the versions of lagwarden, Python and the main libraries; the JSON has them by name.
 
@@ -155,7 +149,6 @@ def test_metrics_estimates_the_series(command: CommandLine) -> None:
 
 @pytest.fixture
 def ports() -> Iterator[tuple[int, int]]:
-    """Yield a port with a listener and one without."""
     with socket.create_server(("127.0.0.1", 0)) as taken, socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1], closed.getsockname()[1]
@@ -175,15 +168,6 @@ def test_all_failed_checks_are_printed(ports: tuple[int, int], command: CommandL
     errors = [line for line in command.err.splitlines() if line.startswith("error: ")]
     texts = ("address already in use", "cannot write the checkpoint", "nothing listens there")
     assert [text in line for text, line in zip(texts, errors, strict=True)] == [True] * 3
-
-
-def test_missing_token_file_is_named(tmp_path: Path, command: CommandLine) -> None:
-    """The login is tried, and the error names the missing file of the token."""
-    login = {"kafka__security_protocol": "SASL_PLAINTEXT", "kafka__sasl_mechanism": "OAUTHBEARER"}
-    token = tmp_path / "token"
-    files = {"kafka__oauth_token_file": token, "checkpoint__dir": tmp_path / "checkpoint"}
-    _, errors = connect(command, "127.0.0.1:1", http__port=0, **login, **files)
-    assert f"the token file {token} cannot be read: No such file or directory" in errors
 
 
 def test_master_and_interpreter_of_executors_are_checked(
@@ -259,14 +243,6 @@ def test_errors_of_the_service(command: CommandLine) -> None:
     command.run("run", "-b", "a:1", "--http-port", "2", code=ExitCode.INTERNAL)
     assert "RuntimeError: boom" in command.err
     assert command.err.rstrip().endswith("please report it with the lines above")
-
-
-def test_help_has_a_short_option(command: CommandLine) -> None:
-    """Every command accepts both `-h` and `--help`."""
-    for words in ([], ["groups"], ["groups", "describe"], ["check"], ["log", "find"]):
-        for option in ("-h", "--help"):
-            command.run(*words, option)
-            assert "Usage: lagwarden" in command.out
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from tests.stream.cli.command_line import CommandLine
 
 
 def group(name: str, severity: str | None, verdict: str | None, **more: Any) -> dict[str, Any]:
-    """Return a group with a verdict."""
     return {"group": name, "state": "Stable", "severity": severity, "verdict": verdict, **more}
 
 

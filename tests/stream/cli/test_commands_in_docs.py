@@ -63,14 +63,3 @@ def test_the_record_of_the_readme_is_decoded(command: CommandLine) -> None:
     (line,) = (line for page, line in LINES if page == "README.md" and line.startswith("decode "))
     command.run(*shlex.split(line, comments=True))
     assert json.loads(command.out)["key"]["data"] == {"group": "g", "topic": "t", "partition": 1}
-
-
-def test_command_lines_and_errors_are_found() -> None:
-    """Command lines are found in blocks and in sentences, and wrong ones have an error."""
-    assert len(LINES) > 20
-    page = "Say `lagwarden\ntop --x`.\n```sh\nlagwarden run -b B  # so\n```\n"
-    assert list(command_lines(page)) == ["top --x", "run -b B  # so"]
-    assert usage_error("explain") != ""
-    assert usage_error("acls --user me") != ""
-    assert usage_error("groups --no-such-option") != ""
-    assert usage_error("explode") == "no command explode"

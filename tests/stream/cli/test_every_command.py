@@ -1,7 +1,6 @@
 """Properties of every command of the command line: JSON, and the text of its help."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -77,19 +76,3 @@ def test_top_prints_the_answer_of_groups(url: str, command: CommandLine) -> None
     """`top --json` needs no terminal: it prints the groups once and ends."""
     top = command.json("top", "--url", url)
     assert top["groups"] == command.json("groups", "--url", url)["groups"] != []
-
-
-def test_help_names_values_and_not_types(command: CommandLine) -> None:
-    """An option names its value (`--topic TOPIC`), an argument itself, and neither a type of Python."""
-    for name in ("", *VISIBLE, "log"):
-        command.run(*name.split(), "--help")
-        lines = command.out.splitlines()
-        assert [line for line in lines if re.match(r"│ -", line)], name
-        assert not [line for line in lines if re.search(r"<\w", line)], name
-
-
-def test_help_is_sentences() -> None:
-    """The descriptions of commands and of their options end in a period."""
-    described = {name: command.help.rstrip() for name, command in VISIBLE.items()}
-    described |= {f"{name} {each.name}": each.help for name, command in VISIBLE.items() for each in command.params}
-    assert [name for name, text in described.items() if not (text or "").endswith(".")] == []

@@ -1,11 +1,7 @@
 """`lagwarden explain`, and the errors of `lagwarden top` before it draws."""
 
 import json
-import re
-import sys
 import urllib.request
-
-import pytest
 
 from exporters.readmodel import OtherInstance
 from stream.errors import ExitCode
@@ -28,30 +24,6 @@ def test_json_is_the_answer_of_the_api(url: str, command: CommandLine) -> None:
         assert answer == json.load(response)
     assert answer["finding"]["verdict"] == "stopped"
     assert len(answer["findings"]) == 2
-
-
-def test_explanation_fills_the_width_of_the_terminal(
-    url: str, command: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No line is wider than the terminal, and the widest line uses most of the width."""
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("NO_COLOR", "1")
-    for columns in (60, 200):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        command.run("explain", "billing", "--url", url)
-        out = re.sub(r"\x1b\[[0-9;]*m", "", command.out).splitlines()
-        assert max(map(len, out)) <= columns
-        assert len(max(out, key=len)) > columns * 0.7
-
-
-def test_terminal_gets_colours(url: str, command: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The verdict has the colour of its severity."""
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    command.run("explain", "billing", "--url", url)
-    assert "\x1b[1;31mstopped (critical)\x1b[0m" in command.out
 
 
 def test_no_instance_answers(command: CommandLine) -> None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import re
 import socket
 import subprocess
 import sys
@@ -15,13 +14,11 @@ from typing import Any
 import pytest
 
 from stream.cli.api_client import InstanceClient
-from stream.cli.render.tables import display_text
 from stream.errors import ExitCode, Refusal
 from tests.exporters.serving import serving_url
 from tests.exporters.snapshots import (
     CATCHING_UP,
     COMMON_CAUSE,
-    HOSTILE_NAMES,
     NOON,
     detail,
     share_partition,
@@ -103,22 +100,6 @@ def test_client_and_host_of_a_capture(url: str, command: CommandLine) -> None:
     assert "no group matches the filter" in command.err
 
 
-def test_variable_names_the_instance(
-    url: str, capture: str, command: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """LAGWARDEN_URL applies where neither --url nor --capture is given. A cluster without groups has a note.
-
-    A proxy is not used for the loopback interface.
-    """
-    monkeypatch.setenv("LAGWARDEN_URL", url)
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert command.run("groups")[1][0] == "billing"
-    assert command.run("groups", "--capture", capture)[1][0] == "a"
-    with serving_url(snapshot()) as other:
-        assert command.run("groups", "--url", other) == []
-    assert "there are no groups" in command.err
-
-
 def test_json_is_the_answer_of_the_api(url: str, command: CommandLine) -> None:
     """The JSON is the whole answer, with the time of the snapshot; an unknown lag is null."""
     answer = command.json("groups", "--url", url, "--kind", "simple")
@@ -146,17 +127,6 @@ def test_groups_of_a_capture(capture: str, command: CommandLine) -> None:
         ["b", "simple", "Dead", "0", "0", "-", "0", "-", "-", "unknown"],
     ]
     assert "no end offsets" in command.err
-
-
-def test_configured_retention_applies_to_a_capture(
-    tmp_path: Path, command: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The expiration of offsets is printed if the configuration has the retention of the cluster."""
-    file = capture_of(tmp_path / "c.avro", [commit(1, 5, group="simple"), commit(61, 5, group="other")])
-    monkeypatch.setenv("LAGWARDEN_GROUPS_OFFSETS_RETENTION", "5m")
-    lines = command.run("groups", "--capture", str(file))
-    assert [line[-1] for line in lines[1:]] == ["5m0s", "4m0s"]
-    assert "OFFSETS_RETENTION" not in command.err
 
 
 def test_damaged_capture_has_its_own_exit_code(tmp_path: Path, command: CommandLine) -> None:
@@ -245,17 +215,6 @@ def test_a_share_group_has_the_columns_of_its_tool(command: CommandLine) -> None
     assert cells == ["jobs", "orders", "0", "1600", "390", "2000", "10", "2", "3", "ok"]
 
 
-def test_any_name_can_be_given(hostile_url: str, command: CommandLine) -> None:
-    """A group is found by any name, its table has one line, and its explanation has the name escaped."""
-    for name in (*HOSTILE_NAMES, ".", ".."):
-        command.run("explain", "--url", hostile_url, "--", name)
-        assert command.out.startswith(f"{display_text(name)}: ")
-        assert all(line.isprintable() for line in command.out.splitlines())
-        command.run("groups", "describe", "--url", hostile_url, "--json", "--", name)
-        assert json.loads(command.out)["group"] == name
-        assert len(command.run("groups", "describe", "--url", hostile_url, "--", name)) == 2, name
-
-
 def test_a_group_of_a_capture(capture: str, command: CommandLine) -> None:
     """Owners and offsets are those of the log; end offsets and lag are unknown.
 
@@ -305,14 +264,6 @@ def test_history(url: str, capture: str, command: CommandLine) -> None:
     assert answer["group"] == "b"
     times = [(each["transition"], each["time"]) for each in answer["transitions"]]
     assert times == [("created", "1970-01-01T00:00:05.000Z"), ("dead", "1970-01-01T00:00:06.000Z")]
-
-
-def test_every_recorded_group_has_a_history(command: CommandLine) -> None:
-    """Each group of the capture of a real broker begins with `created`."""
-    groups = [line[0] for line in command.run("groups", "--capture", str(RECORDED))[1:]]
-    assert len(groups) > 5
-    for group in groups:
-        assert command.run("history", group, "--capture", str(RECORDED))[1][2] == "created"
 
 
 @pytest.mark.parametrize("verb", ["groups describe", "history", "explain"])
@@ -366,15 +317,6 @@ def test_server_is_not_lagwarden(code: int, body: bytes, command: CommandLine) -
     assert "there is no group" not in error
 
 
-def test_url_with_the_prefix_of_a_proxy() -> None:
-    """The prefix is kept, and the name of the group is a query parameter."""
-    with Receiver(lambda _: (200, {}, b'{"snapshot_time":"2023-11-14T22:13:20.000Z"}')) as server:
-        InstanceClient(f"{server.address}/kafka/", clock=lambda: NOON / 1000).group("a/../b c&d")
-    (path,) = server.paths
-    assert path.startswith("/kafka/api/v1/group?")
-    assert urllib.parse.parse_qs(urllib.parse.urlsplit(path).query) == {"name": ["a/../b c&d"]}
-
-
 def test_notes(command: CommandLine) -> None:
     """The age of an old snapshot, the configured name of the cluster, and the URLs of other instances are notes.
 
@@ -392,26 +334,6 @@ def test_notes(command: CommandLine) -> None:
                 command.run("groups", "--url", address, *more)
                 shown = command.err.splitlines()
                 assert [line.startswith(note) for line, note in zip(shown, notes, strict=True)] == [True] * len(notes)
-
-
-def test_terminal_gets_a_drawn_table(url: str, command: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The heads are bold, and a narrow terminal has fewer columns. Markup in a name is unchanged. JSON is indented."""
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("NO_COLOR", "1")
-    for columns, heads in ((200, LIST_HEAD), (40, ["GROUP", "VERDICT", "LAG"])):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        command.run("groups", "--url", url)
-        head, *rows = command.out.splitlines()
-        assert head.startswith("\x1b[1mGROUP")
-        assert re.sub(r"\x1b\[\d+m", "", head).split() == heads
-        assert max(map(len, rows)) <= columns
-        assert rows[0].startswith("billing ")
-    with serving_url(snapshot(groups=[{"group": "[red]x[/red]"}])) as address:
-        command.run("groups", "--url", address)
-    assert "[red]x[/red]" in command.out
-    command.run("groups", "describe", "billing", "--url", url, "--json")
-    assert command.out.startswith('{\n  "snapshot_time"')
 
 
 @pytest.mark.parametrize("verb", ["groups", "explain billing", "--help", "version", "acls", "check-config -b a:1"])

@@ -82,7 +82,6 @@ class PrintableCommandLine(CommandLine):
     """Checks that all output is printable."""
 
     def run(self, *arguments: str, code: int | None = ExitCode.OK) -> list[list[str]]:
-        """Run a command line and check its exit code and its output."""
         found = super().run(*arguments, code=code)
         for text in (self.out, self.err):
             bad = {sign for sign in text if not sign.isprintable() and sign != "\n"}
@@ -104,32 +103,6 @@ def terminal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal, raising=False)
     return is_terminal
-
-
-@pytest.mark.usefixtures("terminal")
-def test_replay_shows_names_and_no_escape_sequences(capture: Path, command: CommandLine) -> None:
-    """The table of groups and the history of each are printed without sequences, as text and as JSON."""
-    replay = ["replay", str(capture)]
-    command.run(*replay, code=ExitCode.UNREADABLE)
-    assert "\\x1b]0;owned\\x07" in command.out.replace("\n", "")
-    command.run(*replay, "--json", code=ExitCode.UNREADABLE)
-    for name in HOSTILE:
-        if "\0" not in name:
-            command.run(*replay, "--group", name, code=ExitCode.UNREADABLE)
-            assert "committed at" in command.out
-            assert command.json(*replay, "--group", name, code=ExitCode.UNREADABLE)["records"][0]["kind"]
-    command.run(*replay, "--group", STRANGER, code=ExitCode.NO_SUCH_GROUP)
-
-
-@pytest.mark.usefixtures("terminal")
-def test_decode_shows_names_and_no_escape_sequences(capture: Path, command: CommandLine) -> None:
-    """No format prints a sequence, and a line of JSON keeps its meaning."""
-    for shape in ("json", "json-3.9", "text-0.8", "text-0.9", "text-2.1"):
-        command.run("decode", "--input", str(capture), "--format", shape, code=ExitCode.UNREADABLE)
-        assert command.out
-        if shape.startswith("json"):
-            lines = map(json.loads, command.out.splitlines())
-            assert {next(iter(line["key"]["data"].values())) for line in lines} == set(HOSTILE)
 
 
 VERBS = ("groups", "groups describe", "groups describe --members --verbose", "groups describe --state", "history")

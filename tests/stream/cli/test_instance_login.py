@@ -9,7 +9,6 @@ import pytest
 from exporters.http.access.web_access import WebAccess
 from sandbox.certificates import Certificates
 from stream.cli.api_client import InstanceClient, keeps_login
-from stream.cli.instance_login import instance_login
 from stream.errors import ExitCode, Refusal
 from tests.exporters.serving import SMALL, serving
 from tests.stream.webhook.receiver import Receiver
@@ -85,11 +84,6 @@ def test_login_is_refused(rows: dict[str, str], code: ExitCode, instance: str, f
         assert reason in str(refused.value), row
         assert refused.value.code is code, row
         assert "secret" not in str(refused.value), row
-
-
-def test_login_is_not_printed() -> None:
-    """The repr of a login has no password."""
-    assert "c2Vj" not in repr(instance_login({"LAGWARDEN_USER": "a", "LAGWARDEN_PASSWORD": "secret"}))
 
 
 GROUPS = (200, {}, b'{"snapshot_time": "2026-01-01T00:00:00Z", "groups": []}')

@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from stream.errors import ExitCode
 from stream.offline.capture import CaptureFile
 from stream.wording import utc_time
 from tests.stream.cli.command_line import CommandLine
-from tests.stream.offline.captures import RECORDED, capture_of, commit, row
+from tests.stream.offline.captures import RECORDED, capture_of, commit
 from tests.support.raw import commit_key, commit_value
 
 TRANSACTIONAL = 0x10
@@ -55,7 +54,6 @@ def path(tmp_path: Path) -> Path:
 
 
 def offsets(path: Path) -> list[int]:
-    """Return the offsets of the captured records."""
     return [each.offset for each in CaptureFile(path).rows()]
 
 
@@ -94,13 +92,6 @@ def test_decode_of_a_log_directory(log_folder: Path, command: CommandLine) -> No
         assert [json.loads(line)["value"]["data"]["offset"] for line in command.out.splitlines()] == [5, 6, 8]
 
 
-def test_skipped_records_are_counted(command: CommandLine) -> None:
-    """The legacy formats have offsets and classic groups only; the number of skipped records is one line."""
-    command.run("decode", "-i", str(RECORDED), "--format", "text-0.8")
-    assert all(line.startswith("[") for line in command.out.splitlines())
-    assert re.fullmatch(r"\d+ records of kinds that text-0.8 cannot print were skipped; use json\n", command.err)
-
-
 def test_capture_of_a_log_directory(log_folder: Path, path: Path, command: CommandLine) -> None:
     """Committed rows up to the first open transaction are captured, with the cluster id in the header."""
     command.run("capture", str(path), "--log-dir", str(log_folder))
@@ -137,13 +128,6 @@ def test_completed_transaction_is_captured_by_the_next_run(
     assert offsets(path) == ([0, 3, 4, 5] if committed else [0, 3, 5])
 
 
-def test_time_range(log_folder: Path, path: Path, command: CommandLine) -> None:
-    """`--from` is inclusive, `--until` is exclusive."""
-    time_range = ["--from", "1000", "--until", "1970-01-01T00:00:05"]
-    command.run("capture", str(path), "--log-dir", str(log_folder), *time_range)
-    assert offsets(path) == [3]
-
-
 def test_capture_of_another_cluster_is_rejected(log_folder: Path, path: Path, command: CommandLine) -> None:
     """A capture is not continued with records of another cluster."""
     capture_of(path, [commit(0, 1)])
@@ -164,19 +148,6 @@ def test_damaged_batch_does_not_affect_other_segments(log_folder: Path, path: Pa
     assert offsets(path) == [0, 3, 4, 7]
 
 
-def test_table_of_replay_extends_the_table_of_groups(command: CommandLine) -> None:
-    """`replay` and `groups --capture` print the same rows, dead groups last; `replay` adds three columns."""
-    groups = command.run("groups", "--capture", str(RECORDED))
-    notes = command.err
-    replayed = command.run("replay", str(RECORDED))
-    assert command.err == notes
-    assert [line[:-3] for line in replayed] == groups
-    assert replayed[0][-3:] == ["GENERATION", "COMMITS", "REWINDS"]
-    names = "classic consumer share simple static streams transactional deleted".split()  # noqa: SIM905
-    assert [line[0] for line in replayed[1:]] == [f"{name}-group" for name in names]
-    assert next(line for line in replayed if line[0] == "simple-group")[-3:] == ["-", "4", "1"]
-
-
 def test_history_of_a_group(command: CommandLine) -> None:
     """The transitions of `history` precede the events. Times are in UTC in text and in Unix ms in JSON."""
     command.run("history", "simple-group", "--capture", str(RECORDED))
@@ -193,16 +164,6 @@ def test_history_of_a_group(command: CommandLine) -> None:
     assert all(utc_time(event["time"]) in out for event in events)
     error = command.fails("replay", str(RECORDED), "--group", "x", code=ExitCode.NO_SUCH_GROUP)
     assert "no record belongs to group 'x'" in error
-
-
-def test_malformed_records_are_reported(path: Path, command: CommandLine) -> None:
-    """The table is printed, and one line per kind of decode error with an example. Brackets are no markup."""
-    capture_of(path, [commit(0, 5, group="[red]x[/]"), row(1, b"\0\x63", b"x"), commit(2, 6)])
-    lines = command.run("replay", str(path), code=ExitCode.UNREADABLE)
-    assert [line[0] for line in lines[1:]] == ["[red]x[/]", "g"]
-    assert [line for line in command.err.splitlines() if line.startswith("error")] == [
-        "error: 1 records (type 99) cannot be decoded: unknown_type in key.type, such as partition 0, offset 1"
-    ]
 
 
 def test_torn_capture_is_replayed_up_to_the_tear(path: Path, command: CommandLine) -> None:
@@ -256,14 +217,6 @@ def test_an_index_that_is_none_is_reported(log_folder: Path, command: CommandLin
             index.write_bytes(entry + rest)
             command.run("dump-log", str(index), code=ExitCode.UNREADABLE if damaged else ExitCode.OK)
             assert ("no entry" in command.err) is damaged
-
-
-def test_gaps_between_offsets_are_no_damage(log_folder: Path, command: CommandLine) -> None:
-    """Gaps, which compaction leaves, are reported as in Kafka's tool, with exit code OK."""
-    segment = log_folder / "__consumer_offsets-3" / LOG
-    segment.write_bytes(b"".join(write.batch(at, [write.Rec(0, 0, b"k", b"v")], base_timestamp=0) for at in (0, 5)))
-    command.run("dump-log", "--deep-iteration", str(segment))
-    assert "Non-consecutive offsets in" in command.err
 
 
 def test_closed_pipe_is_not_an_error() -> None:

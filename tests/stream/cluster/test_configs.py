@@ -12,12 +12,10 @@ NAMES = ("cleanup.policy", "retention.ms")
 
 
 def config(name: str, value: str | None, source: int = 5) -> Any:
-    """Return one setting of an answer."""
     return says(name=name, value=value, config_source=source)
 
 
 def result(resource: str, *configs: Any, error: int = 0) -> Any:
-    """Return the answer for one topic or broker."""
     return says(resource_name=resource, error_code=error, configs=list(configs))
 
 
@@ -85,9 +83,3 @@ def test_each_broker_is_asked_for_its_own_settings() -> None:
         (2, "2"),
         (3, "3"),
     ]
-
-
-def test_a_numeric_value_is_an_integer() -> None:
-    """A value that is not a number is None."""
-    values = ("604800000", "-1", "compact", None)
-    assert [TopicConfig("n", value).number() for value in values] == [604_800_000, -1, None, None]

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from stream.cluster.coordinators import Coordinators, by_node
+from stream.cluster.coordinators import Coordinators
 from stream.cluster.transport.error_codes import ErrorReason
-from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
+from tests.support.scripted_cluster import TOO_OLD, ScriptedCluster, says
 
 FIND = "FindCoordinatorRequest"
 TRANSACTIONAL_ID = 1
@@ -19,7 +19,6 @@ def node_of(key: str) -> int:
 
 
 def batched(_: int | None, request: Any) -> Any:
-    """Answer for many keys, in reverse order."""
     coordinators = [
         says(key=key, error_code=30 if key.startswith("denied") else 0, node_id=node_of(key))
         for key in reversed(request.coordinator_keys)
@@ -66,23 +65,3 @@ def test_old_brokers_get_one_key_per_request(monkeypatch: pytest.MonkeyPatch) ->
     coordinators = Coordinators(ScriptedCluster({FIND: single}))  # type: ignore[arg-type]
     assert coordinators.find(["a1", "b2", "c3", "d4"]) == {"a1": 1, "b2": 2, "c3": 3, "d4": ErrorReason.NOT_ASKED}
     assert coordinators.find(["d4"]) == {"d4": 4}
-
-
-def test_the_first_failure_of_an_old_broker_ends_the_lookup() -> None:
-    """No key is looked up after a failure, because each lookup would probably wait as long."""
-    answers = iter([TOO_OLD, says(error_code=0, node_id=1), SILENT])
-    coordinators = Coordinators(ScriptedCluster({FIND: lambda *_: next(answers)}))  # type: ignore[arg-type]
-    assert coordinators.find(["a", "b", "c"]) == {"a": 1, "b": ErrorReason.TIMED_OUT, "c": ErrorReason.NOT_ASKED}
-
-
-def test_an_unreachable_cluster_is_the_reason_of_every_key() -> None:
-    """An unreachable cluster raises no exception; every key has the reason."""
-    coordinators = Coordinators(ScriptedCluster({FIND: lambda *_: AWAY}))  # type: ignore[arg-type]
-    assert coordinators.find(["a", "b"]) == {"a": ErrorReason.UNREACHABLE, "b": ErrorReason.UNREACHABLE}
-    assert coordinators.find([]) == {}
-
-
-def test_keys_are_grouped_by_node() -> None:
-    """The lists of a node are bounded; keys without a coordinator are left out."""
-    found: dict[str, int | ErrorReason] = {"a": 1, "b": 0, "c": 1, "d": ErrorReason.OTHER, "e": 1}
-    assert list(by_node(found, 2)) == [(1, ["a", "c"]), (1, ["e"]), (0, ["b"])]

@@ -48,7 +48,6 @@ def read(
 
 
 def data(offset: int, *, producer: int = -1) -> bytes:
-    """Return a batch of one record, in a producer's transaction or in none."""
     records = [logwriter.Rec(0, 0, b"k", b"v")]
     if producer < 0:
         return logwriter.batch(offset, records)

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from stream.cluster.log_dirs import REPLICA_SIZES, failed_directories, read_replica_sizes, replicas_of, size_per_broker
+from stream.cluster.log_dirs import REPLICA_SIZES, failed_directories, read_replica_sizes, size_per_broker
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 TOPIC = "__consumer_offsets"
 
 
 def disk(log_dir: str, sizes: dict[int, int], *, future: bool = False, error: int = 0) -> Any:
-    """Return one log directory of an answer, with replicas of these sizes."""
     partitions = [
         says(partition_index=p, partition_size=size, offset_lag=0, is_future_key=future)
         for p, size in reversed(sizes.items())
@@ -38,19 +37,6 @@ def test_every_replica_has_a_row() -> None:
         (2, TOPIC, 1, "/a", 21, False, None),
     ]
     assert sums == {1: 34, 2: 21}
-
-
-def test_rows_of_one_topic_include_errors() -> None:
-    """The rows of a topic include those of a broker with an error, which may hold replicas of any topic."""
-    other = says(name="t", partitions=[says(partition_index=0, partition_size=9, offset_lag=0, is_future_key=False)])
-    first = disk("/a", {0: 5})
-    first.topics.append(other)
-    answers = {1: says(error_code=0, results=[first]), 2: AWAY}
-    cluster = ScriptedCluster({"DescribeLogDirsRequest": lambda node, _: answers[node or 0]}, nodes=[1, 2])
-    every = read_replica_sizes(cluster, None)  # type: ignore[arg-type]
-    assert every["topic"].to_pylist() == [TOPIC, "t", None]
-    assert replicas_of(every, TOPIC)["topic"].to_pylist() == [TOPIC, None]
-    assert replicas_of(every, "none")["error"].to_pylist() == ["unreachable"]
 
 
 def test_a_broker_without_an_answer() -> None:

@@ -18,23 +18,19 @@ Piece = tuple[int, bytes]
 
 
 def plain(at: int, count: int = 1, size: int = 1) -> Piece:
-    """Write records outside transactions."""
     return at + count, write.batch(at, [write.Rec(n, n, b"k", b"v" * size) for n in range(count)])
 
 
 def pending(at: int, producer: int, count: int = 1) -> Piece:
-    """Write records of a transaction."""
     records = [write.Rec(n, n, b"k", b"v") for n in range(count)]
     return at + count, write.batch(at, records, attributes=TRANSACTIONAL, producer_id=producer, producer_epoch=0)
 
 
 def committed(at: int, producer: int = 7) -> Piece:
-    """Write the end of a committed transaction."""
     return at + 1, write.marker(at, producer, committed=True)
 
 
 def aborted(at: int, producer: int = 7) -> Piece:
-    """Write the end of an aborted transaction."""
     return at + 1, write.marker(at, producer, committed=False)
 
 
@@ -95,7 +91,6 @@ class Leader(ScriptedCluster):
 
 
 def read(leader: Leader, *wanted: TailRequest, **bounds: Any) -> list[TailRead]:
-    """Read tails from the scripted leader."""
     return read_tails(leader, wanted, **bounds)  # type: ignore[arg-type]
 
 
@@ -132,15 +127,6 @@ def test_data_ends_with_the_last_readable_record() -> None:
     }
     (tail,) = read(Leader({("t", 0): [plain(0, 2), committed(2), plain(3)]}), TailRequest("t", 0, 2, 3))
     assert tail.data_end == 2
-
-
-def test_many_tails_in_few_requests() -> None:
-    """Short tails need one request per leader."""
-    logs = {("t", p): [plain(0), committed(1, p)] for p in range(100)}
-    leader = Leader(logs)
-    found = read(leader, *(TailRequest("t", p, 1, 2) for p in range(100)))
-    assert {each.data_end for each in found} == {1}
-    assert leader.count("FetchRequest") == 1
 
 
 @given(

@@ -57,7 +57,6 @@ def leader(node: int | None, request: Any) -> Any:
 
 
 def wanted(rows: list[tuple[str, int, int]]) -> pa.Table:
-    """Return a table of the requested rows."""
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
     return pa.table([pa.array(values, field.type) for values, field in zip(columns, WANTED, strict=True)], WANTED)
 
@@ -71,7 +70,6 @@ def read(cluster: ScriptedCluster, rows: list[tuple[str, int, int]]) -> list[tup
 
 
 def expected(topic: str, partition: int, time: int, away: set[int]) -> tuple[Any, ...]:
-    """Return the expected result of one row."""
     nothing: tuple[Any, ...] = (topic, partition, time, None, None, None)
     if topic in {"denied", "none"}:
         return *nothing, "not_authorized" if topic == "denied" else "not_found"
@@ -131,10 +129,3 @@ def test_the_newest_record_is_requested_separately() -> None:
             ("b", 0, NEWEST, None, None, None, reason),
             ("b", 0, 20, 200, 21, None, None),
         ]
-
-
-def test_a_row_missing_in_an_answer_is_unknown() -> None:
-    """A row without an answer has an error; an empty table sends no request."""
-    cluster = ScriptedCluster({"Metadata": metadata, LIST: lambda *_: says(topics=[])})
-    assert read(cluster, [("a", 0, 1)]) == [("a", 0, 1, None, None, None, "other")]
-    assert read(ScriptedCluster({}), []) == []

@@ -3,11 +3,8 @@
 import datetime as dt
 from typing import Any
 
-import pytest
-
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS, read_open_transactions
 from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import Unreachable
 from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 TOPIC = "__consumer_offsets"
@@ -39,7 +36,6 @@ def listed(*known: tuple[int, str], error: int = 0) -> Any:
 
 
 def about(name: str, number: int, state: str = "Ongoing", partitions: tuple[int, ...] = (0, 1), error: int = 0) -> Any:
-    """Describe one transaction."""
     return says(
         error_code=error,
         transactional_id=name,
@@ -123,16 +119,6 @@ def test_a_transaction_hangs_if_its_coordinator_will_not_end_it() -> None:
         assert world.cluster.count("DescribeProducersRequest") == 1 + hanging
 
 
-def test_a_transaction_that_ended_in_between_does_not_hang() -> None:
-    """A transaction that is missing in the leader's second answer has no row; without the answer, `hanging` is null."""
-    next_one = producers({0: [producer(7, 80)]})
-    for second_answer, hanging in ((producers({0: []}), []), (next_one, []), (AWAY, [None])):
-        world = World()
-        world.described = says(transaction_states=[about("payments", 7, "CompleteCommit")])
-        world.leaders.append({1: second_answer})
-        assert [row["hanging"] for row in world.read(0)] == hanging
-
-
 def test_a_producer_without_transactional_id_has_a_reason() -> None:
     """The leader's values are kept; `hanging` is null."""
     rows: list[tuple[Any, Any, str]] = [
@@ -177,9 +163,3 @@ def test_a_partition_without_an_answer_has_a_reason() -> None:
     world = World()
     world.leaders = [{1: says(topics=[])}]
     assert [(row["partition"], row["error"]) for row in world.read(0)] == [(0, "other")]
-
-
-def test_an_unreachable_cluster_raises() -> None:
-    """The read raises Unreachable, because no partition is known."""
-    with pytest.raises(Unreachable):
-        read_open_transactions(ScriptedCluster({"Metadata": lambda *_: AWAY}), TOPIC, [0])  # type: ignore[arg-type]

@@ -66,7 +66,6 @@ class FakeCluster(ScriptedCluster):
 
     @property
     def requests(self) -> int:
-        """The number of requests for offsets."""
         return self.count("ListOffsetsRequest")
 
 
@@ -151,18 +150,6 @@ def test_an_unreachable_broker_affects_only_its_partitions() -> None:
     for failure, error in ((TimedOut("x", "y"), "timed_out"), (Unreachable("x", "y"), "unreachable")):
         cluster = FakeCluster({("t", 0): (1, 0, 1, 2, 0), ("t", 1): (2, 0, 1, 2, 0)}, away={2: failure})
         assert [(row[1], row[2], row[5]) for row in rows(cluster, ["t"])] == [(0, 2, None), (1, None, error)]
-
-
-def test_topic_errors_have_one_row_each() -> None:
-    """A topic that cannot be described has an error; the other topics are not affected."""
-    cluster = FakeCluster({("good", 0): (1, 0, 0, 0, 0)}, topic_errors={"denied": 29, "bad name": 17, "new": 5})
-    assert rows(cluster, ["good", "denied", "gone", "bad name", "new"]) == [
-        ("bad name", -1, None, None, None, "invalid"),
-        ("denied", -1, None, None, None, "not_authorized"),
-        ("gone", -1, None, None, None, "not_found"),
-        ("good", 0, 0, 0, 0, None),
-        ("new", -1, None, None, None, "no_leader"),
-    ]
 
 
 def test_the_number_of_requests_depends_on_brokers_only() -> None:
@@ -250,7 +237,6 @@ class TestBroker:
                 read_ends(cluster, ["t"])
 
     def follow(self, cluster: Cluster, second: Broker, freeze: Callable[[Broker], None]) -> None:
-        """Pause, resume, stop and restart the second broker."""
         good = [("t", p, 0, 0, 0, None) for p in range(4)]
         wait_until(lambda: rows(cluster, ["t"]) == good, "complete rows")
         freeze(second)

@@ -88,7 +88,6 @@ def known(retention: int, *remarks: str, interval: int = 600_000, rules: ExpiryR
 
 
 def configured(*remarks: str, interval: int = 77, rules: ExpiryRules = SAME) -> OffsetsRetention:
-    """Return the result with the configured retention of a week."""
     return OffsetsRetention(WEEK, interval, "configuration", rules, remarks)
 
 

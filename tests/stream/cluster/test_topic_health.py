@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cluster.topic_health import PARTITION_FACTS, TOPIC_FACTS, partition_facts, topic_facts
+from stream.cluster.topic_health import TOPIC_FACTS, topic_facts
 from tests.support.hypothesis_profiles import examples
 from tests.support.topologies import Partition, layout
 
@@ -64,19 +64,6 @@ def test_topic_facts_match_the_formulas(topics: dict[str, list[Partition]], brok
     assert found.to_pylist() == [by_hand(name, rows, brokers) for name, rows in sorted(topics.items())]
 
 
-@examples(40)
-@given(LAYOUTS)
-def test_every_partition_has_its_facts(topics: dict[str, list[Partition]]) -> None:
-    """Each partition has its replica counts and its flags; a partition without a leader has no preferred leader."""
-    found = partition_facts(layout(topics, 5))
-    assert found.schema == PARTITION_FACTS
-    assert [tuple(row.values())[2:] for row in found.to_pylist()] == [
-        (len(replicas), len(isr), len(isr) < len(replicas), leader == replicas[0], leader is None)
-        for _, rows in sorted(topics.items())
-        for leader, replicas, isr in rows
-    ]
-
-
 def test_replicas_in_sync_against_the_minimum() -> None:
     """At the minimum, the loss of one more replica ends writes with acks=all; under it, such writes already fail.
 
@@ -88,35 +75,3 @@ def test_replicas_in_sync_against_the_minimum() -> None:
         known, unknown = topic_facts(layout({"t": rows, "u": rows}, 4), {"t": min_isr}).to_pylist()
         assert (min_isr, (known["at_min_isr"], known["under_min_isr"])) == (min_isr, counts)
         assert (unknown["at_min_isr"], unknown["under_min_isr"]) == (None, None)
-
-
-def spread(*brokers: int) -> list[Partition]:
-    """Return a partition for each of these brokers, which leads it and has its only replica."""
-    return [(broker, [broker], [broker]) for broker in brokers]
-
-
-WIDE, NARROW = (0, [0, 1, 2], [0, 1, 2]), (1, [1], [1])
-# Per row: the partitions, the number of brokers, and the percents of skewed, leader-skewed and hosting brokers.
-SPREADS: dict[str, tuple[list[Partition], int, tuple[int, int, int]]] = {
-    "one partition on each broker": (spread(0, 1, 2), 3, (0, 0, 100)),
-    "four partitions on three brokers: none skewed": (spread(0, 0, 1, 2), 3, (0, 0, 100)),
-    "five partitions on three brokers: one skewed": (spread(0, 0, 0, 1, 2), 3, (33, 33, 100)),
-    "fewer partitions than brokers": (spread(0), 3, (0, 0, 33)),
-    "all partitions on one broker: none skewed": (spread(0, 0, 0, 0), 3, (0, 0, 33)),
-    "no in-sync replica: no broker hosts it": ([(None, [0], [])], 3, (0, 0, 0)),
-    "lost partition counts for the average": ([(None, [0], []), *spread(1)], 2, (0, 0, 50)),
-    "one broker leads all": ([(0, [0, 1], [0, 1])] * 3, 2, (0, 50, 100)),
-    "first partition has three replicas, second has one": ([WIDE, NARROW], 3, (0, 0, 100)),
-    "first partition has one replica, second has three": ([NARROW, WIDE], 3, (33, 0, 100)),
-    "stopped broker: at most 100 percent": (spread(0, 7), 1, (0, 0, 100)),
-}
-
-
-def test_skew_and_spread() -> None:
-    """The integer percents are those of CMAK's formulas; the replication factor is that of the first partition."""
-    percents = [f"brokers_{each}_percent" for each in ("skewed", "leader_skewed", "spread")]
-    found = {}
-    for name, (rows, brokers, _) in SPREADS.items():
-        (facts,) = topic_facts(layout({"t": rows}, brokers)).to_pylist()
-        found[name] = tuple(facts[percent] for percent in percents)
-    assert found == {name: wanted for name, (_, _, wanted) in SPREADS.items()}

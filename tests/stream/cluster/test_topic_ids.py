@@ -22,16 +22,6 @@ def test_a_topic_recreated_between_two_polls_is_reported_once() -> None:
     assert ids.known(C) == TopicIncarnation("u", C, first_seen=100, last_seen=400)
 
 
-def test_a_topic_recreated_after_a_poll_without_it_is_reported_once() -> None:
-    """A poll without the topic only sets the time of its deletion."""
-    ids = TopicIds()
-    ids.observe({"t": A}, 100)
-    assert ids.observe({}, 200) == []
-    assert (ids.id_of("t"), _name(ids, A)) == (None, "t")
-    assert [topic.replaces for topic in ids.observe({"t": B}, 300)] == [A]
-    assert ids.known(A) == TopicIncarnation("t", A, first_seen=100, last_seen=100, deleted=200)
-
-
 def test_a_topic_that_was_not_requested_is_unchanged() -> None:
     """An answer for some topics does not change the others; a topic named as absent is deleted."""
     ids = TopicIds()
@@ -72,31 +62,6 @@ def test_the_name_of_a_deleted_topic_is_kept_while_its_id_is_in_use() -> None:
     assert [_name(ids, each) for each in (A, B, C)] == [None, None, "v"]
     assert ids.observe({"t": B}, 10**12) == [], "the previous id is unknown"
     assert ids.dropped == 0
-
-
-def test_a_topic_that_is_no_longer_requested_is_removed() -> None:
-    """A topic that is no longer requested is removed after the grace period, unless its id is in use."""
-    ids = TopicIds(grace_ms=1_000)
-    ids.observe({"t": A, "u": B, "v": C}, 0, absent=[])
-    ids.observe({"v": C}, 900, absent=[])
-    ids.prune([A], 999)
-    assert [ids.id_of(name) for name in "tuv"] == [A, B, C]
-    ids.prune([A], 1_000)
-    assert [ids.id_of(name) for name in "tuv"] == [A, None, C]
-    assert len(ids) == 2
-    assert ids.observe({"u": A[::-1] + b"!"}, 1_001, absent=[]) == [], "the previous id is unknown"
-
-
-def test_the_oldest_deleted_topics_are_removed_first() -> None:
-    """Beyond the bound, unused topics are removed oldest first, then used ones, which are counted."""
-    ids = TopicIds(most_deleted=2)
-    for n in range(6):
-        ids.observe({f"t{n}": bytes([n]) * 16}, n)
-    ids.observe({}, 6)
-    used = [bytes([n]) * 16 for n in (0, 1, 2)]
-    ids.prune(used, 7)
-    assert [_name(ids, bytes([n]) * 16) for n in range(6)] == [None, "t1", "t2", None, None, None]
-    assert ids.dropped == 1
 
 
 POLLS = st.lists(

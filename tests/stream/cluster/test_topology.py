@@ -8,7 +8,6 @@ import pytest
 
 from stream.cluster.topology import REPLICAS, TOPICS, Topology, read_topology
 from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import Unreachable
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 ID = uuid.UUID(int=7)
@@ -21,13 +20,11 @@ def partition(index: int, leader: int = 1, **fields: Any) -> Any:
 
 
 def topic(name: str, *partitions: Any, **fields: Any) -> Any:
-    """Describe a topic."""
     usual = {"error_code": 0, "topic_id": ID, "is_internal": False}
     return says(name=name, partitions=list(partitions), **(usual | fields))
 
 
 def quorum(leader: int, error: int = 0, top: int = 0) -> Any:
-    """Return an answer with the leader of the metadata quorum."""
     described = says(
         error_code=error, leader_id=leader, leader_epoch=3, high_watermark=9, current_voters=[], observers=[]
     )
@@ -36,7 +33,6 @@ def quorum(leader: int, error: int = 0, top: int = 0) -> Any:
 
 
 def layout(*described: Any, topics: Collection[str] | None = None, controller: Any = None) -> tuple[Topology, Any]:
-    """Return the topology of these metadata, and the scripted cluster."""
     by_name = {each.name: each for each in described}
 
     def metadata(_: int | None, asked: Collection[str] | None) -> Any:
@@ -90,12 +86,6 @@ def test_named_topics_are_requested_in_batches(monkeypatch: pytest.MonkeyPatch) 
     assert found.absent() == ["none"]
 
 
-def test_tables_without_rows_keep_their_schemas() -> None:
-    """The brokers are known without topics, whether all or none are requested."""
-    for found, _ in (layout(topics=None), layout(topics=[])):
-        assert (found.topics.num_rows, found.partitions.num_rows, len(found.brokers)) == (0, 0, 2)
-
-
 # Per row: the answer about the quorum, the controller, and the reason if it is unknown.
 CONTROLLERS: dict[str, tuple[Any, int | None, ErrorReason | None]] = {
     "KRaft: leader of the quorum": (quorum(7), 7, None),
@@ -124,9 +114,3 @@ def test_brief_reads_ids_and_counts_only() -> None:
     assert (found.ids(), found.topics["partitions"].to_pylist()) == ({"t": ID.bytes}, [1])
     assert (found.partitions.num_rows, found.controller_error) == (0, ErrorReason.NOT_ASKED)
     assert len(cluster.asked) == 1
-
-
-def test_an_unreachable_cluster_raises() -> None:
-    """The read raises Unreachable, because there is no topology without metadata."""
-    with pytest.raises(Unreachable):
-        read_topology(ScriptedCluster({"Metadata": lambda *_: AWAY}))  # type: ignore[arg-type]

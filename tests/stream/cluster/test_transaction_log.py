@@ -13,7 +13,6 @@ from tests.support.transactions import COMPLETE_COMMIT, ONGOING, PREPARE_ABORT, 
 def read(
     monkeypatch: pytest.MonkeyPatch, records: Sequence[LogRecord], *producers: int
 ) -> OngoingTransactionsByProducer:
-    """Scan a whole log at once."""
     Log(monkeypatch, records)
     found = TransactionLogScan(cast("Any", None), producers).resume(lambda: 0.0, 1.0)
     assert found is not None
@@ -35,14 +34,6 @@ def test_the_newest_record_decides_if_a_transaction_is_open(monkeypatch: pytest.
     assert open_ids == {"begun", "markers not yet written", "begun again"}
 
 
-def test_the_oldest_transaction_of_a_partition_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Transactions of other partitions and topics are left out."""
-    older = record("older", began=10, places=(("s", (0,)), ("t", (1, 0))))
-    elsewhere = record("elsewhere", began=1, places=(("t", (1,)), ("s", (0,))))
-    found = read(monkeypatch, [record("younger", began=20), older, elsewhere])
-    assert [each.transactional_id for each in found.on("t", 0)] == ["older", "younger"]
-
-
 def test_a_producer_is_identified_by_any_of_its_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """A producer is found even if its transactional id has a newer producer or has expired."""
     moved, gone = (
@@ -52,13 +43,6 @@ def test_a_producer_is_identified_by_any_of_its_records(monkeypatch: pytest.Monk
     found = read(monkeypatch, [*moved, *gone], 7, 9, 10)
     assert {producer: each.transactional_id for producer, each in found.producers.items()} == {7: "moved", 9: "gone"}
     assert found.asked == {7, 9, 10}
-
-
-def test_undecodable_records_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Undecodable records raise no exception."""
-    spoiled = [LogRecord(0, 0, None, b""), LogRecord(0, 0, b"\0\7", b"x"), LogRecord(0, 0, b"\0\0\0\1x", b"\0\0\1")]
-    found = read(monkeypatch, [*spoiled, record("id")])
-    assert (found.undecoded, list(found.open)) == (3, ["id"])
 
 
 def test_a_long_log_is_scanned_in_several_calls(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Collection
 
 import pyarrow as pa
-import pytest
 
 from stream.cluster.topology import REPLICAS, TOPICS, Topology
 from stream.cluster.transport.client import Broker
@@ -46,12 +45,6 @@ def test_a_deletion_leaves_the_replicas_of_absent_brokers() -> None:
     assert left(topology(BEFORE, [1]), topology(after, [1])) == {2: 2, 3: 1}
 
 
-def test_replicas_are_counted_once() -> None:
-    """Replicas stay counted when the broker returns and when it leaves again."""
-    gone = topology({}, [1, 3])
-    assert left(topology(BEFORE, [1, 3]), gone, gone, topology({}, [1, 2, 3]), gone, absent=("t", "other")) == {2: 3}
-
-
 def test_a_topic_that_is_created_again_leaves_its_former_replicas() -> None:
     """A topic with another id is another topic, even on the same broker.
 
@@ -73,10 +66,3 @@ def test_a_topic_that_cannot_be_described_is_not_deleted() -> None:
     """A topic that exists but is not listed, or that has an error instead of partitions, leaves no replicas."""
     assert left(topology(BEFORE, [1, 3]), topology({}, [1, 3]), absent=()) == {}
     assert left(topology(BEFORE, [1, 3]), topology({}, [1, 3], failed=["t", "other"]), absent=("t", "other")) == {}
-
-
-def test_no_topic_is_looked_up_while_nothing_changes() -> None:
-    """Each lookup is a request, so an unchanged layout causes none."""
-    counter = LeftReplicas()
-    for live in ([1, 2, 3], [1, 3], [1, 3], [1, 2, 3]):
-        assert counter.update(topology(BEFORE, live), lambda asked: pytest.fail(f"asked for {asked}")) == {}

@@ -1,6 +1,5 @@
 """Tests of the detection of a stopped log cleaner with simulated logs."""
 
-import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -96,21 +95,6 @@ def test_a_stopped_cleaner_is_found() -> None:
     assert [from_start, after_five_hours, on_a_busy_topic] == pytest.approx(expected, abs=0.05)
 
 
-def test_the_evidence_ends_with_a_compaction() -> None:
-    """The evidence ends at the first poll with a smaller log."""
-    evidence_by_poll = watched(itertools.chain(log(30_000, 10, stops_at=0), [30 * MB, 31 * MB]))
-    assert (len(evidence_by_poll[-3]), evidence_by_poll[-2:]) == (1, [[], []])
-
-
-def test_a_log_may_be_overdue_for_a_while() -> None:
-    """A log that is overdue for less than ten minutes causes no evidence; a compaction lag extends this time."""
-    steps = int(PATIENCE_SECONDS / EVERY)
-    assert first_found(watched([0, *[201 * MB] * steps, 0, *[201 * MB] * steps])) is None
-    assert first_found(watched([0, *[201 * MB] * (steps + 1)])) is not None
-    limits = CompactionConfig(SEGMENT, 0.5, lag_seconds=7_200)
-    assert first_found(watched([0, *[900 * MB] * 200], limits=limits)) == pytest.approx(2.2, abs=0.05)
-
-
 def test_a_replica_that_is_not_compacted_is_found() -> None:
     """Each broker compacts its own replica, so a cleaner that stopped before the first poll is found too."""
     evidence_by_poll = watched([40 * MB] * 20, [6_000 * MB] * 20)
@@ -170,11 +154,3 @@ def test_each_sign_of_a_broker_has_its_own_sentence() -> None:
         "partition 0 of __consumer_offsets on broker 2 takes 1.9 GB, and 40.0 MB on broker 1: only the latter is"
         " compacted"
     )
-
-
-def test_a_removed_replica_is_not_kept() -> None:
-    """The growth of a replica that is removed and returns is measured from its return."""
-    watch = CleanerWatch()
-    for step, size in enumerate([0, 900 * MB, None, 900 * MB, 900 * MB]):
-        replicas = {} if size is None else {(1, 0): size}
-        assert watch.evaluate(OffsetsPartitionSizes(step * 3600, replicas, [], {}), LIMITS) == []

@@ -54,7 +54,6 @@ def brokers(broker: Broker) -> Iterator[tuple[Broker, Broker]]:
 
 @pytest.fixture
 def poll(brokers: tuple[Broker, Broker]) -> Iterator[ClusterPoll]:
-    """Return a new ClusterPoll of these brokers."""
     with Cluster([brokers[0].bootstrap]) as cluster:
         yield ClusterPoll(cluster, 10_000)
 
@@ -69,7 +68,6 @@ def commit(bootstrap: str, group: str, offsets: dict[tuple[str, int], int], time
 
 
 def tool(name: str, broker: Broker, *arguments: str) -> str:
-    """Run one of Kafka's tools against a broker."""
     return run_tool(name, "--bootstrap-server", broker.bootstrap, *arguments)
 
 
@@ -155,7 +153,6 @@ def test_sizes_on_every_broker(poll: ClusterPoll, brokers: tuple[Broker, Broker]
 
 
 def _sums(sizes: Iterable[tuple[Any, int]]) -> dict[Any, int]:
-    """Return the sum of the sizes by key."""
     sums: dict[Any, int] = {}
     for key, size in sizes:
         sums[key] = sums.get(key, 0) + size

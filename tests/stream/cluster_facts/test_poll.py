@@ -28,7 +28,6 @@ VALUES = {
 
 
 def topic(name: str, partitions: int = 1) -> Any:
-    """Describe a topic with replicas on both brokers, led by the first."""
     usual = {"leader_id": 1, "leader_epoch": 0, "replica_nodes": [1, 2], "isr_nodes": [1, 2], "offline_replicas": []}
     described = [says(partition_index=p, error_code=0, **usual) for p in range(partitions)]
     return says(name=name, partitions=described, error_code=0, topic_id=None, is_internal=name == OFFSETS)
@@ -118,7 +117,6 @@ def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
 
 
 def poll_of(script: Answers) -> tuple[ClusterPoll, ScriptedCluster]:
-    """Return a poll of a scripted cluster, and the cluster."""
     cluster = ScriptedCluster(script)
     return ClusterPoll(cluster, 100), cluster  # type: ignore[arg-type]
 
@@ -137,23 +135,6 @@ def test_a_poll_of_a_healthy_cluster_has_all_facts() -> None:
     asked = [request for _, request in cluster.asked if type(request).__name__ == "DescribeConfigsRequest"]
     wanted = [set(request.resources[0].configuration_keys) for request in asked]
     assert wanted == [set(BROKER_SETTINGS)] * 2 + [set(TOPIC_SETTINGS), set(OFFSETS_SETTINGS)]
-
-
-def test_chosen_settings_of_topics_are_read_and_shown() -> None:
-    """The settings that lagwarden uses itself are read too, and have no series unless they are chosen."""
-    values = {"max.message.bytes": "1048588", "retention.ms": "604800000"}
-    cluster = ScriptedCluster(answers(topic("read"), DescribeConfigsRequest=configs(VALUES | values)))
-    poll = ClusterPoll(cluster, 100, topic_settings=("max.message.bytes", "retention.ms"))  # type: ignore[arg-type]
-    facts = poll.poll(snapshot([{"group": "g", "topic": "read", "partition": 0}]), 0)
-    (asked,) = [
-        set(request.resources[0].configuration_keys)
-        for _, request in cluster.asked
-        if type(request).__name__ == "DescribeConfigsRequest" and request.resources[0].resource_name == "read"
-    ]
-    assert asked == {"max.message.bytes", *TOPIC_SETTINGS}
-    shown = [row["key"] for row in facts.configs_shown.to_pylist() if row["scope"] == "topic"]
-    assert shown == ["max.message.bytes", "retention.ms"]
-    assert "cleanup.policy" in facts.configs["key"].to_pylist()
 
 
 def test_quorum_reassignments_and_features_are_read() -> None:
@@ -253,26 +234,6 @@ def test_facts_that_old_brokers_do_not_report_are_null() -> None:
     ]
 
 
-def test_the_number_of_requests_is_bounded() -> None:
-    """One request describes all topics. Settings are read for a limited number of topics that groups read."""
-    many = [topic(f"t{n:04}") for n in range(2_200)]
-    poll, cluster = poll_of(answers(topic(OFFSETS), *many))
-    read = snapshot([{"group": "g", "topic": each.name, "partition": 0} for each in many])
-    facts = poll.poll(read, 0)
-    assert (cluster.count("DescribeConfigsRequest"), cluster.count("DescribeLogDirsRequest")) == (2 + 4 + 1, 2)
-    assert texts(facts.unknown_facts) == [("partition series", "not_shown", 2_101), ("topic setting", "not_asked", 200)]
-    assert (facts.partitions_shown.num_rows, facts.topic_partitions.num_rows) == (100, 2_201)
-
-
-def test_growth_between_two_polls() -> None:
-    """The second poll has the growth rate of the offsets topic per broker."""
-    script = answers(topic(OFFSETS, 2))
-    poll, _ = poll_of(script)
-    poll.poll(None, 0)
-    script["DescribeLogDirsRequest"] = sizes(150, 850)
-    assert poll.poll(None, 100).offsets_replicas["growth"].to_pylist() == [7.0, 7.0]
-
-
 def only_one(node: int | None, request: Any) -> Any:
     """Return the sizes on the first broker; the second one is away."""
     return AWAY if node == 2 else sizes(1, 1)(node, request)
@@ -320,22 +281,6 @@ def test_settings_that_prevent_compaction_are_evidence() -> None:
     for values, evidence in rows:
         facts = poll_of(answers(topic(OFFSETS, 2), DescribeConfigsRequest=configs(VALUES | values)))[0].poll(None, 0)
         assert (facts.cleaner_suspect, facts.cleaner_evidence) == (bool(evidence), evidence)
-
-
-def test_a_topic_that_only_grows_is_suspect_after_a_while() -> None:
-    """A log that grows past the limit of the topic's settings is evidence ten minutes later."""
-    script = answers(topic(OFFSETS, 2), DescribeLogDirsRequest=sizes(0, 0))
-    poll, _ = poll_of(script)
-    assert poll.poll(None, 0).cleaner_suspect is False
-    script["DescribeLogDirsRequest"] = sizes(MB, 3 * MB)
-    assert poll.poll(None, 60).cleaner_suspect is False
-    facts = poll.poll(None, 60 + PATIENCE_SECONDS)
-    assert facts.cleaner_suspect is True
-    assert [sentence[:49] for sentence in facts.cleaner_evidence] == [
-        "partition 1 of __consumer_offsets on broker 1 has",
-        "partition 1 of __consumer_offsets on broker 2 has",
-    ]
-    assert facts.polls["cleaner_suspect"].to_pylist() == [True]
 
 
 def test_an_instance_judges_the_sizes_of_its_own_partitions() -> None:

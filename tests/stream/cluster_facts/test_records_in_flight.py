@@ -48,7 +48,6 @@ class Bounds(NamedTuple):
 
 
 def jvm_with_jmx(port: int) -> Sequence[str]:
-    """Return the flags of a JVM whose metrics this machine alone can read."""
     jmx = "-Dcom.sun.management.jmxremote"
     return (
         f"{jmx}.port={port}",
@@ -60,7 +59,6 @@ def jvm_with_jmx(port: int) -> Sequence[str]:
 
 
 def in_flight(port: int) -> dict[str, int]:
-    """Return the leader's number of records in flight, by group."""
     url = f"service:jmx:rmi:///jndi/rmi://{LOOPBACK}:{port}/jmxrmi"
     name = "kafka.server:type=SharePartitionMetrics,name=InFlightMessageCount,*"
     words = ("--jmx-url", url, "--object-name", name, "--one-time", "--report-format", "properties")

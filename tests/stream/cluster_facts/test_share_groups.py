@@ -43,7 +43,6 @@ def record(
     group: str = "g",
     partition: int = 0,
 ) -> tuple[bytes, bytes]:
-    """Return key and value of an update."""
     rows = tuple(
         {"first_offset": first, "last_offset": last, "delivery_state": state, "delivery_count": count}
         for first, last, state, count in batches
@@ -78,7 +77,6 @@ class StateTopic:
         return self.epoch_ends if epochs else {}
 
     def read_records(self, _cluster: Any, _topic: str, ranges: list[OffsetRange], **_: Any) -> Any:
-        """Yield the records of the range."""
         if self.failure is not None:
             raise self.failure
         offsets = range(ranges[0].position, ranges[0].end)
@@ -93,7 +91,6 @@ class StateTopic:
 
 
 def topology(offsets_partitions: int = 50) -> Any:
-    """Return a topology with the topics of share groups."""
     return says(ids=lambda: {NAME: b"s" * 16, "jobs": ID}, partitions_of=lambda _: offsets_partitions)
 
 
@@ -133,16 +130,6 @@ def test_the_lag_of_a_group_is_the_sum_of_its_partitions(topic: StateTopic) -> N
     partitions, groups, _ = poll(ShareGroups(says()))
     assert [row[:3] for row in partitions] == [("g", "jobs", 40), ("g", "jobs", 17), ("h", "jobs", 0)]
     assert groups == [("g", 2, 57), ("h", 1, 0)]
-
-
-def test_a_topic_that_was_created_again_is_read_from_its_start(topic: StateTopic) -> None:
-    """The state of the previous topic is dropped."""
-    reader = ShareGroups(says())
-    topic.log += [record(0, 10), record(30, 0)]
-    assert poll(reader)[1] == [("g", 1, 20)]
-    topic.log = [record(0, 1)]
-    assert poll(reader)[1] == [("g", 1, 49)]
-    assert poll(reader, says(ids=lambda: {"jobs": ID})) == ([], [], {}), "the cluster has no share groups"
 
 
 def test_a_topic_that_lost_its_end_is_read_from_its_start(topic: StateTopic) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.cluster_events import SharePartitionStateRecorded, SharePartitionStateRemoved
-from stream.cluster_facts.share_state import DeliveryState, FinishedRecords, SharePartition, ShareState, StateBatch
+from stream.cluster_facts.share_state import DeliveryState, FinishedRecords, ShareState, StateBatch
 
 KEY = ("g", b"t" * 16, 0)
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = DeliveryState
@@ -16,7 +16,6 @@ Batch = tuple[int, int, int, int]
 
 
 def recorded(start: int, finished: int | None, *batches: Batch, snapshot: bool = False) -> SharePartitionStateRecorded:
-    """Return an update, or a snapshot."""
     return SharePartitionStateRecorded(
         *KEY, snapshot=snapshot, snapshot_epoch=0, state_epoch=0 if snapshot else None, leader_epoch=0,
         start_offset=start, delivery_complete_count=finished, create_timestamp=None, write_timestamp=None,
@@ -28,7 +27,6 @@ CREATED = recorded(-1, None, snapshot=True)
 
 
 def state(*events: Any) -> ShareState:
-    """Return the state after these records."""
     found = ShareState()
     for event in events:
         found.add(event)
@@ -120,26 +118,6 @@ def test_batches_beyond_the_bound_are_unknown_until_a_snapshot() -> None:
     assert (beyond.batches, beyond.returned, beyond.most_deliveries, beyond.lag(10)) == (None, None, None, 7)
     found.add(recorded(2, 1, (2, 2, ACKNOWLEDGED, 1), (4, 5, AVAILABLE, 1), snapshot=True))
     assert (found.partitions[KEY].returned, found.finished[KEY].acknowledged) == (2, 3)
-
-
-def test_the_bound_on_batches_counts_those_of_all_partitions() -> None:
-    """A partition that is removed, or needs fewer batches, frees places for others."""
-    found = ShareState(most_batches=1)
-    found.add(recorded(0, 0, (0, 0, AVAILABLE, 1)))
-    found.add(dataclasses.replace(recorded(0, 0, (0, 0, AVAILABLE, 1)), **key("other", 0)))
-    assert found.partitions["other", KEY[1], 0].returned is None
-    found.add(SharePartitionStateRemoved(*KEY))
-    found.add(dataclasses.replace(recorded(0, 0, (0, 0, AVAILABLE, 1), snapshot=True), **key("other", 0)))
-    assert found.partitions["other", KEY[1], 0].returned == 1
-    found.add(dataclasses.replace(recorded(1, 0), **key("other", 0)))
-    found.add(recorded(0, 0, (0, 0, AVAILABLE, 1)))
-    assert found.partitions[KEY].returned == 1
-
-
-def test_without_the_end_the_lag_is_unknown() -> None:
-    """An end that is older than the state gives no negative lag."""
-    progress = SharePartition(10, 0, ())
-    assert (progress.lag(None), progress.lag(9), progress.lag(12)) == (None, 0, 2)
 
 
 def test_a_removed_partition_is_forgotten() -> None:

@@ -28,13 +28,6 @@ def test_a_broker_has_the_numbers_of_replicas_that_it_leads_and_holds() -> None:
     assert [(row["leads"], row["holds"], row["rack"]) for row in empty.to_pylist()] == [(0, 0, None)]
 
 
-def test_a_known_controller_has_a_row() -> None:
-    """The table has one row, or none without a known controller."""
-    for controller, rows in ((7, [{"broker": 7, "active": True}]), (None, [])):
-        found = tables.controllers_table(Topology("c", (), controller, None, TOPICS.empty_table(), NO_PARTITIONS))
-        assert (found.schema, found.to_pylist()) == (model.CONTROLLERS, rows)
-
-
 def test_a_topic_has_its_numbers_and_ratios() -> None:
     """The percentages of CMAK are ratios from 0 to 1.
 
@@ -52,16 +45,6 @@ def test_a_topic_has_its_numbers_and_ratios() -> None:
     refused = {"min.insync.replicas": TopicConfig("min.insync.replicas", reason=ErrorReason.NOT_AUTHORIZED)}
     found = tables.topics_table(layout({"t": [GOOD], "u": [GOOD]}, 2), {"t": refused})
     assert found["at_min_isr"].to_pylist() == found["under_min_isr"].to_pylist() == [None, None]
-
-
-def test_a_partition_has_its_leader_and_replicas() -> None:
-    """A partition has its leader, its counts and the lists that are counted."""
-    found = tables.partitions_table(layout({"t": [GOOD, LOST]}, 2))
-    assert found.schema == model.TOPIC_PARTITIONS
-    assert [tuple(row.values())[1:] for row in found.to_pylist()] == [
-        (0, 0, 0, 2, 2, False, True, [0, 1], [0, 1], []),
-        (1, None, 0, 2, 0, True, False, [2, 1], [], []),
-    ]
 
 
 def test_shown_partitions_are_bounded() -> None:
@@ -108,14 +91,6 @@ def test_only_chosen_settings_of_topics_have_series() -> None:
     assert tables.shown_configs(configs, []).num_rows == 2
 
 
-def test_the_ratio_of_under_replicated_partitions_counts_all_topics() -> None:
-    """The ratio counts all partitions of all topics, and is unknown without partitions."""
-    mixed = tables.partitions_table(layout({"a": [GOOD, GOOD, GOOD], "b": [UNDER]}, 2))
-    (row,) = tables.totals_table(mixed, None, None, {}, None).to_pylist()
-    assert {name: value for name, value in row.items() if value is not None} == {"under_replicated_ratio": 0.25}
-    assert tables.totals_table(mixed.slice(0, 0), None, None, {}, None)["under_replicated_ratio"].to_pylist() == [None]
-
-
 def test_unknown_facts_are_counted() -> None:
     """Each fact is counted with its reason."""
     topics = table(TOPICS, [{"topic": "a", "error": "invalid"}, {"topic": "b", "partitions": 1}])
@@ -133,12 +108,3 @@ def test_unknown_facts_are_counted() -> None:
     }
     written = tables.unknown_table(Counter({("b", "r"): 2, ("a", "s"): 0, ("a", "r"): 1}))
     assert [tuple(row.values()) for row in written.to_pylist()] == [("a", "r", 1), ("b", "r", 2)]
-
-
-def test_the_poll_has_a_row() -> None:
-    """The row has the time and the duration of the poll, and the state of the cleaner."""
-    for suspect in (True, False, None):
-        found = tables.poll_table(1.5, 0.25, suspect)
-        assert found.schema == model.POLLS
-        assert found["poll_time"].cast("int64").to_pylist() == [1_500]
-        assert (found["poll_seconds"].to_pylist(), found["cleaner_suspect"].to_pylist()) == ([0.25], [suspect])

@@ -18,7 +18,7 @@ from stream.cluster_facts.watch import ClusterWatch
 from stream.config.loader import load
 from stream.groups.instances import InstanceShare
 from tests.exporters.cluster_facts import facts
-from tests.exporters.snapshots import snapshot, table
+from tests.exporters.snapshots import table
 from tests.support.scripted_cluster import AWAY
 
 
@@ -31,7 +31,6 @@ class Polls:
         self._first = list(outcomes[:-1])
 
     def poll(self, groups: Snapshot | None, _now: float) -> ClusterFacts:
-        """Return or raise the next result."""
         self.looks.append(groups)
         outcome = self._first.pop(0) if self._first else self.last
         if isinstance(outcome, Exception):
@@ -59,21 +58,8 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def logged() -> Iterator[list[Any]]:
-    """Return the log lines."""
     with structlog.testing.capture_logs() as lines:
         yield lines
-
-
-def test_the_result_of_a_poll_is_published(watching: Any) -> None:
-    """The result has its series, and the poll receives the snapshot of groups."""
-    groups = PublishedSnapshot.build(snapshot([{"group": "g", "topic": "t", "partition": 0}]))
-    seen = facts()
-    polls = Polls(seen)
-    with watching(polls, groups) as watch:
-        wait_until(lambda: len(polls.looks) > 2, "three polls")
-        published = watch.current()
-    assert (published.facts.brokers, polls.looks[0]) == (seen.brokers, groups.snapshot)
-    assert published.exposition.series > 0
 
 
 def test_the_first_of_several_instances_has_the_facts(watching: Any) -> None:
@@ -140,14 +126,6 @@ def test_the_configuration_decides_what_is_polled(monkeypatch: pytest.MonkeyPatc
         assert made == [wanted]
 
 
-def test_an_interval_of_zero_turns_the_watch_off(watching: Any) -> None:
-    """An interval of 0 starts no thread and sends no request."""
-    polls, before = Polls(facts()), set(threading.enumerate())
-    with watching(polls, interval=0) as watch:
-        assert (watch.current(), polls.looks) == (None, [])
-        assert set(threading.enumerate()) <= before
-
-
 def test_old_facts_are_dropped(watching: Any, logged: list[Any]) -> None:
     """The facts stay for two failed polls, are dropped with one line after the third, and return with a good one."""
     polls = Polls(facts(), AWAY, AWAY, facts(), AWAY)
@@ -188,17 +166,6 @@ def test_a_missing_right_is_named_once(watching: Any, logged: list[Any]) -> None
             wait_until(lambda polls=polls: len(polls.looks) > 3, "some polls")  # type: ignore[misc]
             assert watch.current() is not None
         assert [line["grant"] for line in logged] == [grants]
-
-
-def test_a_connection_that_fails_is_logged(logged: list[Any]) -> None:
-    """The cause is logged, and there are no facts."""
-
-    def connect() -> Any:
-        raise ValueError("no such file")
-
-    with ClusterWatch(connect, lambda: None, 60, 100) as watch:
-        wait_until(lambda: bool(logged), "the line")
-    assert (watch.current(), logged[0]["cause"]) == (None, "no such file")
 
 
 def test_a_poll_that_hangs_does_not_delay_the_stop(watching: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,7 @@ from sandbox.certificates import Certificates
 from stream.config.kafka_login import (
     AwsIamLogin,
     ClientCredentialsLogin,
-    KafkaLogin,
     PasswordLogin,
-    TlsFiles,
     TokenFileLogin,
     login_from_options,
 )
@@ -38,19 +36,6 @@ def kafka(protocol: str = "SASL_SSL", mechanism: str | None = None, **options: A
     return load(flags={**SERVERS, **{f"kafka.{k}": v for k, v in given.items() if v is not None}}).kafka
 
 
-def test_protocol_is_what_the_login_has() -> None:
-    """A login has credentials if its protocol uses SASL, and TLS files if its protocol uses TLS.
-
-    The default login has neither, and its security protocol is PLAINTEXT.
-    """
-    assert login_from_options(kafka("PLAINTEXT")) == KafkaLogin()
-    for protocol in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"):
-        options = {"mechanism": "PLAIN", **USER} if protocol.startswith("SASL") else {}
-        login = login_from_options(kafka(protocol, **options))
-        assert login.security_protocol == protocol
-        assert (login.credentials is not None, login.tls is not None) == ("SASL" in protocol, "SSL" in protocol)
-
-
 def test_every_mechanism_has_its_credentials() -> None:
     """Each kind of login is a class of its own that has the options of this login."""
     scram = login_from_options(kafka(mechanism="SCRAM-SHA-512", **USER)).credentials
@@ -65,13 +50,6 @@ def test_every_mechanism_has_its_credentials() -> None:
         Path("/var/run/token")
     )
     assert login_from_options(kafka(mechanism="AWS_MSK_IAM", aws_region="r")).credentials == AwsIamLogin("r")
-
-
-def test_tls_files(certificates: Certificates) -> None:
-    """A login has the paths of its TLS files, so that it can read the files again."""
-    authority = certificates.authority
-    login = login_from_options(kafka("SSL", ssl_ca_file=str(authority), ssl_verify_hostname="false"))
-    assert login.tls == TlsFiles(authorities=authority, verify_hostname=False)
 
 
 OAUTH = {"mechanism": "OAUTHBEARER"}

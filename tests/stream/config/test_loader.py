@@ -9,8 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.config.loader import KEYS, ConfigRefusal, environment_variable, load
-from stream.errors import ExitCode, Refusal
+from stream.config.loader import ConfigRefusal, load
 
 SERVERS = {"kafka.bootstrap_servers": "broker-1:9092"}
 LOGIN = {
@@ -31,7 +30,6 @@ def faults(*, flags: Mapping[str, Any] | None = None, **sources: Any) -> list[st
 
 
 def write(folder: Path, tree: object) -> Path:
-    """Write a configuration file and return its path."""
     path = folder / "lagwarden.yaml"
     path.write_text(tree if isinstance(tree, str) else yaml.safe_dump(tree))
     return path
@@ -116,20 +114,6 @@ def test_errors_of_the_file_are_reported(tmp_path: Path) -> None:
     assert {text: each for text, each in found.items() if not any(texts[text] in fault for fault in each)} == {}
 
 
-def test_invalid_configuration_is_a_usage_error() -> None:
-    """An invalid configuration ends the process with the exit code USAGE."""
-    with pytest.raises(Refusal) as refused:
-        load()
-    assert refused.value.code is ExitCode.USAGE
-
-
-def test_missing_file_is_reported_with_the_other_errors(tmp_path: Path) -> None:
-    """A missing file is one error, named by its path, in addition to all others."""
-    found = faults(file=tmp_path / "absent.yaml", environment={"LAGWARDEN_JOB_SHARD": "1"})
-    assert "absent.yaml (configuration file): cannot be read: No such file" in found[0]
-    assert [fault.partition(" ")[0] for fault in found[1:]] == ["LAGWARDEN_JOB_SHARD", "kafka.bootstrap_servers"]
-
-
 def test_unknown_variable_is_an_error_that_suggests_a_name() -> None:
     """A misspelt variable is rejected, with the most similar valid name, instead of being ignored."""
     assert faults(environment={"LAGWARDEN_HTTP_PROT": "1"}, flags=SERVERS) == [
@@ -150,11 +134,6 @@ def test_service_links_of_kubernetes_are_ignored() -> None:
     assert load(None, links, SERVERS).http.port == 10848
 
 
-def test_every_option_has_its_own_variable() -> None:
-    """No two options share an environment variable."""
-    assert len({environment_variable(key) for key in KEYS}) == len(KEYS)
-
-
 @given(st.integers(1, 3600), st.sampled_from([("ms", 1000.0), ("s", 1.0), ("", 1.0), ("m", 1 / 60), ("h", 1 / 3600)]))
 def test_a_duration_is_the_same_in_each_unit(seconds: int, unit: tuple[str, float]) -> None:
     """5 m, 300 s, 300000 ms and the number 300 are the same duration."""
@@ -164,7 +143,6 @@ def test_a_duration_is_the_same_in_each_unit(seconds: int, unit: tuple[str, floa
 
 
 def password_of(**sources: Any) -> str:
-    """Return the password of a loaded configuration."""
     password = load(flags=LOGIN, **sources).kafka.sasl_password
     assert password is not None
     return password.reveal()

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.config.maintenance import DAYS, Silence, SingleWindow, WeeklyWindow
+from stream.config.maintenance import DAYS, WeeklyWindow
 
 HOUR = 3600.0
 
@@ -17,15 +17,8 @@ def at(text: str) -> float:
 
 
 def weekly(*days: str, begins: str = "02:30", hours: float = 2, zone: str = "Europe/Berlin") -> WeeklyWindow:
-    """Return a weekly window."""
     numbers = frozenset(map(DAYS.index, days or DAYS))
     return WeeklyWindow(numbers, dt.time.fromisoformat(begins), hours * HOUR, zone)
-
-
-def test_a_single_window_includes_its_start_and_not_its_end() -> None:
-    """The window is closed one second before its start, open until its last second, and closed at its end."""
-    window = SingleWindow(100.0, 200.0)
-    assert [window.open_until(now) for now in (99.0, 100.0, 199.0, 200.0)] == [None, 200.0, 200.0, None]
 
 
 # Each story has a name, a window, the first moment of one of its openings, and the end of this opening.
@@ -69,12 +62,6 @@ def test_a_window_is_closed_on_other_days() -> None:
     assert window.open_until(at("2026-07-05T03:00+02:00")) is None
     daily = weekly(hours=30, zone="UTC")
     assert daily.open_until(at("2026-07-04T03:00+00:00")) == at("2026-07-05T08:30+00:00")
-
-
-def test_a_silence_holds_until_its_end() -> None:
-    """A silence does not include its end; a silence without an end always holds."""
-    assert [Silence("retired", 100.0).holds(now) for now in (0.0, 99.9, 100.0)] == [True, True, False]
-    assert Silence("retired").holds(9e9)
 
 
 @given(

@@ -4,22 +4,7 @@ import re
 
 import pytest
 
-from stream.config.master_url import LocalClusterSize, MasterKind, MasterUrl
-
-
-def test_local_masters_have_no_executors() -> None:
-    """`local`, with any number of threads and attempts, runs the tasks in the driver."""
-    for text in ("local", "local[*]", "local[2]", "local[2,3]", "local[*, 3]"):
-        master = MasterUrl.parse(text)
-        assert (master.kind, master.has_executors, master.is_on_other_machines) == (MasterKind.LOCAL, False, False)
-
-
-def test_local_cluster_has_its_size_in_the_url() -> None:
-    """The numbers are executors, cores and megabytes; the executors of a local cluster are on this machine."""
-    master = MasterUrl.parse("local-cluster[2, 1,1024]")
-    assert master.size == LocalClusterSize(executors=2, cores=1, megabytes=1024)
-    assert (master.has_executors, master.is_on_other_machines) == (True, False)
-
+from stream.config.master_url import MasterKind, MasterUrl
 
 MASTERS: dict[str, tuple[MasterKind, tuple[tuple[str, int], ...]]] = {
     "spark://master:7077": (MasterKind.STANDALONE, (("master", 7077),)),

@@ -6,24 +6,11 @@ from exporters.catalogue.metric import Preset
 from exporters.compatibility.selection import PeerSelection
 from exporters.selection.folding import FoldRules
 from exporters.selection.name_filter import NameFilter
-from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection
+from exporters.selection.series import Granularity, SeriesSelection
 from stream.config.loader import ConfigRefusal, load
 from stream.config.metric_selection import selection_from_options
 
 BROKER = {"kafka.bootstrap_servers": "broker-1:9092"}
-
-
-def test_the_default_is_the_preset_standard_with_a_budget() -> None:
-    """The default selection has all groups and topics, and folds groups with generated names."""
-    assert selection_from_options(load(flags=BROKER).metrics) == SeriesSelection(
-        Preset.STANDARD, budget=300_000, fold=FoldRules(generated_from=10)
-    )
-
-
-def test_everything_can_be_selected() -> None:
-    """`full`, without folding and budget, excludes no series."""
-    flags = {**BROKER, "metrics.preset": "full", "metrics.fold_generated": "0", "metrics.series_budget": "0"}
-    assert selection_from_options(load(flags=flags).metrics) == EVERYTHING
 
 
 def test_all_options_are_part_of_the_selection() -> None:

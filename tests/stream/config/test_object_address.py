@@ -32,13 +32,6 @@ def test_address_that_hadoop_reads_differently_is_refused() -> None:
             ObjectAddress.parse(text)
 
 
-def test_address_is_an_option_like_others() -> None:
-    """The configuration prints an address as it was written."""
-    config = load(flags={**SERVERS, **STORE})
-    assert config.checkpoint.dir == ObjectAddress("bucket", "a/b")
-    assert config.masked()["checkpoint"]["dir"] == "s3a://bucket/a/b"
-
-
 # Per row: the options and a part of the error.
 REFUSED: Final[list[tuple[dict[str, str], str]]] = [
     ({"checkpoint.dir": "s3a://bucket/a"}, "checkpoint.s3_jars.*is required with s3a://bucket/a: fetch the jars"),
@@ -59,9 +52,3 @@ def test_wrong_combinations_are_refused_with_what_to_do() -> None:
     for flags, advice in REFUSED:
         with pytest.raises(ConfigRefusal, match=advice):
             load(flags={**SERVERS, **flags})
-
-
-def test_executors_need_no_shared_directory() -> None:
-    """All machines access the same object store, so `checkpoint.shared` is not needed."""
-    cluster = {"job.master": "spark://m:7077", "job.authenticate": "false"}
-    assert not load(flags={**SERVERS, **STORE, **cluster}).checkpoint.shared

@@ -66,12 +66,6 @@ def test_a_variable_has_a_list_as_yaml_or_json() -> None:
     assert policies_from_options(load(environment=environment, flags=flags).groups) == POLICIES
 
 
-def test_there_are_no_policies_by_default() -> None:
-    """No group has an owner, a window or a silence without the options; an empty variable is an empty list."""
-    assert policies_from_options(load(flags=BROKER).groups) == GroupPolicies()
-    assert policies_from_options(load(flags={**BROKER, "groups.owners": ""}).groups) == GroupPolicies()
-
-
 WINDOW = "[{groups: a, at: '5:00', for: 1h, "
 NO_OFFSET = "must have timezone info"
 BOTH_KINDS = "needs `from` and `to`, or"

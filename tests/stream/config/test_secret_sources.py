@@ -30,7 +30,6 @@ class Place:
         self.monkeypatch = monkeypatch
 
     def write(self, password: str) -> None:
-        """Change the password."""
         if self.kind == "file":
             self.file.write_text(password + "\n")
         elif self.kind == "entry":
@@ -40,7 +39,6 @@ class Place:
             self.environment["LAGWARDEN_KAFKA_SASL_PASSWORD"] = password
 
     def secret(self) -> Secret:
-        """Return the password's option of a loaded configuration."""
         found = load(self.yaml, self.environment, LOGIN).kafka.sasl_password
         assert found is not None
         return found

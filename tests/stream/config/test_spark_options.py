@@ -17,7 +17,6 @@ SECRET: Final = "between-driver-and-workers"  # noqa: S105 -- of a test
 
 
 def loaded(**sections: dict[str, object]) -> Config:
-    """Return the configuration from a file with these sections."""
     path = Path("lagwarden.yaml")
     path.write_text(yaml.safe_dump({"kafka": {"bootstrap_servers": "a:1"}, **sections}))
     return load(path)
@@ -25,7 +24,6 @@ def loaded(**sections: dict[str, object]) -> Config:
 
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run in an empty folder with a file of a secret."""
     monkeypatch.chdir(tmp_path)
     Path("secret").write_text(SECRET)
 
@@ -117,12 +115,3 @@ def test_other_storage_is_refused_as_checkpoint() -> None:
         with pytest.raises(ConfigRefusal, match="must be a path, or an address such as s3a://BUCKET/PATH"):
             load(flags={**SERVERS, "checkpoint.dir": folder})
     assert load(flags={**SERVERS, "checkpoint.dir": "file:///mnt/lagwarden"}).checkpoint.dir == Path("/mnt/lagwarden")
-
-
-def test_size_of_a_cluster() -> None:
-    """A standalone cluster has two executors of one core by default; the URL of a local cluster has its size."""
-    job = load(flags={**SERVERS, **STANDALONE, "job.auth_secret_file": "secret"}).job
-    assert (job.executor_count, job.cores_per_executor, job.memory_per_executor) == (2, 1, "1g")
-    job = load(flags={**SERVERS, "job.master": "local-cluster[3,2,2048]"}).job
-    assert (job.executor_count, job.cores_per_executor, job.memory_per_executor) == (3, 2, "2048m")
-    assert load(flags=dict(SERVERS)).job.executor_count == 1

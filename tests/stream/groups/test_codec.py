@@ -53,7 +53,6 @@ def tables_of(shard: ShardState | ShardDelta | ShardChange) -> dict[str, Any]:
 
 
 def replayed() -> dict[int, ShardState]:
-    """Return the states of the capture with the current code."""
     replay = Replay()
     replay.read(CaptureFile(CAPTURE).rows())
     return replay.shards

@@ -4,12 +4,10 @@ import dataclasses
 from collections import defaultdict
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.columnar import decode_keys
 from stream.groups.codec import pack
 from stream.groups.commits.runs import columns_of
 from stream.groups.driver_state import NO_EVENTS, DriverState, GroupColumns, RemovedOffset
@@ -68,19 +66,6 @@ def test_a_change_applied_again_has_no_effect(batches: list[list[Raw]], again: i
     assert shard_reader.driver_state.apply(0, changes[again % len(changes)]) == NO_EVENTS
     assert offsets_and_memberships(shard_reader.driver_state) == before
     assert shard_reader.driver_state.columns().histories == lives
-
-
-def test_rows_keep_their_labels() -> None:
-    """The labels of each row are those in its key after rows were added, removed and added again."""
-    shard_reader = ShardReader()
-    shard_reader.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
-    shard_reader.read([(commit_key("b", "t", 1), None), (commit_key("a", "t", 0), commit_value(9, 2))])
-    shard_reader.read([(commit_key("d", "u", 7), commit_value(5, 3))])
-    columns = shard_reader.driver_state.columns()
-    read = decode_keys(columns.runs.keys)
-    assert columns.group.to_pylist() == read.group.to_pylist()
-    assert columns.topic.to_pylist() == read.topic.to_pylist()
-    assert columns.partition.tolist() == read.partition.tolist()
 
 
 def test_every_removed_offset_is_an_event_with_its_last_commit() -> None:
@@ -173,21 +158,6 @@ def test_record_of_tomorrow_does_not_drop_the_group_that_dies_today(latest: int 
     assert shard_reader.state.time == 100
 
 
-def test_members_are_found_in_any_shard() -> None:
-    """The shard of the group is found; an unknown group has no members."""
-    driver = DriverState()
-    for shard, name in enumerate("ab"):
-        shard_reader = ShardReader()
-        shard_reader.apply(delta_of(at(10, _of(name, classic(classic_member(f"member-{name}")))), 0))
-        driver.seed(shard, shard_reader.state)
-    assert [each.member_id for each in driver.members("b")] == ["member-b"]
-    assert driver.members("c") == ()
-
-
-def _of(group: str, written: tuple[bytes, bytes | None]) -> tuple[bytes, bytes | None]:
-    return group_key(group), written[1]
-
-
 @pytest.mark.parametrize("batches", [15, pytest.param(100, marks=pytest.mark.long)])
 def test_churn_leaves_a_bounded_state(batches: int) -> None:
     """Thousands of groups exist for a second each, and only those of the last hours and of one batch are kept."""
@@ -259,32 +229,6 @@ def test_reading_columns_has_no_effect(batches: list[tuple[int, list[Raw]]], loo
         now.row_order.group.tolist(), now.row_order.topic.tolist(), now.row_order.partition.tolist(), strict=True
     )
     assert [(now.row_order.groups[group], now.row_order.topics[topic], at) for group, topic, at in named] == ordered
-
-
-def test_commits_of_known_offsets_move_no_row() -> None:
-    """The order is computed again only when an offset or a group is added or removed."""
-    shard_reader = ShardReader()
-    shard_reader.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
-    first = shard_reader.driver_state.columns().row_order
-    shard_reader.read([(commit_key("b", "t", 1), commit_value(7, 2)), (commit_key("a", "t", 0), commit_value(9, 2))])
-    assert shard_reader.driver_state.columns().row_order is first
-    shard_reader.read([(group_key("d"), group_value(1, ["m"]))])
-    second = shard_reader.driver_state.columns().row_order
-    assert second is not first
-    shard_reader.read([(commit_key("b", "t", 1), None)])
-    assert shard_reader.driver_state.columns().row_order is not second
-
-
-def test_a_stored_run_of_a_negative_partition_is_dropped() -> None:
-    """A state written before such keys were rejected is read without them; other rows are unchanged."""
-    shard_reader = ShardReader()
-    shard_reader.read([(commit_key("g", "t", at), commit_value(7, 1)) for at in range(2)])
-    keys = pa.array([shard_reader.state.runs.keys[0].as_py(), commit_key("g", "t", -255)], pa.binary())
-    stored = dataclasses.replace(shard_reader.state, runs=dataclasses.replace(shard_reader.state.runs, keys=keys))
-    driver = DriverState()
-    driver.seed(0, stored)
-    columns = driver.columns()
-    assert (columns.group.to_pylist(), columns.partition.tolist(), len(columns.runs)) == (["g"], [0], 1)
 
 
 def _of_two_shards(old: list[tuple[str, int, int]], new: list[tuple[str, int, int]]) -> DriverState:

@@ -19,8 +19,6 @@ from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
-from stream.groups.reduce import reduce
-from stream.groups.shard import empty_state
 from tests.support.commits import KEEP, SLOT_MS, Commit, expected, read_run
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
@@ -62,7 +60,6 @@ def test_a_key_with_a_negative_partition_is_rejected_and_counted() -> None:
 
 
 def batch_of(log: list[Raw], first: int) -> RecordColumns:
-    """Return a batch of records at consecutive positions."""
     return RecordColumns(
         np.array([partition for partition, _, _ in log], np.int32),
         np.arange(first, first + len(log)),
@@ -161,16 +158,6 @@ def test_a_name_that_grows_when_repaired_is_truncated() -> None:
     ((_, delta),) = fold.drain()
     (((group, topic, _), _),) = named(delta.runs)
     assert (set(group), topic) == ({"\N{REPLACEMENT CHARACTER}"}, "t")
-
-
-def test_a_batch_of_garbage_advances_only_the_position() -> None:
-    """The delta has the position of the last record, and the counts have the faults with samples."""
-    fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
-    fold.add(batch_of([(0, b"\x00\x01junk", b""), (0, None, b"v")], 5))
-    ((_, delta),) = fold.drain()
-    state, change = reduce(empty_state(), [delta], KEEP)
-    assert (len(state.runs), len(change.runs), state.position) == (0, 0, 6)
-    assert [sample.key for sample in fold.stats.samples] == ["00016a756e6b", None]
 
 
 def test_decode_stats_round_trip_through_json() -> None:

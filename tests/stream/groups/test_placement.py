@@ -19,12 +19,6 @@ def test_names_are_hashed_as_in_java() -> None:
     assert [(name, java_hash(name), partition_for(name, 50)) for name, _, _ in JAVA] == JAVA
 
 
-def test_shards_are_about_as_many_as_requested() -> None:
-    """Partitions are split into about 64 shards, and at least one shard each."""
-    sub_shards = {50: 1, 4: 16, 1: 64, 100: 1, 24: 3}
-    assert {partitions: Placement.build(partitions, 64).sub_shards for partitions in sub_shards} == sub_shards
-
-
 def test_a_group_stays_in_the_shards_of_its_partition() -> None:
     """The sub-shards of a partition are consecutive, all used, and hold no group of another partition."""
     placement = Placement.build(4, 64)

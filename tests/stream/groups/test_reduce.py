@@ -8,9 +8,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.commits.run_table import join_runs, no_runs
+from stream.groups.commits.run_table import join_runs
 from stream.groups.reduce import reduce
-from stream.groups.shard import MembershipRecords, ShardDelta, ShardState, empty_state, no_records
+from stream.groups.shard import MembershipRecords, ShardDelta, ShardState, empty_state
 from tests.support.commits import KEEP, Commit, expected, read_run, run_of
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, group_key, group_value
@@ -51,7 +51,6 @@ def tables_of(shard: ShardState) -> dict[str, Any]:
 
 
 def expected_tables(log: list[Entry]) -> dict[str, Any]:
-    """Return the expected state after the log, computed entry by entry."""
     per_key = {key: [commit for k, commit in log if k == key] for key in KEYS}
     alive = {key: history for key, history in per_key.items() if history and history[-1].offset is not None}
     return {
@@ -120,9 +119,3 @@ def test_the_change_has_deletions(log: list[Entry]) -> None:
     assert set(change.records.keys.filter(change.records.values.is_null()).to_pylist()) == {
         group_key(NAMES[key]) for key in gone
     }
-
-
-def test_an_empty_state_has_no_rows() -> None:
-    """An empty state has no runs, no records, and the position -1."""
-    assert tables_of(empty_state()) == {"runs": {}, "records": {}, "position": -1}
-    assert len(no_runs()) == len(no_records()) == 0

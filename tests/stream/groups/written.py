@@ -27,7 +27,6 @@ def membership_after(records: Iterable[Written], group: str = "g") -> Membership
 
 
 def memberships(records: Iterable[Written]) -> Memberships:
-    """Return the memberships after these records, applied at once."""
     read = Memberships()
     read.apply(column(records))
     return read
@@ -49,19 +48,16 @@ def record(number: int, key: dict[str, Any], fields: dict[str, Any], layout: Mes
 
 
 def gone(written: Written) -> Written:
-    """Return the tombstone of a record."""
     return written[0], None
 
 
 def subscription(*topics: str, version: int = 3, rack: str | None = None, tail: bytes = b"") -> bytes:
-    """Return the subscription of a classic consumer."""
     fields = {"topics": topics, "user_data": None, "owned_partitions": (), "generation_id": -1, "rack_id": rack}
     body = write(embedded.CONSUMER_SUBSCRIPTION, min(version, 3), fields)
     return struct.pack(">h", version) + body + tail
 
 
 def assignment(parts: Parts, *, version: int = 3, user_data: bytes | None = None) -> bytes:
-    """Return the assignment of a classic consumer."""
     rows = [{"topic": topic, "partitions": tuple(partitions)} for topic, partitions in parts.items()]
     body = write(embedded.CONSUMER_ASSIGNMENT, min(version, 3), {"assigned_partitions": rows, "user_data": user_data})
     return struct.pack(">h", version) + body
@@ -75,12 +71,10 @@ def connect_work(tasks: Parts) -> bytes:
 
 
 def connect_metadata() -> bytes:
-    """Return the metadata of a Connect worker."""
     return struct.pack(">h", 0) + write(embedded.CONNECT_METADATA, 0, {"url": "u", "config_offset": 7})
 
 
 def classic_member(name: str, *, instance: str | None = None, wants: bytes = b"", has: bytes = b"") -> dict[str, Any]:
-    """Return a member of a classic group."""
     return {
         "member_id": name,
         "group_instance_id": instance,

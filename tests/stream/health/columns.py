@@ -6,5 +6,4 @@ from stream.health.columns import Ints
 
 
 def ints(*values: int) -> Ints:
-    """Return a column of integers."""
     return np.array(values, np.int64)

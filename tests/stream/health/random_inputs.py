@@ -28,7 +28,6 @@ READERS = ("all", "all", "slow", "none", "repeats", "batch", "last offset")
 
 
 def ints(values: list[int]) -> np.ndarray:
-    """Return a column of integers."""
     return np.array(values, np.int64).reshape(-1)
 
 
@@ -44,7 +43,6 @@ class RandomPartition:
         self.epoch = 3
 
     def advance(self, draw: random.Random) -> None:
-        """Advance by one tick."""
         if draw.random() < 0.9:
             self.end += self.rate * 10 * draw.choice([0.5, 1, 1, 1.5])
         if draw.random() < 0.02:
@@ -63,7 +61,6 @@ class RandomPartition:
 
     @property
     def last_stable(self) -> int:
-        """Last stable offset."""
         return int(self.end) if self.first_open is None else self.first_open
 
 
@@ -79,7 +76,6 @@ class RandomGroup:
         self.static, self.share = draw.random() < 0.2, draw.random() < 0.1
 
     def advance(self, draw: random.Random, now: int) -> None:
-        """Advance by one tick."""
         if draw.random() >= 0.06:
             return
         previous, self.stage = self.stage, draw.choice(STAGES)
@@ -109,7 +105,6 @@ class RandomReader:
         ]
 
     def advance(self, draw: random.Random, tick: int, now: int) -> None:
-        """Commit what this kind of reader commits at a tick."""
         if draw.random() < 0.03:
             self.kind = draw.choice(READERS)
         if draw.random() < 0.03:

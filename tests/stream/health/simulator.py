@@ -39,7 +39,6 @@ HOUR = 60 * MINUTE
 TICK = 10 * SECOND
 SLOT, SLOTS = 30 * SECOND, 10
 
-Curve = "Callable[[int], int]"
 Commit = tuple[int, int]
 
 
@@ -113,7 +112,6 @@ class Scene:
 
 
 def evenly(rate: float, start: int = -3 * HOUR) -> Callable[[int], int]:
-    """Return the end offset over time with this many records per second."""
     return lambda t: max(int((t - start) * rate / SECOND), 0)
 
 
@@ -159,7 +157,6 @@ class Seen:
 
     @property
     def verdict(self) -> Verdict:
-        """The shown verdict of the group."""
         return VERDICTS[self.result.group_verdict[0]]
 
     @property
@@ -173,7 +170,6 @@ class Seen:
         return int(self.result.window.time_lag.age.max())
 
     def of(self, row: int) -> Verdict:
-        """Return the shown verdict of one partition."""
         return VERDICTS[self.result.verdict[row]]
 
 

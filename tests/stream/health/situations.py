@@ -137,7 +137,6 @@ class _ReadAtRest:
 
 
 def no_tails() -> LogTails:
-    """Return what is known before any tail has been read."""
     return LogTails(*(np.empty(0, np.int64) for _ in range(4)))
 
 

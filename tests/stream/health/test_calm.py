@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +20,6 @@ from tests.stream.health.simulator import (
     Scene,
     Seen,
     consume,
-    look,
     new_evaluator,
     verdicts,
     watch,
@@ -51,49 +49,8 @@ def pausing_group(
     return Scene(parts, memberships=(Membership(LONG), *away))
 
 
-def _one_member_pauses(members: int, *, owned: bool) -> Scene:
-    # The partitions of one member make no progress for 45 seconds, while those of the other members do.
-    parts = [
-        Partition(STEADY, commits_with_pause(0, LONGEST if at == 0 else 0), owner=at if owned else -1)
-        for at in range(members)
-    ]
-    return Scene(parts, memberships=[Membership(LONG, members=members)])
-
-
 def faults(ticks: Sequence[Seen | GroupTick]) -> list[tuple[int, Verdict]]:
-    """Return the times and verdicts of all ticks with a fault."""
     return [(each.time, each.verdict) for each in ticks if each.sick]
-
-
-PAUSES: Final = {
-    **{
-        f"{partitions} partitions pause {seconds} s at {at} s": pausing_group(
-            seconds * SECOND, partitions=partitions, at=at * SECOND
-        )
-        for seconds, partitions, at in ((10, 1, 0), (30, 3, 1), (44, 20, 9), (45, 1, 1), (45, 1, 9), (45, 3, 1))
-    },
-    **{
-        f"{partitions} partitions of a member that leaves for 45 s": pausing_group(
-            LONGEST, partitions=partitions, at=3 * SECOND, empty=True
-        )
-        for partitions in (1, 3)
-    },
-    **{f"reads at {rate} a second after its pause": pausing_group(LONGEST, rate=rate) for rate in (120, 1_000)},
-    **{
-        f"one of {members} members pauses, owned: {owned}": _one_member_pauses(members, owned=owned)
-        for members in (2, 3)
-        for owned in (True, False)
-    },
-    "two partitions are committed after 44 s, the last one after 51 s": Scene(
-        [Partition(STEADY, commits_with_pause(0, seconds * SECOND), owner=0, subscribed=1) for seconds in (44, 44, 51)]
-    ),
-}
-
-
-def test_a_first_pause_of_45_seconds_is_no_fault() -> None:
-    """A group that commits every second pauses once, or its only member is replaced, and it then continues to read."""
-    ticks = watch_together([*PAUSES.values()], -3 * MINUTE, 8 * MINUTE)
-    assert {story: faults(each) for story, each in zip(PAUSES, ticks, strict=True) if faults(each)} == {}
 
 
 @pytest.mark.parametrize(
@@ -281,41 +238,3 @@ def test_a_steady_group_that_dies_in_its_first_two_hours_has_a_fault_at_once(min
         first, verdict = called(ticks)[0]
         assert verdict is (V.NO_MEMBERS if leaves else V.STOPPED)
         assert first <= minutes + 1 + 3 * TICK / MINUTE
-
-
-def test_a_group_that_dies_after_it_has_read_an_old_backlog_has_a_fault_at_once() -> None:
-    """The group reads two hours of records in two minutes, and keeps up until it dies, for longer than a batch runs."""
-    scenes = [dying_group(0, 45 * MINUTE, backlog=2 * HOUR, rate=6_000, leaves=leaves) for leaves in LEAVES]
-    for ticks in watch_together(scenes, 0, 50 * MINUTE):
-        assert V.HABIT_UNKNOWN not in verdicts(ticks, 0)
-        assert called(ticks)[0][0] <= 46.5
-
-
-def test_a_group_of_a_young_topic_is_no_batch_after_a_restart_of_the_monitor() -> None:
-    """The past end offsets, which are 0 before the first record, do not make a short backlog one of ten minutes."""
-
-    def end(time: int) -> int:
-        return max(100 * time // SECOND, 0)
-
-    scene = Scene([Partition(end, consume(end, 5 * SECOND, 9 * MINUTE, stuck_at=end(4 * MINUTE)), owner=0)])
-    first, restart = new_evaluator(), 4 * MINUTE + 20 * SECOND
-    watch(scene, 8 * SECOND, restart - 2 * TICK, evaluator=first)
-    second = new_evaluator(first.pack())
-    inputs = look(scene, restart)
-    ages = np.array([168 * HOUR, HOUR, 8 * MINUTE])
-    second.start(inputs, (inputs.now - ages, np.zeros((1, len(ages)), np.int64)))
-    ticks = watch(scene, restart, 8 * MINUTE, evaluator=second)
-    assert V.HABIT_UNKNOWN not in {each.verdict for each in ticks}
-    assert ticks[-1].verdict is V.STALLED
-
-
-def test_a_group_that_failed_before_is_no_batch() -> None:
-    """A steady group dies, is restarted after 40 minutes, reads its backlog and dies: both times are faults."""
-    before = consume(STEADY, -30 * MINUTE, 20 * MINUTE)
-    again = consume(STEADY, 60 * MINUTE, 68 * MINUTE, rate=2_000, position=before[-1][1])
-    scene = Scene([Partition(STEADY, [*before, *again], owner=0)])
-    ticks = watch(scene, 0, 75 * MINUTE)
-    assert V.HABIT_UNKNOWN not in {each.verdict for each in ticks}
-    found = called(ticks)
-    assert found[0][0] <= 21.5
-    assert next(minute for minute, _ in found if minute > 62) <= 69.5

@@ -2,8 +2,6 @@
 
 import dataclasses
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,8 +22,6 @@ from tests.stream.health.simulator import (
     consume,
     evenly,
     look,
-    new_evaluator,
-    verdicts,
     watch,
     watch_together,
 )
@@ -52,17 +48,6 @@ def reader(draw: st.DrawFn) -> Scene:
 def test_a_group_that_reads_everything_never_has_a_fault(scenes: list[Scene]) -> None:
     """A group whose commits are at the end has no fault, for any records and any commit interval."""
     assert [each for own in watch_together(scenes, -3 * MINUTE, 5 * MINUTE) for each in own if each.sick] == []
-
-
-@examples(10)
-@given(st.integers(0, 20), st.integers(1, 60), st.booleans())
-def test_a_group_on_a_quiet_topic_stays_caught_up(records: int, minutes: int, repeats: bool) -> None:  # noqa: FBT001 - drawn
-    """The group is caught up now and from one to sixty minutes later, with and without repeated commits."""
-    end = by_list([-30 * MINUTE + n * MINUTE for n in range(records)])
-    last = minutes * MINUTE if repeats else -5 * MINUTE
-    scene = Scene([Partition(end, consume(end, -40 * MINUTE, last, repeats=repeats))])
-    ticks = [*watch(scene, -MINUTE, 0), *watch(scene, minutes * MINUTE, minutes * MINUTE + TICK)]
-    assert verdicts(ticks, -MINUTE) == {V.CAUGHT_UP}
 
 
 @examples(2)
@@ -112,20 +97,6 @@ def test_a_group_with_a_short_history_is_undecided() -> None:
     assert watch(old, 0, MINUTE)[-1].verdict is V.STOPPED
 
 
-def test_a_seeded_history_decides_at_the_first_tick() -> None:
-    """With the answers of ListOffsets by timestamp, the first tick has the verdict and the time lag."""
-    scene = Scene([Partition(STEADY, consume(STEADY, -HOUR, -10 * MINUTE))])
-    evaluator = new_evaluator()
-    seen = look(scene, 0)
-    evaluator.history.observe(seen)
-    ago = np.array([-60, -30, -12, -9, -6, -3, -1], np.int64) * MINUTE
-    answers = np.array([[STEADY(at) for at in ago.tolist()]], np.int64)
-    evaluator.history.seed(seen, NOON + ago, answers)
-    finding = evaluator.evaluate(seen).row_finding(0)
-    assert finding.verdict is V.STOPPED
-    assert finding.evidence["time_lag"] == pytest.approx(10 * MINUTE, abs=TICK)
-
-
 def test_a_group_without_offsets_is_unknown() -> None:
     """The sentence of the group gives the reason."""
     seen = look(Scene([Partition(STEADY, consume(STEADY, -HOUR, 0))]), 0)
@@ -138,25 +109,3 @@ def test_a_group_without_offsets_is_unknown() -> None:
     finding = Evaluator().evaluate(seen).group_finding(1)
     assert (finding.verdict, finding.sentence) == (V.UNKNOWN, "The group has committed no offsets.")
     assert SEVERITY[finding.verdict] < Severity.WARNING
-
-
-def test_inputs_without_rows_are_evaluated() -> None:
-    """An evaluation before the first commit has no verdict and does not fail."""
-    evaluator = Evaluator()
-    assert evaluator.pack() is None
-    seen = look(Scene([Partition(STEADY, [])]), 0)
-    none = dataclasses.replace(
-        seen,
-        group=seen.group[:0],
-        topic=seen.topic[:0],
-        partition=seen.partition[:0],
-        spans=seen.spans.take(np.empty(0, np.int64)),
-        slots=seen.slots.take(np.empty(0, np.int64)),
-        subscribed=None,
-        owner=None,
-        expiry=None,
-        retention=None,
-        origins=type(seen.origins)(),
-    )
-    assert len(evaluator.evaluate(none).verdict) == 0
-    assert evaluator.pack() is not None

@@ -104,12 +104,6 @@ def test_a_fault_is_shown_for_at_least_the_ticks_of_a_withdrawal(found: list[Ver
         assert all(end - start >= 2 for end in ends if end > start)
 
 
-@given(st.lists(st.sampled_from([V.STOPPED, V.STALLED, V.SKEWED, V.REWOUND]), min_size=3, max_size=30))
-def test_a_row_with_changing_faults_shows_one_by_the_third_tick(found: list[Verdict]) -> None:
-    """The row shows a fault by the third tick, for any order of the faults."""
-    assert all(sickness(shown([V.OK, *found]))[3:])
-
-
 def test_a_verdict_holds_since_it_was_first_found() -> None:
     """The start of a verdict is the tick at which it was first found, not first shown."""
     state = initial_state(1, 0)
@@ -127,7 +121,6 @@ def test_rows_keep_their_state_when_others_are_added_or_removed() -> None:
 
 
 def partitions_of(partitions: int) -> Scene:
-    """Return a group with this many partitions."""
     return Scene([Partition(evenly(1), []) for _ in range(partitions)])
 
 

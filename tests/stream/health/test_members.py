@@ -6,7 +6,7 @@ import re
 from stream.groups.membership.model import MemberClient
 from stream.health.evaluation import Finding
 from stream.health.evaluator import Evaluator
-from stream.health.inputs import FencedInstance, GroupStage
+from stream.health.inputs import FencedInstance
 from stream.health.limits import HealthLimits
 from stream.health.rules.members import fenced_text
 from stream.health.verdict import Verdict
@@ -39,7 +39,6 @@ def hot(growth: int, owner: int = -1) -> Scene:
 
 
 def finding(scene: Scene, at: int = 2 * MINUTE, *, hide_members: bool = False) -> Finding:
-    """Return the finding of the group at a time."""
     evaluator = Evaluator(HealthLimits(tick=TICK, slot=SLOT, hide_members=hide_members))
     return watch(scene, -2 * MINUTE, at, evaluator=evaluator)[-1].result.group_finding(0)
 
@@ -78,13 +77,6 @@ def test_hidden_members_are_not_named() -> None:
     assert not re.search(r"orders-[12]|10\.0\.0", f"{found.sentence}{found.next_step}{found.evidence}")
 
 
-def test_no_member_is_named_if_the_stuck_partitions_have_several_owners() -> None:
-    """The finding of each partition has the owner of this partition."""
-    result = watch(hangs(0, 0, 1, 1), -2 * MINUTE, 2 * MINUTE)[-1].result
-    assert "Owner" not in result.group_finding(0).sentence
-    assert "Owner of it: client orders-2 on 10.0.0.8; 1 other partition" in result.row_finding(2).sentence
-
-
 def test_a_poison_record_names_the_member_and_how_many_partitions_it_reads() -> None:
     """The sentence has the owner of the partition, and the number of other partitions that are not affected."""
     found = finding(hangs(0, fine=(0, 0, 1)))
@@ -102,12 +94,6 @@ def test_the_owner_of_a_partition_that_carries_the_lag_is_named() -> None:
     assert found.sentence.endswith(" Its owner: client orders-2 on 10.0.0.8.")
     assert found.evidence["owner_member"] == "orders-2-09c1"
     assert "orders-2" not in finding(scene, hide_members=True).sentence
-
-
-def test_a_static_member_is_named_with_its_instance() -> None:
-    """The sentence has the instance id, which an operator finds in the deployment."""
-    static = dataclasses.replace(A, instance_id="orders-0")
-    assert "client orders-1 (instance orders-0) on 10.0.0.7" in finding(hangs(0, 0, clients=(static, B))).sentence
 
 
 def test_a_member_whose_transactions_are_aborted_works() -> None:
@@ -186,28 +172,6 @@ def test_the_member_that_joined_last_is_named_in_a_storm() -> None:
         found = finding(storm)
         assert found.verdict is V.REBALANCE_STORM
         assert found.sentence.endswith(ends)
-
-
-def test_a_rebalance_without_generation_is_named_by_its_time() -> None:
-    """Groups of the newer protocols have no generation."""
-    memberships = [Membership(LONG), Membership(0, members=2)]
-    assert "No progress since the last rebalance (2023-11-15 00:00:00 UTC)." in (
-        finding(hangs(0, 0, memberships=memberships)).sentence
-    )
-
-
-def test_a_group_without_memberships_has_no_members_to_name() -> None:
-    """The sentence of a group without memberships ends with the fault."""
-    found = finding(hangs(-1, clients=(), memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)]))
-    assert found.sentence.endswith(" unread, the oldest for 1 min 59 s.")
-    assert found.evidence["owner_member"] is None
-
-
-def test_a_second_fault_of_the_partition_is_in_the_evidence() -> None:
-    """One of four partitions has too many records for its member, and therefore is skewed and falls behind."""
-    found = finding(hot(100), 8 * MINUTE)
-    assert (found.verdict, found.evidence["also"]) == (V.SKEWED, "falling_behind")
-    assert {"patience", "consume_rate", "time_lag"} <= found.evidence.keys()
 
 
 def test_aborted_transactions_of_another_member_do_not_count() -> None:

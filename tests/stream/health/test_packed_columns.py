@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream.health import packed_columns
-from stream.health.packed_columns import LEAST_BYTES, PackedColumn, PackedTable
+from stream.health.packed_columns import PackedColumn, PackedTable
 from tests.stream.health.tables import wrong
 from tests.support.hypothesis_profiles import examples
 
 
 @pytest.fixture(scope="module", autouse=True)
 def every_column_is_packed() -> Iterator[None]:
-    """Pack small columns too."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setattr(packed_columns, "LEAST_BYTES", 0)
         yield
@@ -53,16 +52,6 @@ def test_any_slice_of_a_packed_column_has_its_numbers(numbers: NDArray[np.int64]
         assert not (is_original and rows.flags.writeable)
 
 
-def test_equal_elements_are_one_element_in_memory_however_often_they_are_unpacked() -> None:
-    """Unpacked equal elements are read-only, and packing them again copies nothing."""
-    rows = PackedColumn.pack(np.full(1_000, 7)).rows(0)
-    assert rows.strides == (0,)
-    assert not rows.flags.writeable
-    again = PackedColumn.pack(rows)
-    assert again.nbytes == 8
-    assert np.shares_memory(again.rows(0), rows)
-
-
 def test_a_packed_column_takes_as_many_bytes_as_its_numbers_span() -> None:
     """The number for an unknown value does not count towards the span."""
     begin, minute, day = 1_700_000_000_000, 1_700_000_060_000, 1_700_086_400_000
@@ -93,16 +82,6 @@ def test_other_columns_keep_their_type_and_their_values() -> None:
         rows = PackedColumn.pack(values).rows(0)
         assert rows.dtype == values.dtype
         assert repr(rows.tolist()) == repr(values.tolist())
-
-
-@pytest.mark.parametrize(("rows", "is_packed"), [(LEAST_BYTES // 8 - 1, False), (LEAST_BYTES // 8, True)])
-def test_a_small_column_is_kept_as_it_is(rows: int, monkeypatch: pytest.MonkeyPatch, *, is_packed: bool) -> None:
-    """A column below LEAST_BYTES is shared with its packed form; a larger one is packed."""
-    monkeypatch.setattr(packed_columns, "LEAST_BYTES", LEAST_BYTES)
-    numbers = np.arange(rows, dtype=np.int64)
-    packed = PackedColumn.pack(numbers)
-    assert (packed.nbytes < numbers.nbytes, not np.shares_memory(packed.rows(0), numbers)) == (is_packed, is_packed)
-    assert packed.rows(0).tolist() == numbers.tolist()
 
 
 @dataclasses.dataclass(frozen=True)

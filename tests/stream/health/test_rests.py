@@ -1,7 +1,5 @@
 """Clients that commit the offset of the last record they have read: learned from rests, and only from those."""
 
-import dataclasses
-
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import (
     MINUTE,
@@ -50,14 +48,3 @@ def test_a_group_that_hangs_before_the_last_record_does_not_have_the_habit() -> 
         end = by_list([*range(-30 * MINUTE, 1, minutes * MINUTE)])
         parts = [Partition(end, consume(end, -30 * MINUTE, -SECOND), owner=0, subscribed=1) for _ in range(3)]
         assert V.COMMITS_LAST_READ not in verdicts(watch(Scene(parts), -4 * MINUTE, 3 * MINUTE), -4 * MINUTE)
-
-
-def test_a_group_without_members_does_not_have_the_habit() -> None:
-    """One unread record on each partition of a dead group does not show the habit."""
-    scene = commits_last_read(2)
-    simple = dataclasses.replace(
-        scene, partitions=[dataclasses.replace(part, owner=-1, subscribed=-1) for part in scene.partitions]
-    )
-    without_members = [dataclasses.replace(each, members=0) for each in scene.memberships]
-    ticks = watch(dataclasses.replace(simple, memberships=without_members), -2 * MINUTE, 3 * MINUTE)
-    assert V.COMMITS_LAST_READ not in verdicts(ticks, -2 * MINUTE)

@@ -17,7 +17,7 @@ from tests.stream.health.simulator import (
     watch,
     watch_together,
 )
-from tests.stream.health.situations import EMPTY, LATE, LONG, SICK, STEADY, below_log_start, leaves_its_backlog, steady
+from tests.stream.health.situations import EMPTY, LATE, LONG, SICK, STEADY, leaves_its_backlog, steady
 
 V = Verdict
 
@@ -182,14 +182,6 @@ def test_records_of_a_new_leader_are_new_records() -> None:
     ticks = watch(leaves_records_of_a_new_leader(), LONG, MINUTE, evaluator=evaluator)
     assert ticks[-1].of(0) is V.SKIPPED
     assert evaluator.history.memory.skipped["billing"] > 40_000
-
-
-def test_a_partition_whose_unread_records_are_all_removed_has_a_notice() -> None:
-    """The verdict of the partition is a notice and no fault, because the group has nothing to read."""
-    ticks = watch(below_log_start(4 * MINUTE), -MINUTE, 6 * MINUTE)
-    assert {each.of(1) for each in ticks if each.time > 5 * MINUTE} == {V.BELOW_LOG_START}
-    assert not any(each.sick for each in ticks if each.time > 5 * MINUTE)
-    assert "4 offsets above the commit" in ticks[-1].result.row_finding(1).sentence
 
 
 def test_a_group_that_cannot_start_keeps_its_verdict_between_its_starts() -> None:

@@ -12,8 +12,6 @@ from tests.stream.health.simulator import (
     Scene,
     consume,
     evenly,
-    verdicts,
-    watch,
     watch_together,
 )
 
@@ -68,17 +66,3 @@ def test_an_election_that_lasts_is_reported() -> None:
         lasting = {time for time in shown if time - LAST_KNOWN > GRACE}
         late = {time: each for time, each in shown.items() if each is not V.CAUGHT_UP}
         assert late == dict.fromkeys(lasting, expected[reason])
-
-
-def test_the_sentence_names_the_shown_verdict_and_the_reason() -> None:
-    """The text of a group during an election says that its lag is not known now, and what was known before."""
-    result = watch(unknown_for(GRACE, "not_available"), -3 * MINUTE, TICK)[-1].result
-    assert result.group_sentence(0) == (
-        "orders-0: Still shown as caught up until this has lasted: The lag is not known: the new leader of the"
-        " partition does not know its end yet."
-    )
-
-
-def test_a_group_first_seen_during_an_election_is_unknown() -> None:
-    """A verdict that was never known is not replaced by a good one."""
-    assert verdicts(watch(unknown_for(MINUTE, "not_available"), 0, 2 * TICK), 0) == {V.UNKNOWN}

@@ -25,12 +25,10 @@ def commit(at: int, offset: int | None, *, group: str = "g", number: int = 0, pa
 
 
 def generation(at: int, number: int, members: list[str], *, group: str = "g", partition: int = 0) -> LogRow:
-    """Return the record of a generation of a classic group."""
     return row(at, group_key(group), group_value(number, members, time=at * 1000), partition=partition)
 
 
 def capture_of(path: Path, rows: Iterable[LogRow], origin: Origin = ORIGIN) -> Path:
-    """Write a capture, or continue an existing one. Returns its path."""
     with CaptureWriter(path, origin) as writer:
         for each in rows:
             writer.write(each)

@@ -26,8 +26,7 @@ from stream.errors import ExitCode
 from stream.offline import capture as capture_module
 from stream.offline import container
 from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
-from stream.offline.replay import Replay
-from stream.offline.rows import OFFSETS_TOPIC, LogRow, UnreadableRefusal, UnwritableRefusal
+from stream.offline.rows import UnreadableRefusal, UnwritableRefusal
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
 from tests.support.raw import commit_key, commit_value
 from tests.support.resources import full_after, peak_memory
@@ -54,7 +53,6 @@ def make_partition(root: Path, number: int, count: int) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    """Run a command line. Returns exit code, stdout and stderr."""
     capsys.readouterr()
     code = cli.main([str(word) for word in words])
     out, err = capsys.readouterr()
@@ -71,7 +69,6 @@ def blocks_of(path: Path) -> list[tuple[int, int]]:
 
 
 def start_of_data(raw: bytes, start: int) -> int:
-    """Return the position of the compressed bytes of a block."""
     at = start
     for _ in range(2):
         while raw[at] & 0x80:
@@ -133,7 +130,6 @@ class _Failing(io.FileIO):
         self._healthy = healthy
 
     def read(self, size: int | None = -1) -> bytes:  # type: ignore[override]  # a FileIO blocks and never returns None
-        """Read, or raise EIO."""
         if self.tell() > self._healthy:
             raise OSError(errno.EIO, "Input/output error")
         return super().read(size) or b""
@@ -170,19 +166,6 @@ def test_second_writer_of_a_file_is_rejected(tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_capture_is_continued_in_its_codec(tmp_path: Path) -> None:
-    """A capture that another tool has recompressed is continued with that codec and stays readable."""
-    rows = [commit(at, at) for at in range(10)]
-    path = capture_of(tmp_path / "c.avro", [])
-    metadata = {key: text for key, text in CaptureFile(path)._header.metadata.items() if key.startswith("lagwarden")}
-    for codec in ("null", "bzip2", "xz", "snappy"):
-        with path.open("wb") as file:
-            fastavro.writer(file, SCHEMA, [each._asdict() for each in rows[:5]], codec, metadata=metadata)
-        capture_of(path, rows[5:])
-        known = CaptureFile(path)
-        assert (list(known.rows()), known.codec, known.problems) == (rows, codec, [])
-
-
 # --- full disks
 
 
@@ -200,15 +183,6 @@ def test_full_disk_is_one_line_and_the_next_run_continues(
         assert err.count("\n") == 1, err
         assert run(capsys, "capture", path, "--log-dir", log_folder)[0] == ExitCode.OK
         assert [each.offset for each in CaptureFile(path).rows()] == list(range(400))
-
-
-def test_full_disk_keeps_an_existing_capture(tmp_path: Path) -> None:
-    """The rows that were captured before the disk was full are still readable."""
-    before = [row(at, b"k", os.urandom(2000)) for at in range(200)]
-    path = capture_of(tmp_path / "c.avro", before)
-    with full_after(path.stat().st_size + 1000), pytest.raises(UnwritableRefusal):
-        capture_of(path, [row(at, b"k", os.urandom(2000)) for at in range(200, 600)])
-    assert list(CaptureFile(path).rows()) == before
 
 
 @pytest.mark.parametrize("words", [["decode", "--input"], ["groups", "--capture"]], ids=" ".join)
@@ -245,7 +219,6 @@ def paths_that_are_no_files(folder: Path) -> dict[str, Path]:
 
 
 def _contents(folder: Path) -> dict[Path, tuple[int, int, int]]:
-    """Return mode, size and modification time of everything below a folder."""
     found = {path: path.lstat() for path in folder.rglob("*")}
     return {path: (each.st_mode, each.st_size, each.st_mtime_ns) for path, each in found.items()}
 
@@ -317,16 +290,6 @@ def test_decompression_bomb_is_one_line_and_bounded_memory(
     assert peak.size < 3 * LIMIT
 
 
-def test_block_of_millions_of_empty_rows_is_damage(tmp_path: Path) -> None:
-    """A block with too many rows is damage and is not read, although its size is below the limit in bytes."""
-    path = with_block(tmp_path / "rows.avro", "deflate", 10_000_000, _deflated(bytes(60_000_000)))
-    known = CaptureFile(path)
-    with peak_memory() as peak:
-        assert list(known.rows()) == []
-    assert "a block of 10000000 rows" in known.problems[0]
-    assert peak.size < container.MAX_BLOCK_BYTES
-
-
 def test_huge_length_is_not_allocated(tmp_path: Path) -> None:
     """A block length above the limit is damage. The length is not allocated."""
     path = with_block(tmp_path / "c.avro", "null", 1, b"x")
@@ -339,21 +302,6 @@ def test_huge_length_is_not_allocated(tmp_path: Path) -> None:
         assert "damaged at byte" in known.problems[0]
         assert f"a block of {length} bytes" in known.problems[0]
         assert peak.size < container.MAX_BLOCK_BYTES
-
-
-def test_memory_does_not_grow_with_the_number_of_blocks(tmp_path: Path) -> None:
-    """The replay of a quarter of a gigabyte of values in a small file needs less than 200 MiB."""
-    value = commit_value(1, 1) + bytes(1 << 20)
-    path = tmp_path / "c.avro"
-    with CaptureWriter(path, ORIGIN) as writer:
-        for at in range(250):
-            writer.write(LogRow(OFFSETS_TOPIC, 0, at, at, commit_key("g", "t", 0), value))
-    assert path.stat().st_size < 4 << 20
-    with peak_memory() as peak:
-        pipeline = Replay()
-        pipeline.read(CaptureFile(path).rows())
-    assert pipeline.decode_stats is not None
-    assert peak.size < 200 << 20
 
 
 def test_row_above_the_limit_is_skipped(tmp_path: Path) -> None:
@@ -402,13 +350,6 @@ def test_unreadable_segment_does_not_affect_others(
     assert rows == [*((3, at) for at in range(200, 400)), *((4, at) for at in range(20))]
 
 
-def test_optional_files_never_block(log_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A FIFO instead of an optional file next to a log is treated as a missing file."""
-    for name in ("__consumer_offsets-3/partition.metadata", "replication-offset-checkpoint", "meta.properties"):
-        os.mkfifo(log_folder / name)
-    assert run(capsys, "replay", log_folder)[0] == ExitCode.OK
-
-
 def test_read_error_ends_only_its_segment(
     log_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -427,12 +368,3 @@ def test_read_error_ends_only_its_segment(
     assert f"{0:020}.log: unreadable at byte 0" in err
     assert "Input/output error" in err
     assert out.count("\n") == 200
-
-
-def test_dump_log_rejects_a_fifo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The error is one line and an exit code, without blocking."""
-    for suffix in ("log", "index", "timeindex", "snapshot"):
-        path = tmp_path / f"{0:020}.{suffix}"
-        os.mkfifo(path)
-        refused = ExitCode.UNREADABLE, "", f"{path}: is a FIFO, not a regular file\n"
-        assert run(capsys, "dump-log", path) == refused

@@ -1,10 +1,6 @@
 """Parsing of keys and values that users enter."""
 
-import base64
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from stream.offline.input_pairs import Encoding, parse_bytes, parse_pairs
 from stream.offline.rows import LogRow
@@ -22,13 +18,6 @@ def test_encoding_is_detected() -> None:
     assert {wanted: [parse_bytes(text) for text in each] for wanted, each in texts.items()} == {
         wanted: [wanted] * len(each) for wanted, each in texts.items()
     }
-
-
-@given(st.binary(min_size=1))
-def test_explicit_encoding_is_used(raw: bytes) -> None:
-    """Text is parsed in the explicit encoding even if it is also valid in the other encoding."""
-    assert parse_bytes(raw.hex(), Encoding.HEX) == raw
-    assert parse_bytes(base64.b64encode(raw).decode(), Encoding.BASE64) == raw
 
 
 def test_invalid_text_is_rejected() -> None:

@@ -12,7 +12,7 @@ from stream.groups.shard import ShardState
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
 from stream.offline.rows import LogRow
-from tests.stream.offline.captures import RECORDED, commit, generation, row
+from tests.stream.offline.captures import RECORDED, commit, generation
 from tests.support.group_histories import histories_in, line
 from tests.support.hypothesis_profiles import examples
 from tests.support.replayed_groups import ReplayedGroup, current_state, replayed_groups
@@ -21,7 +21,6 @@ GROUPS = ("a", "b")
 
 
 def replayed(rows: Iterable[LogRow], rows_per_batch: int = 1000) -> dict[str, ReplayedGroup]:
-    """Return the groups after a replay of the rows."""
     replay = Replay()
     replay.read(rows, rows_per_batch)
     return replayed_groups(replay)
@@ -36,7 +35,6 @@ def compacted(rows: Iterable[LogRow], keep_tombstones: bool) -> list[LogRow]:  #
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[LogRow]:
-    """Generate the log of two groups in one or two offsets partitions."""
     rows: list[LogRow] = []
     for at in range(draw(st.integers(0, 40))):
         group = draw(st.sampled_from(GROUPS))
@@ -134,20 +132,3 @@ def test_replay_reaches_the_state_of_a_running_job() -> None:
     columns, expected = driver_state.columns(), whole.driver_state.columns()
     assert columns.memberships == expected.memberships
     assert columns.histories == expected.histories
-
-
-def test_recorded_traffic_compacted_leads_to_the_same_state() -> None:
-    """The compacted log of a real broker leads to the same state as the full one."""
-    rows = [each for each in CaptureFile(RECORDED).rows() if each.topic == "__consumer_offsets"]
-    assert len(compacted(rows, keep_tombstones=True)) < len(rows)
-    for keep_tombstones in (True, False):
-        assert current_state(replayed(compacted(rows, keep_tombstones))) == current_state(replayed(rows))
-
-
-def test_malformed_records_are_counted_by_reason() -> None:
-    """Malformed records change no group and are counted in the decode statistics."""
-    replay = Replay()
-    replay.read([commit(0, 5), row(1, b"\0\x63", b"x"), row(2, None, b"x"), commit(3, 6)])
-    assert replayed_groups(replay)["g"].offsets["t", 0].offset == 6
-    counts = {fault.reason: count for fault, count in replay.decode_stats.faults.items()}
-    assert counts == {"unknown_type": 1, "null_key": 1}

@@ -16,5 +16,4 @@ class OtlpReceiver(Receiver):
 
     @property
     def requests(self) -> list[bytes]:
-        """The received requests, in order."""
         return [gzip.decompress(body) for body in list(self.bodies)]

@@ -1,6 +1,5 @@
 """Exports to a real HTTP server that decodes the protobuf."""
 
-import threading
 from typing import Any
 
 import pytest
@@ -26,13 +25,11 @@ CLUSTER = PublishedCluster.build(facts())
 
 
 def pusher(url: str, **target: Any) -> OtlpPusher:
-    """Return the pusher of the small snapshot to a URL."""
     source = MetricsSource(lambda: SMALL, lambda: CLUSTER, status)
     return OtlpPusher(source, OtlpTarget(url, **target), clock=lambda: NOON / 1000)
 
 
 def failed(own: OtlpPusher) -> dict[str, int]:
-    """Return the counted failures."""
     assert set(own.failures()) == set(FAILURES)
     return {reason: count for reason, count in own.failures().items() if count}
 
@@ -94,16 +91,6 @@ def test_the_resource_names_the_service_and_the_instance() -> None:
     assert set(resource_attributes({}, "1")) == {"service.name", "service.version", "service.instance.id"}
 
 
-def test_exports_follow_each_other_at_the_interval() -> None:
-    """The exports are repeated, and their thread ends with the pusher."""
-    before = set(threading.enumerate())
-    with OtlpReceiver() as receiver:
-        with pusher(receiver.url, interval=0.05) as own:
-            wait_until(lambda: len(receiver.requests) >= 3, "three exports")
-        assert own.points
-        assert "otlp" not in {thread.name for thread in set(threading.enumerate()) - before}
-
-
 def test_a_receiver_that_is_available_again_gets_the_present_values() -> None:
     """A failure is logged once and counted each time; the end of the failures is logged once."""
     port = free_port()
@@ -119,17 +106,6 @@ def test_a_receiver_that_is_available_again_gets_the_present_values() -> None:
             assert own.export()
     assert [each["event"] for each in logs] == ["otlp export failing", "otlp export working again"]
     assert "secret" not in str(logs)
-
-
-@pytest.mark.parametrize(("status_code", "reason"), [(401, "unauthorized"), (404, "client_error"), (307, "redirect")])
-def test_a_failed_request_ends_the_export(status_code: int, reason: str) -> None:
-    """A request that cannot succeed is not repeated before the next export."""
-    with OtlpReceiver(lambda _: (status_code, {"Location": "/"}, b"")) as receiver:
-        own = pusher(receiver.url)
-        assert not own.export()
-        assert len(receiver.requests) == 1
-    assert failed(own) == {reason: 1}
-    assert own.points == 0
 
 
 def test_a_request_that_may_succeed_later_is_repeated_within_the_timeout() -> None:
@@ -173,12 +149,3 @@ def test_an_error_of_the_source_is_counted_and_does_not_end_the_exports() -> Non
         with own:
             wait_until(lambda: bool(own.exported_at), "a complete export")
     assert failed(own) == {"internal": 1}
-
-
-def test_a_slow_receiver_does_not_delay_the_end_of_the_process() -> None:
-    """The end of the process does not wait for the end of a running request."""
-    with OtlpReceiver(delay=20) as receiver:
-        with pusher(receiver.url, timeout=60) as own:
-            wait_until(lambda: len(receiver.requests) == 1, "a request")
-        assert receiver.responses == 0
-    assert own.points == 0

@@ -90,19 +90,6 @@ def test_rate_and_time_left_come_from_the_last_seconds() -> None:
     assert now.seconds_left == 10.0
 
 
-def test_without_a_rate_the_time_left_is_unknown() -> None:
-    """The time left is None, not infinite, at the first call and without progress since."""
-    progress = CatchUpProgress({0: 0}, {0: 10})
-    assert [progress.catch_up(seconds).seconds_left for seconds in (0.0, 0.0, 5.0)] == [None] * 3
-
-
-def test_without_an_offset_there_are_no_positions() -> None:
-    """An absent or empty offset has no positions, as before the first batch."""
-    assert [SourceOffsets.of_text(absent) for absent in (None, "", "{}", '{"other":{"0":1}}')] == [
-        SourceOffsets({})
-    ] * 4
-
-
 @given(positions=OFFSETS, epochs=OFFSETS)
 def test_offsets_are_read_as_spark_writes_them(positions: dict[int, int], epochs: dict[int, int]) -> None:
     """Spark keys partitions by text. A version without leader epochs wrote the positions alone."""

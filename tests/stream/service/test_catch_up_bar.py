@@ -15,7 +15,6 @@ class Terminal(io.StringIO):
     """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
-        """Return True."""
         return True
 
 
@@ -42,17 +41,3 @@ def test_a_log_gets_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) ->
             view.show(CatchUp(0.5, None, None))
     view.done()
     assert [(line["event"], line["percent"]) for line in lines] == [("catch-up running", 50.0)] * 2
-
-
-def test_a_log_gets_its_first_line_with_the_first_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A catch-up of two seconds is logged once, when its rate is known."""
-    now = [100.0]
-    monkeypatch.setattr("stream.service.catch_up_bar.time.monotonic", lambda: now[0])
-    view = CatchUpView(io.StringIO())
-    with structlog.testing.capture_logs() as lines:
-        middle = [CatchUp(0.4, 2000.0, 3.0)] * 20
-        for tenth, state in enumerate([CatchUp(0.0, None, None), *middle, CatchUp(1.0, 9.0, 0.0)]):
-            now[0] = 100.0 + tenth / 10
-            view.show(state)
-    view.done()
-    assert [(line["percent"], line["pace"]) for line in lines] == [(40.0, "2,000 offsets/s, about 3 s left")]

@@ -12,7 +12,6 @@ ALL = 8
 
 @pytest.fixture(autouse=True)
 def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulate eight cores on any machine."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(ALL)))
 
 

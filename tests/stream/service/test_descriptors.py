@@ -24,22 +24,7 @@ def process(proc: Path, number: int, opened: int, limit: str, children: tuple[in
 
 
 def rows(descriptors: Descriptors) -> dict[str, tuple[int, int]]:
-    """Return open and limit by role."""
     return {row["role"]: (row["open"], row["limit"]) for row in descriptors.table().to_pylist()}
-
-
-def test_each_generation_of_processes_is_a_role(tmp_path: Path) -> None:
-    """The driver starts the JVM, the JVM starts the daemons, and a daemon starts the workers."""
-    process(tmp_path, 1, 10, "1024", (2,))
-    process(tmp_path, 2, 30, "4096", (3,))
-    process(tmp_path, 3, 4, "4096", (4,))
-    process(tmp_path, 4, 6, "4096")
-    assert rows(Descriptors(1, tmp_path)) == {
-        "driver": (10, 1024),
-        "jvm": (30, 4096),
-        "python_daemon": (4, 4096),
-        "python_worker": (6, 4096),
-    }
 
 
 def test_the_process_nearest_to_its_limit_represents_its_role(tmp_path: Path) -> None:
@@ -48,20 +33,6 @@ def test_the_process_nearest_to_its_limit_represents_its_role(tmp_path: Path) ->
     process(tmp_path, 2, 40, "4096")
     process(tmp_path, 3, 20, "64")
     assert rows(Descriptors(1, tmp_path))["jvm"] == (20, 64)
-
-
-def test_role_without_a_limit_is_absent(tmp_path: Path) -> None:
-    """A role without a limit has no share of its limit to report; without /proc there are no rows."""
-    for limit in ("unlimited", "0"):
-        process(tmp_path / limit, 1, 1, limit)
-        assert rows(Descriptors(1, tmp_path / limit)) == {}
-    assert rows(Descriptors(1, tmp_path / "none")) == {}
-
-
-def test_process_that_has_ended_is_left_out(tmp_path: Path) -> None:
-    """A process that has ended is ignored, although its parent may still list it as a child."""
-    process(tmp_path, 1, 1, "1024", (2,))
-    assert rows(Descriptors(1, tmp_path)) == {"driver": (1, 1024)}
 
 
 def test_proc_is_not_read_for_every_scrape(tmp_path: Path) -> None:

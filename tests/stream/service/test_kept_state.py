@@ -50,7 +50,6 @@ def opened(root: Path, status: ServiceStatus | None = None) -> Iterator[KeptStat
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return the folder of a checkpoint with one finished batch."""
     with opened(tmp_path):
         spark = tmp_path / f"v{FORMAT}" / "spark"
         files = {

@@ -43,7 +43,6 @@ class Clock:
         self.now = 100.0
 
     def __call__(self) -> float:
-        """Return the time."""
         return self.now
 
 
@@ -114,28 +113,6 @@ def test_cpu_of_ended_processes_is_kept(tmp_path: Path) -> None:
     remove(tmp_path, 2)
     clock.now += 10
     assert rows(usage)["jvm"] == (0, None, 5.0)
-
-
-def test_values_are_cached_for_ten_seconds(tmp_path: Path) -> None:
-    """Values are read again after ten seconds, because a read of a large process takes milliseconds."""
-    clock = Clock()
-    usage = ProcessUsage(1, tmp_path, clock)
-    process(tmp_path, 1, pss=1)
-    rows(usage)
-    process(tmp_path, 1, pss=2)
-    clock.now += 9.9
-    assert rows(usage)["driver"][1] == 1024
-    clock.now += 0.1
-    assert rows(usage)["driver"][1] == 2048
-
-
-def test_unreadable_process_is_left_out(tmp_path: Path) -> None:
-    """A process without a complete `stat` file, as at its end, and a system without /proc have no rows."""
-    process(tmp_path, 1)
-    for text in ("", "1 (java) S", "1 (java) S 1 1 1 0 -1 0 0 0 0 0 x y 0 0 20 0 1 0 7"):
-        (tmp_path / "1" / "stat").write_text(text)
-        assert rows(ProcessUsage(1, tmp_path)) == {}
-    assert rows(ProcessUsage(1, tmp_path / "none")) == {}
 
 
 def test_real_processes_are_read() -> None:

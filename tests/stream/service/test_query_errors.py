@@ -33,15 +33,6 @@ def test_a_permanent_error_of_the_cluster_is_a_refusal() -> None:
         assert (str(refusal), refusal.code) == (str(error), code)
 
 
-def test_a_full_volume_is_a_refusal() -> None:
-    """The advice names the volumes that Spark writes to."""
-    for mark in ("No space left on device", "Disk quota exceeded"):
-        refusal = refusal_in(f"[STREAM_FAILED] java.io.IOException: {mark}")
-        assert refusal is not None
-        assert refusal.code is ExitCode.CHECKPOINT_UNUSABLE
-        assert "checkpoint.dir" in refusal.advice
-
-
 def test_other_failures_stay_failures() -> None:
     """A failure that a restart may fix is no refusal."""
     texts = [

@@ -5,8 +5,7 @@ from typing import Any
 
 from py4j.protocol import Py4JNetworkError
 
-from stream.service.resources import ResourcePoller, Resources
-from stream.service.status import ServiceStatus
+from stream.service.resources import ResourcePoller
 from stream.spark.heap import HeapUsage
 
 
@@ -17,22 +16,18 @@ class Runtime:
         self.fault = fault
 
     def totalMemory(self) -> int:  # noqa: N802 - Java's name
-        """Return the committed heap, or raise the fault."""
         if self.fault is not None:
             raise self.fault
         return 400
 
     def freeMemory(self) -> int:  # noqa: N802 - Java's name
-        """Return the free part of the committed heap."""
         return 150
 
     def maxMemory(self) -> int:  # noqa: N802 - Java's name
-        """Return the maximum."""
         return 512
 
 
 def session(runtime: Runtime) -> Any:
-    """Return a session whose JVM has this runtime."""
 
     class Node:
         def __getattr__(self, _name: str) -> Any:
@@ -70,16 +65,3 @@ def test_resources_are_read_every_fifteen_seconds(tmp_path: Path) -> None:
     assert poller.poll(tmp_path) is None
     now[0] = 65.0
     assert poller.poll(tmp_path) is not None
-
-
-def test_the_status_has_heap_and_checkpoint(tmp_path: Path) -> None:
-    """The status has the measured sizes; a size that was not measured is None."""
-    status = ServiceStatus("1.2.3", 60.0)
-    assert status.monitor_status().heap_used_bytes is None
-    assert status.monitor_status().checkpoint_bytes is None
-    found = ResourcePoller(session(Runtime())).poll(tmp_path)
-    assert isinstance(found, Resources)
-    status.resources = found
-    shown = status.monitor_status()
-    assert (shown.heap_used_bytes, shown.heap_max_bytes) == (250, 512)
-    assert (shown.checkpoint_bytes, shown.checkpoint_files, shown.state_snapshot_at) == (0, 0, None)

@@ -13,9 +13,8 @@ from stream.cluster.transport.errors import LoginRefused, Unreachable
 from stream.errors import ExitCode, Refusal
 from stream.groups.instances import InstanceShare
 from stream.service import startup
-from stream.service.startup import check_share, log_bounds, wait_for_ends, wait_for_offsets_topic
+from stream.service.startup import check_share, wait_for_ends, wait_for_offsets_topic
 from stream.service.status import RUNNING, WAITING, ServiceStatus
-from stream.tick.ends_index import EndsIndex
 from stream.tick.offsets_topic_lag import UnansweredPartition
 from tests.support.driver_states import ends_of
 
@@ -35,7 +34,6 @@ def status() -> ServiceStatus:
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retry at once."""
     monkeypatch.setattr(startup, "_RETRY_SECONDS", 0.0)
 
 
@@ -53,12 +51,10 @@ def one_by_one(answers: list[Any]) -> Callable[..., Any]:
 
 
 def wait_for_topic(status: ServiceStatus, stopping: threading.Event | None = None) -> OffsetsTopic | None:
-    """Wait for the offsets topic of the fake cluster."""
     return wait_for_offsets_topic(CLUSTER, status, stopping or threading.Event(), lambda: None)
 
 
 def wait_for_both(status: ServiceStatus, *share: InstanceShare) -> Any:
-    """Wait for the bounds of the partitions of the fake cluster."""
     ends = wait_for_ends(CLUSTER, TOPIC, status, threading.Event(), *share)
     return ends and ends.logs
 
@@ -79,16 +75,6 @@ def test_an_error_that_does_not_pass_ends_every_wait(status: ServiceStatus, monk
         monkeypatch.setattr(startup, name, one_by_one([refused]))
         with pytest.raises(LoginRefused):
             wait(status)  # type: ignore[operator]
-
-
-def test_a_failed_check_ends_the_wait(status: ServiceStatus) -> None:
-    """A session that could not be opened is an error, however long Kafka is unreachable."""
-
-    def check() -> None:
-        raise RuntimeError("no Java")
-
-    with pytest.raises(RuntimeError, match="no Java"):
-        wait_for_offsets_topic(CLUSTER, status, threading.Event(), check)
 
 
 def test_a_stop_ends_every_wait(status: ServiceStatus) -> None:
@@ -154,9 +140,3 @@ def test_more_instances_than_partitions_are_refused() -> None:
     with pytest.raises(Refusal, match=r"job.instance is 1/3, but __consumer_offsets has 2 partitions") as refused:
         check_share(InstanceShare(1, 3), TOPIC)
     assert refused.value.code == ExitCode.USAGE
-
-
-def test_bounds_are_those_of_the_offsets_topic_that_are_known() -> None:
-    """Other topics and partitions without an answer are left out."""
-    rows = [BOTH[0], (NAME, 1, None, None, None, "timed_out"), ("t", 0, 1, 1, 0, None)]
-    assert log_bounds(EndsIndex(ends_of(rows))) == {0: (1, 10, 9)}

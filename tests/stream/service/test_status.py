@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from types import SimpleNamespace
 
 import structlog
 
@@ -106,22 +105,6 @@ def test_added_partitions_that_are_not_read_yet_are_a_reason() -> None:
     assert own.monitor_status().not_ready_reasons == (own.storage_trouble(),)
 
 
-def test_every_phase_except_running_is_not_ready() -> None:
-    """The monitor is ready in no phase other than running, even with a fresh snapshot."""
-    others = [phases.CONNECTING, phases.WAITING, phases.STARTING, CATCHING_UP, phases.STOPPING, phases.FAILED]
-    assert [phase for phase in others if status_in(phase, age=0).monitor_status().ready] == []
-
-
-def test_kafka_is_reachable_only_after_it_has_answered() -> None:
-    """Kafka is unreachable before its first answer and while it does not answer."""
-    own = ServiceStatus("1.2.3", LIMIT, clock=lambda: NOW)
-    assert own.monitor_status().kafka_reachable is False
-    own.cluster_id = "cluster"
-    assert own.monitor_status().kafka_reachable is True
-    own.trouble = AWAY
-    assert own.monitor_status().kafka_reachable is False
-
-
 def test_counts_of_batches_add_up() -> None:
     """Records and errors of all batches since the start are summed by type, version and reason."""
     own = status_in(phases.RUNNING, age=0)
@@ -166,16 +149,6 @@ def test_what_is_not_known_is_none() -> None:
     counted = with_executors(status_in(RUNNING, age=1), 1).monitor_status()
     assert (counted.executors, counted.executors_expected) == (1, 2)
     assert ServiceStatus("1", LIMIT, cluster_name="eu").monitor_status().cluster_name == "eu"
-
-
-def test_the_counters_of_the_export_by_otlp_are_in_the_status() -> None:
-    """The status has the failures for every reason; the counters are unknown without an export."""
-    own = ServiceStatus("0.1.0", 60.0)
-    assert (own.monitor_status().otlp_points, len(own.monitor_status().otlp_failures)) == (None, 0)
-    own.otlp = SimpleNamespace(points=7, exported_at=17.5, failures=lambda: {"tls": 0, "rejected": 2})
-    found = own.monitor_status()
-    assert (found.otlp_points, found.otlp_exported_at) == (7, 17.5)
-    assert found.otlp_failures.to_pylist() == [{"reason": "rejected", "failures": 2}, {"reason": "tls", "failures": 0}]
 
 
 def test_the_state_of_the_webhook_is_in_the_status() -> None:

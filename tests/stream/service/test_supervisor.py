@@ -33,7 +33,6 @@ class _Part:
         self.__dict__.update(answers)
 
     def clear(self) -> None:
-        """Record the call."""
         self.calls.append("clear")
 
     def __getattr__(self, name: str) -> Any:
@@ -41,7 +40,6 @@ class _Part:
 
 
 def opened() -> Future[Any]:
-    """Return an open session."""
     session: Future[Any] = Future()
     session.set_result(_Part())
     return session
@@ -111,7 +109,6 @@ class Supervised:
         self._thread.start()
 
     def stop(self, seconds: float = LIMIT) -> bool:
-        """Stop, and return whether the thread has ended in time."""
         self.stopping.set()
         self._thread.join(seconds)
         return not self._thread.is_alive()
@@ -212,7 +209,6 @@ def exit_code(status: ServiceStatus, *, ticks: Any = until_ended, **parts: Any) 
 
 @pytest.fixture
 def killed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Return an entry per kill of the JVM."""
     kills: list[bool] = []
     monkeypatch.setattr(supervisor, "kill_jvm", lambda _: kills.append(True))
     monkeypatch.setattr(supervisor, "_POLL_SECONDS", 0.01)

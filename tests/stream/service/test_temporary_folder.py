@@ -55,14 +55,3 @@ def test_folder_of_a_running_process_stays(tmp_path: Path) -> None:
         assert (other / "library.so").exists()
         process.communicate()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_folders_that_are_not_known_to_be_abandoned_stay(tmp_path: Path) -> None:
-    """A folder without a lock file, or with a link in place of it, belongs to another program."""
-    (tmp_path / "lagwarden-soak").mkdir()
-    (tmp_path / "lagwarden-link").mkdir()
-    (tmp_path / "target").touch()
-    (tmp_path / "lagwarden-link" / "in-use").symlink_to(tmp_path / "target")
-    with temporary_folder(tmp_path):
-        pass
-    assert {path.name for path in tmp_path.iterdir()} == {"lagwarden-soak", "lagwarden-link", "target"}

@@ -39,7 +39,6 @@ class FakePublisher:
         self.polled = threading.Event()
 
     def tick(self, _cluster: object, _poller: object, positions: Mapping[int, int], *, current: bool) -> Any:
-        """Return a result."""
         self.calls.append(f"tick current={current}")
         self.positions = positions
         self.ticked.set()
@@ -52,11 +51,9 @@ class FakePublisher:
         return self._answer(UNANSWERED)
 
     def finish_tick(self) -> None:
-        """Record the call."""
         self.calls.append("finish")
 
     def save_verdicts(self) -> None:
-        """Record the call."""
         self.calls.append("save")
 
     def _answer(self, answer: Any) -> Any:
@@ -74,12 +71,10 @@ class FakeWatch:
         self.looks = 0
 
     def update(self, *_: object) -> None:
-        """Count the call."""
         self.looks += 1
 
 
 def made(publisher: FakePublisher) -> tuple[Ticker, ServiceStatus]:
-    """Return a ticker with short intervals, and its status."""
     status = ServiceStatus("1", 60)
     status.phase, status.progress = RUNNING, CatchUpProgress({0: 3}, {0: 9})
     nothing: Any = None
@@ -108,15 +103,6 @@ def test_an_unreachable_cluster_keeps_the_status_of_the_last_tick() -> None:
     publisher.unreachable = False
     ticker.poll_offsets_topic()
     assert status.trouble is None
-
-
-def test_without_progress_there_are_no_positions() -> None:
-    """A tick before the state is restored gets no positions."""
-    publisher = FakePublisher()
-    ticker, status = made(publisher)
-    status.progress = None
-    ticker.tick(current=False)
-    assert publisher.positions == {}
 
 
 def test_the_thread_polls_then_ticks_then_saves() -> None:
@@ -169,16 +155,6 @@ def test_the_last_result_is_dropped_before_the_memory_of_a_tick_is_released() ->
     ticker, _ = made(CountingPublisher())
     ticker.run(cast("Any", FakeWatch()), caught_up, ended)
     assert alive == [0, 0, 0]
-
-
-def test_a_stop_before_the_catch_up_is_complete_publishes_nothing() -> None:
-    """A stop sets both events at once, and only the verdicts are saved."""
-    publisher, watch = FakePublisher(), FakeWatch()
-    ticker, _ = made(publisher)
-    stop = threading.Event()
-    stop.set()
-    ticker.run(cast("Any", watch), stop, stop)
-    assert publisher.calls == ["save"]
 
 
 def test_verdict_changes_are_announced_after_a_tick_and_never_without_one() -> None:

@@ -11,7 +11,6 @@ import bcrypt
 import pytest
 import structlog
 
-from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.server import HttpServer
@@ -22,17 +21,9 @@ from stream.errors import ExitCode, Refusal
 from stream.service import run
 from stream.service.status import ServiceStatus
 from stream.service.web_access import open_web_access, page_links, served_burrow, served_details, served_search
-from tests.exporters.cluster_facts import facts
-from tests.exporters.snapshots import detail, member
+from tests.exporters.snapshots import detail
 
 USER = f"basic_auth_users: {{alice: {bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode()}}}"
-
-
-def test_default_is_open() -> None:
-    """The default options require neither TLS nor a login."""
-    access = open_web_access(HttpOptions())
-    assert not access.has_tls
-    assert not access.credentials().needed
 
 
 def test_unusable_file_is_a_refusal(tmp_path: Path) -> None:
@@ -78,20 +69,6 @@ def test_members_are_hidden_on_request() -> None:
     assert {member.client_host for member in served.members} == {None}
     assert dataclasses.replace(served, members=()) == dataclasses.replace(detail("billing"), members=())
     assert served_search(HttpOptions(hide_members=True), search) is None
-
-
-def test_quotas_of_members_are_shown_unless_members_are_hidden() -> None:
-    """Quotas are hidden with the members, because a quota names a client id."""
-    published = PublishedCluster.build(facts())
-    members = (member("m", client_id="billing-1"),)
-    counts = []
-    for hide in (False, True):
-        served = served_details(
-            HttpOptions(hide_members=hide), lambda name: detail(name, members=members), lambda: published
-        )
-        quotas = served("billing").quotas
-        counts.append(None if quotas is None else len(quotas))
-    assert counts == [1, None]
 
 
 def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,6 @@ from stream.service.wiring import (
     lookup_limits,
     pipeline_options,
     progress_address,
-    read_tasks,
     session_options,
     verdict_evaluator,
 )
@@ -30,7 +29,6 @@ STANDALONE: Final = {"master": "spark://127.0.0.1:7077", "authenticate": False}
 
 
 def config(**health: float) -> Config:
-    """Return a configuration with these health options."""
     return Config.model_validate(
         {"kafka": {"bootstrap_servers": "a:1"}, "job": {"tick_interval": 5.0}, "health": health}
     )
@@ -52,25 +50,7 @@ def test_every_option_has_its_limit() -> None:
 
 
 def with_sections(**sections: dict[str, Any]) -> Config:
-    """Return a configuration with these options by section."""
     return Config.model_validate({"kafka": {"bootstrap_servers": "a:1"}, **sections})
-
-
-def test_a_new_checkpoint_gets_the_configured_layout() -> None:
-    """Slots are in ms, and the number of shuffle partitions is that of the tasks."""
-    slots = {"commit_window_slot_seconds": 20, "commit_window_slots": 7}
-    layout = checkpoint_layout(with_sections(job={**slots, "read_tasks": 3, "shards": 100}), 50)
-    assert (layout.slot_ms, layout.keep_slots, layout.shuffle_partitions) == (20_000, 7, 3)
-    assert (layout.offsets_partitions, layout.sub_shards) == (50, 2)
-
-
-def test_without_an_option_each_core_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of tasks is the number of cores, of the executors if there are any; a configured number precedes."""
-    monkeypatch.setattr(wiring, "usable_cores", lambda: 6)
-    assert [read_tasks(with_sections(job=job)) for job in ({}, {"read_tasks": 2})] == [6, 2]
-    assert read_tasks(with_sections(job={"master": "local-cluster[3,2,1024]"})) == 6
-    assert read_tasks(with_sections(job={**STANDALONE, "executors": 5, "executor_cores": 4})) == 20
-    assert read_tasks(with_sections(job={**STANDALONE, "read_tasks": 7})) == 7
 
 
 def test_session_with_executors() -> None:

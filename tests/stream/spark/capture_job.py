@@ -39,12 +39,10 @@ class CaptureJob:
         self._spark = spark
 
     def add(self, batch: int) -> None:
-        """Append the commits of one batch to the capture."""
         rows = range(batch * ROWS_PER_BATCH, (batch + 1) * ROWS_PER_BATCH)
         capture_of(self.capture, [commit(at, at, partition=at % 2, number=at % 2) for at in rows])
 
     def start(self) -> Any:
-        """Start the query."""
         options = job_options(self.checkpoint)
         return write(changes(capture_file(self._spark, self.capture, options.reading), options), options, _discard)
 
@@ -65,7 +63,6 @@ def _discard(_table: pa.Table, _number: int) -> None:
 
 
 def session_options() -> SessionOptions:
-    """Return the options of a small session."""
     return SessionOptions("local[2]", JvmOptions("512m"), "127.0.0.1", shuffle_partitions=2)
 
 

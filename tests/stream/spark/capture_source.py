@@ -55,15 +55,12 @@ class CaptureDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """See DataSource."""
         return _FORMAT
 
     def schema(self) -> str:
-        """See DataSource."""
         return COLUMNS
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802 -- Spark's name
-        """See DataSource."""
         partitions, sub_shards, slot_ms, keep_slots = map(int, self.options["layout"].split(","))
         return _CaptureReader(self.options["path"], Placement(partitions, sub_shards), slot_ms, keep_slots)
 
@@ -95,7 +92,6 @@ class _CaptureReader(DataSourceStreamReader):
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the deltas of one input partition."""
         assert isinstance(partition, _RowRange)
         blocks = CaptureFile(self._path).blocks(partition.first_block)
         in_range = itertools.takewhile(lambda block: block.start <= partition.last_block, blocks)

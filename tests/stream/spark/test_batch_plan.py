@@ -44,15 +44,3 @@ def test_each_partition_is_read_by_one_task(starts: dict[int, int], added: dict[
     assert len(split) <= tasks
     if sum(end - start for _, start, end in ranges) < SMALL_BATCH:
         assert len(split) <= 1
-
-
-def test_tasks_are_of_about_equal_size() -> None:
-    """Ranges of different lengths are split into two tasks of equal size."""
-    ends = {0: 60_000, 1: 10_000, 2: 40_000, 3: 30_000}
-    split = split_into_tasks(dict.fromkeys(ends, 0), ends, 2)
-    assert [sum(end - start for _, start, end in some) for some in split] == [70_000, 70_000]
-
-
-def test_a_partition_that_was_added_is_read_from_its_start() -> None:
-    """A partition without a start offset is read from offset 0."""
-    assert split_into_tasks({0: 5}, {0: 5, 1: 9}, 4) == [((1, 0, 9),)]

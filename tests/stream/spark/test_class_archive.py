@@ -1,7 +1,6 @@
 """The class archive: a cache that is used if it exists, and whose absence or damage has no effect."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,6 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of a Spark with one jar."""
     return install(tmp_path / "spark", monkeypatch)
 
 
@@ -53,24 +51,6 @@ def test_draft_of_a_killed_jvm_is_removed(archive: ClassArchive) -> None:
     assert archive.keep(complete=False) is False
     assert list(archive.path.parent.iterdir()) == []
     assert ClassArchive.existing(archive.path.parent, "4.3.0") is None
-
-
-def test_stale_drafts_are_removed_before_the_next_is_written(archive: ClassArchive) -> None:
-    """A draft of a killed process is removed. A recent draft, which may still be in progress, is kept."""
-    folder = archive.path.parent
-    stale, recent = folder / "spark-4.2.0-x.1.new", folder / "spark-4.2.0-x.2.new"
-    for draft in (stale, recent):
-        draft.write_bytes(b"half")
-    os.utime(stale, (time.time() - 7200, time.time() - 7200))
-    ClassArchive.to_write(folder, "4.3.0")
-    assert list(folder.iterdir()) == [recent]
-
-
-def test_another_jvm_or_spark_has_another_archive(tmp_path: Path, java: Path) -> None:
-    """The path of the archive differs for another Spark release and for another build of the JVM."""
-    paths = {ClassArchive.to_write(tmp_path, version).path for version in ("4.2.0", "4.3.0")}
-    write_java(java.parents[1], "# another build")
-    assert len(paths | {ClassArchive.to_write(tmp_path, "4.2.0").path}) == 3
 
 
 def kept(folder: Path) -> ClassArchive:
@@ -152,22 +132,6 @@ def test_runtime_without_a_base_archive_gets_one_in_the_cache(linked_java: Path,
     assert set(base.parent.iterdir()) == {base, archive.path}
 
 
-def test_runtime_with_a_base_archive_gets_no_other(java: Path, tmp_path: Path) -> None:
-    """A JDK has a base archive in its folder, so no other one is written."""
-    assert base_archive_path(java, tmp_path) is None
-    assert write_base_archive(java, tmp_path / "classes") is None
-    assert not (tmp_path / "classes").exists()
-
-
-@pytest.mark.usefixtures("linked_java")
-def test_archive_without_its_base_archive_is_not_used(tmp_path: Path) -> None:
-    """The archive is not used after its base archive was deleted, because the JVM would refuse it."""
-    archive = kept(tmp_path / "classes")
-    assert archive.base is not None
-    archive.base.unlink()
-    assert ClassArchive.existing(tmp_path / "classes", "4.3.0") is None
-
-
 def test_base_archive_is_written_once_and_replaced_with_its_runtime(linked_java: Path, tmp_path: Path) -> None:
     """An existing base archive is used again. The base archive of another build replaces it."""
     first = write_base_archive(linked_java, tmp_path)
@@ -180,24 +144,6 @@ def test_base_archive_is_written_once_and_replaced_with_its_runtime(linked_java:
     second = write_base_archive(linked_java, tmp_path)
     assert list(tmp_path.glob("java-*")) == [second]
     assert second != first
-
-
-def test_base_archive_that_is_not_written_is_an_error(
-    linked_java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The error is one line, and no file is left."""
-    monkeypatch.setattr("stream.spark.class_archive._BASE_SECONDS", 0.5)
-    messages = {
-        "echo no space left; exit 1": "wrote no base archive: no space left",
-        "exit 0": "wrote no base archive: exit code 0",
-        "exec sleep 60": "wrote no base archive in 0.5 s",
-    }
-    for program, message in messages.items():
-        write_java(linked_java.parents[1], program)
-        (linked_java.parents[1] / "lib" / "server" / "classes.jsa").unlink()
-        with pytest.raises(OSError, match=message):
-            write_base_archive(linked_java, tmp_path / "classes")
-        assert list((tmp_path / "classes").iterdir()) == []
 
 
 def _denied(_: Path) -> bool:

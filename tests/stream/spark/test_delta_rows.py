@@ -31,11 +31,6 @@ def rows_of(placement: Placement, records: list[tuple[int, int, bytes | None, by
     return list(delta_rows(fold, placement))
 
 
-def test_no_records_give_no_rows() -> None:
-    """Without records there is neither a delta nor a tally."""
-    assert rows_of(Placement(1, 1), []) == []
-
-
 def test_the_tally_is_in_one_row() -> None:
     """A task that changes many shards returns its tally once, in the row of the first delta."""
     records = [(n, 5, commit_key("g", "t", 0), commit_value(1, 1)) for n in range(4)]
@@ -44,15 +39,6 @@ def test_the_tally_is_in_one_row() -> None:
     assert [row.column("tally")[0].is_valid for row in rows] == [True, False, False, False]
     state, _ = reduce(empty_state(), [unpack_delta(rows[0].column("delta")[0].as_py())], KEEP)
     assert state.position == 5
-
-
-def test_undecodable_records_are_counted() -> None:
-    """A task with only undecodable records returns its tally and changes no state."""
-    (row,) = rows_of(Placement(4, 16), [(1, 7, b"\xff\xff", b"x"), (1, 8, b"", None)])
-    tally = DecodeStats.from_json(row.column("tally")[0].as_py())
-    assert (tally.records, tally.faults.total()) == ({None: 2}, 2)
-    state, change = reduce(empty_state(), [unpack_delta(row.column("delta")[0].as_py())], KEEP)
-    assert (state.position, len(change.runs), len(change.records)) == (empty_state().position, 0, 0)
 
 
 def test_skipped_offsets_are_counted() -> None:

@@ -20,7 +20,7 @@ from stream.cluster.epoch_ends import NO_EPOCH
 from stream.cluster.records import read
 from stream.cluster.transport.errors import LoginRefused, NotAuthorised
 from stream.groups.codec import unpack_delta
-from stream.groups.decode_stats import DecodeFault, DecodeStats
+from stream.groups.decode_stats import DecodeStats
 from stream.groups.instances import InstanceShare
 from stream.spark import offsets_reading, task_progress, topic_ends
 from stream.spark.delta_rows import FOLDED_SCHEMA
@@ -37,7 +37,6 @@ TOPIC = "__consumer_offsets"
 
 
 def options(**changes: Any) -> ReadingOptions:
-    """Return options for four partitions."""
     usual = {"starts": {0: 2, 1: 0, 2: 5, 3: 0}, "slot_ms": SLOT_MS, "keep_slots": KEEP}
     return reading_options(**(usual | changes))
 
@@ -131,7 +130,6 @@ def test_permanent_errors_end_the_query(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def commits(at: int, count: int) -> bytes:
-    """Return a batch of commits of one group."""
     records = [write.Rec(n, n, commit_key("g", "t", 0), commit_value(at + n, 1_000)) for n in range(count)]
     return write.batch(at, records)
 
@@ -176,24 +174,6 @@ def test_a_task_counts_aborted_commits(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [(delta.aborts.count.tolist(), delta.aborts.producer_id.tolist()) for delta in deltas]
     assert found == [([1], [4_000]), ([2], [4_000])]
     assert {each for delta in deltas for each in delta.aborts.keys.to_pylist()} == {key}
-
-
-def test_a_repeated_batch_gives_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rows of the same end offsets are equal although the log has grown."""
-
-    def rows(raw: bytes) -> Any:
-        leader = FakeLeader([Reply({0: Part(raw)})], [dict.fromkeys(range(4), 1)])
-        return run(monkeypatch, leader, options(), {0: 5})
-
-    assert rows(commits(0, 5)) == rows(commits(0, 5) + commits(5, 9)) == rows(commits(0, 9))
-
-
-def test_damaged_batches_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The faults of damaged batches are among the decode statistics, without a type and a version."""
-    bad = write.batch(2, [write.Rec(0, 0, b"k", b"v")], count=9)
-    leader = FakeLeader([Reply({0: Part(commits(0, 2) + bad + commits(3, 2))})], [dict.fromkeys(range(4), 1)])
-    (row,) = run(monkeypatch, leader, options(), {0: 5})
-    assert DecodeStats.from_json(row["tally"]).faults[DecodeFault(None, None, "bad_record")] == 1
 
 
 def test_deleted_offsets_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

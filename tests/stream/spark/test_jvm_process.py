@@ -14,14 +14,12 @@ from py4j.protocol import Py4JNetworkError
 from sandbox.waiting import wait_until
 from stream.errors import ExitCode
 from stream.spark import jvm_process
-from stream.spark.class_archive import ClassArchive
 from stream.spark.errors import SparkFailure
 from stream.spark.jvm_process import (
     JvmConnection,
     JvmOptions,
     JvmProcess,
     JvmStartError,
-    OutputReader,
     describe_end,
     start_refusal,
 )
@@ -50,15 +48,6 @@ def java_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
         monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
 
     return become
-
-
-def test_arguments_hold_heap_archive_and_temporary_folder() -> None:
-    """A path with a space is part of one argument. Options without archive and folder have no such arguments."""
-    arguments = JvmOptions("1536m", ClassArchive(Path("/a b/c.jsa")), Path("/my files")).arguments()
-    assert "-Xmx1536m" in arguments
-    assert "-XX:SharedArchiveFile=/a b/c.jsa" in arguments
-    assert "-Djava.io.tmpdir=/my files" in arguments
-    assert not [text for text in OPTIONS.arguments() if "tmpdir" in text or "SharedArchive" in text]
 
 
 def test_connection_is_read_when_the_jvm_has_written_it(java_is: Callable[[str], None], tmp_path: Path) -> None:
@@ -173,11 +162,3 @@ def test_end_of_the_jvm_is_described(java_is: Callable[[str], None]) -> None:
         assert describe_end().startswith(f"Spark's JVM {end}")
         assert "bye" not in describe_end()
         assert SparkFailure.of(Py4JNetworkError("x")).cause == describe_end()
-
-
-def test_last_line_skips_frames_and_warnings() -> None:
-    """The result is the last line that describes an error."""
-    reader, writer = OutputReader.open()
-    with writer:
-        writer.write(b"Exception: x\n\tat a.b.C\nWARNING: y\n\n")
-    assert reader.last_line() == "Exception: x"

@@ -24,14 +24,12 @@ VALUE = b"\x00\x01" + bytes(7) + b"\x05\x00\x00" + bytes(16)
 
 
 def one_commit(*_: object, **__: object) -> Iterator[FetchedRecords]:
-    """Yield one offset commit of group g."""
     number = np.zeros(1, np.int64)
     keys, values = pa.array([KEY], pa.binary()), pa.array([VALUE], pa.binary())
     yield FetchedRecords(np.zeros(1, np.int32), number, number, keys, values, {0: 1})
 
 
 def folds() -> list[Fold]:
-    """Return the folds of this process."""
     return [each for each in gc.get_objects() if isinstance(each, Fold)]
 
 

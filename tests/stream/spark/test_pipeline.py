@@ -29,7 +29,6 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    """Return a session with the settings of the job."""
     session = open_session(session_options())
     yield session
     end_session(session, 20)

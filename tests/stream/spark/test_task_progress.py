@@ -3,7 +3,6 @@
 import contextlib
 import queue
 import socket
-import threading
 from collections.abc import Mapping
 
 import pytest
@@ -44,16 +43,6 @@ def test_a_datagram_without_the_token_of_this_start_is_ignored() -> None:
                 task.sendto(token.encode() + b'{"3": 17}', ("127.0.0.1", receiver.port))
         assert received.get(timeout=5) == {3: 17}
     assert received.empty()
-
-
-def test_a_closed_receiver_releases_its_port() -> None:
-    """The next start of the query in the same process can listen on the same `job.driver_port`."""
-    receiver = ProgressReceiver("127.0.0.1", 0, lambda _: None)
-    port = receiver.port
-    receiver.close()
-    with contextlib.closing(ProgressReceiver("127.0.0.1", port, lambda _: None)) as again:
-        assert again.port == port
-    assert not [each for each in threading.enumerate() if each.name == "task-progress"]
 
 
 def test_reports_within_the_interval_are_combined(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,6 @@ from stream.spark import session, worker_daemon
 
 @pytest.fixture
 def daemon() -> Iterator[subprocess.Popen[bytes]]:
-    """Return the running daemon."""
     command = [sys.executable, "-m", worker_daemon.__name__, "pyspark.worker"]
     environment = {**os.environ, "PYTHON_WORKER_FACTORY_SECRET": "x", "SPARK_REUSE_WORKER": "1"}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:

@@ -59,14 +59,12 @@ class Answers:
         return {group: DescribedGroup(group, self.states.get(group, "Stable")) for group in groups}
 
     def read_retention(self, _: Cluster, *_configured: int | None) -> OffsetsRetention:
-        """Count the request, and return the retention."""
         self.retentions += 1
         return self.retention
 
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
-    """Return a cluster with one topic of three partitions."""
     return Answers(monkeypatch)
 
 
@@ -174,9 +172,3 @@ def test_describe_requests_are_bounded(answers: Answers) -> None:
         ticks.poll(tick * 10)
     assert len(answers.described) == 10
     assert set(answers.described) == {"g", "g0", "g1", "g2", "g3"}
-
-
-def test_describe_requests_can_be_disabled(answers: Answers) -> None:
-    """With zero groups per tick no group is described."""
-    assert Ticks(per_tick=0).poll().described_states == {}
-    assert answers.described == []

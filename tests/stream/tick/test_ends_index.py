@@ -5,7 +5,6 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from stream.cluster.partition_offsets import ENDS
 from stream.health.features import lag as lags
 from stream.tick.ends_index import EndsIndex
 from tests.stream.health.tables import wrong
@@ -40,42 +39,6 @@ def test_rows_are_found_by_name_in_any_numbering() -> None:
     found = [int(INDEX.high_watermark[row]) if row >= 0 else None for row in rows.tolist()]
     assert found == [30, 10, None, -1, None, None]
     assert [int(column[rows[0]]) for column in (INDEX.last_stable_offset, INDEX.log_start_offset)] == [30, 3]
-
-
-def test_a_topic_that_could_not_be_described_was_requested() -> None:
-    """A topic that could not be described is in no list of described topics and has no rows."""
-    assert INDEX.described_topics == ["a", "b"]
-    assert INDEX.were_requested(["a", "denied", "other"]).tolist() == [True, True, False]
-    assert len(INDEX.rows_of_topic("denied")) == 0
-
-
-def test_rows_of_a_topic_are_sorted_by_partition() -> None:
-    """A topic that was not requested has no rows."""
-    assert INDEX.partitions(INDEX.rows_of_topic("a")).tolist() == [0, 2]
-    assert len(INDEX.rows_of_topic("other")) == 0
-
-
-def test_the_table_of_a_topic_has_nulls_and_errors() -> None:
-    """The table has the rows of the polled table, without those of other topics."""
-    (row,) = INDEX.table_of_topic("b").to_pylist()
-    assert {name: value for name, value in row.items() if value is not None} == {
-        "topic": "b",
-        "partition": 1,
-        "error": "no_leader",
-    }
-    assert len(row) == len(ENDS)
-    assert len(INDEX.table_of_topic("denied")) == len(INDEX.table_of_topic("other")) == 0
-
-
-@pytest.mark.parametrize("table", [ends_of([]), ENDS.empty_table()], ids=["no rows", "no chunks"])
-def test_an_empty_table_finds_nothing(table: Any) -> None:
-    """Lookups in an empty table raise no exception and return no rows."""
-    nothing, none = EndsIndex(table), np.empty(0, np.int64)
-    assert (len(nothing), nothing.described_topics) == (0, [])
-    assert nothing.rows(["a"], np.zeros(1, np.int64), np.zeros(1, np.int64)).tolist() == [-1]
-    assert nothing.rows([], none, none).tolist() == []
-    assert nothing.column("log_start_offset", np.array([-1])).to_pylist() == [None]
-    assert len(nothing.table_of_topic("a")) == len(nothing.partition_ends(["a"])[1]) == 0
 
 
 def test_every_unknown_end_has_a_reason() -> None:

@@ -31,13 +31,6 @@ def test_exactly_the_faulty_groups_are_found(total: int, bad: set[int]) -> None:
     assert {name: str(error) for name, error in found.items()} == {name: name for name in faulty}
 
 
-def test_one_faulty_group_of_many_takes_few_trials() -> None:
-    """The search takes at most twice the logarithm of the number of groups, plus one."""
-    trials = Trials({"g77777"})
-    assert list(faulty_groups([f"g{at}" for at in range(100_000)], trials)) == ["g77777"]
-    assert trials.count <= 35
-
-
 def test_the_trials_are_bounded() -> None:
     """If very many groups fail, the search returns the remaining blocks, which contain every faulty group."""
     bad = {f"g{at}" for at in range(0, 4096, 3)}

@@ -59,7 +59,6 @@ class RandomPoller:
         )
 
     def poll(self, _state: GroupColumns, _topics: set[str], _now: float) -> ClusterContext:
-        """Return the context."""
         return self._context
 
 
@@ -133,7 +132,6 @@ def render_everything(rows: Sequence[LogRow]) -> None:
 
 
 def check(seed: int) -> None:
-    """Check ticks, answers and commands on the records of one seed."""
     chance = random.Random(seed)  # noqa: S311  # makes records, keeps no secret
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_tick, "read_ends", lambda _cluster, _topics: some_ends(chance))

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from exporters.readmodel import OFFSETS_UNAVAILABLE, OFFSETS_UNAVAILABLE_GROUPS
+from exporters.readmodel import OFFSETS_UNAVAILABLE
 from stream.cluster.offsets_topic import NAME
 from stream.groups.instances import EVERY_GROUP, InstanceShare
 from stream.tick.ends_index import EndsIndex
 from stream.tick.offsets_topic_lag import (
     OffsetsTopicLag,
     UnansweredPartition,
-    unavailable_groups_table,
     unavailable_table,
 )
 from stream.tick.stable_gaps import StableGap, StableGaps
@@ -121,19 +120,3 @@ def test_a_partition_without_an_end_hides_its_live_groups() -> None:
     rows = [(row["offsets_partition"], row["reason"], row["groups"]) for row in table.to_pylist()]
     assert rows == [(1, "no_leader", 2), (2, "timed_out", 0)]
     assert table["since"].cast(pa.int64()).to_pylist() == [3_500, 5_000]
-
-
-def test_the_first_groups_of_a_partition_without_an_end_are_named() -> None:
-    """At most ten groups per partition are listed, by name; a dead group is not among them."""
-    groups = [f"g{number:02}" for number in range(14)]
-    tick: Any = types.SimpleNamespace(
-        inputs=types.SimpleNamespace(
-            offsets_partition=np.array([1] * 12 + [2, 3]), rows=types.SimpleNamespace(groups=groups)
-        ),
-        alive=np.array([False, *[True] * 13]),
-    )
-    unanswered = [UnansweredPartition(2, "timed_out", 5.0), UnansweredPartition(1, "no_leader", 3.5)]
-    table = unavailable_groups_table(unanswered, tick)
-    assert table.schema == OFFSETS_UNAVAILABLE_GROUPS
-    named = [(row["offsets_partition"], row["group"]) for row in table.to_pylist()]
-    assert named == [*((1, name) for name in groups[1:11]), (2, "g12")]

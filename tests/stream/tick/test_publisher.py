@@ -10,12 +10,10 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
-from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
+from exporters.text.exposition import PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import Unreachable
-from stream.health.share.rules import ShareVerdict
-from stream.health.verdict import VERDICTS
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import CATCHING_UP, RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
@@ -49,7 +47,6 @@ class Ends:
 
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
-    """Replace the request for end offsets."""
     answer = Ends([("t", 0, 10, 10, 0, None), (NAME, 0, 100, 90, 0, None), (NAME, 1, 5, 5, 0, None)])
     monkeypatch.setattr(run_tick, "read_ends", answer)
     return answer
@@ -70,19 +67,16 @@ def ticker_of(publisher: Publisher, status: ServiceStatus) -> Ticker:
 
 
 def tick(publisher: Publisher, status: ServiceStatus) -> tuple[EndsIndex, Mapping[int, int]] | None:
-    """Run one tick."""
     return ticker_of(publisher, status).tick(current=False)
 
 
 def current(publisher: Publisher) -> PublishedSnapshot:
-    """Return the published snapshot."""
     published = publisher.current()
     assert published is not None
     return published
 
 
 def details(publisher: Publisher) -> Any:
-    """Return the details of group g."""
     detail = publisher.details("g")
     assert detail is not None
     return detail
@@ -147,25 +141,6 @@ def test_an_offsets_partition_without_a_leader_makes_the_monitor_not_ready(
     assert not any("no leader" in reason for reason in status.monitor_status().not_ready_reasons)
 
 
-def test_positions_are_those_before_the_ends(
-    ends: Ends, status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The positions do not change when a reader passes the end offsets during a tick."""
-    progress = status.progress = CatchUpProgress({0: 90, 1: 5}, {0: 90, 1: 5})
-    publisher = Publisher()
-
-    def meanwhile(cluster: Cluster, topics: Collection[str]) -> pa.Table:
-        found = ends(cluster, topics)
-        progress.finish({0: 700})
-        return found
-
-    monkeypatch.setattr(run_tick, "read_ends", meanwhile)
-    read = tick(publisher, status)
-    assert read is not None
-    assert read[1] == {0: 90, 1: 5}
-    assert progress.positions[0] == 700
-
-
 def test_details_are_those_of_the_published_snapshot(ends: Ends, status: ServiceStatus) -> None:  # noqa: ARG001 - replaces the request
     """Details have members and history.
 
@@ -226,32 +201,6 @@ def test_a_cleared_publisher_has_no_snapshot(ends: Ends, status: ServiceStatus, 
     assert (publisher.current(), publisher.details("g")) == (None, None)
     publisher.save_verdicts()
     assert VerdictStore(tmp_path).read() is None, "the next process does not continue from it"
-
-
-def test_verdicts_are_published_and_stored(ends: Ends, status: ServiceStatus, tmp_path: Path) -> None:
-    """Snapshot, detail, counters and file have the same verdict."""
-    publisher = Publisher()
-    publisher.evaluate_with(VerdictEvaluator(store=VerdictStore(tmp_path)))
-    ends.rows = [("t", 0, 4, 4, 0, None), (NAME, 0, 100, 90, 0, None)]
-    publisher.apply([(0, shard_of(4).change)], catching_up=False)
-    tick(publisher, status)
-    published, detail = current(publisher), details(publisher)
-    assert detail.finding is not None
-    shown = published.snapshot.groups.to_pylist()[0]
-    assert (shown["verdict"], detail.finding.verdict, detail.partition_findings) == ("caught_up", "caught_up", ())
-    assert [each.verdict for each in detail.verdicts] == ["caught_up"]
-    assert len(status.monitor_status().verdict_changes) == len(VERDICTS) + len(ShareVerdict)
-    assert b'lagwarden_group_verdict{group="g",verdict="caught_up",severity="fine"} 1' in text_of(published)
-    publisher.save_verdicts()
-    stored = VerdictStore(tmp_path).read()
-    assert stored is not None
-    assert list(stored.changes) == ["g"]
-
-
-def text_of(published: PublishedSnapshot) -> bytes:
-    """Return the exposition of a snapshot."""
-    parts = published.exposition.plain(ExpositionFormat.TEXT)
-    return b"".join(each for part in parts for each in ((part,) if isinstance(part, bytes) else part))
 
 
 def test_commits_are_counted_over_the_life_of_the_process(ends: Ends, status: ServiceStatus) -> None:

@@ -66,17 +66,14 @@ class Monitor:
             self.commit(group, 4)
 
     def join(self, group: str, generation: int) -> None:
-        """Write the record of a group with one member."""
         wants, has = written.subscription("t"), written.assignment({"t": (0,)})
         _, value = written.classic(written.classic_member("m", wants=wants, has=has), generation=generation)
         self.read(group_key(group), value)
 
     def commit(self, group: str, offset: int) -> None:
-        """Commit an offset."""
         self.read(commit_key(group, "t", 0), commit_value(offset, int(time.time() * 1000)))
 
     def read(self, key: bytes, value: bytes | None) -> None:
-        """Apply a record."""
         self.publisher.apply([(0, self.shard.read([(key, value)], time=int(time.time() * 1000)))], catching_up=False)
 
     def tick(self) -> dict[str, dict[str, Any]]:
@@ -87,7 +84,6 @@ class Monitor:
         return {row["group"]: row for row in published.snapshot.groups.drop_columns(["verdict_since"]).to_pylist()}
 
     def ask(self, path: str) -> httpx.Response:
-        """Request a path of the HTTP server."""
         app = build_app(
             self.publisher.current,
             self.status.monitor_status,
@@ -102,7 +98,6 @@ class Monitor:
         return asyncio.run(send())
 
     def errors(self) -> dict[str, int]:
-        """Return the contained faults by part."""
         return {row["part"]: row["errors"] for row in self.status.monitor_status().internal_errors.to_pylist()}
 
 
@@ -115,7 +110,6 @@ def monitor(monkeypatch: pytest.MonkeyPatch) -> Monitor:
 
 
 def raising(function: Callable[..., Any], is_bad: Callable[..., bool]) -> Callable[..., Any]:
-    """Return the function, changed to raise for the faulty group."""
 
     def patched(*arguments: Any, **named: Any) -> Any:
         if is_bad(*arguments):
@@ -126,19 +120,16 @@ def raising(function: Callable[..., Any], is_bad: Callable[..., bool]) -> Callab
 
 
 def of_generation(group: Any, *_: Any) -> bool:
-    """Return whether this is the faulty group, by its generation."""
     return bool(group.generation == BAD)
 
 
 def fail_for_c(patch: pytest.MonkeyPatch) -> None:
-    """Make the snapshot row of group c fail."""
     patch.setattr(
         snapshot_groups, "_group_fields", raising(snapshot_groups._group_fields, lambda name, *_: name == "c")
     )
 
 
 def is_group_c(evaluated: EvaluationResult, group: int) -> bool:
-    """Return whether this is the faulty group, by its name in the evaluation."""
     return evaluated.window.inputs.groups.names[group] == "c"
 
 
@@ -199,22 +190,6 @@ def test_api_and_page_explain_the_error(monitor: Monitor, monkeypatch: pytest.Mo
     assert monitor.ask("/api/v1/group?name=a").json()["by_member"] is not None
 
 
-def test_the_next_ticks_do_not_search_again(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next ticks leave the group out, do not log it again, and publish the same numbers."""
-    fail_for_c(monkeypatch)
-    before = monitor.tick()
-    searches = []
-    monkeypatch.setattr("stream.tick.quarantine.faulty_groups", lambda *_: searches.append(1))
-    with structlog.testing.capture_logs() as lines:
-        after = [monitor.tick() for _ in range(3)]
-    assert [{name: row["lag_sum"] for name, row in groups.items()} for groups in after] == [
-        {name: row["lag_sum"] for name, row in before.items()}
-    ] * 3
-    assert searches == []
-    assert not [line for line in lines if "cannot be evaluated" in line["event"]]
-    assert monitor.errors()["group"] == 1
-
-
 def test_a_group_is_tried_again_when_its_state_changes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no trial without a change; after a new commit and a successful trial, the group has its numbers."""
     with monkeypatch.context() as patch:
@@ -251,24 +226,6 @@ def test_a_group_is_tried_again_after_ten_minutes(monitor: Monitor, monkeypatch:
     later = time.time() + 601
     monkeypatch.setattr("stream.tick.run_tick.time.time", lambda: later)
     assert monitor.tick()["c"]["lag_sum"] == 6
-
-
-def test_a_sentence_that_fails_after_some_ticks_is_isolated(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search uses the history of earlier ticks, so an error that depends on it is found."""
-    real, ticks = EvaluationResult.group_sentence, []
-
-    def sentence(evaluated: EvaluationResult, group: int) -> str:
-        if len(ticks) >= 3 and is_group_c(evaluated, group):
-            raise OverflowError("a fault for the test")
-        return real(evaluated, group)
-
-    monkeypatch.setattr(EvaluationResult, "group_sentence", sentence)
-    for _ in range(5):
-        groups = monitor.tick()
-        ticks.append(1)
-        monitor.commit("a", 4)
-    assert groups["a"]["lag_sum"] == 6
-    assert "OverflowError" in groups["c"]["sentence"]
 
 
 @pytest.mark.parametrize(("owner", "name", "_is_bad"), PLACES[1:5])
@@ -325,7 +282,6 @@ def test_predictions_are_checked_group_by_group_if_one_fails(monkeypatch: pytest
 
 
 def real_prediction() -> Callable[..., Any]:
-    """Return the real prediction."""
     from stream.groups.expiry.check import predict_removed
 
     return predict_removed
@@ -346,15 +302,3 @@ def test_a_detail_that_fails_is_answered_with_500(monitor: Monitor, monkeypatch:
     assert monitor.ask("/api/v1/groups").status_code == 200
     assert monitor.errors()["answer"] == 3
     assert len([line for line in lines if "answer" in line["event"]]) == 1
-
-
-def test_a_removed_group_leaves_the_quarantine(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dead group is not shown and not counted once its grace period has passed."""
-    fail_for_c(monkeypatch)
-    monitor.tick()
-    monitor.read(commit_key("c", "t", 0), None)
-    monitor.read(group_key("c"), None)
-    later = time.time() + 3700
-    monkeypatch.setattr("stream.tick.run_tick.time.time", lambda: later)
-    assert list(monitor.tick()) == list("abde")
-    assert monitor.status.monitor_status().groups_not_evaluated == 0

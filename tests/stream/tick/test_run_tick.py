@@ -41,7 +41,6 @@ class RecordedLookups(NoLookups):
         return found
 
     def apply_hidden_commits(self, state: GroupColumns, *_: Any) -> HiddenCommits:
-        """Return another state than the log has."""
         return HiddenCommits(dataclasses.replace(state), np.ones(len(state.runs), np.bool_))
 
 
@@ -74,7 +73,6 @@ class Tick:
         return ends_of([("t", 0, 10, 10, 0, None), (NAME, 0, 100, 90, 0, None)])
 
     def run(self) -> Any:
-        """Run the tick."""
         return run_tick(self.parts, self._copy_state, CLUSTER, None, {0: 80}, current=True)
 
 
@@ -97,26 +95,6 @@ def test_the_steps_of_a_tick_are_in_order(tick: Tick) -> None:
         "backfill_ends",
         "schedule",
     ]
-
-
-def test_a_tick_requests_the_topics_and_records_that_lookups_need(tick: Tick) -> None:
-    """A tick also requests the topics of commits and the offsets topic."""
-    tick.run()
-    assert tick.topics == {"t", "hidden", NAME}
-    assert tick.records_of == {"g"}
-
-
-def test_the_result_shows_the_overlaid_state(tick: Tick) -> None:
-    """The result has the hidden commits, not the state of the log; the status has the numbers of the same tick."""
-    result = tick.run()
-    assert result.evaluated.hidden.state is not tick.state
-    partitions = result.published.snapshot.partitions
-    assert partitions.column("lag").to_pylist() == [6]
-    assert partitions.column("offset_hidden").to_pylist() == [True]
-    assert result.status.series == result.published.exposition.series > 0
-    assert result.status.taken_at == result.published.snapshot.taken_at
-    assert result.status.offsets_partitions.column("position").to_pylist() == [80]
-    assert result.positions == {0: 80}
 
 
 def test_an_unreachable_cluster_ends_the_tick_before_the_evaluation(tick: Tick) -> None:

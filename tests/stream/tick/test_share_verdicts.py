@@ -1,7 +1,6 @@
 """Share groups through whole ticks: from the facts of a poll to everything that shows a verdict."""
 
 import json
-import time
 from typing import Any, cast
 
 import pytest
@@ -56,7 +55,6 @@ class Monitor:
         self.publisher.read_polls(lambda: self.facts)
 
     def tick(self, found: ClusterFacts | None) -> dict[str, Any]:
-        """Tick after this poll, and return the row of the group."""
         self.facts = found
         self.publisher.tick(CLUSTER)
         self.publisher.finish_tick()
@@ -150,12 +148,3 @@ def test_a_share_group_with_unknown_progress_is_listed_for_its_topic(monitor: Mo
         assert reason in row["sentence"]
         (reader,) = monitor.readers("orders")
         assert {reader[name] for name in (*NUMBERS, "verdict")} == {None}
-
-
-def test_a_fault_older_than_the_monitor_raises_no_alert(monitor: Monitor) -> None:
-    """As for other groups, an old fault is shown; once the group has made progress, the next fault raises an alert."""
-    first = int(time.time()) - BEGIN
-    assert [monitor.tick(polled(first // 60 + minute, 40))["unpaged"] for minute in (0, 5)] == [False, True]
-    monitor.tick(polled(first // 60 + 6, 30, finished=1))
-    row = monitor.tick(polled(first // 60 + 20, 30, finished=1))
-    assert (row["verdict"], row["unpaged"]) == ("share_stopped", False)

@@ -12,7 +12,7 @@ from stream.tick.terminations import TerminationCounts, Terminations
 from tests.stream.groups import written
 from tests.stream.health.tables import wrong
 from tests.support.driver_states import ShardReader
-from tests.support.raw import commit_key, commit_value, group_key, group_value
+from tests.support.raw import commit_key, commit_value
 
 DAY = 86_400_000
 RETENTION = OffsetsRetention(7 * DAY, 600_000, "broker")
@@ -30,7 +30,6 @@ class Life:
         self.read([(commit_key("g", "t", 0), commit_value(5, 0))], 0)
 
     def read(self, records: list[Any], time: int) -> None:
-        """Read a batch of records."""
         self.shard.read(records, time=time)
         self.terminations.record(self.shard.events, catching_up=self.catching_up)
 
@@ -47,7 +46,6 @@ class Life:
 
     @property
     def cause(self) -> str:
-        """Return the published cause of the group's death."""
         life = self.shard.driver_state.columns().histories["g"]
         return str(self.context.decided_cause("g", life.transitions[-1]))
 
@@ -89,16 +87,6 @@ def test_a_cause_is_decided_once() -> None:
     assert (life.requested_topics, life.cause) == (set(), "deleted")
 
 
-def test_a_recreated_topic_does_not_hide_the_deletion_of_the_previous_one() -> None:
-    """A removal before the new topic was first seen has the cause `topic deleted`."""
-    life = Life()
-    life.tick(1000)
-    life.read([(commit_key("g", "t", 0), None)], DAY)
-    life.recreated = {"t": DAY + 500}
-    counted = life.tick(DAY + 1000)
-    assert (life.cause, counts(counted.deaths)) == ("topic deleted", {"topic deleted": 1})
-
-
 def test_stored_removals_get_a_cause_after_a_restart_and_are_not_counted() -> None:
     """The topics of stored removals are requested at the first tick, because no other group may use them."""
     life = Life()
@@ -137,29 +125,6 @@ def test_an_expired_offset_is_missing_only_while_all_records_are_read() -> None:
     assert counts(life.tick(late, current=False).checks) == {}
     life.tick(late + 1)
     assert counts(life.tick(late + 2 * 600_000 + 62_000).checks) == {"missing": 1}
-
-
-def test_prediction_errors_are_those_of_expired_offsets() -> None:
-    """A tombstone nine minutes after the predicted expiry is an error of nine minutes."""
-    life = Life()
-    life.tick(1000)
-    life.read([(commit_key("g", "t", 0), None)], 7 * DAY + 540_000)
-    errors = life.tick(7 * DAY + 541_000).errors
-    assert errors is not None
-    assert (errors.count, errors.total) == (1, 540.0)
-
-
-def test_many_deaths_at_once_make_few_log_lines() -> None:
-    """Twenty deaths are logged by name, the others as a number."""
-    life = Life()
-    names = [f"g-{number}" for number in range(50)]
-    life.read([(group_key(name), group_value(1, [])) for name in names], 10)
-    life.read([(group_key(name), None) for name in names], 20)
-    with structlog.testing.capture_logs() as lines:
-        counted = life.tick(30)
-    assert sum(counts(counted.deaths).values()) == 50
-    assert [line["event"] for line in lines] == ["group died"] * 20 + ["more groups died"]
-    assert lines[-1]["groups"] == 30
 
 
 def test_a_tombstone_hidden_by_a_transaction_is_not_missing() -> None:

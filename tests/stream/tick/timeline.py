@@ -19,7 +19,6 @@ LIMITS = HealthLimits(slot=SLOT_MS)
 
 
 def end(second: float) -> int:
-    """Return the end offset of the partition."""
     return 100_000 + int(RATE * second)
 
 

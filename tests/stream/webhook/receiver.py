@@ -51,7 +51,6 @@ class Receiver:
 
     @property
     def port(self) -> int:
-        """The port."""
         return self._server.server_port
 
     @property
@@ -61,7 +60,6 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        """The URL of the receiver."""
         return f"{self.address}{self.path}"
 
     @property
@@ -71,7 +69,6 @@ class Receiver:
 
     @property
     def subjects(self) -> list[str]:
-        """The groups of the received events, in order."""
         return [event["subject"] for event in self.events]
 
     def __enter__(self) -> Self:

@@ -28,7 +28,6 @@ def away() -> WebhookOptions:
 
 
 def bodies(recent: RecentEvents) -> list[Any]:
-    """Return the events of the stream."""
     return [json.loads(event.body) for _, event in recent.read(EventPosition(0), 1000)[1]]
 
 

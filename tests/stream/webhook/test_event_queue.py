@@ -1,20 +1,17 @@
 """The queue of events on disk: order, bound, restarts, damage."""
 
-import contextlib
 import sqlite3
 from pathlib import Path
 
 import pytest
 
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
-from stream.webhook import event_queue
 from stream.webhook.event_queue import FILE, EventQueue, QueueUnavailableError
 
 STALLED = AnnouncedVerdict("stalled", "critical")
 
 
 def event(group: str, time: float = 1.0, announced: AnnouncedVerdict | None = STALLED) -> VerdictEvent:
-    """Return an event about a group."""
     return VerdictEvent(
         f"id-{group.encode(errors='replace').decode()}",
         group,
@@ -98,22 +95,6 @@ def test_a_damaged_database_is_set_aside(tmp_path: Path, content: bytes) -> None
         EventQueue(tmp_path, 10)
 
 
-def test_a_locked_database_is_an_error_and_is_not_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is not damaged: its events are read when the lock is gone."""
-    monkeypatch.setattr(event_queue, "_LOCKED_SECONDS", 0.0)
-    queue = EventQueue(tmp_path, 10)
-    queue.append([event("a")])
-    queue.close()
-    with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as other:
-        other.execute("PRAGMA locking_mode = EXCLUSIVE")
-        other.execute("DELETE FROM announced")
-        other.commit()
-        with pytest.raises(QueueUnavailableError, match="locked"):
-            EventQueue(tmp_path, 10)
-    assert not (tmp_path / "webhook.db.set-aside").exists()
-    assert drain(EventQueue(tmp_path, 10)) == ["a"]
-
-
 def test_an_error_of_the_database_is_the_cause_of_an_error_of_the_queue(tmp_path: Path) -> None:
     """A folder that cannot be written and a closed queue are errors of the queue with the cause that SQLite reports."""
     with pytest.raises(QueueUnavailableError, match="unable to open"):
@@ -136,18 +117,3 @@ def test_a_full_volume_is_an_error_until_there_is_space(tmp_path: Path) -> None:
     queue._connection.execute(f"PRAGMA max_page_count = {pages + 1000}")
     queue.append([large])
     assert drain(queue) == ["a"]
-
-
-def test_a_failed_commit_ends_its_transaction(tmp_path: Path) -> None:
-    """A deferred constraint fails at the commit, as a full volume can; later events are stored."""
-    queue = EventQueue(tmp_path, 10)
-    queue._connection.execute("PRAGMA foreign_keys = ON")
-    queue._connection.executescript(
-        "CREATE TABLE known (id TEXT PRIMARY KEY);"
-        "CREATE TABLE uses (id TEXT REFERENCES known (id) DEFERRABLE INITIALLY DEFERRED);"
-        "CREATE TRIGGER checked AFTER INSERT ON events WHEN NEW.time = 0.0 BEGIN INSERT INTO uses VALUES (NEW.id); END;"
-    )
-    with pytest.raises(QueueUnavailableError, match="FOREIGN KEY"):
-        queue.append([event("a", 0.0)])
-    queue.append([event("b")])
-    assert drain(queue) == ["b"]

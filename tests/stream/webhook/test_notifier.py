@@ -15,17 +15,9 @@ from tests.stream.webhook.receiver import Receiver
 
 
 def announce(notifier: WebhookNotifier | None, **verdicts: str) -> WebhookNotifier:
-    """Announce a snapshot."""
     assert notifier is not None
     notifier.announce(shown(**verdicts), lambda _: None)
     return notifier
-
-
-def test_without_a_url_there_is_no_webhook(tmp_path: Path) -> None:
-    """Options without a URL start no webhook and write no file."""
-    with WebhookNotifier.running(WebhookOptions(), tmp_path, "c1") as notifier:
-        assert notifier is None
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_each_change_is_sent_once(tmp_path: Path) -> None:
@@ -58,14 +50,6 @@ def test_changes_while_the_receiver_is_away_arrive_after_a_restart(tmp_path: Pat
         assert (back.status().queued, back.status().oldest) == (0, None)
 
 
-def test_dropped_events_are_counted(tmp_path: Path) -> None:
-    """A queue for one event keeps the newest change and counts the dropped one."""
-    options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/", queue=1)
-    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
-        status = announce(announce(notifier, a="stalled"), a="stopped").status()
-    assert (status.queued, status.drops["queue_full"]) == (1, 1)
-
-
 def test_a_change_that_cannot_be_stored_is_found_again(tmp_path: Path) -> None:
     """A tick continues without its events if they cannot be stored, and the next tick queues them."""
     options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
@@ -83,19 +67,3 @@ def test_a_queue_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
     running = WebhookNotifier.running(WebhookOptions(url="http://127.0.0.1:1/"), tmp_path / "missing", "c1")
     with pytest.raises(Refusal, match="cannot be opened"):
         running.__enter__()
-
-
-def test_very_many_changes_are_announced_by_several_ticks(tmp_path: Path) -> None:
-    """Each event costs a finding, so the events of one tick are bounded; no event is lost."""
-    verdicts = {f"g{at:04}": "stalled" for at in range(2500)}
-    asked: list[str] = []
-    options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
-
-    def note(group: str) -> None:
-        asked.append(group)
-
-    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
-        assert notifier is not None
-        counts = [len(notifier.announce(shown(**verdicts), note)) for _ in range(4)]
-    assert counts == [1000, 1000, 500, 0]
-    assert asked == sorted(verdicts)

@@ -32,15 +32,7 @@ def test_retry_after_is_read() -> None:
         assert {each: post(WebhookTarget(receiver.url), b"{}").retry_after for each in headers} == waits
 
 
-def test_a_redirect_is_not_followed() -> None:
-    """The response has the status and the address of the redirect, and the other server receives no event."""
-    with Receiver() as other, Receiver(lambda _: (307, {"Location": other.url})) as receiver:
-        assert post(WebhookTarget(receiver.url), b"{}") == WebhookResponse(307, None, other.url)
-        assert other.events == []
-
-
 def failure(target: WebhookTarget) -> RequestFailedError:
-    """Return the failure of a request."""
     with pytest.raises(RequestFailedError) as failed:
         post(target, b"{}")
     return failed.value

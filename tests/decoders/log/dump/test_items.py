@@ -8,7 +8,7 @@ import pytest
 
 from decoders.log.dump import decoders as dumpdecoders
 from decoders.log.dump.items import DumpItem, item_json, item_text
-from decoders.log.dump.output import Dump, DumpOptions, as_text
+from decoders.log.dump.output import Dump, DumpOptions
 from tests.decoders.log.fixtures import RECORDED
 from tests.decoders.log.recording import files_of
 
@@ -60,35 +60,3 @@ def test_records_of_an_internal_topic_are_objects() -> None:
     assert {"group", "topic", "partition"} in [set(row["key"]["data"]) for row in records]
     assert all(row["payload"] is None or "version" in row["payload"] for row in records)
     assert not any("error" in row for row in records)
-
-
-WORDS = {
-    "tombstone": ({"key": '{"type":"2"}', "payload": "<DELETE>"}, {"key": {"type": "2"}, "payload": None}),
-    "metadata without a value": ({"payload": "null"}, {"payload": None}),
-    "unknown type": (
-        {"key": "Unknown record type 99 at offset 5, skipping."},
-        {"error": "Unknown record type 99 at offset 5, skipping."},
-    ),
-}
-
-
-def test_the_output_of_a_decoder_becomes_data() -> None:
-    """The words that the tool prints instead of JSON are null or an error."""
-    for story, (fields, answer) in WORDS.items():
-        found = item_json(DumpItem("record", fields), "f", decoded=True)
-        assert found == {"file": "f", "kind": "record", **answer}, story
-
-
-def test_texts_stay_texts() -> None:
-    """A record that looks like JSON is a text without a decoder, because its producer may have written any bytes."""
-    item = DumpItem("record", {"key": "null", "payload": '{"a":1}'})
-    assert item_json(item, "f", decoded=False) == {"file": "f", "kind": "record", "key": "null", "payload": '{"a":1}'}
-
-
-def test_a_text_dump_has_the_data() -> None:
-    """Each record of a recorded topic has its key and its payload as texts, except those that are null."""
-    log = next((RECORDED / "uncompressed-0").glob("*.log"))
-    records = [row for row in objects(DumpOptions(decode=as_text), [log], decoded=False) if row["kind"] == "record"]
-    for data, size in (("key", "keySize"), ("payload", "valueSize")):
-        assert [isinstance(row.get(data), str) for row in records] == [row[size] >= 0 for row in records]
-    assert ("k2", "2f1e") in [(row.get("key"), row.get("payload")) for row in records]

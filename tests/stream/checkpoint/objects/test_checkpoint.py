@@ -29,7 +29,6 @@ OFFSETS: Final = "v1\n{}\n" + json.dumps({"__consumer_offsets": {"0": 5, "1": 7}
 
 @contextlib.contextmanager
 def opened(root: ObjectPath, topic: OffsetsTopic = TOPIC) -> Iterator[CheckpointDirectory]:
-    """Open a checkpoint, and close it at the end of the context."""
     ends = OffsetsTopicEnds({0: (0, 100, 100), 1: (0, 100, 100)}, time.time(), 3600.0)
     with contextlib.closing(open_checkpoint(root, topic, LAYOUT, ends)) as checkpoint:
         yield checkpoint

@@ -24,7 +24,6 @@ FILES = (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a directory with the files."""
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)

@@ -22,7 +22,6 @@ class Polled:
 
 @pytest.fixture
 def polled(root: ObjectPath) -> Polled:
-    """Return the presence of a checkpoint whose query has started."""
     for name in ("lagwarden.json", "spark/metadata"):
         (root / name).write_bytes(b"{}")
     polled = Polled(root)

@@ -86,13 +86,6 @@ def test_an_error_says_what_to_do(conversation: Conversation) -> None:
         assert error in result.content[0].text
 
 
-def test_an_instance_that_does_not_answer_is_an_error() -> None:
-    """The error belongs to the call and does not end the server."""
-    (result,) = converse("http://127.0.0.1:1", [("sick_groups", {})]).results
-    assert result.is_error
-    assert "no lagwarden answers at http://127.0.0.1:1" in result.content[0].text
-
-
 def test_without_the_extra_the_command_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, command: CommandLine
 ) -> None:

@@ -1,11 +1,10 @@
 """The explanation of a group, from the answer of the API to printed lines."""
 
-import dataclasses
 import json
 from typing import Any
 
 from exporters.http.api import group_json
-from exporters.readmodel import FindingDetail, QuotaDetail, VerdictChange
+from exporters.readmodel import FindingDetail, VerdictChange
 from stream.cli.render.blocks import plain_block_lines
 from stream.cli.render.explanation import CHANGES, FINDINGS, explain
 from tests.exporters.snapshots import NOON, STOPPED, detail, member, share_partition, small_snapshot, snapshot
@@ -143,24 +142,6 @@ def test_sentences_of_a_group() -> None:
         assert not any("None" in line or "null" in line for line in explanation), expected
 
 
-def test_quotas_explain_lag_only() -> None:
-    """The quota of a group without lag explains nothing."""
-    quota = QuotaDetail("", "app", "consumer_byte_rate", 10.0, 1, "May be throttled.")
-    for lag, is_explained in ((5, True), (0, False)):
-        assert (
-            "  May be throttled." in lines({**FINE, "lag_sum": lag, "lag_max": lag}, quotas=(quota,))
-        ) == is_explained
-    assert "  May be throttled." not in lines({**FINE, "lag_sum": 5, "lag_max": 5}, quotas=())
-
-
-def test_healthy_group_is_explained() -> None:
-    """The explanation has verdict, sentence and next step, and no list of partitions."""
-    finding = dataclasses.replace(STOPPED, verdict="ok", severity="fine", sentence="Keeps up.", next_step="Nothing.")
-    explanation = lines(FINE, finding=finding, partition_findings=())
-    assert explanation[:4] == ["g: ok.", "Keeps up.", "", "What to do: Nothing."]
-    assert not any(line.startswith("Partitions that are not fine") for line in explanation)
-
-
 def test_lists_are_limited_unless_all_is_given() -> None:
     """The limited lists have the worst partitions and the latest changes, with their number and the option for all."""
     many = tuple(("t", at, STOPPED) for at in range(FINDINGS + 4))
@@ -187,27 +168,6 @@ def test_owner_of_a_partition_is_a_client() -> None:
     explanation = lines({**FINE, "partitions": 4}, partition_findings=found, members=members)
     rows = [line.split() for line in explanation if line.startswith("t ")]
     assert [row[6] for row in rows] == ["billing-7@pod-7/10.0.0.7", "m-2", "billing-7@pod-7/10.0.0.7", "-"]
-
-
-def test_number_of_partitions_is_unknown_at_the_limit_of_an_answer() -> None:
-    """An answer holds only the worst 200 partitions, so the number of all of them is not printed."""
-    many = tuple(("t", at, STOPPED) for at in range(200))
-    assert "Partitions that are not fine: the worst 200" in " ".join(
-        lines({**FINE, "partitions": 900}, partition_findings=many)
-    )
-
-
-def test_several_topics_have_a_table() -> None:
-    """The table has a row per topic; a group with one topic has none."""
-    topics = [{"group": "g", "topic": name, "partitions": 3, "lag_sum": 5, "verdict": "ok"} for name in ("a", "b")]
-    answer = group_json(snapshot(groups=[FINE], topics=topics), "g", detail("g"))
-    assert answer is not None
-    explanation = list(plain_block_lines(explain(json.loads(answer), NOW)))
-    at = explanation.index("By topic")
-    assert explanation[at + 1 : at + 3] == [
-        "TOPIC  VERDICT  PARTITIONS  LAG  GREATEST-LAG  TIME-LAG  LAG-UNKNOWN",
-        "a      ok                3    5             -         -            -",
-    ]
 
 
 def test_the_partitions_of_a_share_group_have_their_progress() -> None:

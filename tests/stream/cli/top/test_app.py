@@ -7,16 +7,15 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from rich.cells import cell_len
 from textual import events
 from textual.pilot import Pilot
 
 from exporters.http.api import group_json
 from stream.cli.top.app import TopApp
 from stream.cli.top.poller import PollResult
-from stream.cli.top.screens import GroupListScreen, GroupScreen
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, small_snapshot
-from tests.stream.cli.top.api_answers import groups_of, healthy_groups
+from stream.cli.top.screens import GroupListScreen
+from tests.exporters.snapshots import NOON, detail, small_snapshot
+from tests.stream.cli.top.api_answers import groups_of
 
 NOW = NOON / 1000 + 5
 BILLING = json.loads(group_json(small_snapshot(), "billing", detail()) or "")
@@ -31,7 +30,6 @@ class SilentClient:
         self.groups_answer: dict[str, Any] = {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": groups_of()}
 
     def groups(self, _query: object = None) -> dict[str, Any]:
-        """Return all groups."""
         return self.groups_answer
 
     def group(self, name: str) -> Any:
@@ -54,7 +52,6 @@ class Session:
 
     @property
     def state(self) -> Any:
-        """The state of the list of groups."""
         return self.app._list.state
 
     async def press(self, *keys: str) -> None:
@@ -63,12 +60,10 @@ class Session:
         await self._pilot.pause()
 
     async def resize(self, width: int, height: int) -> None:
-        """Change the size of the window."""
         await self._pilot.resize_terminal(width, height)
         await self._pilot.pause()
 
     async def receive(self, result: PollResult) -> None:
-        """Deliver an answer."""
         self.app.post_message(TopApp.PollCompleted(result))
         await self._pilot.pause()
 
@@ -125,28 +120,6 @@ def test_list_fits_into_80_columns_and_24_lines() -> None:
     run(scenario, size=(80, 24))
 
 
-def test_keys_move_the_selection() -> None:
-    """A window of 14 lines shows 8 rows, and scrolls no further than the selected row needs."""
-    rows = [
-        ("down", "g001", 0),
-        ("up", "g000", 0),
-        ("down " * 8, "g008", 1),
-        ("pagedown", "g008", 1),
-        ("end", "g019", 12),
-        ("end up", "g018", 12),
-        ("end pageup", "g011", 11),
-        ("end down", "g019", 12),
-    ]
-
-    async def scenario(session: Session) -> None:
-        for keys, selected, first_row in rows:
-            await session.press("home", *keys.split())
-            assert (session.state.selected, session.state.first_row) == (selected, first_row)
-            assert session.lines[3].startswith(f"g{first_row:03} ")
-
-    run(scenario, healthy_groups(20).groups)
-
-
 def test_typing_filters_and_escape_shows_all() -> None:
     """Typed characters filter the list, also those of commands. Escape shows all groups."""
 
@@ -172,20 +145,6 @@ def test_typing_filters_and_escape_shows_all() -> None:
         assert session.lines[-1] == "type to filter · ↑↓ · Enter opens · q quits"
 
     run(scenario)
-
-
-@pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
-@pytest.mark.parametrize("opened", [False, True], ids=["list", "group"])
-def test_keys_that_quit(key: str, opened: bool) -> None:  # noqa: FBT001 -- a parameter of the test
-    """Each key ends the list and the view of a group with exit code 0."""
-
-    async def scenario(session: Session) -> None:
-        await session.press(*["enter"] * opened)
-        assert isinstance(session.app.screen, GroupScreen if opened else GroupListScreen)
-        await session.press(key)
-        assert not session.app.is_running
-
-    assert run(scenario).return_code == 0
 
 
 @pytest.mark.parametrize(
@@ -248,59 +207,5 @@ def test_lines_above_the_groups() -> None:
         await session.receive(PollResult(groups_of([{"group": "new"}]), "2023-11-14T22:13:20.000Z"))
         assert [session.lines[at] for at in (1, 4)] == ["", ""]
         assert session.lines[3].startswith("new ")
-
-    run(scenario)
-
-
-def test_answer_about_another_group_is_not_shown() -> None:
-    """An answer that was requested for a group that is closed by now has no effect."""
-
-    async def scenario(session: Session) -> None:
-        await session.press("end", "enter")
-        await session.receive(PollResult(groups_of(), None, BILLING))
-        assert session.lines[1] == "requesting gone …"
-
-    run(scenario)
-
-
-def test_resized_window_is_filled_and_not_exceeded() -> None:
-    """The selected row stays in the window; no line is wider than the window, and all characters can be printed."""
-    names = [*HOSTILE_NAMES, "消" * 80, "\x1b[2J", "[red]x[/red]", *(f"g{number}" for number in range(60))]
-    rows = [{"group": name, "severity": "critical", "sentence": name * 9, "verdict": name} for name in names]
-
-    async def scenario(session: Session) -> None:
-        await session.press("end")
-        for width, height in ((20, 8), (33, 9), (60, 30), (300, 50)):
-            await session.resize(width, height)
-            lines = session.lines
-            assert len(lines) == height
-            assert max(map(cell_len, lines)) <= width
-            assert all(line.isprintable() for line in lines)
-            assert 0 <= session.state.selected_row - session.state.first_row < max(height - 6, 1)
-            assert lines[-1] != ""
-
-    run(scenario, groups_of(rows))
-
-
-@pytest.mark.parametrize("no_color", [False, True], ids=["colour", "NO_COLOR"])
-def test_colours_are_those_of_the_terminal(no_color: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
-    """A severity has one of the sixteen colours of the terminal, and none with NO_COLOR.
-
-    Only the selected row is reversed.
-    """
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    if no_color:
-        monkeypatch.setenv("NO_COLOR", "1")
-
-    async def scenario(session: Session) -> None:
-        strips = session.app.screen._compositor.render_strips(session.app.size)
-        segments = [segment for strip in strips for segment in strip]
-        colours = {segment.style.color.number for segment in segments if segment.style and segment.style.color}
-        default, red, green, magenta = None, 1, 2, 5
-        assert colours == ({default} if no_color else {default, red, green, magenta})
-        reversed_lines = [
-            at for at, strip in enumerate(strips) if any(each.style and each.style.reverse for each in strip)
-        ]
-        assert [session.lines[at].split()[0] for at in reversed_lines] == [session.state.selected]
 
     run(scenario)

@@ -1,6 +1,5 @@
 """The state of the list of groups: order, filter, selection and scrolling."""
 
-import dataclasses
 from collections.abc import Callable
 
 from hypothesis import given
@@ -22,7 +21,6 @@ HEIGHT = 5
 
 
 def typed(state: GroupListState, words: str) -> GroupListState:
-    """Type words into the filter."""
     for character in words:
         state = type_character(state, character)
     return show_selection(state, HEIGHT)
@@ -53,26 +51,6 @@ def test_filter_may_begin_with_a_command() -> None:
     assert type_character(state, "q").filter == "q"
 
 
-WINDOWS = {
-    "next": ([1], "g001", 0),
-    "before the first": ([-1], "g000", 0),
-    "below the window": ([5], "g005", 1),
-    "behind the last": ([99], "g019", 15),
-    "up in the window": ([19, 18], "g018", 15),
-    "above the window": ([19, 14], "g014", 14),
-    "first": ([19, 0], "g000", 0),
-}
-
-
-def test_selected_row_is_in_the_window() -> None:
-    """The list scrolls no further than necessary."""
-    for story, (rows, *expected) in WINDOWS.items():
-        state = healthy_groups(20)
-        for row in rows:
-            state = select_row(state, row, HEIGHT)
-        assert [state.selected, state.first_row] == expected, story
-
-
 @examples(60)
 @given(
     st.lists(
@@ -98,10 +76,3 @@ def test_selection_is_valid_after_any_changes(
         assert state.selected in {group["group"] for group in state.rows}
     else:
         assert state.selected is None
-
-
-def test_selection_follows_the_group() -> None:
-    """The selected group stays selected when its row moves."""
-    state = select_row(healthy_groups(20), 2, HEIGHT)
-    newer = dataclasses.replace(state, groups=groups_of([{"group": "g002", "severity": "critical"}, {"group": "a"}]))
-    assert newer.rows[newer.selected_row]["group"] == "g002"

@@ -2,17 +2,10 @@
 
 import signal
 from collections.abc import Mapping
-from typing import Final
 
 import pytest
 
-from exporters.http.server import HttpServer
-from exporters.text.exposition import PublishedSnapshot
-from tests.exporters.serving import SMALL
-from tests.exporters.snapshots import CATCHING_UP, status
 from tests.support.terminal import Program
-
-FAULT: Final = "import stream.cli.top.view as s; s.status_line = lambda *_: 1 / 0; "
 
 
 def top(
@@ -77,53 +70,6 @@ def test_terminal_is_restored_after_a_signal(url: str, how: str | signal.Signals
         assert program.wait_for_end() == 0
         assert program.is_as_before
         assert "Traceback" not in program.output
-
-
-def test_terminal_is_restored_before_a_traceback(url: str) -> None:
-    """The traceback of an internal error is printed on the normal screen."""
-    with top(url, before=FAULT) as program:
-        assert program.wait_for_end() == 1
-        assert program.is_as_before
-        shown = program.output.rpartition("\x1b[?1049l")[2]
-        assert "ZeroDivisionError" in shown
-        assert shown.rstrip().endswith("please report it with the lines above")
-
-
-def test_closed_terminal_ends_the_process(url: str) -> None:
-    """The process ends when its window is closed."""
-    with top(url) as program:
-        program.wait_for("type to filter")
-        assert program.hang_up() == 0
-
-
-def test_control_z_and_garbage_have_no_effect(url: str) -> None:
-    """Control-Z does not stop the process, and unknown sequences do not end it."""
-    with top(url) as program:
-        program.wait_for("type to filter")
-        program.press("\x1a\x13\x1b[200~\x00q\x1b[201~\x1b[Mq\x1b[99;99R")
-        program.wait_for("filter: q^[Mq")
-        program.press("\x15")
-        program.wait_for("type to filter")
-        program.press("q")
-        assert program.wait_for_end() == 0
-
-
-def test_instance_that_is_not_ready_is_polled() -> None:
-    """The reason is shown before the first snapshot, then the groups, also if the instance is lost."""
-    server = HttpServer("127.0.0.1", 0, lambda: world[0], lambda: status(**CATCHING_UP))
-    world: list[PublishedSnapshot | None] = [None]
-    server.start()
-    try:
-        with top(f"http://127.0.0.1:{server.port}") as program:
-            program.wait_for("is not ready yet: catching up")
-            world[0] = SMALL
-            assert program.wait_for("billing ")[1] == ""
-            server.stop()
-            assert any(line.startswith("billing ") for line in program.wait_for("no lagwarden answers"))
-            program.press("q")
-            assert program.wait_for_end() == 0
-    finally:
-        server.stop()
 
 
 def test_nothing_is_drawn_without_an_instance() -> None:

@@ -1,7 +1,6 @@
 """The poller of `lagwarden top`: requests in a separate thread."""
 
 import queue
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -22,12 +21,10 @@ class ScriptedClient:
         self._answer_group = answer_group
 
     def groups(self, _query: object = None) -> dict[str, Any]:
-        """Return all groups."""
         self.requests.append("")
         return {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": list(groups_of())}
 
     def group(self, name: str) -> Any:
-        """Return the scripted answer, or raise it."""
         self.requests.append(name)
         answer = self._answer_group(name)
         if isinstance(answer, Refusal):
@@ -70,23 +67,3 @@ def test_opened_group_is_requested_at_once(answer: Any, error: str) -> None:
     assert result.error == error
     assert result.groups is not None
     assert PollResult().groups is None
-
-
-def test_exit_does_not_wait_for_a_request() -> None:
-    """A hanging request ends with the process, and its answer is not delivered."""
-    requested, answered = threading.Event(), threading.Event()
-
-    def answer(_: str) -> Any:
-        requested.set()
-        answered.wait(PATIENCE)
-        return {"group": "billing"}
-
-    client: Any = ScriptedClient(answer)
-    results: queue.Queue[PollResult] = queue.Queue()
-    with Poller(client, 3600.0, PollResult(), results.put) as poller:
-        poller.poll_group("billing")
-        assert requested.wait(PATIENCE)
-    answered.set()
-    poller._thread.join(PATIENCE)
-    assert not poller._thread.is_alive()
-    assert results.empty()

@@ -44,32 +44,12 @@ def test_each_broker_has_its_versions_or_a_reason() -> None:
     }
 
 
-def test_requests_that_are_forwarded_to_the_controller_are_not_compared() -> None:
-    """UnregisterController (94) is ignored: a 4.4 broker has it only if no older controller is connected."""
-    fetch, forwarded = (says(api_key=key, min_version=0, max_version=0) for key in (FETCH, 94))
-    features = {"supported_features": None, "finalized_features": None, "finalized_features_epoch": -1}
-
-    def answer(node: int | None, _: Any) -> Any:
-        return says(error_code=0, api_keys=[fetch, forwarded] if node == 1 else [fetch], **features)
-
-    found = read_versions(ScriptedCluster({"ApiVersionsRequest": answer}), [1, 2])  # type: ignore[arg-type]
-    assert version_sets(found) == [[1, 2]]  # type: ignore[arg-type]
-
-
 def test_finalized_levels_are_those_of_the_newest_metadata() -> None:
     """The levels are those of the broker with the highest epoch; without an epoch there are no levels."""
     assert finalized_features({1: versions(epoch=4, finalized=19), 2: versions(), 3: versions(epoch=None)}) == {
         "metadata.version": 20
     }
     assert finalized_features({3: versions(epoch=None)}) == {}
-
-
-def test_equal_brokers_are_one_set() -> None:
-    """The finalized level is not compared, because the brokers differ for a moment after every change of the level."""
-    same = {1: versions(), 2: versions(finalized=19, epoch=4)}
-    assert version_sets(same) == [[1, 2]]
-    assert mixed_versions(same) == []
-    assert (version_sets({}), mixed_versions({})) == ([], [])
 
 
 def test_brokers_that_differ_are_named_with_the_difference() -> None:
@@ -84,14 +64,4 @@ def test_brokers_that_differ_are_named_with_the_difference() -> None:
     assert mixed_versions(mixed) == [
         "brokers 2, 4 differ from brokers 1, 3, 6: metadata.version 7 to 25 instead of 7 to 27",
         "broker 5 differs from brokers 1, 3, 6: 5 requests in other versions (Fetch, ListOffsets, Metadata, …)",
-    ]
-
-
-def test_a_feature_that_a_broker_does_not_know() -> None:
-    """A feature that a broker does not know is not supported; a request that the library does not know has its key."""
-    without = BrokerVersions(versions().requests, {}, {}, None)
-    newer = versions(requests={**versions().requests, 9_999: (0, 0)})
-    assert [*mixed_versions({1: versions(), 2: without}), *mixed_versions({1: versions(), 2: newer})] == [
-        "broker 2 differs from broker 1: metadata.version not supported instead of 7 to 27",
-        "broker 2 differs from broker 1: 1 request in other versions (API key 9999)",
     ]

@@ -4,7 +4,6 @@ import dataclasses
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
 from stream.cluster.admin.followers import Follower, FollowerLag, followers_out_of_sync, read_follower_lags
 from stream.cluster.transport.error_codes import ErrorReason
@@ -56,10 +55,3 @@ def test_a_failure_is_a_reason() -> None:
     ]
     for leader, follower, reason in rows:
         assert read({(1, -1): leader, (2, -2): follower}, [ONE]) == [FollowerLag("t", 0, 2, None, reason)]
-
-
-def test_the_number_of_followers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Followers beyond the limit are not looked up."""
-    monkeypatch.setattr("stream.cluster.admin.followers.MOST_FOLLOWERS", 1)
-    assert len(read({(1, -1): {0: 1}, (2, -2): {0: 1}}, [ONE, OTHER])) == 1
-    assert read({}, []) == []

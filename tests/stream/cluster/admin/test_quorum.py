@@ -8,11 +8,9 @@ from stream.cluster.transport.error_codes import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 DISK = uuid.UUID(int=7)
-NEW_DISK = uuid.UUID(int=8)
 
 
 def state(replica: int, end: int, fetched: int = -1, directory: uuid.UUID | None = DISK) -> Any:
-    """Describe a replica of the metadata log."""
     times = {"last_fetch_timestamp": fetched, "last_caught_up_timestamp": fetched}
     return says(replica_id=replica, replica_directory_id=directory, log_end_offset=end, **times)
 
@@ -25,7 +23,6 @@ def answered(voters: list[Any], observers: list[Any], **fields: Any) -> Quorum |
 
 
 def read(answer: Any) -> Quorum | ErrorReason:
-    """Return what is read from an answer."""
     return read_quorum(ScriptedCluster({"DescribeQuorumRequest": lambda *_: answer}))  # type: ignore[arg-type]
 
 
@@ -38,14 +35,6 @@ def test_voters_and_observers_have_their_distance_to_the_leader() -> None:
         QuorumReplica(11, QuorumRole.OBSERVER, DISK, 100, 0, 8, 8),
     )
     assert found == Quorum(leader=1, leader_epoch=4, high_watermark=90, replicas=replicas)
-
-
-def test_what_the_leader_does_not_know_is_none() -> None:
-    """A voter that has not fetched has no offset, lag or times; a broker before 3.9 reports no directories."""
-    found = answered([state(1, 100, 9, None), state(3, -1, -1, uuid.UUID(int=0))], [])
-    assert isinstance(found, Quorum)
-    assert found.replicas[0].directory is None
-    assert found.replicas[1] == QuorumReplica(3, QuorumRole.VOTER, None, None, None, None, None)
 
 
 def test_voters_that_do_not_follow_are_counted() -> None:
@@ -71,15 +60,6 @@ def test_voters_behind_are_unknown_without_the_clock_of_the_leader() -> None:
         assert (found.voters, found.voters_behind) == (2, None)
     assert isinstance(electing, Quorum)
     assert (electing.leader, electing.replicas[0].lag) == (None, None)
-
-
-def test_a_replaced_disk_counts_once() -> None:
-    """If a node has two directories, the directory that fetched last is kept."""
-    both = [state(11, 50, 10, DISK), state(11, 99, 20, NEW_DISK)]
-    for observers in (both, both[::-1]):
-        found = answered([state(1, 100, 9)], observers)
-        assert isinstance(found, Quorum)
-        assert [(each.replica, each.directory) for each in found.replicas] == [(1, DISK), (11, NEW_DISK)]
 
 
 def test_a_failure_is_a_reason() -> None:

@@ -16,7 +16,6 @@ def entry(entity: dict[str, str | None], **values: float) -> Any:
 
 
 def read(answer: Any) -> Any:
-    """Return what is read from an answer."""
     return read_quotas(ScriptedCluster({"DescribeClientQuotasRequest": lambda *_: answer}))  # type: ignore[arg-type]
 
 

@@ -83,7 +83,6 @@ def assert_described(cluster: Cluster, bootstrap: str) -> Quorum:
 
 
 def quorum(cluster: Cluster) -> Quorum:
-    """Return the state of the quorum."""
     found = read_quorum(cluster)
     assert isinstance(found, Quorum), found
     return found

@@ -86,17 +86,14 @@ class SecuredBroker:
         return path
 
     def reset_issuer(self) -> None:
-        """Remove faults of the identity provider."""
         self.issuer.answer, self.issuer.claims = None, {}
 
     def flags(self, listener: str, **options: Any) -> dict[str, Any]:
-        """Return the configuration of a client of this listener."""
         return {
             f"kafka.{name}": value for name, value in {"bootstrap_servers": self.address(listener), **options}.items()
         }
 
     def login(self, listener: str, user: str, password: str, mechanism: str = "PLAIN") -> dict[str, Any]:
-        """Return the configuration of a login with a password."""
         authority = {"ssl_ca_file": self.certificates.authority} if listener == "SASLTLS" else {}
         protocol = "SASL_SSL" if authority else "SASL_PLAINTEXT"
         user_options = {"sasl_mechanism": mechanism, "sasl_username": user, "sasl_password": password}
@@ -109,7 +106,6 @@ class SecuredBroker:
         return login | {"kafka.sasl_password_file": self.write("password", password)}
 
     def token_file(self, token: str) -> dict[str, Any]:
-        """Return the configuration of a login with the token in a file."""
         return self._oauth(oauth_token_file=self.write("token", token))
 
     def client_credentials(self, scope: str) -> dict[str, Any]:
@@ -137,7 +133,6 @@ def connected(flags: dict[str, Any]) -> Iterator[Cluster]:
 
 
 def error_of(cluster: Cluster) -> ClusterError | None:
-    """Return the error of the next request, or None."""
     try:
         cluster.metadata()
     except ClusterError as error:

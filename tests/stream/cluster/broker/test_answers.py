@@ -49,7 +49,6 @@ def cluster(broker: Broker) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def admin(broker: Broker) -> AdminClient:
-    """Return the other client, librdkafka's, whose answers are compared."""
     return AdminClient({"bootstrap.servers": broker.bootstrap})
 
 

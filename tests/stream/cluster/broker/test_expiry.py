@@ -100,7 +100,6 @@ def commit(member: Member, *topics: str) -> None:
 
 
 def exists(cluster: Cluster, topic: str) -> bool | None:
-    """Return whether the cluster has the topic."""
     return bool(cluster.metadata([topic]).topics[0].error_code == 0)
 
 

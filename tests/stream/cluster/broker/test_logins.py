@@ -132,7 +132,6 @@ def test_rotated_client_certificate(secured: SecuredBroker, tmp_path: Path) -> N
 
 
 def _expired_certificate(files: Certificates, folder: Path) -> None:
-    """Write an expired client certificate of the known authority, and its key."""
     shutil.copy(files.key("client"), folder / "client.key")
     arguments = "x509 -req -in client.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 0 -out"
     command = ["openssl", *arguments.split(), str(folder / "client.crt")]

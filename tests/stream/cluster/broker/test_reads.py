@@ -24,7 +24,6 @@ Row = tuple[int, int, bytes | None, bytes | None]
 
 
 def produce(bootstrap: str, topic: str, partition: int, records: int, **settings: str | int) -> None:
-    """Produce records, in batches of about ten."""
     producer = Producer({"bootstrap.servers": bootstrap, "batch.num.messages": 10, "log_level": 0, **settings})
     for number in range(records):
         producer.produce(topic, b"value %d of %s" % (number, topic.encode()) * 5, b"key", partition=partition)

@@ -45,7 +45,6 @@ def batch(at: int, count: int = 1, codec: int = write.NONE, **options: int) -> b
 
 
 def in_transaction(at: int, producer: int, count: int = 1) -> bytes:
-    """Return a batch of a transaction."""
     return batch(at, count, attributes=TRANSACTIONAL, producer_id=producer, producer_epoch=0)
 
 
@@ -81,20 +80,16 @@ class FakeLeader:
 
     @property
     def positions(self) -> list[dict[int, int]]:
-        """The positions of all fetches."""
         return [each.positions for each in self.asked]
 
     def clock(self) -> float:
-        """Return the time."""
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Advance the clock."""
         assert seconds > 0
         self.now += seconds
 
     def metadata(self, names: Sequence[str]) -> Any:
-        """Return the next leaders."""
         assert names == [TOPIC]
         self.lookups += 1
         found = self._leaders.pop(0) if len(self._leaders) > 1 else self._leaders[0]

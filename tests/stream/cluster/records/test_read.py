@@ -71,7 +71,6 @@ ALL = [*range(10)]
 
 
 def mark(at: int, producer: int = 7, *, committed: bool = True) -> bytes:
-    """Return the end of a transaction."""
     return write.marker(at, producer, committed=committed)
 
 
@@ -133,31 +132,12 @@ def test_aborted_records_are_passed_to_the_callback_with_their_producer(ahead: b
     assert aborted == [(0, 7, [0, 1, 2]), (0, 8, [5, 6])]
 
 
-def test_a_read_can_start_inside_a_batch() -> None:
-    """Records before the position are not returned; a partition that is already read needs no lookup and no fetch."""
-    assert run(FakeLeader([WHOLE]), {0: (6, 10)}).offsets == {0: [6, 7, 8, 9]}
-    leader = FakeLeader([])
-    assert run(leader, {0: (5, 5)}).offsets == {}
-    assert (leader.asked, leader.lookups) == ([], 0)
-
-
 # Many partitions.
 
 
 def parts(**by_partition: bytes | Part) -> Reply:
     """Return a response; `p3=b""` is the part of partition 3."""
     return Reply({int(name[1:]): each if isinstance(each, Part) else Part(each) for name, each in by_partition.items()})
-
-
-def test_all_partitions_of_a_leader_are_one_request() -> None:
-    """Each request has the partitions that are not yet read to their ends, in ascending order."""
-    leader = FakeLeader(
-        [parts(p0=batch(0, 10), p1=batch(0, 4), p2=b""), parts(p1=batch(4, 6), p2=batch(0, 3)), parts(p2=batch(3, 7))],
-        [{0: 1, 1: 1, 2: 1}],
-    )
-    assert run(leader, {2: (0, 10), 0: (0, 10), 1: (0, 10)}).offsets == {0: ALL, 1: ALL, 2: ALL}
-    assert leader.positions == [{0: 0, 1: 0, 2: 0}, {1: 4, 2: 0}, {2: 3}]
-    assert leader.asked[0].epochs == {0: 101, 1: 101, 2: 101}
 
 
 def test_each_leader_is_asked_for_its_partitions() -> None:
@@ -203,18 +183,6 @@ def test_throttling_is_obeyed() -> None:
     leader = FakeLeader([only(error=6)] * 5 + [WHOLE])
     run(leader)
     assert [each.at for each in leader.asked] == [0, 0.25, 0.75, 1.75, 2.75, 3.75]
-
-
-@pytest.mark.parametrize("rows", [0, 7, 1_000])
-@pytest.mark.parametrize("ahead", [False, True])
-def test_records_of_several_partitions_are_combined(rows: int, ahead: bool) -> None:  # noqa: FBT001
-    """With many `rows`, the records of several answers are one piece; positions show how far each partition is read."""
-    replies = [parts(p0=batch(0, 10), p1=batch(0, 2)), parts(p1=batch(2, 8))]
-    result = run(FakeLeader(replies, [{0: 1, 1: 1}]), {0: (0, 10), 1: (0, 10)}, rows=rows, ahead=ahead)
-    assert result.offsets == {0: ALL, 1: ALL}
-    pieces = [each for each in result.pieces if each.positions]
-    assert [each.positions for each in pieces] == ([{0: 10, 1: 10}] if rows == 1_000 else [{0: 10, 1: 2}, {1: 10}])
-    assert pieces[0].partition.tolist()[:12] == [0] * 10 + [1, 1]
 
 
 def test_large_answers_are_returned_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,14 +255,6 @@ def test_damage_without_a_valid_batch_after_it_is_skipped_in_growing_steps() -> 
     assert [each[0] for each in leader.positions][2:8] == [0, 1, 3, 7, 15, 31]
 
 
-def test_batches_that_cannot_be_decoded_are_counted() -> None:
-    """A batch with a valid checksum and damaged content is counted, and the read continues after it."""
-    raw = batch(0, 2) + write.batch(2, [write.Rec(0, 0, b"k", b"2")], count=5) + batch(3, 7)
-    result = run(FakeLeader([only(raw)]))
-    assert result.offsets == {0: ALL}
-    assert result.tally.faults == {LogFault.BAD_RECORD: 1}
-
-
 def test_records_below_the_position_are_no_progress() -> None:
     """A leader that returns the same batches again and again ends the read with its reason."""
     leader = FakeLeader([only(batch(0, 3)), *[only(batch(0, 3))] * 300])
@@ -340,15 +300,6 @@ def test_a_read_without_progress_ends_with_its_reason() -> None:
         with pytest.raises(ClusterError, match=reason):
             run(leader)
         assert 120 <= leader.now < 123
-
-
-def test_the_other_partitions_are_read_before_a_read_fails() -> None:
-    """A partition without a leader ends the read when no other partition is left."""
-    slow = [Reply({1: Part(batch(n))}, throttle_ms=50_000) for n in range(10)]
-    leader = FakeLeader(slow, [{0: -1, 1: 1}])
-    with pytest.raises(Unreachable, match="partition 0"):
-        run(leader, {0: (0, 10), 1: (0, 10)})
-    assert leader.positions == [{1: n} for n in range(10)]
 
 
 def test_a_caller_continues_after_an_error() -> None:

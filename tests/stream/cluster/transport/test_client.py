@@ -11,7 +11,6 @@ import pytest
 from kafka.future import Future
 
 from sandbox.kafka.broker import Broker
-from sandbox.waiting import wait_until
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, CutOff, TimedOut, Unreachable, WrongProtocol
@@ -67,7 +66,6 @@ LOGIN = KafkaLogin(PasswordLogin("PLAIN", "u", SecretValue("p")))
 
 
 def refusal(server: str, seconds: float = 1.0, login: KafkaLogin = PLAIN) -> ClusterError:
-    """Request metadata from a server, and return the error."""
     with Cluster([server], login, request_timeout=seconds) as cluster, pytest.raises(ClusterError) as refused:
         cluster.metadata()
     return refused.value
@@ -111,15 +109,6 @@ def test_a_refused_connection_is_unreachable() -> None:
     assert "nothing listens there" in error.what
     assert (error.passes, error.code) == (True, ExitCode.KAFKA_UNREACHABLE)
     assert "cannot be resolved" in refusal("no-such-host.invalid:9092", 5.0).what
-
-
-def test_a_permanent_cause_has_priority() -> None:
-    """If one address is unreachable and one has the wrong protocol, the wrong protocol is reported."""
-    with socket.socket() as closed, impostor(says(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as web:
-        closed.bind((LOOPBACK, 0))
-        servers = [web, f"{LOOPBACK}:{closed.getsockname()[1]}"]
-        with Cluster(servers, request_timeout=2) as cluster, pytest.raises(WrongProtocol):
-            cluster.metadata()
 
 
 def test_connect_retries_until_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,18 +159,6 @@ def test_a_request_raises_when_another_thread_closes_the_client() -> None:
         cluster.close()
         with pytest.raises(Unreachable, match="is closed"):
             request.result(30)
-
-
-def test_a_close_does_not_fail_while_the_io_thread_is_blocked() -> None:
-    """The close raises no error, and the sockets are closed after the I/O thread has continued."""
-    cluster, released = Cluster(["127.0.0.1:1"]), threading.Event()
-    cluster._net.call_soon_threadsafe(lambda: released.wait(30))
-    cluster.close()
-    with pytest.raises(Unreachable, match="is closed"):
-        cluster.metadata()
-    released.set()
-    wait_until(lambda: not [each for each in threading.enumerate() if each.name == "kafka-close"], "the last sockets")
-    assert cluster._net._selector.get_map() is None
 
 
 @pytest.mark.kafka

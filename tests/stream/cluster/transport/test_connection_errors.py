@@ -43,12 +43,6 @@ def test_each_exception_has_its_class() -> None:
     assert all(error.advice for error in found)
 
 
-def test_a_cluster_error_is_returned_unchanged() -> None:
-    """A second conversion changes nothing."""
-    error = errors.TimedOut("what", "advice")
-    assert causes.named(error, "elsewhere:1", "SSL") is error
-
-
 def test_only_temporary_errors_are_retriable() -> None:
     """Only unreachable brokers, time-outs, and unavailable or expired tokens are retriable, each with its exit code."""
     waiting = {each: each.code for each in _all_kinds(errors.ClusterError) if each.passes}
@@ -78,13 +72,6 @@ def test_each_fault_of_a_certificate_has_its_advice() -> None:
     assert {type(error) for error in found.values()} == {errors.TlsRefused}
     assert [reason for reason, error in found.items() if f"is not accepted: {reason}" not in error.what] == []
     assert [error for reason, error in found.items() if ADVICE[reason] not in error.advice] == []
-
-
-def test_a_login_that_waits_for_a_token_names_the_endpoint() -> None:
-    """The error names the token endpoint and is retriable."""
-    found = causes.login_waits("broker-7:9092", "the token endpoint https://login.test/token")
-    assert "waits for the token endpoint https://login.test/token" in found.what
-    assert found.passes
 
 
 def _all_kinds(kind: type[errors.ClusterError]) -> set[type[errors.ClusterError]]:

@@ -24,7 +24,6 @@ def accepting(_: bytes) -> Login:
 
 
 def refused(broker: FakeBroker, login: KafkaLogin) -> ClusterError:
-    """Return the error of a login."""
     with Cluster([broker.address], login, request_timeout=5) as cluster, pytest.raises(ClusterError) as error:
         cluster.metadata()
     return error.value
@@ -32,7 +31,6 @@ def refused(broker: FakeBroker, login: KafkaLogin) -> ClusterError:
 
 @pytest.fixture
 def password(tmp_path: Path) -> KafkaLogin:
-    """Return a login with a password file."""
     (tmp_path / "password").write_text("first")
     return KafkaLogin(PasswordLogin("PLAIN", "alice", SecretFile(tmp_path / "password")))
 

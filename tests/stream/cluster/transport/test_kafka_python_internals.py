@@ -59,7 +59,6 @@ READ = {
 
 
 def arguments(method: Any) -> list[str]:
-    """Return the names of the arguments of a method."""
     return list(inspect.signature(method).parameters)
 
 

@@ -43,7 +43,6 @@ def tls_server(certificate: Path, key: Path) -> Iterator[int]:
 
 
 def refusal(address: str, tls: TlsFiles) -> TlsRefused:
-    """Return the error of a connection."""
     with Cluster([address], KafkaLogin(tls=tls), request_timeout=10) as cluster, pytest.raises(TlsRefused) as refused:
         cluster.metadata()
     return refused.value
@@ -51,7 +50,6 @@ def refusal(address: str, tls: TlsFiles) -> TlsRefused:
 
 @pytest.fixture(scope="module")
 def expired(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an expired certificate of the known authority."""
     path = tmp_path_factory.mktemp("expired") / "broker.crt"
     arguments = "x509 -req -in broker.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 0 -extfile names -out"
     subprocess.run(["openssl", *arguments.split(), str(path)], cwd=certificates.folder, check=True, capture_output=True)

@@ -45,7 +45,6 @@ def delta_of(log: list[Entry], first: int = 0) -> ShardDelta:
 
 
 def add_aborted(fold: Fold, producer: int, rows: list[tuple[int, bytes]]) -> None:
-    """Add aborted commits of one producer at these positions."""
     position = np.array([at for at, _ in rows], np.int64)
     keys = pa.array([key for _, key in rows], pa.binary())
     values = pa.array([commit_value(0, 0) for _ in rows], pa.binary())
@@ -76,7 +75,6 @@ def read(aborts: AbortedCommits) -> dict[bytes, tuple[int, ...]]:
 
 
 def pieces_of(log: list[Entry], cuts: list[int]) -> list[ShardDelta]:
-    """Return the deltas of the parts of the log between the cuts."""
     borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
     return [delta_of(log[a:b], a) for a, b in itertools.pairwise(borders) if a < b]
 

@@ -18,7 +18,6 @@ RECORDS: st.SearchStrategy[Raw] = st.tuples(
 
 
 def reader() -> ShardReader:
-    """Return a reader whose driver state counts commits."""
     made = ShardReader()
     made.driver_state = DriverState(CommitCounts())
     return made
@@ -30,7 +29,6 @@ def counts(driver_state: DriverState) -> dict[str, int]:
 
 
 def commits(group: str, *offsets: int) -> list[Raw]:
-    """Return commits of a group."""
     return [(commit_key(group, "t", 0), commit_value(offset, 1)) for offset in offsets]
 
 
@@ -76,17 +74,6 @@ def test_a_change_that_is_applied_again_counts_once() -> None:
     assert counts(shard.driver_state) == {"g": 3}
 
 
-def test_commits_after_a_removal_are_added() -> None:
-    """A tombstone ends the run of the offset, not the count."""
-    shard = reader()
-    shard.read([*commits("g", 1, 2, 3), (commit_key("g", "u", 0), commit_value(1, 1))])
-    removal: Raw = (commit_key("g", "t", 0), None)
-    shard.read([removal, *commits("g", 9)])
-    shard.read([removal])
-    shard.read(commits("g", 10))
-    assert counts(shard.driver_state) == {"g": 4 + 1 + 1}
-
-
 def test_a_run_that_was_partly_seen_does_not_count() -> None:
     """A run that overlaps the state adds no commits, because the number of new ones is unknown. Later commits count."""
     shard = reader()
@@ -104,18 +91,3 @@ def test_the_count_of_a_removed_group_is_dropped() -> None:
     known.add(shard.read([*commits("a", 1), *commits("b", 1, 2)]).runs, shard.change.runs.spans.commits)
     assert known.of_groups(["b", "c"]) == {"b": 2, "c": 0}
     assert known.of_groups(["a", "b"]) == {"a": 0, "b": 2}
-
-
-def test_later_commits_do_not_change_returned_counts() -> None:
-    """Counts that were returned before a batch do not have the commits of the batch."""
-    shard = reader()
-    shard.read(commits("g", 1))
-    before = shard.driver_state.columns().commit_counts
-    shard.read(commits("g", 2))
-    assert before == {"g": 1}
-
-
-def test_a_capture_has_no_counts() -> None:
-    """All records of a capture are replayed, so its counts are None. A service without commits has empty counts."""
-    assert DriverState(None).columns().commit_counts is None
-    assert DriverState(CommitCounts()).columns().commit_counts == {}

@@ -41,7 +41,6 @@ def decoded(log: list[Raw]) -> DecodedCommits:
 
 
 def folded(log: list[Raw]) -> dict[int, FoldedCommits]:
-    """Return the folded commits of a log by offsets partition."""
     parts = list(fold_commits(decoded(log), slot_ms=SLOT_MS, keep_slots=KEEP))
     assert len({part.partition for part in parts}) == len(parts)
     return {part.partition: part for part in parts}
@@ -112,12 +111,6 @@ def test_a_malformed_value_is_a_fault_and_in_no_run() -> None:
     (fault,) = decoded(log).faults
     assert (fault.offsets_partition, fault.position, fault.value) == (3, 1, TRUNCATED.hex())
     assert folded(log)[3].runs.spans.commits.tolist() == [2]
-
-
-def test_a_batch_with_malformed_values_only_has_no_run() -> None:
-    """Nothing is yielded, and every record is a fault."""
-    log: list[Raw] = [(0, A, TRUNCATED), (1, B, TRUNCATED)]
-    assert (folded(log), len(decoded(log).faults)) == ({}, 2)
 
 
 VALUES = st.none() | st.tuples(st.integers(0, 5), st.integers(0, 50), st.integers(0, 4))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.expiry.causes import TOLERANCE_MS, RemovalCause, cause_of, due_time, transition_sentence
-from stream.groups.expiry.predict import NEVER, ExpiryRules, OffsetsRetention, predict
+from stream.groups.expiry.predict import ExpiryRules, OffsetsRetention, predict
 from stream.groups.lifecycle.model import Removal, Transition, TransitionType
 from stream.groups.membership.memberships import Membership
 from tests.support.offsets import Offset, columns
@@ -126,16 +126,6 @@ def test_the_cause_follows_from_the_evidence() -> None:
     assert found == [(story, cause) for story, *_, cause in STORIES + ENDS]
 
 
-def test_topics_are_looked_up_only_if_needed() -> None:
-    """Neither an expired offset nor an unknown retention needs a lookup."""
-
-    def refuse(topic: str) -> bool | None:
-        raise AssertionError(topic)
-
-    assert cause_of(ended(WEEK), KNOWN, refuse) is EXPIRED
-    assert cause_of(ended(DAY), UNSET, refuse) is UNCLEAR
-
-
 @given(
     st.sampled_from(["classic", "consumer", "streams", "simple"]),
     st.sampled_from(["Empty", "Stable"]),
@@ -157,16 +147,10 @@ def test_the_due_time_equals_the_prediction(  # noqa: PLR0917 -- hypothesis pass
     assert predict(group_columns, retention).offset.tolist() == [due_time(ending, retention)]
 
 
-def test_an_offset_that_never_expires_has_no_due_time() -> None:
-    """The due time of an offset of a Connect group with members is NEVER."""
-    assert due_time(classic(0, "Stable", "connect"), KNOWN) == NEVER
-
-
 # Sentences.
 
 
 def happened(what: TransitionType, ending: Removal | None = None, **facts: Any) -> Transition:
-    """Return a transition."""
     return Transition(what, 5, 7, live=True, removal=ending, **facts)
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from stream.groups.driver_state import RemovedOffset
 from stream.groups.expiry.causes import SLACK_MS, TOLERANCE_MS
 from stream.groups.expiry.check import BOUNDS, ExpiryCheck, PredictionOutcome, predict_removed
-from stream.groups.expiry.predict import NEVER, UNKNOWN, OffsetsRetention, Times, predict
+from stream.groups.expiry.predict import NEVER, UNKNOWN, OffsetsRetention, Times
 from stream.groups.membership.memberships import Membership
-from tests.support.offsets import Offset, columns
+from tests.support.offsets import Offset
 
 MINUTE: Final = 60_000
 INTERVAL: Final = 10 * MINUTE
@@ -35,7 +35,6 @@ def keys(*groups: str) -> pa.BinaryArray:
 
 
 def hours(*values: int) -> Times:
-    """Return a column of predicted times."""
     return np.array(values, np.int64)
 
 
@@ -85,14 +84,6 @@ def test_the_time_of_a_tombstone_decides_the_outcome() -> None:
         assert nonzero_counts(watch) == ({} if outcome is None else {str(outcome): 1}), story
         errors = (watch.errors().count, watch.errors().total)
         assert errors == ((0, 0.0) if seconds is None else (1, seconds)), story
-
-
-def test_deletion_and_expiration_are_distinguished_with_a_retention_of_a_minute() -> None:
-    """Only the last tenth of a short retention counts as early, and at least the tolerance of clocks."""
-    short, watch = OffsetsRetention(MINUTE, 5_000, "broker"), ExpiryCheck()
-    times = [HOUR - early for early in (5_001, 6_000, 6_001, 59_000)]
-    found = [watch.record_tombstones([forgotten(time)], hours(HOUR), short)[0] for time in times]
-    assert found == [EARLY, EARLY, DELETED, DELETED]
 
 
 def test_the_histogram_is_cumulative_and_complete() -> None:
@@ -248,15 +239,3 @@ def test_every_prediction_is_counted_at_most_once(steps: list[tuple[str, int, in
     assert counted.total() <= predictions
     assert watch.errors().count == expired
     assert list(watch.errors().cumulative) == sorted(watch.errors().cumulative)
-
-
-def test_a_driver_state_can_be_checked() -> None:
-    """`update` accepts the keys of a driver state and the results of `predict`, with and without rows."""
-    due = 7 * 1440 * MINUTE
-    for rows in (0, 3):
-        group_columns = columns([Offset("g", "t", number, number) for number in range(rows)], {})
-        predicted = predict(group_columns, SETTINGS).offset
-        watch = ExpiryCheck()
-        for now, expected in ((due - 1, [False, False, False]), (due + MISSING + 1, [True, False, False])):
-            assert watch.update(group_columns.runs.keys, predicted, now, SETTINGS).tolist() == expected[:rows]
-    assert watch.record_tombstones([], hours(), SETTINGS) == []

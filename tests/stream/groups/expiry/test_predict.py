@@ -31,14 +31,12 @@ NEWER: Final = (NEW, NEWEST)
 def classic(
     state: str | None, protocol: str | None, topics: set[str] | None = None, since: int | None = EMPTIED
 ) -> Membership:
-    """Return a classic group."""
     subscribed = None if topics is None else frozenset(topics)
     members = 0 if state == "Empty" else 2
     return Membership("classic", state, members, protocol, state_time=since, subscribed=subscribed)
 
 
 def newer(kind: str, state: str | None, topics: set[str] | None) -> Membership:
-    """Return a group of a newer kind."""
     return Membership(
         kind, state, 0 if state == "Empty" else 2, subscribed=None if topics is None else frozenset(topics)
     )
@@ -139,37 +137,6 @@ def test_groups_expire_with_their_last_offset() -> None:
         found = predict(columns(offsets, {"g": group} if group else {}), OffsetsRetention(WEEK, None, "broker"))
         assert found.names == ("g",), story
         assert (found.soonest.tolist(), found.group.tolist()) == ([after(soonest)], [after(end)]), story
-
-
-def test_an_offset_with_unknown_expiration_makes_the_group_unknown() -> None:
-    """The first and the last expiration are unknown, although one offset has its own expire timestamp."""
-    offsets = [Offset("g", "t", 0, 5, stored=100), Offset("g", "t", 1, 5)]
-    found = predict(columns(offsets, {}), OffsetsRetention(None, None, "unknown"))
-    assert found.offset.tolist() == [100, UNKNOWN]
-    assert (found.soonest.tolist(), found.group.tolist()) == ([UNKNOWN], [UNKNOWN])
-
-
-def test_a_kept_offset_keeps_the_group() -> None:
-    """An offset of a subscribed topic does not expire, so the first expiration is that of another offset."""
-    offsets = [Offset("g", "t", 0, 5), Offset("g", "u", 0, 9)]
-    found = predict(columns(offsets, {"g": newer("consumer", "Stable", {"t"})}), OffsetsRetention(WEEK, None, "broker"))
-    assert found.offset.tolist() == [NEVER, 9 + WEEK]
-    assert (found.soonest.tolist(), found.group.tolist()) == ([9 + WEEK], [NEVER])
-
-
-def test_groups_are_returned_in_the_requested_order() -> None:
-    """The caller chooses the order of groups; an unknown name never expires."""
-    offsets = [Offset("b", "t", 0, 5), Offset("a", "t", 0, 9)]
-    found = predict(columns(offsets, {"c": classic("Empty", "connect", since=3)}), OffsetsRetention(10, None, "broker"))
-    assert found.names == ("b", "a", "c")
-    soonest, group = found.for_groups(["a", "b", "c", "d"])
-    assert (soonest.tolist(), group.tolist()) == ([19, 15, NEVER, NEVER], [19, 15, 3, NEVER])
-
-
-def test_an_empty_driver_state_has_an_empty_prediction() -> None:
-    """A driver state without groups gives a prediction without rows."""
-    found = predict(columns([], {}), OffsetsRetention(WEEK, None, "broker"))
-    assert (len(found.offset), found.names, len(found.soonest), len(found.group)) == (0, (), 0, 0)
 
 
 def test_an_empty_newer_group_without_offsets_is_due_since_it_became_empty() -> None:
@@ -329,10 +296,3 @@ def test_the_order_of_rows_does_not_matter(
         np.array_equal(one, other)
         for one, other in zip(straight.for_groups(names), shuffled.for_groups(names), strict=True)
     )
-
-
-def test_the_check_interval_defaults_to_kafkas_default() -> None:
-    """The interval is ten minutes if the brokers' setting is unknown."""
-    unknown = OffsetsRetention(None, None, "unknown")
-    assert unknown.interval_ms == 600_000
-    assert dataclasses.replace(unknown, check_interval_ms=5).interval_ms == 5

@@ -46,7 +46,6 @@ def histories_of(state: ShardState | ShardChange) -> dict[str, Any]:
 
 
 def reduced(deltas: Sequence[ShardDelta], rules: StateLimits = RULES) -> ShardState:
-    """Return the state after these deltas, reduced one by one."""
     state = empty_state()
     for delta in deltas:
         state, _ = reduce(state, [delta], rules)

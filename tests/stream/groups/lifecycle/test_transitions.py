@@ -34,7 +34,6 @@ DEAD_CLASSIC = gone(classic())
 
 
 def generation(number: int, *names: str) -> Written:
-    """Return the record of a classic generation."""
     return classic(*(classic_member(name) for name in names), generation=number)
 
 

@@ -1,7 +1,5 @@
 """The memberships of real groups after each record of the recorded capture."""
 
-from typing import Any
-
 import pytest
 
 from stream.groups.membership.memberships import Membership, Memberships
@@ -16,7 +14,6 @@ COUNTS = {"orders": 3, "payments": 2}
 
 @pytest.fixture(scope="module")
 def rows() -> list[LogRow]:
-    """Return the membership records of the capture, in log order."""
     return [
         row
         for row in CaptureFile(RECORDED).rows()
@@ -80,16 +77,6 @@ def test_a_consumer_group_with_a_regular_expression(rows: list[LogRow]) -> None:
     assert {each.regex for each in read.members("consumer-group", ids)} == {None, "(^ord.*)|(^pay.*)"}
 
 
-def test_a_share_group_has_topic_names(rows: list[LogRow]) -> None:
-    """Records of share groups have topic names, so their members can be shown without the cluster."""
-    read, last = [(read, one) for read, one in moments(rows, "share-group") if one.idle == 0 and one.members][-1]
-    (member,) = read.members("share-group")
-    assert (last.state, last.subscribed, last.idle) == ("Stable", frozenset({"orders"}), 0)
-    assert member.assignment == (("orders", (0, 1, 2)),)
-    assert member.client_id == "console-share-consumer"
-    assert find_unassigned(last, [], COUNTS, read.topic_ids()) == UnassignedPartitions((), ())
-
-
 def test_a_streams_group_reads_its_repartition_topic(rows: list[LogRow]) -> None:
     """All topics with offsets are subscribed, also the repartition topic, and every partition has a task."""
     read, last = [(read, one) for read, one in moments(rows, "streams-group") if one.idle == 0 and one.members][-1]
@@ -98,21 +85,3 @@ def test_a_streams_group_reads_its_repartition_topic(rows: list[LogRow]) -> None
     assert (last.state, last.subscribed, last.idle) == ("Stable", frozenset({"orders", internal}), 0)
     assert dict(member.assignment) == {"orders": (0, 1, 2), internal: (0, 1, 2)}
     assert find_unassigned(last, ["orders", internal], COUNTS | {internal: 3}, {}) == UnassignedPartitions((), ())
-
-
-ENDS: dict[str, dict[str, Any]] = {
-    "consumer-group": {"kind": "consumer", "group_epoch": 5, "assignment_epoch": 3},
-    "share-group": {"kind": "share", "group_epoch": 4, "assignment_epoch": 3},
-    "streams-group": {"kind": "streams", "group_epoch": 4, "assignment_epoch": 3},
-    "transactional-group": {"kind": "classic", "group_epoch": None, "generation": 2},
-}
-
-
-def test_groups_at_the_end_of_the_capture(rows: list[LogRow]) -> None:
-    """No member is left, the epochs are kept, and no topic is subscribed or owned."""
-    read = Memberships()
-    read.apply(column([(row.key or b"", row.value) for row in rows]))
-    empty = {"state": "Empty", "members": 0, "subscribed": frozenset(), "idle": 0, "member_names": frozenset()}
-    expected = {group: fields | empty for group, fields in ENDS.items()}
-    found = {group: {name: getattr(read.by_group[group], name) for name in expected[group]} for group in ENDS}
-    assert found == expected

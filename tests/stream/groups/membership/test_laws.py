@@ -70,7 +70,6 @@ HISTORIES = st.lists(st.one_of(SOME, SOME.map(gone)), max_size=25)
 
 
 def all_results(read: Memberships) -> tuple[dict[str, Membership], tuple[Member, ...], dict[bytes, str]]:
-    """Return all results of the public methods."""
     return dict(read.by_group), read.members("g", {}), read.topic_ids()
 
 

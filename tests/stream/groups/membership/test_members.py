@@ -3,7 +3,6 @@
 import struct
 from typing import Any
 
-from stream.groups.membership.members import Member
 from tests.stream.groups.written import (
     NAMES,
     ORDERS,
@@ -12,10 +11,8 @@ from tests.stream.groups.written import (
     assignment,
     classic,
     classic_member,
-    column,
     connect_metadata,
     connect_work,
-    gone,
     group_epoch,
     member,
     memberships,
@@ -214,38 +211,7 @@ def test_the_fields_of_a_member_follow_from_its_records() -> None:
         assert {name: getattr(found, name) for name in expected} == expected, story
 
 
-def test_members_are_sorted_by_id() -> None:
-    """The order of the records does not change the order of the members."""
-    for written in ([member(name, "t") for name in "cab"], [classic(*(classic_member(name) for name in "cab"))]):
-        assert [each.member_id for each in memberships(written).members("g")] == ["a", "b", "c"]
-
-
 def test_topic_names_in_the_groups_records_are_used() -> None:
     """Records of a share group have topic names, so the cluster is not needed."""
     (found,) = memberships([sharer("m", "orders"), shares("m", 3, {ORDERS: [0]}), share_state(NAMES)]).members("g")
     assert found.assignment == (("orders", (0,)),)
-
-
-def test_a_group_without_members_has_no_details() -> None:
-    """An unknown, removed or Empty group returns no members."""
-    for written in ([], [gone(classic())], [classic()], [group_epoch(2)]):
-        assert memberships(written).members("g", NAMES) == ()
-
-
-def test_idle_members_are_counted_as_in_the_membership() -> None:
-    """The detail view marks as many members idle as the metric counts."""
-    read = memberships([member(name, "orders") for name in "abc"])
-    read.apply(column([stands("a", 1, {ORDERS: [0]}), stands("b", 1, {})]))
-    assert [each.idle for each in read.members("g")] == [False, True, True]
-    assert read.by_group["g"].idle == 2
-
-
-def test_a_member_is_a_value() -> None:
-    """Later records do not change a returned member."""
-    read = memberships([member("m", "orders"), stands("m", 1, {ORDERS: [0]})])
-    (before,) = read.members("g", NAMES)
-    read.apply(column([stands("m", 2, {ORDERS: [1]})]))
-    (after,) = read.members("g", NAMES)
-    assert isinstance(before, Member)
-    assert (before.epoch, after.epoch) == (1, 2)
-    assert hash(before) != hash(after)

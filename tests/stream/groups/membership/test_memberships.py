@@ -8,7 +8,6 @@ import pytest
 from decoders.tables import consumer, share
 from tests.stream.groups.written import (
     ORDERS,
-    PAYMENTS,
     Written,
     assignment,
     classic,
@@ -42,8 +41,6 @@ STANDBY = assignment(
 )
 TOPIC_METADATA = {"topic_id": ORDERS, "topic_name": "orders", "num_partitions": 3, "partition_metadata": ()}
 SEEN_TOPICS = record(4, {"group_id": "g"}, {"topics": (TOPIC_METADATA,)})
-TOPICS_OF_3_7 = {"epoch": 5, "topics": (TOPIC_METADATA,)}
-SEEN_TOPICS_OF_3_7 = record(4, {"group_id": "g"}, TOPICS_OF_3_7, consumer.PARTITION_METADATA_VALUE_3_7)
 MEMBER_A = {"group_id": "g", "member_id": "a"}
 MEMBER_OF_3_7 = dict.fromkeys(("instance_id", "rack_id", "subscribed_topic_regex")) | {
     "subscribed_topic_names": ("orders",),
@@ -475,34 +472,3 @@ def test_apply_returns_the_touched_groups() -> None:
     assert read.apply(column([classic(classic_member("a"))])) == {"g"}
     assert read.by_group["h"] is before
     assert read.by_group["g"].members == 1
-
-
-def test_groups_with_the_same_topics_share_one_set() -> None:
-    """The memberships of two groups with equal topics share one set object."""
-    one, other = (membership_after([classic(classic_member(name, wants=T))]).subscribed for name in "ab")
-    assert one
-    assert one is other
-
-
-def test_owned_partitions_are_not_in_the_repr() -> None:
-    """The masks of owned partitions are left out of the text of a membership."""
-    found = membership_after([*JOINED, stands("a", 2, {ORDERS: [0, 1]})])
-    assert found.owned
-    assert "owned" not in repr(found)
-
-
-IDS = {
-    "share groups name their topics": ([share_state({ORDERS: "orders"})], {ORDERS: "orders"}),
-    "share groups name topics that they delete": ([share_state({}, {PAYMENTS: "payments"})], {PAYMENTS: "payments"}),
-    "consumer groups up to 4.0 name their topics": ([*JOINED, SEEN_TOPICS], {ORDERS: "orders"}),
-    "consumer groups of 3.7 have an epoch before the topics": ([SEEN_TOPICS_OF_3_7], {ORDERS: "orders"}),
-    "assignments have ids only": ([*JOINED, stands("a", 2, {ORDERS: [0]})], {}),
-}
-
-
-def test_topic_names_in_records() -> None:
-    """The names are returned for one group and for all groups. An unknown group has none."""
-    for story, (written, names) in IDS.items():
-        read = memberships(written)
-        assert read.topic_ids("g") == read.topic_ids() == names, story
-        assert read.topic_ids("another") == {}

@@ -12,7 +12,7 @@ from stream.groups.lifecycle.record import digest
 from stream.groups.membership.model import SIMPLE, Membership
 from stream.groups.membership.summary import MembershipSummaries, MembershipSummary, group_of
 from tests.decoders.writing import random_record
-from tests.stream.groups.written import classic, column, gone, memberships
+from tests.stream.groups.written import column, gone, memberships
 from tests.support.histories import RECORDS
 
 HISTORIES = st.lists(st.one_of(RECORDS, RECORDS.map(gone)), max_size=20)
@@ -51,11 +51,3 @@ def test_keys_of_every_type_begin_with_the_group() -> None:
             assert not isinstance(read, DecodeError)
             assert group_of(key) == read.key.get("group", read.key.get("group_id"))
     assert group_of(b"\0\2\0\3a\xffb") == "a\N{REPLACEMENT CHARACTER}b"
-
-
-def test_an_unknown_state_time_is_none() -> None:
-    """A state time of -1, which Kafka writes for an unknown time, is None."""
-    for at, wanted in ((-1, None), (0, 0), (1234, 1234)):
-        outlines = MembershipSummaries()
-        outlines.apply(column([classic(time=at)]))
-        assert outlines.get("g").state_time == wanted

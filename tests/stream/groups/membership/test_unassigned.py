@@ -10,7 +10,6 @@ from stream.groups.membership.unassigned import (
     UnassignedPartitions,
     UnassignedTracker,
     find_unassigned,
-    subscribed_topics,
 )
 from tests.stream.groups.written import (
     NAMES,
@@ -145,7 +144,6 @@ def rows(offsets: list[tuple[str, str]]) -> tuple[pa.DictionaryArray, pa.Diction
 
 
 def a_group(subscribed: set[str], owned: dict[str, int]) -> Membership:
-    """Return a group with one member."""
     return Membership("classic", "Stable", 1, subscribed=frozenset(subscribed), owned=tuple(owned.items()))
 
 
@@ -176,26 +174,9 @@ def test_counts_of_all_groups_equal_those_of_each_group() -> None:
         assert found.unowned.keys() == found.unsubscribed.keys() == all_memberships.keys()
 
 
-def test_a_topic_name_is_used_when_it_becomes_known() -> None:
-    """A group is counted again when the cluster returns the name of a topic id in its records."""
-    every = UnassignedTracker()
-    found = memberships([member("a", "orders"), stands("a", 1, {ORDERS: [0]})]).by_group
-    assert every.update(found, rows([]), COUNTS, {}).unowned == {}
-    assert every.update(found, rows([]), COUNTS, NAMES).unowned == {"g": 2}
-
-
 def test_the_owners_in_a_rebalancing_group_are_unknown() -> None:
     """The log has only the previous generation of a classic group, so no partition counts as unowned."""
     found = memberships([classic(classic_member("a", wants=BOTH))]).by_group
     counted = UnassignedTracker().update(found, rows([("g", "audit")]), COUNTS, {}, {"g"})
     assert counted.unowned == {}
     assert counted.unsubscribed == {"g": 1}
-
-
-def test_partition_counts_are_needed_for_all_subscribed_topics() -> None:
-    """The result has the topics of all groups, also those without offsets. An empty cluster has no counts."""
-    all_memberships = {"a": a_group({"t", "u"}, {}), "b": a_group({"t"}, {}), "c": Membership("simple", "Empty", 0)}
-    assert subscribed_topics(all_memberships) == {"t", "u"}
-    assert subscribed_topics({}) == set()
-    found = UnassignedTracker().update({}, rows([]), {}, {})
-    assert (found.unowned, found.unsubscribed) == ({}, {})

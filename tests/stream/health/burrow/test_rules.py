@@ -49,7 +49,6 @@ def test_a_window_has_the_status_of_burrow() -> None:
 
 
 def reference_status(made: Ring, ends: list[int], now: int, allowed: int, least: float) -> BurrowStatus:  # noqa: PLR0911 - six rules
-    """Return the status of one window, in the steps of Burrow's own code."""
     window = made.slots
     if not window or len(window) / INTERVALS < least:
         return BurrowStatus.OK

@@ -63,7 +63,6 @@ def tracking() -> Evaluator:
 
 
 def statuses(evaluator: Evaluator, inputs: HealthInputs) -> BurrowStatuses:
-    """Evaluate one tick and return Burrow's statuses."""
     evaluator.evaluate(inputs)
     assert evaluator.burrow_statuses is not None
     return evaluator.burrow_statuses

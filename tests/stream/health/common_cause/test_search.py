@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.health.common_cause.faults import row_faults
-from stream.health.common_cause.search import CommonCauseLimits, find_causes
+from stream.health.common_cause.search import find_causes
 from stream.health.common_cause.shared import Dimension, SharedValues, unique_pairs
 from tests.stream.health.columns import ints
 from tests.stream.health.panes import MINUTE, NOW, SECOND, Row, judged, pane
@@ -75,7 +75,6 @@ def well(count: int, **shares: str) -> list[Group]:
 
 Cause = tuple[str, str, int, int]
 """Dimension, value, number of groups, number of compared groups."""
-MIXED = [*well(6, coordinator="3"), *OTHERS]
 NARROW = [*unhealthy(4, partition="7", coordinator="3", topic="orders", leader="2"), *OTHERS]
 STORIES: dict[str, tuple[list[Group], tuple[Cause, ...]]] = {
     "17 of 18 groups of a coordinator stop within 20 s": (
@@ -175,20 +174,6 @@ def test_a_cause_has_its_times() -> None:
     assert (cause.began, cause.spread) == (NOON, 20 * SECOND)
 
 
-def test_an_event_counts_only_near_the_faults() -> None:
-    """A broker that left an hour before the faults is no cause."""
-    for after, has_event in ((-300, True), (10, True), (-3_600, False)):
-        events = {(Dimension.COORDINATOR, "3"): NOON + after * SECOND}
-        (cause,) = find_causes(shared([*unhealthy(3, coordinator="3"), *OTHERS]), events)
-        assert cause.has_event is has_event
-
-
-def test_the_number_of_causes_is_bounded() -> None:
-    """The limit holds for any number of faults at the same time."""
-    groups = [group for number in range(8) for group in unhealthy(3, topic=f"t{number}")]
-    assert len(find_causes(shared([*groups, *well(60)]), {}, CommonCauseLimits(findings=5))) == 5
-
-
 GROUP = st.builds(
     Group,
     coordinator=st.sampled_from("123"),
@@ -243,13 +228,6 @@ def test_a_value_that_is_not_known_makes_no_pair() -> None:
     """A row whose value is not known, such as a leader that was never known, is in no pair."""
     pairs = unique_pairs(Dimension.LEADER, ["1"], ints(0, 1), ints(-1, 0), ints(5, 5), ints(-1, -1))
     assert (pairs.group.tolist(), pairs.value.tolist()) == ([1], [0])
-
-
-def test_some_pairs_can_be_selected() -> None:
-    """Pairs are selected by a mask or by positions."""
-    pairs = unique_pairs(Dimension.TOPIC, ["a"], ints(0, 1, 2), ints(0, 0, 0), ints(1, 2, 3), ints(-1, -1, -1))
-    assert pairs.select(np.array([True, False, True])).unhealthy_since.tolist() == [1, 3]
-    assert len(pairs.select(ints(1))) == 1
 
 
 SHOWN_SINCE = NOW - 10 * SECOND

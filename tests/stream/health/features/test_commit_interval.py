@@ -6,7 +6,7 @@ import numpy as np
 
 from stream.groups.commits import runs
 from stream.groups.commits import slots as window
-from stream.groups.commits.slots import Slots, no_slots
+from stream.groups.commits.slots import Slots
 from stream.health.features.commit_interval import longest_wait, mean_interval, slots_of_rows
 from stream.health.features.end_history import EndHistory
 from tests.stream.health.simulator import HOUR, MINUTE, NOON, SECOND, SLOT, SLOTS, TICK, by_list, consume, evenly
@@ -62,15 +62,6 @@ CASES = {
 def test_the_longest_wait_is_that_of_a_record() -> None:
     """A wait lasts from the time at which a record can be read to the commit past it, not between two commits."""
     assert {story: found for story, (found, (low, high)) in CASES.items() if not low <= found <= high} == {}
-
-
-def test_a_window_without_progress_has_no_wait() -> None:
-    """The wait is not known for a single slot, or for the same offset in all slots."""
-    history = EndHistory()
-    history.grow(1)
-    for commits in ([(0, 5)], [(0, 5), (MINUTE, 5), (2 * MINUTE, 5)]):
-        assert longest_wait(slots_of(commits), 1, history, ROW, SLOT).tolist() == [-1]
-    assert longest_wait(no_slots(), 2, history, np.zeros(2, np.int64), SLOT).tolist() == [-1, -1]
 
 
 def test_rows_have_only_their_own_waits() -> None:

@@ -1,7 +1,6 @@
 """The history of ends, compared with producers whose every send time is known."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +11,6 @@ ROW = np.array([0], np.int64)
 
 
 def one(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return a column of one element."""
     return np.array([value], np.int64)
 
 
@@ -41,31 +39,6 @@ def test_every_record_is_dated_to_within_one_tick_until_points_are_dropped(sent:
         time, found = dated(history, offset)
         assert found is BracketQuality.BETWEEN
         assert abs(time - true) <= TICK
-
-
-def test_two_hours_of_even_or_bursty_input_are_dated_to_the_tick() -> None:
-    """Points without information are dropped first: 48 points cover two hours of regular input to the tick."""
-    bursts = [at + n // 10 for at in range(123_456, 7_200_000, 600_000) for n in range(1_000)]
-    silent_by_night = [at for at in range(0, 7_200_000, 250) if (at // 1_800_000) % 2 == 0]
-    for sent in (list(range(7, 7_200_000, 100)), bursts, silent_by_night):
-        history = watched(sent, 7_200_000)
-        offsets = np.arange(sent[0] == 0, len(sent), 97)
-        times, found = history.time_of(np.zeros(len(offsets), np.int64), offsets)
-        assert (found == BracketQuality.BETWEEN).all()
-        assert np.abs(times - np.array(sent)[offsets]).max() <= TICK
-
-
-def test_irregular_input_is_dated_better_the_newer_it_is() -> None:
-    """The error after ten hours of noise is at most a fifth of the age; the newest part is exact to the tick."""
-    noise = np.random.default_rng(5)
-    every = np.sort(np.concatenate([at + noise.integers(0, 60_000, 500) for at in noise.integers(0, 36_000_000, 200)]))
-    sent = every[every < 36_000_000]
-    history = watched(sent.tolist(), 36_000_000)
-    offsets = np.arange(1, len(sent), 61)
-    times, _ = history.time_of(np.zeros(len(offsets), np.int64), offsets)
-    error, age = np.abs(times - sent[offsets]), 36_000_000 - sent[offsets]
-    assert (error <= np.maximum(age / 5, TICK)).all()
-    assert error[age < 60_000].max(initial=0) <= TICK
 
 
 def test_the_quality_of_a_time_is_known() -> None:
@@ -98,21 +71,6 @@ def test_the_number_of_points_is_bounded_for_any_input(steps: list[int]) -> None
     assert ends[-1] == sum(steps)
     assert times == sorted(set(times))
     assert ends == sorted(ends)
-
-
-def test_a_period_without_records_takes_two_points() -> None:
-    """A thousand ticks without a record are two points."""
-    assert watched([5], 10_000_000).points(0) == ([0, 10_000, 10_000_000], [0, 1, 1])
-
-
-def test_the_end_at_a_time_is_interpolated_and_unknown_before_the_first_point() -> None:
-    """Records between two ticks count as evenly written; the newest end holds after the newest point."""
-    history = EndHistory()
-    history.grow(1)
-    history.observe(ROW, 10_000, one(100))
-    history.observe(ROW, 20_000, one(200))
-    asked = np.array([9_999, 10_000, 12_500, 20_000, 99_000], np.int64)
-    assert history.end_at(np.zeros(5, np.int64), asked).tolist() == [-1, 100, 125, 200, 200]
 
 
 def test_a_truncated_log_starts_a_new_history() -> None:
@@ -172,12 +130,6 @@ def test_rows_are_independent_of_each_other() -> None:
     assert history.points(0) == ([], [])
 
 
-def test_a_history_too_small_to_be_thinned_is_refused() -> None:
-    """Fewer than eight points could not keep both ends and drop a quarter."""
-    with pytest.raises(ValueError, match="at least 8 points"):
-        EndHistory(7)
-
-
 @given(st.integers(8, 20), st.lists(st.tuples(st.integers(0, 400_000), st.integers(0, 900)), max_size=40))
 def test_inserted_points_keep_the_order(points: int, learned: list[tuple[int, int]]) -> None:
     """Times rise, ends do not fall and no row overflows, for any number of contradicting answers."""
@@ -201,22 +153,6 @@ def test_inserted_points_keep_the_order(points: int, learned: list[tuple[int, in
         assert times == sorted(set(times))
         assert ends == sorted(ends)
         assert len(times) < points
-
-
-def test_inserted_points_are_sorted_by_time() -> None:
-    """Points are inserted between other points and before the oldest one, not at or after the newest one.
-
-    A second answer for a time is ignored.
-    """
-    history = EndHistory()
-    history.grow(2)
-    history.observe(ROW, 10_000, one(100))
-    history.observe(ROW, 20_000, one(200))
-    asked = np.array([15_000, 5_000, 20_000, 99_000, 15_000, 12_000], np.int64)
-    history.insert(np.zeros(6, np.int64), asked, np.array([110, 7, 150, 300, 180, 500], np.int64))
-    assert history.points(0) == ([5_000, 10_000, 12_000, 15_000, 20_000], [7, 100, 110, 110, 200])
-    history.insert(one(1), one(5_000), one(7))
-    assert history.points(1) == ([], []), "a row without an end has no past"
 
 
 def test_brackets_are_the_points_on_both_sides() -> None:

@@ -21,7 +21,6 @@ from tests.stream.health.tables import wrong
 
 
 def ends(start: int, stable: int, high: int, *, known: bool = True, place: int = 7) -> PartitionEnds:
-    """Return the ends of one partition."""
     return PartitionEnds(ints(place), ints(high), ints(start), np.array([known]), ints(stable))
 
 
@@ -67,13 +66,6 @@ def test_an_unknown_lag_is_never_a_number() -> None:
         assert [more.stable_lag[0], more.lost[0], more.margin[0]] == [NOT_KNOWN] * 3
 
 
-def test_the_other_distances_are_known_without_a_last_stable_offset() -> None:
-    """The last stable offset may be absent, because not every caller reads it."""
-    plain = PartitionEnds(ints(7), ints(100), ints(10), np.array([True]))
-    more = distances(ints(50), lag(ints(50), ints(7), plain), plain)
-    assert (more.last_stable[0], more.stable_lag[0], more.margin[0]) == (NOT_KNOWN, NOT_KNOWN, 40)
-
-
 @given(st.integers(0, 200), st.integers(0, 100), st.integers(0, 100), st.integers(0, 100))
 def test_no_distance_is_negative(committed: int, start: int, more: int, open_: int) -> None:
     """The lag is the distance to the end from the commit or the log start, for any offsets."""
@@ -94,7 +86,6 @@ ONE = np.array([7], np.int64)
 
 
 def tail(end: int, data_from: int, data_end: int, place: int = 7) -> LogTails:
-    """Return the result of a fetch of the tail of one partition."""
     return LogTails(ints(place), ints(end), ints(data_from), ints(data_end))
 
 

@@ -71,12 +71,6 @@ def test_a_trend_is_a_steady_change_above_the_noise() -> None:
     assert wrong(CASES, lambda found: found) == []
 
 
-@given(st.lists(st.integers(0, 5_000), min_size=6, max_size=10), st.integers(2, 50))
-def test_a_trend_does_not_depend_on_the_rate(left: list[int], times: int) -> None:
-    """The same history at up to fifty times the rate has the same trend."""
-    assert trend_of(left, written=27_000) == trend_of([each * times for each in left], written=27_000 * times)
-
-
 @given(
     st.sampled_from([6, 9]).flatmap(lambda slots: st.lists(st.integers(0, 2_000), min_size=slots, max_size=slots)),
     st.integers(0, 800),
@@ -91,10 +85,3 @@ def test_a_history_falls_exactly_if_it_rises_when_reversed(noise: list[int], per
         rising, falling = trend_of(left, lag=max(left)), trend_of(left[::-1], lag=0)
         assert rising in {RISES, LEVEL}
         assert falling == -rising
-
-
-def test_rows_without_a_history_have_no_trend() -> None:
-    """Rows without a history, and rows without slots, are too short for a trend."""
-    slots = Slots(np.zeros(9, np.int64), np.arange(9), np.arange(9), np.arange(9) * WIDTH, np.ones(9, np.int64))
-    nothing = np.zeros(2, np.int64)
-    assert classify_trend(slots, 2, EndHistory(), np.full(2, -1), nothing, nothing).tolist() == [TOO_SHORT, TOO_SHORT]

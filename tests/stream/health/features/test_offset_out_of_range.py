@@ -71,16 +71,6 @@ def test_the_cause_is_named_as_far_as_it_is_known() -> None:
     assert wrong(CASES, lambda found: found) == []
 
 
-def test_topic_ids_of_a_slice_are_those_of_its_rows() -> None:
-    """Arrow columns may begin anywhere in their buffer and may have nulls."""
-    whole = pa.array([OLD, NEW, None, OLD], pa.binary(16))
-    ids = topic_ids(whole)
-    assert (topic_ids(whole.slice(1, 2)) == ids[1:3]).all()
-    assert ids[2].tolist() == [0, 0]
-    assert (ids[0] == ids[3]).all()
-    assert len(topic_ids(pa.array([], pa.binary(16)))) == 0
-
-
 def test_an_observed_fall_of_the_end_means_a_truncated_log() -> None:
     """An observed fall of the end decides if the commit itself does not show the cause."""
     fell = np.array([True, False])

@@ -7,7 +7,7 @@ import numpy as np
 
 from stream.health.features.lag import PartitionEnds
 from stream.health.features.partition_history import PartitionHistory
-from stream.health.inputs import NO_COMMIT, GroupStage
+from stream.health.inputs import GroupStage
 from tests.stream.health.panes import NOW, Row, pane
 
 TICK = 10_000
@@ -71,15 +71,6 @@ def test_a_group_is_settled_since_its_last_observed_rebalance() -> None:
     assert settled(5, GroupStage.STABLE, 3) == 3
 
 
-def test_an_unknown_end_does_not_change_its_history() -> None:
-    """A partition with an unknown end has no row at this tick."""
-    history = PartitionHistory()
-    history.observe(at(0, {"a": (0, 5, 5)}))
-    assert history.observe(at(1, {"a": (-1, -1, -1)})).tolist() == [-1]
-    rows = history.observe(at(2, {"a": (0, 9, 9)}))
-    assert history.high_watermark.points(int(rows[0])) == ([NOW, NOW + 2 * TICK], [5, 9])
-
-
 def test_a_recreated_topic_starts_a_new_history() -> None:
     """A recreated topic has a new history, although its ends alone would look like growth."""
     history = PartitionHistory()
@@ -100,14 +91,6 @@ def test_the_history_has_the_time_since_which_the_last_stable_offset_is_unchange
     assert ticks == [-1, 1, 1, 3, 3, -1, -1]
     assert history.stable_since(np.array([-1], np.int64)).tolist() == [-1]
     assert PartitionHistory().stable_since(np.array([0], np.int64)).tolist() == [-1]
-
-
-def test_a_seed_adds_ends_before_the_first_tick() -> None:
-    """The answers of a seed are in the order of the ends for which they were requested."""
-    history, seen = PartitionHistory(), at(0, {"a": (0, 50, 50), "b": (0, 9, 9)})
-    rows = history.observe(seen)
-    history.seed(seen, np.array([NOW - 60_000, NOW - 30_000], np.int64), np.array([[20, 30], [-2, 4]], np.int64))
-    assert [history.high_watermark.points(row)[1] for row in rows.tolist()] == [[20, 30, 50], [4, 9]]
 
 
 def test_a_partition_without_a_commit_keeps_its_start_time() -> None:
@@ -144,21 +127,3 @@ def test_a_fallen_end_is_remembered_until_it_reaches_its_former_offset() -> None
     assert history.is_truncated(rows, NOW + 11 * TICK).tolist() == [False]
     assert history.is_truncated(np.array([-1], np.int64), NOW).tolist() == [False]
     assert PartitionHistory().is_truncated(np.array([0], np.int64), NOW).tolist() == [False]
-
-
-def test_a_recorded_tick_is_observed_for_its_rows() -> None:
-    """Each row has its lag, its row in the history, and the start time of a partition without a commit."""
-    history = PartitionHistory(tick=TICK)
-    inputs = pane(Row(topic="a", committed=3), Row(topic="b", committed=NO_COMMIT), Row(topic="c")).inputs
-    ends = PartitionEnds(np.array([0, 1 << 32]), np.array([9, 9]), np.array([0, 0]), np.array([True, True]))
-    groups = dataclasses.replace(inputs.groups, since=np.array([NOW - 70_000]))
-    inputs = dataclasses.replace(inputs, ends=ends, groups=groups)
-    observation = history.record(inputs, 1_000)
-    assert observation.lag.lag.tolist() == [6, 9, 0]
-    assert observation.history_row.tolist() == [0, 1, -1]
-    assert observation.settled_since.tolist() == [NOW - 70_000]
-    assert observation.uncommitted.tolist() == [False, True, False]
-    assert observation.uncommitted_since.tolist() == [-1, NOW - 70_000, -1]
-    later = dataclasses.replace(groups, since=np.array([NOW]))
-    observation = history.record(dataclasses.replace(inputs, now=NOW + 1_000, groups=later), 1_000)
-    assert observation.uncommitted_since.tolist() == [-1, NOW - 70_000, -1], "a rebalance does not change it"

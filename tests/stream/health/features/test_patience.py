@@ -5,13 +5,11 @@ import dataclasses
 import numpy as np
 
 from stream.groups.commits.slots import Slots, no_slots
-from stream.health.features.commit_interval import slots_of_rows
 from stream.health.features.end_history import EndHistory
 from stream.health.features.patience import (
     Patience,
     learn_patience,
     sibling_patience,
-    suspect_rows,
     transaction_patience,
 )
 from stream.health.inputs import NO_COMMIT
@@ -24,14 +22,7 @@ LIMITS = HealthLimits()
 TICK = LIMITS.tick
 
 
-def test_suspect_rows() -> None:
-    """Only rows whose record has waited for more than two ticks can have a fault."""
-    unread, age = np.array([True, True, False]), ints(2 * TICK + 1, 2 * TICK, 2 * TICK + 1)
-    assert suspect_rows(unread, age, TICK).tolist() == [0]
-
-
 def commits_every(minutes: float, rows: int = 1) -> Slots:
-    """Return slots with progress at this interval of minutes."""
     time = NOW - int(minutes * MINUTE) * np.arange(5, -1, -1)
     row = np.repeat(np.arange(rows), len(time))
     time = np.tile(time, rows)
@@ -71,14 +62,6 @@ def test_any_group_may_pause() -> None:
         limits = dataclasses.replace(LIMITS, slot=SECOND)
         found = learn_patience(inputs, history(), limits, ints(0), ints(0), inputs.slots)
         assert found.longest_pause.tolist() == [pause]
-
-
-def test_rows_that_are_not_late_have_a_patience_of_two_ticks() -> None:
-    """Nothing is learned for rows that are not late, however rarely they commit."""
-    inputs = dataclasses.replace(pane(Row()).inputs, slots=commits_every(2))
-    none = ints()
-    found = learn_patience(inputs, EndHistory(), LIMITS, ints(-1), none, slots_of_rows(inputs.slots, none, 1))
-    assert found.time.tolist() == [2 * TICK]
 
 
 def test_static_members_may_be_away_for_longer() -> None:

@@ -16,7 +16,6 @@ ROW = np.zeros(1, np.int64)
 
 
 def column(value: float, kind: type = np.int64) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return a column of one element."""
     return np.array([value], kind)
 
 

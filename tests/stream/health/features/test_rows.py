@@ -6,39 +6,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream.health.features import lag_trend
-from stream.health.features.control_records import TailState
 from stream.health.features.end_history import EndHistory
-from stream.health.features.excused import excused_rows, latest_outage_end
+from stream.health.features.excused import excused_rows
 from stream.health.features.idle_time import idle_times, idle_times_without_commit, restarting_rows
-from stream.health.features.measurements import ends_at_rest, first_unread_offsets, known_until
+from stream.health.features.measurements import first_unread_offsets
 from stream.health.features.stuck import (
-    overdue_rows,
-    paused_rows,
-    proven_stuck_rows,
-    readable_rows,
     stuck_rows,
     unowned_rows,
 )
-from stream.health.features.time_lag import TimeLag
 from stream.health.features.undecided import (
-    observed_since,
-    outage_rows,
-    undecided_rows,
     unheard_rows,
-    young_rows,
     young_uncommitted_rows,
 )
-from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage
+from stream.health.inputs import NO_COMMIT, NO_OWNER
 from tests.stream.health.columns import ints
 from tests.stream.health.panes import NOW, Row, pane
 from tests.stream.health.tables import wrong
 
-RESTART = 30_000
-
 
 def flags(*values: bool) -> np.ndarray:
-    """Return a column of flags."""
     return np.array(values, np.bool_)
 
 
@@ -55,43 +41,6 @@ def test_unowned_rows() -> None:
     assert wrong(stories, lambda row: unowned_rows(pane(row).inputs).tolist()[0]) == []
 
 
-def test_without_assignments_no_row_is_unowned() -> None:
-    """The columns of owners and subscriptions are optional."""
-    inputs = dataclasses.replace(pane(Row(owner=NO_OWNER)).inputs, owner=None, subscribed=None)
-    assert unowned_rows(inputs).tolist() == [False]
-
-
-def test_readable_rows() -> None:
-    """A member can read a partition of a settled group that has an owner and no recent outage."""
-    stories = {
-        "stable": (GroupStage.STABLE, False, False, True),
-        "a simple group has no members to lose": (GroupStage.OFFSETS_ONLY, False, False, True),
-        "the stage is not known": (GroupStage.UNKNOWN, False, False, True),
-        "empty": (GroupStage.EMPTY, False, False, False),
-        "rebalancing": (GroupStage.REBALANCING, False, False, False),
-        "unowned": (GroupStage.STABLE, True, False, False),
-        "excused": (GroupStage.STABLE, False, True, False),
-    }
-    assert wrong(stories, lambda stage, *given: readable_rows(np.array([stage], np.int8), *map(flags, given))[0]) == []
-
-
-def test_overdue_rows() -> None:
-    """A row is overdue if it has been idle for longer than its patience in a group that has settled."""
-    stories = {
-        "idle for longer than its patience": (20_001, 100_000, 20_000, True),
-        "idle for exactly its patience": (20_000, 100_000, 20_000, False),
-        "settled for exactly its patience": (90_000, 20_000, 20_000, False),
-        "settled for longer than its patience": (90_000, 20_001, 20_000, True),
-        "settled for longer than a restart takes": (90_000, RESTART + 1, 60_000, True),
-        "settled for exactly as long as a restart takes": (90_000, RESTART, 60_000, False),
-    }
-
-    def overdue(idle: int, settled: int, patience: int) -> bool:
-        return bool(overdue_rows(ints(idle), ints(settled), ints(patience), RESTART)[0])
-
-    assert wrong(stories, overdue) == []
-
-
 def test_stuck_rows() -> None:
     """All conditions are necessary: unread, readable, overdue, not restarting, not before a new transaction."""
     stories = {
@@ -105,65 +54,7 @@ def test_stuck_rows() -> None:
     assert wrong(stories, lambda *columns: stuck_rows(*map(flags, columns))[0]) == []
 
 
-def test_proven_stuck_rows() -> None:
-    """A row is stuck only if it is proven that its tail has an unread record."""
-    stories = {
-        "the tail holds data, or is too long to hold none": (True, False, False, True),
-        "the tail has not been read yet": (True, True, False, False),
-        "the tail cannot be read": (True, False, True, False),
-        "not stuck": (False, False, False, False),
-    }
-
-    def proven(stuck: bool, pending: bool, unproven: bool) -> bool:  # noqa: FBT001 - a table
-        no = flags(False)
-        return bool(proven_stuck_rows(flags(stuck), TailState(no, flags(pending), flags(unproven), ints(0), no))[0])
-
-    assert wrong(stories, proven) == []
-
-
-def test_paused_rows() -> None:
-    """A paused row has been idle for longer than its patience for a reason that is no fault."""
-    stories = {
-        "idle and not stuck": (True, 20_001, False, True),
-        "stuck": (True, 20_001, True, False),
-        "within its patience": (True, 20_000, False, False),
-        "nothing is unread": (False, 20_001, False, False),
-    }
-
-    def paused(unread: bool, idle: int, stuck: bool) -> bool:  # noqa: FBT001 - a table
-        return bool(paused_rows(flags(unread), ints(idle), ints(20_000), flags(stuck))[0])
-
-    assert wrong(stories, paused) == []
-
-
 TICK, PATIENCE = 10_000, 60_000
-
-
-def test_observed_since() -> None:
-    """A row is observed since its oldest known end; before any end is known, since now."""
-    history = EndHistory()
-    assert observed_since(history, ints(-1, -1), NOW).tolist() == [NOW, NOW]
-    history.grow(2)
-    history.observe(ints(1), NOW - 50, ints(7))
-    assert observed_since(history, ints(0, 1), NOW).tolist() == [-1, NOW - 50]
-
-
-def test_young_rows() -> None:
-    """A row is young if the history needed (since 100) is not there and its age or trend depends on it."""
-    stories = {
-        "the age is only a lower bound": (True, False, 70_000, lag_trend.LEVEL, 101, True),
-        "late, with too few commits for a trend": (True, True, 70_000, lag_trend.TOO_SHORT, 101, True),
-        "late, with a trend": (True, True, 70_000, lag_trend.LEVEL, 101, False),
-        "not late": (True, True, PATIENCE, lag_trend.TOO_SHORT, 101, False),
-        "observed for long enough": (True, False, 70_000, lag_trend.LEVEL, 100, False),
-        "nothing is unread": (False, False, 0, lag_trend.LEVEL, 101, False),
-    }
-
-    def young(unread: bool, exact: bool, age: int, trend: int, observed: int) -> bool:  # noqa: FBT001 - a table
-        time_lag, trends = TimeLag(ints(age), flags(exact), ints(0)), np.array([trend], np.int8)
-        return bool(young_rows(flags(unread), time_lag, trends, ints(PATIENCE), ints(100), ints(observed))[0])
-
-    assert wrong(stories, young) == []
 
 
 def test_young_uncommitted_rows() -> None:
@@ -183,17 +74,6 @@ def test_young_uncommitted_rows() -> None:
     assert wrong(stories, young) == []
 
 
-def test_outage_rows() -> None:
-    """A commit window (since 500) with an outage in it shows no usual pace."""
-    stories = {
-        "an outage within the commit window": (501, 2 * TICK + 1, True),
-        "an outage before it": (500, 2 * TICK + 1, False),
-        "not late": (501, 2 * TICK, False),
-        "no outage": (-1, 2 * TICK + 1, False),
-    }
-    assert wrong(stories, lambda end, age: outage_rows(ints(end), ints(500), ints(age), TICK)[0]) == []
-
-
 def test_unheard_rows() -> None:
     """The group may have read everything with the commits that are not known."""
     stories = {
@@ -209,19 +89,7 @@ def test_unheard_rows() -> None:
     assert wrong(stories, unheard) == []
 
 
-def test_undecided_rows() -> None:
-    """Each of the four reasons is sufficient."""
-    reasons = np.vstack([np.zeros((1, 4), np.bool_), np.eye(4, dtype=np.bool_)])
-    assert undecided_rows(*reasons.T).tolist() == [False, True, True, True, True]
-
-
 REBALANCE, GRACE = 60_000, 30_000
-
-
-def test_the_latest_outage_counts() -> None:
-    """The latest outage is that of the partition or of the coordinator, or of the partition without coordinators."""
-    assert latest_outage_end(ints(-1, 5, 9, -1), ints(-1, 7, 3, 4)).tolist() == [-1, 7, 9, 4]
-    assert latest_outage_end(ints(-1, 5), None).tolist() == [-1, 5]
 
 
 def test_excused_rows() -> None:
@@ -280,15 +148,6 @@ def test_idle_times_without_commit() -> None:
     assert wrong(stories, idle) == []
 
 
-def test_idle_times_without_commit_do_not_change_their_argument() -> None:
-    """The window keeps the original for `restarting_rows`."""
-    history, idle = EndHistory(), ints(7)
-    history.grow(1)
-    history.observe(ints(0), NOW - 10, ints(1))
-    idle_times_without_commit(idle, history, ints(0), np.array([True]), ints(NOW - 50), ints(NOW))
-    assert idle.tolist() == [7]
-
-
 def test_restarting_rows() -> None:
     """The monitor cannot know whether a member reads an uncommitted partition within the time of a restart (30 s)."""
     idle, uncommitted = ints(30_000, 30_001, 1), np.array([True, True, False])
@@ -302,14 +161,6 @@ def growing() -> EndHistory:
     for ago in range(100_000, -1, -10_000):
         history.observe(ints(0), NOW - ago, ints((100_000 - max(ago, 20_000)) // 1_000))
     return history
-
-
-def test_commits_are_known_up_to_the_tick_at_most() -> None:
-    """Later commits belong to the next tick; without the column all commits are known."""
-    inputs = pane(Row(), Row(group="other")).inputs
-    assert known_until(inputs).tolist() == [NOW, NOW]
-    late = dataclasses.replace(inputs, read_until=ints(NOW + 5, NOW - 7))
-    assert known_until(late).tolist() == [NOW, NOW - 7]
 
 
 def test_first_unread_offsets() -> None:
@@ -329,14 +180,3 @@ def test_first_unread_offsets() -> None:
         return int(first_unread_offsets(inputs, growing(), ints(0), np.array([known]), ints(log_start))[0])
 
     assert wrong(stories, first) == []
-
-
-def test_ends_at_rest() -> None:
-    """An end is at rest if it is the same as at the given time."""
-    stories = {
-        "end not moved since": (0, 10_000, True),
-        "end moved since": (0, 30_000, False),
-        "end not observed at that time": (0, 500_000, False),
-        "unknown end": (-1, 10_000, False),
-    }
-    assert wrong(stories, lambda row, ago: ends_at_rest(growing(), ints(row), ints(80), NOW - ago)[0]) == []

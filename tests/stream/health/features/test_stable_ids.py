@@ -24,17 +24,6 @@ def test_a_name_keeps_its_number_until_it_is_removed(ticks: list[list[str]]) -> 
         before = now
 
 
-def test_removed_names_are_counted() -> None:
-    """Callers can drop the state of removed numbers, because the count changes before the numbers are reused."""
-    names = NameIds()
-    names.assign(["a", "b", "c"])
-    assert names.removed == 0
-    names.assign(["b"])
-    assert names.removed == 2
-    names.assign(["b"])
-    assert names.removed == 2
-
-
 @given(st.lists(st.lists(st.integers(0, 40), unique=True, max_size=20), max_size=8))
 def test_a_place_keeps_its_row_when_others_are_added(ticks: list[list[int]]) -> None:
     """A place keeps its row for any order of places and any gaps."""
@@ -56,21 +45,3 @@ def test_remaining_places_are_renumbered_without_gaps() -> None:
     after = places.assign(np.array([10, 20, 50], np.int64))
     assert old[after].tolist() == before
     assert len(places) == 3
-
-
-def test_no_row_is_left_after_all_places_are_removed() -> None:
-    """The rows of the previous request are not returned again."""
-    places = PartitionIds()
-    places.assign(np.array([10, 20], np.int64))
-    assert places.retain(np.empty(0, np.int64)).tolist() == []
-    assert places.assign(np.empty(0, np.int64)).tolist() == []
-    assert places.assign(np.array([20], np.int64)).tolist() == [0]
-
-
-def test_finding_a_place_does_not_add_it() -> None:
-    """A place that was never observed has no row."""
-    places = PartitionIds()
-    assert places.find(np.array([10], np.int64)).tolist() == [-1]
-    rows = places.assign(np.array([30, 10], np.int64)).tolist()
-    assert places.find(np.array([10, 20, 30], np.int64)).tolist() == [rows[1], -1, rows[0]]
-    assert len(places) == 2

@@ -15,7 +15,6 @@ YES = np.array([True])
 
 
 def one(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return a column of one element."""
     return np.array([value], np.int64)
 
 
@@ -62,25 +61,6 @@ def test_without_unread_records_the_age_is_exactly_zero() -> None:
     assert (found.age[0], found.exact[0]) == (0, True)
 
 
-def test_an_age_beyond_the_history_is_a_flagged_lower_bound() -> None:
-    """The age is that from the start of the history, and is never extrapolated."""
-    history = EndHistory()
-    history.grow(1)
-    history.observe(ROW, 50_000, one(500))
-    history.observe(ROW, 60_000, one(600))
-    found = time_lag(history, ROW, one(3), YES, YES, 90_000)
-    assert (found.age[0], found.exact[0], found.since[0]) == (40_000, False, 50_000)
-
-
-def test_without_a_known_end_there_is_no_age() -> None:
-    """The age is -1 and not exact if there is no end, no row or no point."""
-    history = EndHistory()
-    history.grow(1)
-    for rows, unread, known in ((one(-1), YES, YES), (ROW, YES, YES), (ROW, ~YES, ~YES)):
-        found = time_lag(history, rows, one(3), unread, known, 90_000)
-        assert (found.age[0], found.exact[0], found.since[0]) == (-1, False, -1)
-
-
 def test_the_age_of_a_group_is_exact_only_if_no_partition_can_be_older() -> None:
     """One unknown partition makes the maximum a lower bound."""
     age = np.array([5, 9, 7, 4, -1, -1], np.int64)
@@ -123,15 +103,3 @@ def test_the_time_to_catch_up_is_lag_by_the_difference_of_the_rates(per_second: 
     assert found.consume[0] == pytest.approx(reads, rel=0.01)
     assert found.produce[0] == pytest.approx(per_second, rel=0.01)
     assert found.catch_up[0] == pytest.approx(wanted, rel=0.05)
-
-
-def test_rates_without_commits_or_history_are_not_known() -> None:
-    """The rates are not zero, but unknown; the time to catch up is zero without unread records."""
-    none = rising_span(Slots(*(np.empty(0, np.int64) for _ in range(5))), 1, 5)
-    for history in (EndHistory(), watched(np.array([5]), 20_000)):
-        found = produce_and_consume_rates(
-            none, one(5), one(0), history, ROW if len(history) else one(-1), end=one(5), now=20_000
-        )
-        assert np.isnan(found.produce).all()
-        assert np.isnan(found.consume).all()
-        assert found.catch_up.tolist() == [0]

@@ -3,13 +3,11 @@
 import json
 
 from stream.health.columns import NOT_KNOWN
-from stream.health.inputs import GroupStage
 from stream.health.limits import HealthLimits
-from stream.health.share.evaluator import SHARE_CODE, ShareEvaluator, share_legend, share_severities
+from stream.health.share.evaluator import SHARE_CODE, ShareEvaluator
 from stream.health.share.memory import SharePartitionMemory, first_memory, remember
 from stream.health.share.progress import SharePartitionProgress, ShareProgress
-from stream.health.share.rules import ShareVerdict
-from stream.health.verdict import CODE, VERDICTS, Severity, Verdict
+from stream.health.verdict import CODE, Verdict
 from tests.stream.health.share.polls import BEGIN, MINUTE, groups, poll, progress
 
 WAITING = progress(lag=40)
@@ -41,15 +39,6 @@ def test_one_poll_with_a_fault_keeps_it() -> None:
     rows = [progress(lag=40, acknowledged=number) for number in (0, 0, 1, 1, 2)]
     verdicts = words(evaluator, *(poll(minute, row) for minute, row in enumerate(rows)))
     assert verdicts == ["unknown", *["share_stopped"] * 4]
-
-
-def test_findings_do_not_change_between_two_polls() -> None:
-    """A tick without a new poll has the same findings; the same group may have another position."""
-    evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
-    last = poll(1, WAITING)
-    evaluator.evaluate(poll(0, WAITING), groups())
-    found = evaluator.evaluate(last, groups())[0]
-    assert evaluator.evaluate(last, groups(GroupStage.EMPTY, names=("a", "g"))) == {1: found}
 
 
 def test_each_topic_has_the_worst_verdict_of_its_partitions() -> None:
@@ -130,15 +119,6 @@ def test_an_unknown_lag_does_not_withdraw_a_fault() -> None:
     assert words(evaluator, *(poll(minute, unknown) for minute in range(7, 12))) == ["share_stopped"] * 5
 
 
-def test_partitions_that_are_gone_are_forgotten() -> None:
-    """The memory has only the partitions of the last poll."""
-    evaluator = ShareEvaluator()
-    verdicts = words(evaluator, poll(0, WAITING, OTHER), poll(5, OTHER), poll(10, WAITING, OTHER))
-    assert verdicts == ["unknown", "share_stopped", "share_stopped"]
-    found = evaluator.evaluate(poll(10, WAITING, OTHER), groups())[0]
-    assert [each.finding.verdict for each in found.partitions] == ["share_stopped", "unknown"]
-
-
 def test_a_restart_of_the_monitor_changes_nothing() -> None:
     """Verdict, time and memory continue; the counts of the reader restart. Rows of another format are ignored."""
     evaluator = ShareEvaluator()
@@ -160,13 +140,6 @@ def test_a_fault_from_before_the_first_poll_has_the_time_of_that_poll() -> None:
     assert evaluator.evaluate(poll(7, moved), groups())[0].unmoved_since is None
     assert evaluator.evaluate(poll(20, moved), groups())[0].group.verdict == "share_stopped"
     assert evaluator.evaluate(poll(20, moved), groups())[0].unmoved_since is None
-
-
-def test_codes_follow_those_of_the_other_verdicts() -> None:
-    """Legend and severities have the codes in the same order."""
-    assert list(SHARE_CODE.values()) == list(range(len(VERDICTS), len(VERDICTS) + len(ShareVerdict)))
-    assert len(share_legend()) == len(share_severities()) == len(ShareVerdict)
-    assert set(share_severities()) == {Severity.CRITICAL}
 
 
 def remembered(*polls: SharePartitionProgress) -> SharePartitionMemory:
@@ -218,11 +191,3 @@ def test_the_results_of_deliveries_are_counted_since_the_last_accepted_record() 
     assert (returned.fruitless_polls, returned.archiving_polls, returned.archived) == (3, 2, 4)
     accepted = remembered(*rejected, progress(lag=5, archived=6, acknowledged=1))
     assert (accepted.fruitless_polls, accepted.archived, accepted.fruitless_since) == (0, 0, NOT_KNOWN)
-
-
-def test_counts_that_begin_again_are_new() -> None:
-    """Counts start again after a restart of the monitor, or if the topic was created again."""
-    before = progress(lag=5, acknowledged=90, archived=7)
-    same = remembered(before, progress(lag=5))
-    assert (same.moved, same.fruitless_polls) == (False, 0)
-    assert remembered(before, progress(lag=5, archived=2)).archived == 2

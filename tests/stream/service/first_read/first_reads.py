@@ -28,7 +28,6 @@ def first_read(folder: Path) -> FirstRead:
 
 
 def commits(at: int, count: int, group: str) -> bytes:
-    """Return a batch of commits of a group."""
     records = [write.Rec(n, n, commit_key(group, "t", 0), commit_value(at + n, 1_000)) for n in range(count)]
     return write.batch(at, records)
 

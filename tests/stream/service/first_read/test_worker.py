@@ -58,7 +58,6 @@ def end(folder: Path, task: int, how: str) -> None:
 
 
 def is_running(folder: Path, task: int) -> bool:
-    """Return whether a child runs."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(int((folder / f"pid-{task}").read_text()), 0)
         return True

@@ -45,12 +45,10 @@ class _Session:
         self._check: Callable[[Iterable[int]], Iterator[str]] = iter
 
     def parallelize(self, _: range, tasks: int) -> _Session:
-        """Record the number of tasks."""
         self.tasks.append(tasks)
         return self
 
     def mapPartitions(self, check: Callable[[Iterable[int]], Iterator[str]]) -> _Session:  # noqa: N802 -- Spark's name
-        """Record the function."""
         self._check = check
         return self
 

@@ -14,7 +14,6 @@ class Clock:
     now = 1_000.0
 
     def __call__(self) -> float:
-        """Return the time."""
         return self.now
 
 

@@ -62,11 +62,9 @@ class Context:
         self.values = {"fs.s3a.access.key": "a", "fs.s3a.secret.key": "b", "fs.s3a.session.token": "c", "fs.other": "d"}
 
     def hadoopConfiguration(self) -> Context:  # noqa: N802 -- the name in Java
-        """Return the configuration."""
         return self
 
     def unset(self, name: str) -> None:
-        """Remove a value."""
         del self.values[name]
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from exporters.readmodel import COMMON_CAUSES, COVERED_GROUPS
+from exporters.readmodel import COMMON_CAUSES
 from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.model import MemberClient, Membership
 from stream.health.common_cause.faults import row_faults
@@ -19,7 +19,7 @@ from stream.tick.common_cause.analysis import CommonCauseAnalysis, CommonCauseRe
 from stream.tick.common_cause.columns import followers, shared_values
 from stream.tick.common_cause.hosts import RecentHosts
 from stream.tick.common_cause.leaders import RecentLeaders
-from stream.tick.common_cause.tables import common_causes_table, covered_groups_table
+from stream.tick.common_cause.tables import common_causes_table
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import TickInputs
@@ -67,7 +67,6 @@ def evaluated_tick_of(groups: Mapping[str, TickGroup]) -> EvaluatedTick:
 
 
 def ends_of_groups(groups: Mapping[str, TickGroup]) -> EndsIndex:
-    """Return the ends of the topics of these groups and of the offsets topic."""
     topics = {each.topic: each.leader for each in groups.values()}
     leaders = {(topic, 0): leader for topic, leader in topics.items() if leader is not None}
     rows = [(topic, 0, 9, 9, 0, None) for topic in (*topics, NAME)]
@@ -91,7 +90,6 @@ class Ticks:
         self._now = NOW / 1000 - 60
 
     def tick(self, groups: dict[str, TickGroup], brokers: frozenset[int] = ALL) -> CommonCauseReport:
-        """Return the report of a tick."""
         self._now += 10
         evaluated = evaluated_tick_of(groups)
         context = dataclasses.replace(UNKNOWN_CLUSTER, brokers=brokers)
@@ -109,16 +107,6 @@ def test_a_broker_that_dies_is_one_finding_until_its_groups_recover() -> None:
     assert report.absences.keys() == {3}
     ticks.tick(LED | OTHERS)
     assert ticks.tick(LED | OTHERS).findings == ()
-
-
-def test_healthy_groups_have_no_finding() -> None:
-    """Healthy groups have no finding, and two unhealthy groups have none either."""
-    ticks = Ticks()
-    two = dict(list(LOST.items())[:2])
-    for _ in range(3):
-        assert ticks.tick(LED | OTHERS).findings == ()
-    for _ in range(3):
-        assert ticks.tick(LED | OTHERS | two).findings == ()
 
 
 GROUPS = {
@@ -187,7 +175,6 @@ ABSENCES: Final = {3: BrokerAbsence(NOW - 70 * SECOND, NOW - 50 * SECOND)}
 
 
 def causes(*found: CommonCauseFinding, absences: Any = ABSENCES) -> pa.Table:
-    """Return the table of findings at NOW."""
     return common_causes_table(CommonCauseReport(found, absences), evaluated_tick_of(STOPPED), NOW / 1000)
 
 
@@ -212,25 +199,6 @@ def test_a_finding_is_a_row() -> None:
     assert table["since"].cast(pa.int64()).to_pylist() == [NOW - 30 * SECOND]
 
 
-def test_an_absence_long_before_is_not_named() -> None:
-    """Neither an old absence nor that of a broker with the number of an offsets partition is in the sentence."""
-    (row,) = causes(FOUND, absences={3: BrokerAbsence(NOW - 3_000 * SECOND, None)}).to_pylist()
-    assert "left the cluster" not in row["sentence"]
-    (row,) = causes(dataclasses.replace(FOUND, dimension=Dimension.OFFSETS_PARTITION)).to_pylist()
-    assert "left the cluster" not in row["sentence"]
-
-
-def test_a_host_is_in_the_sentence_and_not_in_the_label() -> None:
-    """Two hosts have two labels without their addresses."""
-    hosts = [
-        dataclasses.replace(FOUND, dimension=Dimension.CLIENT_HOST, name=name) for name in ("10.0.0.7", "10.0.0.8")
-    ]
-    rows = causes(*hosts).to_pylist()
-    assert "10.0.0.7" in rows[0]["sentence"]
-    assert all("10.0" not in row["key"] for row in rows)
-    assert len({row["key"] for row in rows}) == 2
-
-
 def test_hosts_can_be_hidden() -> None:
     """A hidden host has a number instead of its name, as a hidden member has; a broker keeps its name."""
     host = dataclasses.replace(FOUND, dimension=Dimension.CLIENT_HOST, name="10.0.0.7")
@@ -238,18 +206,3 @@ def test_hosts_can_be_hidden() -> None:
     broker, hidden = common_causes_table(report, evaluated_tick_of(STOPPED), NOW / 1000, hide_hosts=True).to_pylist()
     assert hidden["sentence"] == "3 of 4 groups with members on host 1 stopped within 20 s."
     assert "coordinated by broker 3" in broker["sentence"]
-
-
-def test_covered_groups_are_sorted_by_name() -> None:
-    """Each covered group has the finding that explains it; without findings, there are no rows."""
-    other = CommonCauseFinding(Dimension.TOPIC, "t", frozenset("c"), 3, 4, NOW, 0)
-    table = covered_groups_table(CommonCauseReport((FOUND, other)))
-    assert table.schema == COVERED_GROUPS
-    rows = [tuple(row.values()) for row in table.to_pylist()]
-    assert rows == [
-        ("a", "coordinator", "3"),
-        ("b", "coordinator", "3"),
-        ("c", "topic", "t"),
-        ("d", "coordinator", "3"),
-    ]
-    assert covered_groups_table(CommonCauseReport()).num_rows == causes().num_rows == 0

@@ -36,11 +36,6 @@ def test_an_absence_ends_with_the_first_tick_with_the_broker() -> None:
     assert absences(*ticks, (HOUR + 60, ALL)) == {}
 
 
-def test_a_second_absence_replaces_the_first() -> None:
-    """Only the latest absence of a broker is kept."""
-    assert absences((0, ALL), (20, ALL - {3}), (50, ALL), (60, ALL - {3})) == {3: BrokerAbsence(60, None)}
-
-
 def test_a_new_broker_has_no_absence_and_a_removed_broker_only_for_an_hour() -> None:
     """A cluster may grow and shrink: the absence of a removed broker is dropped after an hour."""
     assert absences((0, frozenset({1})), (10, ALL)) == {}
@@ -66,14 +61,6 @@ def test_a_host_is_remembered_after_its_members_left() -> None:
     assert recent.of("g") == {"a", "b"}
     recent.update({"g": membership("b")}, 17 * MINUTE)
     assert recent.of("g") == {"b"}
-
-
-def test_a_group_that_is_gone_has_no_hosts() -> None:
-    """A removed group and a group that was never known have no hosts."""
-    recent = RecentHosts()
-    recent.update({"g": membership("a")}, 0)
-    recent.update({"other": membership("b")}, 1)
-    assert (recent.of("g"), recent.of("other"), recent.of("none")) == (frozenset(), {"b"}, frozenset())
 
 
 Leaders = Mapping[tuple[str, int], int | None]
@@ -109,19 +96,3 @@ def test_the_leader_before_an_election_is_remembered_for_a_while() -> None:
     assert leaders_after(*ticks) == {"t-0": (1, 3)}
     assert leaders_after(*ticks, (10 * MINUTE, {("t", 0): 1})) == {"t-0": (1, 3)}
     assert leaders_after(*ticks, (17 * MINUTE, {("t", 0): 1})) == {"t-0": (1, -1)}
-
-
-def test_a_new_topic_does_not_change_the_leaders_of_other_topics() -> None:
-    """A new topic changes the rows and numbers of other topics, but not their leaders."""
-    first: Leaders = {("b", 0): 1, ("b", 1): 2}
-    second: Leaders = {("a", 0): 5, ("b", 0): None, ("b", 1): 3}
-    assert leaders_after((0, first), (1, second)) == {"a-0": (5, -1), "b-0": (1, -1), "b-1": (3, 2)}
-
-
-def test_a_row_that_is_not_in_the_ends_has_no_leader() -> None:
-    """A row that is not in the ends has no leader, before and after the first tick."""
-    recent = RecentLeaders()
-    rows = np.array([-1], np.int64)
-    assert [column.tolist() for column in recent.of(rows)] == [[-1], [-1]]
-    recent.update(ends({("t", 0): 3}), 0)
-    assert [column.tolist() for column in recent.of(rows)] == [[-1], [-1]]

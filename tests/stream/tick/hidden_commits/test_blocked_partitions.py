@@ -54,7 +54,6 @@ class Ticks:
     """Updates offsets partitions 0 and 1 tick after tick."""
 
     def __init__(self, share: InstanceShare = EVERY_GROUP) -> None:
-        """Update the partitions of this instance."""
         clock = itertools.count()
         limits = LookupLimits()
         transactions = OpenTransactionLookup(no_cluster(), limits, lambda: float(next(clock)))
@@ -84,18 +83,6 @@ def test_a_partition_is_blocked_after_the_grace_period(leader: Leader) -> None:
     }
     assert wrong(stories, lambda stable: [each.offsets_partition for each in Ticks().update(*stable)]) == []
     assert all(topic == NAME and partitions == [0] for topic, partitions in leader.requested)
-
-
-def test_a_partition_stays_blocked_without_metadata_of_the_topic(leader: Leader) -> None:
-    """A broker that has just started may not know the topic; the partition stays blocked, and no end is logged."""
-    ticks = Ticks()
-    ticks.update(50, 50)
-    with structlog.testing.capture_logs() as lines:
-        blocked = ticks.partitions.update(
-            EndsIndex(ends_of([(NAME, -1, None, None, None, "not_found")])), ticks.now + TICK
-        )
-    assert list(blocked) == [0]
-    assert (lines, len(leader.requested)) == ([], 1)
 
 
 def test_a_blocked_partition_of_another_instance_is_not_looked_up(leader: Leader) -> None:

@@ -62,7 +62,6 @@ class Cluster:
         self.log.write(*records, time=self.now, producer=producer)
 
     def end(self, producer: int, *, committed: bool) -> None:
-        """End a transaction."""
         self._records.append((self.now, None, None))
         self.log.end(producer, committed=committed)
 
@@ -105,7 +104,6 @@ def offsets(shown: HiddenCommits) -> dict[tuple[str, str], tuple[int, bool]]:
 
 
 def commits(shown: HiddenCommits, group: str = GROUP) -> int:
-    """Return the number of commits of a group."""
     names = shown.state.group.to_pylist()
     return int(shown.state.runs.spans.commits[names.index(group)])
 
@@ -177,23 +175,6 @@ def test_commits_are_counted_once_while_the_job_reads_them_in_part(cluster: Clus
     assert offsets(cluster.tick())[GROUP, "new"] == (5, False)
 
 
-def test_hidden_commits_do_not_override_commits_that_the_job_has_read(cluster: Cluster) -> None:
-    """After the job has read the log, the offset of the group is that of the log, also while the next part is hidden.
-
-    A later commit that was never hidden counts.
-    """
-    cluster.tick(0)
-    cluster.commit(GROUP, 30, hidden=True)
-    cluster.tick(0)
-    cluster.commit(GROUP, 40, hidden=True)
-    cluster.job_reads()
-    cluster.stable = cluster.log.position
-    assert offsets(cluster.tick(0))[GROUP, "t"] == (40, False)
-    cluster.commit(GROUP, 50)
-    cluster.stable += 1
-    assert offsets(cluster.tick(0))[GROUP, "t"] == (50, False)
-
-
 def test_hidden_commits_expire_after_the_partition_is_unblocked(cluster: Cluster) -> None:
     """Hidden commits expire if the job does not read them, as after the topic was created again."""
     cluster.commit(GROUP, 30, hidden=True)
@@ -237,16 +218,6 @@ def test_a_partition_that_is_not_read_to_its_end_stays_unread(cluster: Cluster) 
     assert (offsets(shown)[GROUP, "t"], shown.unread_groups) == ((31, True), frozenset({GROUP})), "no leader answers"
 
 
-def test_share_groups_are_not_among_the_unread_groups(cluster: Cluster) -> None:
-    """Share groups have their offsets in another topic; a group with members and without commits is included."""
-    share, members = IN_0[1], IN_0[2]
-    record = written.record(11, {"group_id": share}, {"epoch": 1})
-    cluster.shard.read([record])
-    assert cluster.shard.driver_state.columns().memberships[share].kind == "share"
-    cluster.shard.read([(group_key(members), group_value(1, ["m"]))])
-    assert cluster.tick(0).unread_groups == {GROUP, members}
-
-
 def records_of_group(*records: tuple[bytes, bytes | None]) -> list[tuple[bytes, bytes | None]]:
     """Return records of the KIP-848 group `g`, renamed to the hidden group."""
     return [(key[:2] + text(GROUP) + key[2 + len(text("g")) :], value) for key, value in records]
@@ -267,30 +238,6 @@ def test_a_deleted_group_is_dead_at_once(cluster: Cluster) -> None:
     assert shown.state.row_order.groups == sorted([GROUP, OTHER]), "it is still shown as dead"
     assert cluster.tick(0).state.row_order is shown.state.row_order
     assert shown.hidden_groups == {GROUP}
-
-
-def test_a_deleted_offset_returns_with_its_next_commit(cluster: Cluster) -> None:
-    """Hidden commits before the tombstone do not count."""
-    cluster.commit(GROUP, 30, hidden=True)
-    cluster.tick(0)
-    assert offsets(cluster.tick(0))[GROUP, "t"] == (30, True)
-    cluster.write((commit_key(GROUP, "t", 0), None))
-    assert (GROUP, "t") not in offsets(cluster.tick(0))
-    cluster.commit(GROUP, 31, hidden=True)
-    shown = cluster.tick(0)
-    assert (offsets(shown)[GROUP, "t"], commits(shown)) == ((31, True), 1)
-    assert shown.state.histories[GROUP].died is None
-
-
-def test_a_deletion_counts_until_the_job_has_read_it(cluster: Cluster) -> None:
-    """The hidden deletion is dropped when the job has read it, and the log has the same deletion."""
-    cluster.tick(0)
-    cluster.write((commit_key(GROUP, "t", 0), None))
-    cluster.tick(0)
-    assert (GROUP, "t") not in offsets(cluster.tick()), "readable, not read yet"
-    cluster.job_reads()
-    shown = cluster.tick()
-    assert (shown.hidden_groups, shown.state.histories[GROUP].died) == (frozenset(), NOON + TICK)
 
 
 def test_hidden_membership_records_are_applied(cluster: Cluster) -> None:
@@ -320,18 +267,6 @@ def test_hidden_membership_records_are_applied(cluster: Cluster) -> None:
     assert cluster.tick(0).state.memberships[GROUP] is membership, "an unchanged membership is the same object"
 
 
-def test_a_classic_group_without_its_record_is_a_simple_group(cluster: Cluster) -> None:
-    """A group without its record keeps its offsets and is Empty."""
-    cluster.shard.read([(group_key(GROUP), group_value(1, ["m"]))])
-    cluster.tick(0)
-    cluster.write((group_key(GROUP), None))
-    cluster.tick(0)
-    shown = cluster.tick(0)
-    assert GROUP not in shown.state.memberships
-    assert (shown.state.histories[GROUP].state, shown.state.histories[GROUP].died) == ("Empty", None)
-    assert offsets(shown)[GROUP, "t"] == (10, False)
-
-
 def test_a_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> None:
     """The group is shown with members and offsets, although the job has read none of its records."""
     created = IN_0[3]
@@ -343,49 +278,6 @@ def test_a_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> No
     assert created in shown.read_groups
     assert (shown.state.memberships[created].state, shown.state.histories[created].state) == ("Stable", "Stable")
     assert created in shown.state.row_order.groups
-
-
-def test_a_simple_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> None:
-    """A new simple group is Empty since its first commit; a dead group that commits again exists again."""
-    created = IN_0[3]
-    cluster.shard.read([(commit_key(GROUP, "t", 0), None)], time=NOON + 1)
-    assert cluster.tick(0).state.histories[GROUP].died == NOON + 1
-    for group in (created, GROUP):
-        cluster.commit(group, 3, hidden=True)
-    for _ in range(2):
-        shown = cluster.tick(0)
-        histories = [shown.state.histories[group] for group in (created, GROUP)]
-        assert [offsets(shown)[group, "t"] for group in (created, GROUP)] == [(3, True)] * 2
-        assert [(each.state, each.since, each.died) for each in histories] == [("Empty", NOON + TICK, None)] * 2
-        assert created in shown.read_groups
-    cluster.write((commit_key(created, "t", 0), None))
-    assert created not in cluster.tick(0).state.row_order.groups, "the job never had it"
-
-
-def test_pending_commits_are_listed_by_key(cluster: Cluster) -> None:
-    """A commit is pending while its transaction is open; a group that has only a pending commit is not dead."""
-    cluster.tick(0)
-    cluster.write((commit_key(GROUP, "t", 0), None))
-    cluster.write((commit_key(GROUP, "t", 0), commit_value(40, NOON)), producer=5)
-    cluster.tick(0)
-    shown = cluster.tick(0)
-    assert shown.state.pending == {commit_key(GROUP, "t", 0)}
-    assert shown.state.histories[GROUP].died is None
-    cluster.end(5, committed=False)
-    cluster.tick(0)
-    shown = cluster.tick(0)
-    assert (shown.state.pending, shown.state.histories[GROUP].state) == (frozenset(), "Dead")
-
-
-def test_a_commit_whose_marker_the_job_has_read_first_is_not_deleted(cluster: Cluster) -> None:
-    """In the hidden part, which ends before the marker, the commit is pending behind a tombstone."""
-    cluster.tick(0)
-    cluster.write((commit_key(GROUP, "t", 0), None))
-    cluster.write((commit_key(GROUP, "t", 0), commit_value(40, NOON)), producer=5)
-    cluster.commit(OTHER, 21, hidden=True)
-    assert (GROUP, "t") not in offsets(cluster.tick(0))
-    cluster.job_reads(2)
-    assert offsets(cluster.tick())[GROUP, "t"] == (40, False)
 
 
 def test_memberships_count_once_the_partition_was_read_to_its_end(cluster: Cluster) -> None:

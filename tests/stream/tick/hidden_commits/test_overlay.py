@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 import numpy as np
-import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +10,7 @@ from stream.groups.commits.run_table import Runs
 from stream.groups.commits.runs import columns_of
 from stream.groups.driver_state import GroupColumns
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.overlay import Overlay, decode_names
+from stream.tick.hidden_commits.overlay import Overlay
 from tests.support.commits import KEEP
 from tests.support.driver_states import ShardReader, delta_of, ends_of
 from tests.support.hypothesis_profiles import examples
@@ -22,7 +21,6 @@ KEYS = st.tuples(st.sampled_from("abc"), st.sampled_from("tuv"), st.integers(0, 
 
 
 def hidden_runs(offsets: dict[Key, int]) -> Runs:
-    """Return the runs of one hidden commit per key."""
     records = [
         (5_000, commit_key(*key), commit_value(offset, 5_000, leader_epoch=3)) for key, offset in offsets.items()
     ]
@@ -30,12 +28,10 @@ def hidden_runs(offsets: dict[Key, int]) -> Runs:
 
 
 def ends(keys: Iterable[Key]) -> EndsIndex:
-    """Return the end offsets of the partitions of these keys."""
     return EndsIndex(ends_of([(topic, partition, 99, 99, 0, None) for topic, partition in {key[1:] for key in keys}]))
 
 
 def offsets_of(state: GroupColumns) -> dict[Key, int]:
-    """Return the offsets of a driver state by group, topic and partition."""
     rows = zip(state.group.to_pylist(), state.topic.to_pylist(), state.partition.tolist(), strict=True)
     return dict(zip(rows, state.runs.spans.last_offset.tolist(), strict=True))
 
@@ -72,26 +68,6 @@ def test_each_commit_is_in_its_own_row(log: dict[Key, int], more: dict[Key, int]
         assert np.array_equal(column, kept), "the given driver state is not changed"
 
 
-def test_without_a_new_row_the_row_order_is_the_same_object() -> None:
-    """The row order and the names of groups and topics are those of the given driver state."""
-    shard = ShardReader()
-    shard.read([(commit_key("a", "t", 0), commit_value(1, 1))])
-    state = shard.driver_state.columns()
-    key = ("a", "t", 0)
-    overlaid, _ = Overlay(KEEP).add(state, hidden_runs({key: 9}), ends([key]))
-    assert (overlaid.row_order is state.row_order, overlaid.group is state.group, overlaid.topic is state.topic) == (
-        True,
-        True,
-        True,
-    )
-
-
-def test_names_are_decoded_from_keys() -> None:
-    """Long and non-ASCII names, and the highest partition, are decoded."""
-    group, topic, partition = decode_names(pa.array([commit_key("ü" * 99, "t.x", 2**31 - 1)], pa.binary()))
-    assert (group.to_pylist(), topic.to_pylist(), partition.tolist()) == (["ü" * 99], ["t.x"], [2**31 - 1])
-
-
 def test_a_run_that_the_job_has_read_in_part_is_added_to_the_earlier_row() -> None:
     """Each commit of the run is counted once; without the earlier row, the row of the log is shown."""
     key = ("a", "t", 0)
@@ -111,14 +87,3 @@ def test_a_run_that_the_job_has_read_in_part_is_added_to_the_earlier_row() -> No
     assert add() == (2, 2, False)
     shard.apply(delta_of(records[2:], 2))
     assert add() == (3, 3, False)
-
-
-def test_a_run_that_begins_with_a_tombstone_needs_no_earlier_row() -> None:
-    """The commits before the tombstone are not counted, although the job has read a part of the run."""
-    key = ("a", "t", 0)
-    values = (commit_value(1, 1), None, commit_value(2, 2), commit_value(3, 3))
-    records = [(at, commit_key(*key), value) for at, value in enumerate(values)]
-    shard = ShardReader()
-    shard.apply(delta_of(records[:3], 0))
-    state, _ = Overlay(KEEP).add(shard.driver_state.columns(), delta_of(records[1:], 1).runs, ends([key]))
-    assert (state.runs.spans.last_offset.tolist(), state.runs.spans.commits.tolist()) == ([3], [2])

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.commits.run_table import Runs
 from stream.groups.commits.runs import columns_of
 from stream.groups.shard import newest_records
-from stream.tick.hidden_commits.tail import HiddenTail, NewestRecord
+from stream.tick.hidden_commits.tail import HiddenTail
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.driver_states import Raw, delta_of
 from tests.support.hidden import HiddenWriter
@@ -33,7 +32,6 @@ class Tail:
         self.tail.add(self.writer.part())
 
     def end(self, producer: int, *, committed: bool) -> None:
-        """Write a marker."""
         self.writer.end(producer, committed=committed)
         self.tail.add(self.writer.part())
 
@@ -49,38 +47,6 @@ def offsets_of(runs: Runs) -> dict[bytes, int]:
     return {key: offset for key, offset, commits in rows if commits}
 
 
-def test_a_commit_outside_a_transaction_is_final() -> None:
-    """The commit has the time and the position of its record."""
-    written = Tail()
-    written.write(KEY, commit_value(5, 77))
-    spans = written.tail.runs.spans
-    assert (written.offsets, spans.last_time.tolist(), spans.last_position.tolist()) == ({KEY: 5}, [77], [100])
-    assert written.tail.groups == {"g"}
-
-
-def test_an_offset_is_deleted_until_it_is_committed_again() -> None:
-    """The newest record of a key counts, whether its type is 1 or 0."""
-    written = Tail()
-    written.write(KEY, None)
-    assert dict(written.tail.deleted) == {KEY: NewestRecord(100, 100)}
-    written.write(commit_key("g", "t", 0, record_type=0), commit_value(5, 1))
-    assert (dict(written.tail.deleted), written.offsets) == ({}, {KEY: 5})
-
-
-@pytest.mark.parametrize("committed", [True, False])
-def test_a_commit_of_an_open_transaction_is_pending_until_the_marker(*, committed: bool) -> None:
-    """After the marker, a committed commit counts and an aborted commit does not."""
-    written = Tail()
-    written.write(KEY, None)
-    written.write(KEY, commit_value(5, 1), producer=7)
-    assert (written.tail.pending, set(written.tail.deleted)) == (frozenset({KEY}), {KEY})
-    written.end(8, committed=True)
-    assert written.tail.pending == {KEY}
-    written.end(7, committed=committed)
-    assert written.tail.pending == frozenset()
-    assert (set(written.tail.deleted), written.offsets) == ((set(), {KEY: 5}) if committed else ({KEY}, {}))
-
-
 def test_a_marker_does_not_replace_a_newer_commit() -> None:
     """As in OffsetMetadataManager, the greater position counts, and the offset stays pending until the marker."""
     written = Tail()
@@ -89,33 +55,6 @@ def test_a_marker_does_not_replace_a_newer_commit() -> None:
     assert (written.tail.pending, written.offsets) == ({KEY}, {KEY: 9})
     written.end(7, committed=True)
     assert (written.tail.pending, written.offsets) == (frozenset(), {KEY: 9})
-
-
-def test_a_tombstone_cancels_a_pending_commit() -> None:
-    """As in OffsetMetadataManager, the marker does not restore the commit."""
-    written = Tail()
-    written.write(KEY, commit_value(5, 1), producer=7)
-    written.write(KEY, None)
-    assert written.tail.pending == frozenset()
-    written.end(7, committed=True)
-    assert set(written.tail.deleted) == {KEY}
-
-
-def test_membership_records_are_kept_by_group_and_key() -> None:
-    """Each key has its newest value or tombstone; records that cannot be decoded are left out."""
-    written = Tail()
-    written.write(group_key("g"), group_value(1, ["m"]))
-    written.write(group_key("g"), group_value(2, []))
-    written.write(group_key("h"), None)
-    written.write(group_key("g"), b"\x00\x03broken")
-    written.write(b"\x00", b"")
-    written.write(None, b"")
-    memberships = written.tail.memberships
-    assert {group: each.records for group, each in memberships.items()} == {
-        "g": {group_key("g"): group_value(2, [])},
-        "h": {group_key("h"): None},
-    }
-    assert (memberships["g"].newest, memberships["g"].version) == (NewestRecord(101, 101), 2)
 
 
 def test_a_tail_is_complete_once_it_was_read_to_its_end() -> None:
@@ -149,7 +88,6 @@ class Stable:
         self._open: dict[int, dict[int, Raw]] = {}
 
     def add(self, position: int, record: Raw, producer: int | None) -> None:
-        """Add a record."""
         if producer is not None:
             self._open.setdefault(producer, {})[position] = record
             return
@@ -160,7 +98,6 @@ class Stable:
                     del commits[at]
 
     def end(self, producer: int, *, committed: bool) -> None:
-        """End a transaction."""
         ended = self._open.pop(producer, {})
         for position, record in ended.items() if committed else ():
             self.out_of_order |= any(at > position and row[0] == record[0] for at, row in self.rows)

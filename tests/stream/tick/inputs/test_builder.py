@@ -16,10 +16,8 @@ from stream.groups.expiry.predict import predict
 from stream.groups.reduce import StateLimits
 from stream.groups.row_order import RowLabels, RowOrder
 from stream.health.columns import NOT_KNOWN
-from stream.health.evaluator import Evaluator
 from stream.health.inputs import NO_COMMIT, NO_OWNER, FailedReplica, GroupStage, OpenTransaction
 from stream.health.limits import HealthLimits
-from stream.health.verdict import Verdict
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
@@ -31,14 +29,13 @@ from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import table
 from tests.stream.groups import written
 from tests.stream.tick.health_inputs import health_inputs
-from tests.stream.tick.timeline import LIMITS, START, START_MS, TICK, generation
+from tests.stream.tick.timeline import START, START_MS, generation
 from tests.support.commits import SLOT_MS
 from tests.support.driver_states import Raw, ShardReader, ends_of
 from tests.support.group_histories import renamed
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
-V = Verdict
 MINUTE = 60_000
 ALIVE = group_value(1, ["m"], time=-1)
 EMPTIED_TWICE = [ALIVE, *(group_value(2 + n, ["m"] * (n % 2), time=-1) for n in range(3))]
@@ -149,40 +146,6 @@ def test_the_stage_of_a_group_follows_from_its_records(records: list[Raw], stage
         assert found == (GroupStage.MIRRORED if is_mirrored else stage), "members are judged as any others"
 
 
-def test_share_groups_refer_to_their_own_topic() -> None:
-    """Share groups commit no offsets; the sentence names the topic with their state, and the next step Kafka's tool."""
-    shard = ShardReader()
-    shard.read([written.group_epoch(2, kind=11), written.sharer("m", "orders")], START_MS)
-    share = Evaluator().evaluate(health_inputs(shard.driver_state.columns(), ends_of([]), START))
-    assert share.group_sentence(0) == share.group_finding(0).sentence
-    assert "__share_group_state" in share.group_finding(0).sentence
-    assert "kafka-share-groups.sh" in share.group_finding(0).next_step
-    shard = ShardReader()
-    shard.read([written.classic(written.classic_member("m"))], START_MS)
-    other = Evaluator().evaluate(health_inputs(shard.driver_state.columns(), ends_of([]), START))
-    assert "watch them there" in other.group_finding(0).next_step
-    assert "watch them there" not in share.group_finding(0).next_step
-
-
-def test_a_group_without_a_history_is_dated_by_its_record() -> None:
-    """A group from before histories were stored has a record with the broker's time of its state."""
-    shard = ShardReader()
-    shard.read([(group_key("g"), group_value(1, ["m"], time=START_MS - 9))], START_MS)
-    state = dataclasses.replace(shard.driver_state.columns(), histories={})
-    groups = health_inputs(state, ends_of([]), START).groups
-    assert (groups.since.tolist(), groups.rebalances.tolist()) == ([START_MS - 9], [0])
-
-
-def test_a_dead_group_has_no_members_and_no_rows() -> None:
-    """A dead group is still listed, with the verdict unknown."""
-    shard = ShardReader()
-    shard.read([(group_key("g"), ALIVE), (commit_key("g", "t", 0), commit_value(1, 1))], START_MS)
-    shard.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], START_MS + 1000)
-    inputs = health_inputs(shard.driver_state.columns(), ends_of([]), START + 2)
-    assert (len(inputs), inputs.groups.names, inputs.groups.members.tolist()) == (0, ("g",), [0])
-    assert Evaluator().evaluate(inputs).group_finding(0).verdict is V.UNKNOWN
-
-
 def test_subscriptions_and_owners_by_names_and_by_ids() -> None:
     """An owner is the number of a member, none, or unknown: for an id without a name, and during a reassignment."""
     own = written.stands("m", 2, {written.ORDERS: (0, 9)})
@@ -277,26 +240,7 @@ def test_ends_are_sorted_by_place() -> None:
     assert inputs.last_stable.tolist() == [-1, 8, 8]
 
 
-def test_without_groups_nothing_is_evaluated() -> None:
-    """Without groups there are no rows, no ends and no error."""
-    inputs = health_inputs(ShardReader().driver_state.columns(), ends_of([]), START)
-    result = Evaluator().evaluate(inputs)
-    assert (len(inputs), inputs.groups.names, len(inputs.ends.place), len(result.group_verdict)) == (0, (), 0, 0)
-
-
 PLACES = st.tuples(st.sampled_from(["b", "a", "é"]), st.sampled_from(["y", "x"]), st.integers(0, 9))
-
-
-def test_a_group_whose_ends_were_never_known_is_unknown() -> None:
-    """The only topic of the group does not exist from the first tick on."""
-    shard = ShardReader()
-    shard.read([(commit_key("g", "t", 0), commit_value(5, START_MS))], time=START_MS)
-    evaluator = Evaluator(LIMITS)
-    for tick in range(3):
-        ends = ends_of([("t", -1, None, None, None, "not_found")])
-        inputs = health_inputs(shard.driver_state.columns(), ends, START + TICK * tick, limits=LIMITS)
-        result = evaluator.evaluate(inputs)
-        assert result.row_finding(0).verdict is V.UNKNOWN
 
 
 @examples(30)

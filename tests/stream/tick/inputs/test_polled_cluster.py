@@ -3,14 +3,13 @@
 from exporters.cluster import model
 from stream.health.inputs import FailedReplica
 from stream.health.share.progress import SharePartitionProgress
-from stream.tick.inputs.polled_cluster import NOT_POLLED, PollReader, Replicas, polled_cluster, share_progress
+from stream.tick.inputs.polled_cluster import Replicas, polled_cluster, share_progress
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import table
 from tests.stream.health.columns import ints
 
 
 def counted(group: str, partitions: int | None) -> dict[str, object]:
-    """Return a row of SHARE_GROUPS."""
     return {"group": group, "partitions": partitions, "lag": None}
 
 
@@ -42,17 +41,6 @@ def test_unknown_progress_has_the_reason_of_the_poll() -> None:
     unknown = [{"fact": model.SHARE_GROUPS_FACT, "reason": "not_authorized", "amount": 1}]
     found = share_progress(facts(unknown_facts=table(model.UNKNOWN_FACTS, unknown)))
     assert (found.unknown_reason, found.groups) == ("not_authorized", {})
-
-
-def test_a_poll_is_converted_once() -> None:
-    """The content is the same object until the next poll; discarded facts have none."""
-    polls = [None, (first := facts()), first, facts(), None]
-    reader = PollReader(iter(polls).__next__)
-    found = [reader.current() for _ in polls]
-    assert found[0] == found[4] == NOT_POLLED
-    assert found[1] is found[2]
-    assert found[3] is not found[1]
-    assert [each.share_progress is None for each in found] == [True, False, False, False, True]
 
 
 def test_followers_and_failed_replicas_of_partitions() -> None:

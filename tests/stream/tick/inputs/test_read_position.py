@@ -21,7 +21,6 @@ PARTITIONS: Final = 2
 
 
 def ends(high: Mapping[int, int | None]) -> EndsIndex:
-    """Return the end offsets of the offsets partitions and of another topic."""
     rows = [
         {"topic": NAME, "partition": number, "high_watermark": end, "error": None if end is not None else "no_leader"}
         for number, end in high.items()
@@ -33,7 +32,6 @@ def ends(high: Mapping[int, int | None]) -> EndsIndex:
 def reach(
     tracker: ReadPositionTracker, now: int, commits: Sequence[int] = (0, 0, 0, 0), fetched: Sequence[str] = ()
 ) -> ReadUntil:
-    """Return the result for four groups with one row each."""
     column = np.arange(4)
     rows = InputRows(GROUPS, ("orders",), column, np.zeros(4, np.int64), np.zeros(4, np.int32), column)
     is_fetched = np.array([name in fetched for name in GROUPS])
@@ -41,18 +39,11 @@ def reach(
 
 
 def values_in(column: Any, partition: int) -> set[int]:
-    """Return the values of the groups in one offsets partition."""
     return {int(value) for name, value in zip(GROUPS, column, strict=True) if offsets_partition(name) == partition}
 
 
 def offsets_partition(name: str) -> int:
-    """Return the offsets partition of a group."""
     return partition_for(name, PARTITIONS)
-
-
-def test_the_groups_are_in_both_partitions() -> None:
-    """The groups are in both partitions, because the tests below compare the two."""
-    assert {offsets_partition(name) for name in GROUPS} == {0, 1}
 
 
 def test_a_partition_read_to_its_end_is_read_until_now() -> None:
@@ -123,11 +114,6 @@ def test_a_tick_without_any_answer_interrupts_all_partitions() -> None:
     assert set(reach(tracker, NOW + TICK).answered_since.tolist()) == {NOW + TICK}
 
 
-def test_without_any_end_offset_all_commits_are_known_until_now() -> None:
-    """A replay has no end offsets of the offsets topic."""
-    assert reach(ReadPositionTracker(TICK), NOW).read_until.tolist() == [NOW] * 4
-
-
 def test_a_partition_without_an_end_has_an_outage_since_the_first_tick_without_it() -> None:
     """Groups of the partition have the time and the reason, other groups have none; the outage ends with an answer."""
     tracker = ReadPositionTracker(TICK)
@@ -143,14 +129,6 @@ def test_a_partition_without_an_end_has_an_outage_since_the_first_tick_without_i
         assert values_in(outage.since, 1) == {NEVER}
         assert values_in(outage.partition, 0) == {0}
         assert outage.reasons == {0: "no_leader"}
-
-
-def test_the_offsets_partition_of_a_group_is_not_known_before_the_first_ends() -> None:
-    """The offsets partition depends on the number of partitions."""
-    tracker = ReadPositionTracker(TICK)
-    assert tracker.offsets_partitions(GROUPS).tolist() == [NEVER] * 4
-    tracker.update(ends({0: 100, 1: 100}), {}, NOW)
-    assert tracker.offsets_partitions(GROUPS).tolist() == [offsets_partition(name) for name in GROUPS]
 
 
 def test_a_topic_that_cannot_be_described_is_an_outage_of_all_its_partitions() -> None:

@@ -57,15 +57,6 @@ def test_counting_continues_after_a_restart() -> None:
     assert second.recorded == {}
 
 
-def test_a_removed_group_is_dropped() -> None:
-    """A new group of the same name starts at zero."""
-    rebalances = RebalanceCounter(WINDOW)
-    rebalances.update({"g": history(1)}, 0)
-    rebalances.update({"g": history(5)}, 10)
-    assert dict(rebalances.update({}, 20)) == {}
-    assert dict(rebalances.update({"g": history(9)}, 30)) == {"g": 0}
-
-
 def test_a_clock_that_was_set_back_restarts_the_count() -> None:
     """No rebalance is counted twice."""
     rebalances = RebalanceCounter(WINDOW)
@@ -78,7 +69,6 @@ A, B, C = (MemberClient(name, f"client-{name}", "/10.0.0.7") for name in "abc")
 
 
 def group(*clients: MemberClient, generation: int = 1) -> Membership:
-    """Return a group with these members."""
     names = frozenset(identity(each.member_id, each.instance_id) for each in clients)
     return Membership(
         "classic", "Stable", len(clients), generation=generation, member_names=names, clients=tuple(clients)
@@ -94,14 +84,6 @@ def test_members_that_were_not_there_at_the_last_tick_have_joined() -> None:
     assert joined.update(["g"], {"g": second}) == {0: (B, C)}
     assert joined.update(["g"], {"g": dataclasses.replace(second, state="CompletingRebalance")}) == {0: (B, C)}
     assert joined.update(["g"], {"g": group(A, generation=3)}) == {}
-
-
-def test_no_member_has_joined_at_the_first_tick_with_a_group() -> None:
-    """The members of a new group may be old; a group that was removed and returns is a new group."""
-    joined = JoinedMembers()
-    assert joined.update(["g"], {"g": group(A, B)}) == {}
-    assert joined.update(["g"], {}) == {}
-    assert joined.update(["g"], {"g": group(C)}) == {}
 
 
 def test_a_static_member_that_rejoins_has_not_joined() -> None:

@@ -27,19 +27,16 @@ Place = tuple[str, str, int]
 
 
 def shard_of(commits: list[Place], *records: Raw) -> ShardReader:
-    """Return a shard with commits of these partitions and these records."""
     shard = ShardReader()
     shard.read([*((commit_key(*place), commit_value(at + 1, 1)) for at, place in enumerate(commits)), *records])
     return shard
 
 
 def context_of(names: dict[bytes, str] | None = None, **counts: int) -> ClusterContext:
-    """Return a context with these partition counts and topic names."""
     return dataclasses.replace(UNKNOWN_CLUSTER, partition_counts=counts, topic_names=names or {})
 
 
 def named(rows: InputRows) -> list[Place]:
-    """Return the rows by name."""
     columns = (rows.group.tolist(), rows.topic.tolist(), rows.partition.tolist())
     return [(rows.groups[g], rows.topics[t], p) for g, t, p in zip(*columns, strict=True)]
 
@@ -150,12 +147,6 @@ def test_unchanged_rows_are_the_same_object() -> None:
     assert len(finder.find(shard.driver_state.columns(), context_of(t=3))) == 2
 
 
-def test_columns_with_several_numbers_per_row_are_aligned() -> None:
-    """A column of topic ids has two numbers per row."""
-    rows: Any = RowFinder().find(shard_of([("g", "t", 1)], classic("t")).driver_state.columns(), context_of(t=2))
-    assert rows.align(np.array([[7, 8]]), 0).tolist() == [[0, 0], [7, 8]]
-
-
 def aborts_of(*rows: tuple[str, str, int, int]) -> AbortedCommits:
     """Return the aborted commits of these groups, topics and partitions, each with the time of its last one."""
     last = np.array([time for *_, time in rows], np.int64)
@@ -172,14 +163,6 @@ def test_aborted_commits_are_found_by_row() -> None:
     assert len(rows) == 4
     assert aborts_by_row(rows, aborts) == {2: AbortStreak(5, 110, 200, 4_000), 3: AbortStreak(5, 10, 100, 4_000)}
     assert aborts_by_row(rows, no_aborts()) == {}
-
-
-def test_the_newest_of_two_shards_counts() -> None:
-    """The newest aborted commits count; a group whose coordinator moved may have older ones in its former shard."""
-    rows = RowFinder().find(shard_of([("g", "t", 1)]).driver_state.columns(), context_of(t=3))
-    for times in ((100, 200), (200, 100)):
-        found = aborts_by_row(rows, aborts_of(*(("g", "t", 1, time) for time in times)))
-        assert found == {0: AbortStreak(5, 110, 200, 4_000)}
 
 
 def test_the_assignment_is_reused_until_a_state_changes() -> None:

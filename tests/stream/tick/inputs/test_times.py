@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Any
 
-import numpy as np
 import pytest
 
 from exporters.http.api import groups_json
@@ -16,7 +15,6 @@ from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.snapshot.build import build_evaluated
-from stream.tick.snapshot.groups import timestamps
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.groups import written
 from tests.support.driver_states import ShardReader, ends_of
@@ -90,14 +88,6 @@ def first(table: Any) -> dict[str, Any]:
     }
 
 
-def test_plausible_times_are_not_odd() -> None:
-    """A broker clock that is slightly ahead and a commit without a time are normal."""
-    for commit_time in (NOW, NOW + 30_000, 0, -1):
-        shown = snapshot_at(VerdictEvaluator(), one_group(commit_time), NOW, 10)
-        assert first(shown.partitions)["odd_time"] is False
-        assert first(shown.groups)["odd_times"] is None
-
-
 def test_a_replaced_commit_time_is_kept_while_rows_change() -> None:
     """A commit in the future keeps its time when rows are added; a new commit has a new time."""
     shard, builder = one_group(2**62), InputBuilder()
@@ -112,14 +102,6 @@ def test_a_replaced_commit_time_is_kept_while_rows_change() -> None:
     assert commit_times(NOW + TICK) == [NOW, NOW, NOW + TICK]
     shard.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
     assert commit_times(NOW + 2 * TICK) == [NOW, NOW + 2 * TICK, NOW + TICK]
-
-
-def test_slots_in_the_future_are_left_out() -> None:
-    """The commit window of health ends at the current time."""
-    shard = one_group(NOW)
-    shard.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
-    inputs = inputs_at(InputBuilder(), shard, NOW)
-    assert inputs.slots.time.tolist() == [NOW]
 
 
 def test_a_state_time_in_the_future_counts_from_the_first_tick() -> None:
@@ -143,12 +125,6 @@ def test_every_time_of_a_snapshot_has_a_calendar_date() -> None:
     assert "292278994" not in listed
     assert "-29227" not in listed
     assert listed.count('"odd_times":') == len(shown.groups)
-
-
-def test_timestamps_end_with_the_year_9999() -> None:
-    """Later times are clamped to its last millisecond; negative times are null."""
-    shown = timestamps(np.array([2**63 - 1, LATEST, 5, -1, -(2**63)]))
-    assert shown.cast("int64").to_pylist() == [LATEST, LATEST, 5, None, None]
 
 
 def test_an_expiry_stored_by_a_client_is_clamped_and_marked() -> None:

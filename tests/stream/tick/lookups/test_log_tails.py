@@ -49,7 +49,6 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
 
 
 def new_lookup(limits: LookupLimits | None = None) -> LogTailLookup:
-    """Return a lookup whose clock advances by a second per reading."""
     ticks = itertools.count()
     return LogTailLookup(no_cluster(), limits or LookupLimits(), lambda: float(next(ticks)))
 
@@ -97,27 +96,6 @@ def test_an_unknown_end_keeps_the_result_and_a_moved_end_causes_no_read(brokers:
     moved.schedule(window(ROW))
     assert rows_of(moved.update(TOPICS, ends(orders=10_009))) == []
     assert len(brokers.requests) == 1
-
-
-def test_one_read_serves_all_groups_of_a_partition(brokers: Brokers) -> None:
-    """The read starts at the group with the largest lag; a larger lag later causes another read."""
-    tails = new_lookup()
-    tails.schedule(window(ROW, Row(group="other", committed=9_998, end=10_003, lag=5)))
-    tails.update(TOPICS, ends(orders=10_003))
-    assert brokers.requests == [TailRequest("orders", 0, 9_998, 10_003)]
-    tails.schedule(window(Row(group="third", committed=9_000, end=10_003, lag=1_003)))
-    assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == [(0, 9_000, 10_001, 10_003)]
-
-
-def test_places_are_numbered_by_the_given_topics(brokers: Brokers) -> None:
-    """Topics change between ticks; tails of topics that are not given are left out."""
-    tails = new_lookup()
-    tails.schedule(window(ROW, Row(topic="payments", committed=10_000, end=10_003, lag=3)))
-    at_rest = ends(orders=10_003, payments=10_003)
-    assert [row[0] for row in rows_of(tails.update(TOPICS, at_rest))] == [0, 1 << 32]
-    assert [row[0] for row in rows_of(tails.update(["a", "orders", "payments"], at_rest))] == [1 << 32, 2 << 32]
-    assert [row[0] for row in rows_of(tails.update(["payments"], at_rest))] == [0]
-    assert len(brokers.requests) == 2
 
 
 def test_the_shortest_tails_are_read_first_up_to_the_limit(brokers: Brokers) -> None:
@@ -185,19 +163,6 @@ def test_an_unreadable_tail_is_retried_later(brokers: Brokers) -> None:
     assert (rows_of(found), len(found.unreadable)) == ([(0, 10_000, 10_000, 10_003)], 0)
 
 
-def test_an_unreadable_tail_that_is_not_in_use_is_dropped(brokers: Brokers) -> None:
-    """A tail is dropped when its groups have advanced and its retry is due."""
-    brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
-    clock = [0.0]
-    tails = LogTailLookup(no_cluster(), LookupLimits(slow_refresh=600), lambda: clock[0])
-    tails.schedule(window(ROW))
-    assert len(tails.update(TOPICS, ends(orders=10_003)).unreadable) == 1
-    assert len(tails.update(TOPICS, ends(orders=10_008)).unreadable) == 1, "the reason stays when the partition grows"
-    tails.schedule(pane(ROW))
-    clock[0] = 601
-    assert len(tails.update(TOPICS, ends(orders=10_003)).unreadable) == 0
-
-
 def test_a_tail_of_markers_stays_valid_while_it_is_in_use(brokers: Brokers) -> None:
     """Records after the markers are unread; the markers do not make them older.
 
@@ -224,18 +189,6 @@ def test_an_unreachable_cluster_makes_no_tail_unreadable(brokers: Brokers) -> No
     brokers.away = False
     tails.schedule(window(ROW))
     assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
-
-
-def test_names_of_deleted_topics_are_dropped(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of stored names is bounded, also with many short-lived topics."""
-    monkeypatch.setattr(lookup, "_SPARE_NAMES", 5)
-    tails = new_lookup()
-    for number in range(40):
-        name = f"t{number}"
-        tails.schedule(window(Row(topic=name, committed=10_000, end=10_003, lag=3)))
-        assert rows_of(tails.update([name], ends(**{name: 10_003}))) == [(0, 10_000, 10_001, 10_003)]
-    assert len(tails._names) < 10
-    assert len(brokers.requests) == 40
 
 
 def test_an_unreadable_tail_of_a_second_topic_waits_for_its_retry(brokers: Brokers) -> None:

@@ -11,7 +11,6 @@ import pytest
 from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES
 from stream.cluster.transport.errors import Unreachable
 from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
-from stream.health.features.partition_history import PartitionHistory
 from stream.health.inputs import HealthInputs
 from stream.tick.lookups import offset_time_backfill as lookup
 from stream.tick.lookups.budget import LookupLimits
@@ -52,13 +51,11 @@ class Log:
         return pa.Table.from_pylist(rows, schema=OFFSETS_FOR_TIMES)
 
     def backfill(self, inputs: HealthInputs, **limits: Any) -> tuple[Any, Any] | None:
-        """Run the backfill."""
         return backfill(no_cluster(), inputs, LookupLimits(**limits), lambda: self.time)
 
 
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> Log:
-    """Return brokers with almost three hours of records."""
     return Log(monkeypatch)
 
 
@@ -84,28 +81,6 @@ def test_the_history_covers_hours(log: Log) -> None:
     assert offsets.tolist() == [[max(0, 10_000 - age) for age in ages.tolist()]]
 
 
-def test_a_history_is_seeded_with_the_backfill(log: Log) -> None:
-    """The write time of an old record is known to within a share of its age."""
-    inputs = inputs_of({("t", 0): 5})
-    memory = PartitionHistory()
-    rows = memory.observe(inputs)
-    answers = log.backfill(inputs)
-    assert answers is not None
-    memory.seed(inputs, *answers)
-    time, _ = memory.high_watermark.time_of(rows, np.array([10_000 - 5_000]))
-    assert abs(int(time[0]) - (NOON - 5_000) * MS) < 10 * MS
-
-
-def test_nothing_is_known_before_the_log_start(log: Log) -> None:
-    """The first remaining record is no answer for an earlier time."""
-    log.log_start = 9_000
-    answers = log.backfill(inputs_of({("t", 0): 5}, log_start=9_000))
-    assert answers is not None
-    times, offsets = answers
-    ages = (NOON * MS - times) // MS
-    assert offsets[0].tolist() == [10_000 - age if age < 1_000 else NOT_ANSWERED for age in ages.tolist()]
-
-
 def test_no_later_record_and_no_answer(log: Log) -> None:
     """A partition at rest has no later record; a partition without a leader has no answer."""
     log.lasts = 10_000
@@ -127,12 +102,6 @@ def test_partitions_with_unread_records_come_first(log: Log) -> None:
     requested = (answers[1] != NOT_ANSWERED).all(axis=1).tolist()
     assert requested == [True, True, True, True, True, False, True, False]
     assert sum(table.num_rows for table in log.requests) == 6 * len(COARSE)
-
-
-def test_empty_partitions_are_not_requested(log: Log) -> None:
-    """Empty partitions have no history."""
-    assert log.backfill(inputs_of({("t", 0): 0}, end=0)) is None
-    assert log.requests == []
 
 
 @pytest.mark.parametrize(

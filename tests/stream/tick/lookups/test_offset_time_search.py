@@ -118,29 +118,6 @@ def test_an_unknown_age_is_found_to_within_a_tick(
     assert brokers.requests == before, "a known age is not searched again"
 
 
-def test_a_history_starts_at_the_first_record_that_retention_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is known about the time before the first record that retention left."""
-    brokers = Brokers(monkeypatch, evenly(1), log_start=9_000)
-    ticks = Ticks([still(evenly(1), 10, log_start=9_000)])
-    (age,) = ticks.tick(6)
-    assert abs(age - (NOON + ticks.now - brokers.sent[0][9_000])) <= TICK
-    times, ends = ticks.memory.high_watermark.points(0)
-    assert (times[0], ends[0]) == (brokers.sent[0][9_000], 9_000)
-
-
-def test_a_group_that_makes_progress_is_searched_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest unread record of the group changes at every tick."""
-    brokers = Brokers(monkeypatch, evenly(2))
-    commits = [(t, 1_000 + t // SECOND) for t in range(0, 5 * MINUTE, TICK)]
-    ticks = Ticks([Partition(lambda t: evenly(2)(min(t, 0)), commits)])
-    searched = []
-    for _ in range(18):
-        before = brokers.requests
-        ticks.tick()
-        searched.append(brokers.requests > before)
-    assert 0 < sum(searched) < 9, searched
-
-
 def test_partitions_without_known_unread_records_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is searched if everything is read, the ends are unknown, or the group has never committed."""
     brokers = Brokers(monkeypatch, *[evenly(2)] * 3)
@@ -172,18 +149,6 @@ def test_without_an_answer_the_age_stays_a_lower_bound(monkeypatch: pytest.Monke
     ticks.tick(60)
     assert ticks.window.time_lag.exact.tolist() == [False]
     assert brokers.requests <= 32
-
-
-def test_inconsistent_timestamps_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Producers may write any time; the search ends, and the history stays sorted."""
-    brokers = Brokers(monkeypatch, evenly(2))
-    brokers.sent[0] = [NOON - HOUR + (number * 7_919) % 100_000 for number in range(len(brokers.sent[0]))]
-    ticks = Ticks([still(evenly(2), 3_000)])
-    ticks.tick(50)
-    assert brokers.requests <= 32
-    times, ends = ticks.memory.high_watermark.points(0)
-    assert times == sorted(times)
-    assert ends == sorted(ends)
 
 
 def test_an_age_by_a_time_that_cannot_be_true_stays_a_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,20 +1,16 @@
 """The lookup of open transactions: most urgent partitions first, a few per tick, refreshed after a while."""
 
-import dataclasses
 from collections.abc import Collection
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
-from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.open_transactions import OpenTransactionLookup, blocked_partitions, still_blocked
+from stream.tick.lookups.open_transactions import OpenTransactionLookup, blocked_partitions
 from tests.stream.health.panes import SECOND, Row, pane
-from tests.support.driver_states import ends_of
 from tests.support.scripted_cluster import no_cluster
 
 NOON = 1_700_000_000_000
@@ -48,7 +44,6 @@ def leaders(monkeypatch: pytest.MonkeyPatch) -> Leaders:
 
 
 def producers(tables: dict[str, pa.Table]) -> dict[str, list[int]]:
-    """Return the producer ids by topic."""
     return {topic: table.column("producer_id").to_pylist() for topic, table in tables.items()}
 
 
@@ -74,15 +69,6 @@ def test_topics_and_partitions_per_tick_are_limited(leaders: Leaders) -> None:
     assert leaders.requested[2:] == [("c", (1,)), ("b", (2,))]
 
 
-def test_the_time_per_tick_is_limited(leaders: Leaders) -> None:
-    """With slow leaders, a tick requests fewer topics, but at least one."""
-    leaders.takes = 5.0
-    transactions = leaders.new_lookup()
-    for tick in range(3):
-        transactions.update({("a", 1): 5, ("b", 1): 5, ("c", 1): 5}, NOON + tick * TICK)
-    assert leaders.requested == [("a", (1,)), ("b", (1,)), ("c", (1,))]
-
-
 def test_blocked_partitions_are_sorted_by_urgency() -> None:
     """Partitions whose group has read up to the last stable offset come first, then those that are blocked longest."""
     window = pane(
@@ -97,18 +83,3 @@ def test_blocked_partitions_are_sorted_by_urgency() -> None:
         (("longer", 0), 10_000),
         (("long", 0), 10_000),
     ]
-
-
-def test_a_partition_of_several_groups_occurs_once() -> None:
-    """Two groups that read the partition give one entry."""
-    rows = [Row(group=name, stable=10_000, held_for=20 * SECOND, stable_lag=0) for name in "ab"]
-    window = pane(*rows)
-    window = dataclasses.replace(window, inputs=dataclasses.replace(window.inputs, partition=np.zeros(2, np.int32)))
-    assert blocked_partitions(window, 8_000) == {("orders", 0): 10_000}
-
-
-def test_only_partitions_with_an_unchanged_gap_are_still_blocked() -> None:
-    """A partition is not blocked if its last stable offset has changed, its gap is closed, or its end is unknown."""
-    ends = [("a", 0, 9, 5, 0, None), ("b", 0, 9, 6, 0, None), ("c", 0, 5, 5, 0, None), ("d", 0, None, None, None, "x")]
-    blocked = {(topic, 0): 5 for topic in "abcde"}
-    assert still_blocked(blocked, EndsIndex(ends_of(ends))) == {("a", 0): 5}

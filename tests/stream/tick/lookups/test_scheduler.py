@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, cast
 
-import numpy as np
 import pytest
 
 from stream.cluster.log_tails import TailRead, TailRequest
@@ -17,7 +16,6 @@ from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.scheduler import LookupScheduler
 from tests.stream.tick.health_inputs import health_inputs
 from tests.support.driver_states import ShardReader, ends_of
-from tests.support.hidden import HiddenWriter
 from tests.support.raw import commit_key, commit_value
 from tests.support.scripted_cluster import AWAY, ScriptedCluster
 
@@ -36,7 +34,6 @@ class Ticks:
         self.shard.read([(commit_key("g", "t", 0), commit_value(99, int(NOON * 1000)))], time=int(NOON * 1000))
 
     def tick(self) -> EvaluationResult:
-        """Run the lookups and the evaluation of the next tick."""
         self.now += 10
         ends = ends_of(self.ends)
         self.lookups.read_hidden_commits()
@@ -104,34 +101,3 @@ def test_transactions_of_blocked_partitions_are_looked_up(
         ticks.tick()
     assert requests == [("t", [0])]
     assert set(ticks.results.transactions) == {"t"}
-
-
-def test_hidden_commits_are_read_before_the_ends(unreachable: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hidden commits are read from the tick after the one that found the partition blocked, and used at once."""
-    log = HiddenWriter(5)
-    monkeypatch.setattr("stream.tick.hidden_commits.groups.read_hidden", lambda *_, **__: iter([log.part()]))
-    ticks = Ticks(unreachable)
-    ticks.ends[1] = (NAME, 0, 9, 5, 0, None)
-    committed = []
-    for offset in (60, 70, 80, 90):
-        log.write((commit_key("g", "t", 0), commit_value(offset, int(ticks.now * 1000))))
-        committed.append(int(ticks.tick().window.committed_offset[0]))
-    assert committed == [99, 99, 80, 90]
-
-
-def test_tails_are_numbered_by_the_given_driver_state(
-    unreachable: ScriptedCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A new topic that sorts before another one changes the number of its tail, not the tail."""
-    monkeypatch.setattr(
-        "stream.tick.lookups.log_tails.read_tails",
-        lambda _, some, **__: [TailRead(each, each.data_from) for each in some],
-    )
-    ticks = Ticks(unreachable)
-    for _ in range(3):
-        ticks.tick()
-    ticks.shard.read([(commit_key("g", "a", 0), commit_value(1, 1))])
-    ticks.ends.append(("a", 0, 1, 1, 0, None))
-    result = ticks.tick()
-    assert result.window.lag.tolist() == [0, 0]
-    assert np.array_equal(cast("Any", ticks.results.tails).place, [1 << 32])

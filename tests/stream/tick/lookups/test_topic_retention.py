@@ -19,7 +19,6 @@ NOON = 1_700_000_000.0
 def settings(
     policy: str | None, retention: str | None, reason: ErrorReason | None = None, size: str | None = None
 ) -> dict[str, TopicConfig]:
-    """Return the three configs of a topic."""
     values = {"cleanup.policy": policy, "retention.ms": retention, "retention.bytes": size}
     return {name: TopicConfig(name, value, reason=reason) for name, value in values.items()}
 
@@ -78,12 +77,10 @@ class Brokers:
 
 @pytest.fixture
 def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
-    """Return brokers whose topics keep records for a second."""
     return Brokers(monkeypatch)
 
 
 def new_lookup(**limits: Any) -> TopicRetentionLookup:
-    """Return a lookup with these limits."""
     return TopicRetentionLookup(no_cluster(), LookupLimits(**limits))
 
 
@@ -98,18 +95,6 @@ def test_each_topic_is_requested_every_ten_minutes(brokers: Brokers) -> None:
     assert brokers.requested == ["a", "b", "a"]
 
 
-def test_topics_per_tick_are_limited(brokers: Brokers) -> None:
-    """Topics without a request so far come first, so that every topic is requested."""
-    retention = new_lookup(retention_topics=2)
-    names = [f"t{n}" for n in range(5)]
-    requested = []
-    for tick in range(3):
-        retention.update(names, NOON + 10 * tick)
-        requested.append(list(brokers.requested))
-    assert requested == [names[:2], names[:4], names]
-    assert len(retention.update(names, NOON + 30)) == 5
-
-
 @pytest.mark.parametrize(("reason", "requests"), [(ErrorReason.UNREACHABLE, 3), (ErrorReason.NOT_AUTHORIZED, 1)])
 def test_a_topic_without_an_answer_has_no_entry(brokers: Brokers, reason: ErrorReason, requests: int) -> None:
     """Without an answer, no default is assumed; an unreachable broker is asked again at the next tick."""
@@ -117,22 +102,3 @@ def test_a_topic_without_an_answer_has_no_entry(brokers: Brokers, reason: ErrorR
     retention = new_lookup()
     assert [retention.update(["a"], NOON + 10 * tick) for tick in range(3)] == [{}] * 3
     assert len(brokers.requested) == requests
-
-
-def test_an_unreachable_broker_keeps_the_cached_value(brokers: Brokers) -> None:
-    """A denied request drops the cached value, because the config may have changed since."""
-    retention = new_lookup()
-    retention.update(["a"], NOON)
-    brokers.reason = ErrorReason.TIMED_OUT
-    assert retention.update(["a"], NOON + 700) == {"a": 1000}
-    brokers.reason = ErrorReason.NOT_AUTHORIZED
-    assert retention.update(["a"], NOON + 710) == {}
-
-
-def test_topics_that_are_not_used_any_more_are_dropped(brokers: Brokers) -> None:
-    """A topic of the same name is requested again."""
-    retention = new_lookup()
-    retention.update(["a"], NOON)
-    assert retention.update([], NOON + 10) == {}
-    brokers.retention = "3000"
-    assert retention.update(["a"], NOON + 20) == {"a": 3000}

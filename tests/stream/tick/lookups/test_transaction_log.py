@@ -24,7 +24,6 @@ TICK = 10_000
 HOUR = 3_600_000
 PLACE = ("t", 0)
 UNNAMED = {"start_offset": 4, "producer_id": 7, "producer_epoch": 3, "error": "not_found"}
-NAMED = {"start_offset": 4, "producer_id": 7, "transactional_id": "named", "hanging": False}
 REFUSED = {"error": "not_authorized"}
 
 
@@ -56,14 +55,6 @@ class Ticks:
             self.now += TICK
         (row,) = tables["t"].to_pylist()
         return cast("dict[str, Any]", row)
-
-
-def test_a_complete_answer_starts_no_scan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No scan is needed if leader and coordinator have returned the transaction."""
-    ticks = Ticks(monkeypatch, record("other"))
-    ticks.answer = NAMED
-    assert ticks.tick(3)["transactional_id"] == "named"
-    assert ticks.log.begun == 0
 
 
 def test_a_producer_without_a_coordinator_answer_is_found_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,15 +109,6 @@ def test_a_long_log_is_read_over_several_ticks(monkeypatch: pytest.MonkeyPatch) 
     ticks = Ticks(monkeypatch, *(record(f"id-{number}", number) for number in range(5, 9)), request_seconds=0.5)
     assert [ticks.tick()["transactional_id"] for _ in range(4)] == [None, None, None, "id-7"]
     assert ticks.log.begun == 1
-
-
-def test_a_refresh_of_the_leader_refreshes_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both answers have the same age."""
-    ticks = Ticks(monkeypatch, record("id", 7))
-    assert ticks.tick()["hanging"] is False
-    ticks.log.records.append(record("id", 8))
-    assert [ticks.tick()["hanging"] for _ in range(6)] == [False] * 5 + [True]
-    assert ticks.log.begun == 2
 
 
 @pytest.mark.parametrize(

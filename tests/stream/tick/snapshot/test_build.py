@@ -29,18 +29,9 @@ STORIES: dict[str, tuple[Any, ...]] = {
     "no leader to ask": (10, (None, None, "no_leader"), (None, "no_leader")),
     "the end is known, the start is not": (10, (25, None, "timed_out"), (None, "timed_out")),
 }
-UNKNOWN: dict[str, tuple[Any, ...]] = {
-    # The answered ends, and the reason for the unknown lag of t-0.
-    "no answer yet": ([], "not_asked"),
-    "unknown topic": ([("t", -1, None, None, None, "not_found")], "not_found"),
-    "not authorized": ([("t", -1, None, None, None, "not_authorized")], "not_authorized"),
-    "no such partition": ([("t", 1, 5, 5, 0, None)], "unknown_partition"),
-    "an answer for other topics": ([("other", 0, 5, 5, 0, None)], "not_asked"),
-}
 
 
 def rows(table: Any) -> list[dict[str, Any]]:
-    """Return the rows of a table."""
     listed: list[dict[str, Any]] = table.to_pylist()
     return listed
 
@@ -78,17 +69,6 @@ def test_the_leader_epoch_explains_a_commit_above_the_end() -> None:
         assert (row["lag"], row["lag_unknown_reason"]) == (None, reason)
 
 
-def test_a_partition_that_the_cluster_does_not_know() -> None:
-    """A partition that the cluster does not know has no numbers, and one reason."""
-
-    def reason(ends: list[Any]) -> str:
-        (row,) = rows(snapshot.build(one_commit(3), ends_of(ends), 1.0).partitions)
-        assert (row["lag"], row["high_watermark"], row["log_start_offset"]) == (None, None, None)
-        return str(row["lag_unknown_reason"])
-
-    assert wrong(UNKNOWN, reason) == []
-
-
 def test_group_sums_cover_known_partitions() -> None:
     """Sum and maximum are those of the known lags; partitions with unknown lag are counted by reason."""
     shard = ShardReader()
@@ -124,16 +104,6 @@ def test_a_partition_of_several_groups_has_one_row() -> None:
         ("b", 1, None, None, None, None),
     ]
     assert built.log_ends.schema == LOG_ENDS
-
-
-def test_rebalances_are_counted_from_the_first_record() -> None:
-    """A group without any rebalance has 0."""
-    shard = ShardReader()
-    shard.read([(commit_key("g", "t", 0), commit_value(1, 50)), (commit_key("h", "t", 0), commit_value(1, 50))])
-    for number in (1, 2, 3):
-        shard.read([(group_key("g"), group_value(number, ["m"]))], time=1000 * number)
-    built = snapshot.build(shard.driver_state.columns(), ends_of([]), 1.0)
-    assert {row["group"]: row["rebalances"] for row in rows(built.groups)} == {"g": 3, "h": 0}
 
 
 def test_lost_offsets_are_summed_where_they_are_known() -> None:
@@ -175,31 +145,6 @@ def test_type_and_state_come_from_the_membership_records() -> None:
     }
     assert by_name["busy"]["protocol_type"] == "consumer"
     assert by_name["busy"]["lag_sum"] is None, "a group without offsets has no lag"
-
-
-def test_tombstones_remove_rows_and_groups() -> None:
-    """A deleted offset is in no table; a dead group has one row in state Dead."""
-    shard = ShardReader()
-    shard.read(
-        [
-            (commit_key("g", "t", 0), commit_value(1, 1)),
-            (commit_key("g", "t", 1), commit_value(1, 1)),
-            (group_key("g"), group_value(1, ["m"])),
-        ],
-        time=1000,
-    )
-    shard.read([(commit_key("g", "t", 1), None)], time=2000)
-    built = snapshot.build(shard.driver_state.columns(), ends_of([]), 1.0)
-    assert [row["partition"] for row in rows(built.partitions)] == [0]
-    shard.read([(commit_key("g", "t", 0), None), (group_key("g"), None)], time=3000)
-    built = snapshot.build(shard.driver_state.columns(), ends_of([]), 1.0)
-    assert (len(built.partitions), len(built.groups), len(built.unknown_lags)) == (0, 1, 0)
-    (dead,) = rows(built.groups)
-    assert (dead["state"], dead["kind"], dead["members"], dead["partitions"]) == ("Dead", "classic", 0, 0)
-    assert (dead["lag_sum"], dead["last_commit_time"], dead["death_cause"]) == (None, None, "unknown")
-    shard.driver_state.drop_dead(died_before=2**62, now=2**62)
-    built = snapshot.build(shard.driver_state.columns(), ends_of([]), 1.0)
-    assert (len(built.groups), len(built.transitions)) == (0, 0)
 
 
 @examples(50)

@@ -3,8 +3,6 @@
 import dataclasses
 from typing import Any
 
-import pytest
-
 from exporters.compatibility.burrow_responses import SLOTS
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.health.burrow.rules import INTERVALS
@@ -78,12 +76,6 @@ def test_hidden_members_have_a_number_and_no_name() -> None:
     first = rows(hide_members=True)[0]
     assert first["owner"] == 0
     assert {first[name] for name in ("member_id", "client_id", "client_host")} == {None}
-
-
-@pytest.mark.parametrize("column", ["burrow_status", "burrow_complete"])
-def test_statuses_are_null_without_burrows_rules(column: str) -> None:
-    """The column is null in every row."""
-    assert {row[column] for row in rows(with_burrow=False)} == {None}
 
 
 def test_the_commits_of_burrows_windows_are_added_on_request() -> None:

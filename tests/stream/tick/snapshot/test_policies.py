@@ -60,12 +60,6 @@ def test_the_first_silence_that_holds_applies() -> None:
     assert (found["a"]["silence_until"], found["b"]["silence_until"]) == (None, None)
 
 
-def test_without_policies_nothing_is_added() -> None:
-    """No group has an owner or a window, also if there are no groups at all."""
-    assert set(policies_of(GroupPolicies(), "a")["a"].values()) == {None}
-    assert policies_of(GroupPolicies(owners=((".*", PAYMENTS),))) == {}
-
-
 def test_a_common_cause_has_the_number_of_its_groups_that_raise_no_alert() -> None:
     """Groups in maintenance, silenced groups and groups whose faults are not paged count once each; others do not."""
     groups: list[dict[str, Any]] = [

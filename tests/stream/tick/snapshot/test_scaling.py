@@ -93,11 +93,6 @@ def test_only_lag_that_a_member_could_take_is_scalable() -> None:
     assert wrong(STORIES, lambda places, group: scaling(places, [group])) == []
 
 
-def test_a_group_that_only_stores_offsets_is_not_scalable() -> None:
-    """A group with only offsets has no members, and members would not read its partitions."""
-    assert scaling(FOUR, []) == (None, None)
-
-
 def test_a_topic_that_the_last_members_had_left_is_not_scalable() -> None:
     """A new member would not read it, and an autoscaler would start members for ever."""
     seen = pane(Row(topic="kept", lag=5, stage=EMPTY), Row(topic="left", lag=70, stage=EMPTY))
@@ -124,18 +119,6 @@ def test_nothing_is_known_during_a_rebalance() -> None:
     assert scaling(FOUR, [members({"t": range(4)})], **described) == (None, None)
 
 
-def test_partitions_without_a_commit_count_as_places_for_members() -> None:
-    """Partitions without a commit have no lag."""
-    assert scaling({("t", 0): 10}, [members({"t": (0, 1, 2)})], partition_counts={"t": 3}) == (0, 3)
-
-
-def test_a_consumer_group_names_topics_by_id() -> None:
-    """The scalable lag is unknown without the name of a topic id."""
-    records = [*consumer_group()]
-    assert scaling(FOUR, records, topic_names={written.ORDERS: "t"})[0] == 30
-    assert scaling(FOUR, records, topic_names={})[0] is None
-
-
 def test_members_and_assigned_partitions_are_counted_by_topic() -> None:
     """A member counts for each topic of which it has a partition; without an assignment neither is known."""
     places = [("t", 0), ("t", 1), ("t", 2), ("u", 0)]
@@ -150,52 +133,6 @@ def test_members_and_assigned_partitions_are_counted_by_topic() -> None:
         table = snapshot.build(state, ends_of([(*place, 9, 9, 0, None) for place in places]), 1.0, context).topics
         found.append([(row["topic"], row["members"], row["partitions_assigned"]) for row in table.to_pylist()])
     assert found == [[("t", 2, 3), ("u", 1, 1)], [("t", None, None), ("u", None, None)]]
-
-
-def consumer_group(*records: Written) -> list[Written]:
-    """Return a consumer group of two members with two partitions each at epoch 2, then these records."""
-    return [
-        written.group_epoch(2),
-        written.target_epoch(2),
-        written.member("m", "t"),
-        written.member("n", "t", instance="static"),
-        written.stands("m", 2, {written.ORDERS: (0, 1)}),
-        written.stands("n", 2, {written.ORDERS: (2, 3)}),
-        *records,
-    ]
-
-
-NEW_TARGET = [written.group_epoch(3), written.target_epoch(3), written.target("m", {written.ORDERS: (0, 1, 2)})]
-REVOKES = written.stands("m", 2, {written.ORDERS: (0,)}, state=1, gives_up={written.ORDERS: (1,)})
-BY_REGEX = [written.member("n", regex="t.*"), written.stands("n", 2, {written.ORDERS: (2,)})]
-RECONCILING: dict[str, tuple[Any, ...]] = {
-    "reconciled": ([], (30, 4)),
-    "a target assignment is being computed": ([written.group_epoch(3)], NONE),
-    "a target that no member has yet": (NEW_TARGET, NONE),
-    "a member must revoke a partition": ([REVOKES], NONE),
-    "a static member is away": ([written.stands("n", -2, {written.ORDERS: (2, 3)})], NONE),
-    "a member has left its partitions": ([written.gone(written.member("n", "t"))], (30 + 40, 4)),
-    "a partition without an owner, which an expression may match": (BY_REGEX, NONE),
-}
-
-
-def test_nothing_is_known_while_a_consumer_group_reconciles() -> None:
-    """The numbers are those of the current assignment, and unknown while partitions may move."""
-    names: dict[str, Any] = {"topic_names": {written.ORDERS: "t"}, "partition_counts": {"t": 4}}
-    assert wrong(RECONCILING, lambda records: scaling(FOUR, consumer_group(*records), **names)) == []
-
-
-def test_static_members_of_a_classic_group_count() -> None:
-    """The partitions of a static member count as assigned until the record of the group does not have the member."""
-    both = [
-        written.classic_member(
-            name, instance=name, wants=written.subscription("t"), has=written.assignment({"t": parts})
-        )
-        for name, parts in (("a", (0, 1)), ("b", (2, 3)))
-    ]
-    group, without_b = (written.classic(*each, protocol="cooperative-sticky") for each in (both, both[:1]))
-    assert scaling(FOUR, [group]) == (30, 4)
-    assert scaling(FOUR, [group, without_b]) == (30 + 40, 4)
 
 
 def test_groups_that_do_not_distribute_partitions_are_not_scalable() -> None:

@@ -4,19 +4,18 @@ import dataclasses
 
 import numpy as np
 
-from exporters.readmodel import GROUPS, TOPICS
+from exporters.readmodel import GROUPS
 from stream.groups.membership.model import Membership
 from stream.health.share.progress import SharePartitionProgress, ShareProgress
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 from stream.tick.inputs.polled_cluster import PolledCluster
-from stream.tick.snapshot.share_groups import ShareTopic, share_topics, with_share_sums, with_share_topics
+from stream.tick.snapshot.share_groups import ShareTopic, share_topics, with_share_sums
 from tests.exporters.snapshots import table
 
 GROUP_NAMES = ("classic", "jobs")
 
 
 def partition(topic: str, number: int, start: int | None, lag: int | None) -> SharePartitionProgress:
-    """Return the progress in one partition."""
     return SharePartitionProgress(topic, number, start, lag, 0, 0, None, 0, 0, 0)
 
 
@@ -59,33 +58,6 @@ def test_subscribed_topics_are_listed_without_any_progress() -> None:
         ShareTopic("jobs", "new"),
     ]
     assert found(UNKNOWN_CLUSTER, "b") == [ShareTopic("jobs", "b")]
-
-
-def test_a_group_with_unknown_partitions_has_topics_without_numbers() -> None:
-    """The known partitions of the group are not all of its partitions."""
-    assert found(context(incomplete={"jobs": frozenset({"a"})})) == [ShareTopic("jobs", "a")]
-
-
-def test_a_group_with_commits_has_no_share_topics() -> None:
-    """With share topics, a group with commits would have two rows of one topic."""
-    assert found(context(partition("a", 0, 5, 10)), "b", rows=1) == []
-
-
-def test_topics_are_sorted_among_those_of_other_groups() -> None:
-    """The rows are sorted by group and topic; other columns stay."""
-    others = table(
-        TOPICS, [{"group": "classic", "topic": "t", "members": 1}, {"group": "z", "topic": "a", "lag_sum": 4}]
-    )
-    merged = with_share_topics(others, [ShareTopic("jobs", "x", verdict="ok"), ShareTopic("jobs", "y", lag_sum=2)])
-    assert merged.schema == TOPICS
-    assert [(row["group"], row["topic"], row["lag_sum"], row["verdict"]) for row in merged.to_pylist()] == [
-        ("classic", "t", None, None),
-        ("jobs", "x", None, "ok"),
-        ("jobs", "y", 2, None),
-        ("z", "a", 4, None),
-    ]
-    assert merged.column("members").to_pylist() == [1, None, None, None]
-    assert with_share_topics(others, []) is others
 
 
 def test_a_group_has_the_sums_of_its_topics() -> None:

@@ -34,12 +34,6 @@ def test_the_mean_time_between_commits() -> None:
     assert wrong(stories, lambda rows: commit_intervals(slots(*rows), 1).tolist()) == []
 
 
-def test_each_row_has_its_own_interval() -> None:
-    """A row without slots has no interval."""
-    found = commit_intervals(slots((0, 0, 1), (0, 4000, 2), (2, 0, 1), (2, 9000, 1)), 3)
-    assert found.tolist() == [2000, -1, 9000]
-
-
 def test_a_group_has_the_shortest_interval_and_the_greatest_unread_share() -> None:
     """Both are over the partitions of an evaluated tick where they are known; a group without any has neither."""
     shard = ShardReader()
@@ -73,10 +67,3 @@ def test_hot_partitions() -> None:
         return hot_ratios(np.zeros(len(rates), np.int64), np.array(rates, np.float64)).to_pylist()  # type: ignore[no-any-return]
 
     assert wrong(stories, ratios) == []
-
-
-def test_partitions_are_compared_within_their_topic() -> None:
-    """A busy topic does not make its partitions hot."""
-    topic = np.array([0, 0, 0, 1, 1, 1])
-    rates = np.array([1.0, 1.0, 1.0, 500.0, 500.0, 500.0])
-    assert hot_ratios(topic, rates).to_pylist() == [None] * 6

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from exporters.readmodel import GROUPS, PARTITIONS, TOPICS, VERDICT_GROUPS
+from exporters.readmodel import GROUPS, PARTITIONS
 from exporters.wording import SEVERITIES
 from stream.health.rules import RULES
 from stream.health.share.rules import SHARE_RULES, ShareVerdict
@@ -142,32 +142,9 @@ def test_a_topic_has_its_worst_verdict() -> None:
     )
 
 
-def test_without_an_evaluation_there_are_no_columns() -> None:
-    """Partitions and groups have no columns of health, and the table of verdicts is empty."""
-    assert partition_columns(None) == {}
-    assert group_columns(None) == {}
-    assert groups_by_verdict(None) == VERDICT_GROUPS.empty_table()
-
-
 def test_exporters_and_health_have_the_same_severities() -> None:
     """Exporters have their own list of severities, because they do not import health."""
     assert tuple(each.name.lower() for each in Severity) == SEVERITIES
-
-
-def test_no_rows_give_empty_columns() -> None:
-    """Without groups, the columns and the table of topics are empty, and have their types."""
-    empty = np.empty(0, np.int64)
-    rows_of_tick = InputRows([], [], empty, empty, np.empty(0, np.int32), empty)
-    none: Any = None
-    hidden = HiddenCommits(none, np.empty(0, np.bool_))
-    found = EvaluatedTick(
-        TickInputs(rows_of_tick, none, none, none, none, none), hidden, judged(pane(), []), np.empty(0, np.bool_)
-    )
-    for columns, schema in ((partition_columns(found), PARTITIONS), (group_columns(found), GROUPS)):
-        assert {name: (len(column), column.type) for name, column in columns.items()} == {
-            name: (0, schema.field(name).type) for name in columns
-        }
-    assert topics_table(rows_of_tick, found.evaluation.window, UNASSIGNED[:0], found) == TOPICS.empty_table()
 
 
 def test_the_legends_are_in_the_order_of_the_verdicts() -> None:

@@ -71,7 +71,6 @@ class Story:
 
 
 def row(table: Any, at: int = 0) -> dict[str, Any]:
-    """Return one row."""
     found: dict[str, Any] = table.slice(at, 1).to_pylist()[0]
     return found
 
@@ -119,24 +118,6 @@ def test_a_verdict_and_its_date_survive_a_restart(tmp_path: Path, reads_until: i
     assert sum(each["groups"] for each in second.changes_table().to_pylist()) == 0
 
 
-def test_a_fault_before_a_restart_is_paged(tmp_path: Path) -> None:
-    """A group that stops while a monitor runs is paged, also by the next process; a new monitor does not page it."""
-    (tmp_path / "new").mkdir()
-    first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
-    story = Story(600)
-    assert row(story.run(first, 900)[1].groups)["unpaged"] is False
-    first.save()
-    second = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
-    new = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path / "new"))
-    paged = story.run(second, 1_500)[1]
-    assert (row(paged.groups)["verdict"], row(paged.groups)["unpaged"]) == ("stopped", False)
-    unpaged = story.run(new, 2_500)[1]
-    assert (row(unpaged.groups)["verdict"], row(unpaged.groups)["unpaged"]) == ("stopped", True)
-    new.save()
-    third = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path / "new"))
-    assert [row(story.tick(third)[1].groups)["unpaged"] for _ in range(3)] == [True] * 3
-
-
 def test_verdicts_are_stored_while_the_process_runs(tmp_path: Path) -> None:
     """A process that is killed before it calls `save` has stored its verdicts, once per minute."""
     evaluator, story, file = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path)), Story(600), tmp_path / VERDICTS
@@ -177,16 +158,6 @@ def test_a_partition_without_any_commit_has_a_row() -> None:
     assert (group["partitions"], group["partitions_lag_unknown"], group["lag_sum"]) == (1, 1, 500)
     assert (topic["partitions"], topic["partitions_lag_unknown"], topic["verdict"]) == (1, 1, partition["verdict"])
     assert [each[:2] for each in evaluated.partition_findings("g")] == [("t", 1)]
-
-
-def test_verdicts_are_written_although_the_clock_was_set_back(tmp_path: Path) -> None:
-    """The next tick writes the verdicts; it does not wait until the clock reaches its previous time."""
-    evaluator, story = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path)), Story()
-    story.second = 3600
-    story.tick(evaluator)
-    story.second = 0
-    story.tick(evaluator)
-    assert VerdictStore(tmp_path).read() is not None
 
 
 def test_a_dead_group_has_no_verdict() -> None:

@@ -23,7 +23,6 @@ class Names:
 
     @property
     def window(self) -> Any:
-        """See Evaluation."""
         return self
 
     inputs = groups = window
@@ -40,7 +39,6 @@ class FakeEvaluation(Names):
         self.group_verdict = np.array([CODE[each] for each in verdicts.values()], np.int8)
 
     def group_sentence(self, group: int) -> str:
-        """Return a sentence with group and verdict."""
         return f"{self.names[group]} is {VERDICTS[self.group_verdict[group]]}"
 
 
@@ -80,14 +78,6 @@ def test_recorded_changes(shown: list[Verdict], changes: list[tuple[str | None, 
     assert all(each.sentence == f"g is {each.verdict}" for each in history.changes_of("g"))
     assert {verdict: count for verdict, count in history.counts.items() if count} == counts
     assert set(history.counts) == set(VERDICTS), "every counter starts at zero"
-
-
-def test_the_newest_changes_are_kept() -> None:
-    """As many changes as configured are kept, oldest first."""
-    history = VerdictHistory(2)
-    for second, verdict in enumerate([V.OK, V.STOPPED, V.OK, V.STALLED]):
-        record(history, second, g=verdict)
-    assert [(each.time, each.verdict) for each in history.changes_of("g")] == [(2, "ok"), (3, "stalled")]
 
 
 def test_stored_changes_are_continued() -> None:

@@ -1,11 +1,9 @@
 """Findings in the read model: words, seconds and timestamps, and the details and the reference page with them."""
 
-import dataclasses
 from pathlib import Path
 
 from stream.health.evaluation import Finding
-from stream.health.evidence import COLUMNS, Value
-from stream.health.rules import RULES
+from stream.health.evidence import Value
 from stream.health.verdict import Severity
 from stream.tick.verdicts import reference_page
 from stream.tick.verdicts.evaluate import VerdictEvaluator
@@ -39,18 +37,6 @@ def test_evidence_is_in_seconds_and_timestamps() -> None:
         )
 
 
-def test_all_durations_in_the_evidence_are_converted() -> None:
-    """The names of all durations get their unit; a new duration must be added to the list."""
-    converted = {name: next(iter(finding(_with(name)).evidence)) for name in COLUMNS}
-    renamed = {name for name, detail in converted.items() if detail != name}
-    assert renamed == {"loss_in", "patience", "longest_pause", "catch_up"}
-    assert {name for name in COLUMNS if name.endswith(("_time", "_since"))} >= {"commit_time", "stable_since"}
-
-
-def _with(name: str) -> Finding:
-    return Finding("ok", Severity.FINE, None, ".", {name: 1}, ".")
-
-
 def test_the_worst_partitions_of_a_group_are_first() -> None:
     """The findings are sorted by severity, verdict and lag; fine partitions and other groups are left out."""
     window = pane(
@@ -77,15 +63,6 @@ def test_the_page_is_generated_from_the_rules() -> None:
     assert Path("docs/health.md").read_text() == reference_page.page()
 
 
-def test_every_verdict_has_one_row_with_a_meaning_and_a_next_step() -> None:
-    """The meaning is a sentence, and the next step is not empty."""
-    for rule in RULES:
-        (row,) = [line for line in reference_page.page().splitlines() if line.startswith(f"| `{rule.verdict}` |")]
-        _, _, meaning, step, _ = row.split("|")
-        assert meaning.strip().endswith((".", ")"))
-        assert step.strip()
-
-
 def test_details_keep_the_findings_and_drop_the_commits() -> None:
     """The packed tick has the findings and the topics of a group, but no commits."""
     evaluated, _ = Story(600).run(VerdictEvaluator(LIMITS), 900)
@@ -97,12 +74,3 @@ def test_details_keep_the_findings_and_drop_the_commits() -> None:
     assert details.partition_findings("g") == evaluated.partition_findings("g") != ()
     assert len(details.hidden.state.runs) == 0
     assert details.hidden.state.topics_of("g") == ["t"]
-
-
-def test_an_unknown_or_dead_group_has_no_findings() -> None:
-    """An unknown or dead group has no findings before the tick is packed, and none after it."""
-    evaluated, _ = Story(600).run(VerdictEvaluator(LIMITS), 900)
-    dead = dataclasses.replace(evaluated, alive=~evaluated.alive)
-    for tick, group in ((evaluated, "stranger"), (evaluated, "a"), (dead, "g")):
-        for shown in (tick, TickDetails.pack(tick)):
-            assert (shown.finding(group), shown.partition_findings(group)) == (None, ())

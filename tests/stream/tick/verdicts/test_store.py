@@ -46,12 +46,6 @@ def test_written_verdicts_are_read_back(tmp_path_factory: pytest.TempPathFactory
     assert file.read() == stored
 
 
-def test_a_missing_file_is_no_error(tmp_path: Path) -> None:
-    """Without a file, no verdicts are read, and no file is created."""
-    assert VerdictStore(tmp_path).read() is None
-    assert list(tmp_path.iterdir()) == []
-
-
 def archive(folder: Path, **members: object) -> bytes:
     """Return an archive with these members as JSON."""
     path = folder / "made.zip"
@@ -81,14 +75,6 @@ FOREIGN: dict[str, dict[str, object]] = {
 def test_a_foreign_file_is_set_aside(tmp_path: Path, members: dict[str, object]) -> None:
     """A foreign file gets another name, and a new file can be written."""
     _is_set_aside(tmp_path, archive(tmp_path, **members))
-
-
-@pytest.mark.parametrize("cut", [0, 1, 20, 0.5, -1])
-def test_a_broken_file_is_set_aside(tmp_path: Path, cut: float) -> None:
-    """A file that is cut off, as after a full disk or a power failure, gets another name."""
-    VerdictStore(tmp_path).write(StoredVerdicts(b"shown" * 99))
-    content = (tmp_path / VERDICTS).read_bytes()
-    _is_set_aside(tmp_path, content[: cut if isinstance(cut, int) else int(len(content) * cut)])
 
 
 def test_a_flipped_bit_is_detected(tmp_path: Path) -> None:
@@ -132,19 +118,6 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path, room: int) -> None:
         file.write(StoredVerdicts(random.Random(1).randbytes(4096)))  # noqa: S311 -- bytes that do not compress
     assert file.read() == StoredVerdicts(b"old")
     assert [path.name for path in tmp_path.iterdir()] == [VERDICTS]
-
-
-def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The new file replaces the old file only when it is complete."""
-    file = VerdictStore(tmp_path)
-    file.write(StoredVerdicts(b"old"))
-
-    def full(*_: object) -> None:
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr("stream.checkpoint.files.os.fsync", full)
-    file.write(StoredVerdicts(b"new"))
-    assert file.read() == StoredVerdicts(b"old")
 
 
 def test_a_written_file_survives_a_loss_of_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

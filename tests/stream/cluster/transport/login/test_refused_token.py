@@ -17,7 +17,6 @@ def token(kid: str = "first", **claims: Any) -> Token:
 
 
 def explained(refused: Token, text: str = '{"status":"invalid_token"}', accepted: Token | None = None) -> LoginRefused:
-    """Return the error for a refused token."""
     return token_refusal("broker:1", text, refused, "the token file /t", accepted=accepted, now=NOW)
 
 

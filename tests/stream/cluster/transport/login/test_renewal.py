@@ -22,7 +22,6 @@ class Endpoint:
         self.token = RenewedToken(self.fetch, lambda: self.now)
 
     def fetch(self) -> Token:
-        """Return the next token."""
         self.requests += 1
         if isinstance(self.answer, LoginUnavailable):
             raise self.answer

@@ -27,11 +27,9 @@ class Outcome:
         return self.accepted
 
     def accept(self, token: Token) -> None:
-        """Remember an accepted token."""
         self.accepted = token
 
     def refuse(self, token: Token) -> None:
-        """Remember a refused token."""
         self.refused = token
 
 

@@ -36,7 +36,6 @@ def mounted(certificates: Certificates, tmp_path: Path) -> TlsFiles:
 
 
 def locked_files(certificates: Certificates) -> TlsFiles:
-    """Return the client's files with an encrypted key and its password."""
     own = certificates.certificate("client"), certificates.key("client-locked")
     return TlsFiles(certificates.authority, *own, SecretValue("key-secret"))
 
@@ -92,16 +91,6 @@ def test_half_rotated_files_fail_until_they_match(mounted: TlsFiles, certificate
     assert context.current()
 
 
-def test_removed_file_is_named(mounted: TlsFiles) -> None:
-    """The error has the option, the path and the reason."""
-    assert mounted.key is not None
-    context = TlsContext(mounted)
-    context.current()
-    mounted.key.unlink()
-    with pytest.raises(TlsRefused, match=r"kafka\.ssl_key_file = '.*client\.key' cannot be used: No such file"):
-        context.current()
-
-
 def test_unusable_files_are_named_before_a_connection(certificates: Certificates, tmp_path: Path) -> None:
     """The creation of the client raises a usage error that names the option."""
     wrong, missing = SecretValue("wrong"), SecretFile(tmp_path / "none")
@@ -117,8 +106,3 @@ def test_unusable_files_are_named_before_a_connection(certificates: Certificates
         with pytest.raises(TlsRefused, match=rf"kafka\.{option}") as refused:
             Cluster(["localhost:1"], KafkaLogin(tls=files))
         assert refused.value.code is ExitCode.USAGE
-
-
-def test_encrypted_key_opens_with_its_password(certificates: Certificates) -> None:
-    """A key is decrypted with the configured password."""
-    assert TlsContext(locked_files(certificates)).current()

@@ -3,7 +3,6 @@
 import dataclasses
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from sandbox.kafka.token_issuer import Answer, TokenIssuer
 from stream.cluster.transport.errors import LoginRefused, LoginUnavailable
 from stream.cluster.transport.login.token_endpoint import fetch_token
 from stream.config.kafka_login import ClientCredentialsLogin
-from stream.config.secret_sources import SecretFile, SecretValue
+from stream.config.secret_sources import SecretValue
 
 CONTROL = "a\x01auth=x"
 SECRET = "hunter2+/=: ü"  # noqa: S105 -- with characters that an encoding can break
@@ -21,13 +20,11 @@ SECRET = "hunter2+/=: ü"  # noqa: S105 -- with characters that an encoding can 
 
 @pytest.fixture
 def issuer() -> Iterator[TokenIssuer]:
-    """Run an identity provider."""
     with TokenIssuer("cli:ent", SECRET) as started:
         yield started
 
 
 def login_at(issuer: TokenIssuer, **changes: Any) -> ClientCredentialsLogin:
-    """Return the login of the issuer's client."""
     login = ClientCredentialsLogin(issuer.token_endpoint, issuer.client_id, SecretValue(SECRET), timeout=30.0)
     return dataclasses.replace(login, **changes)
 
@@ -113,14 +110,6 @@ def test_an_expired_token_of_the_endpoint_is_refused(issuer: TokenIssuer) -> Non
     assert "clocks" in refused.value.advice
 
 
-def test_slow_endpoint_times_out(issuer: TokenIssuer) -> None:
-    """The whole request has one time limit, also if bytes continue to arrive."""
-    for answer in (Answer(200, b"{}", hold=3.0), Answer(200, b" " * 1000, drip=0.05)):
-        issuer.answer = lambda answer=answer: answer  # type: ignore[misc]
-        with pytest.raises(LoginUnavailable, match=r"does not answer within 0\.4 s"):
-            fetch_token(login_at(issuer, timeout=0.4))
-
-
 def test_endpoint_that_is_away(issuer: TokenIssuer) -> None:
     """A closed port, an unknown host name and a server without TLS have different, retriable errors."""
     with socket.socket() as closed:
@@ -132,13 +121,6 @@ def test_endpoint_that_is_away(issuer: TokenIssuer) -> None:
         fetch_token(login_at(issuer, endpoint="https://no-such-host.invalid/token"))
     with pytest.raises(LoginUnavailable, match="does not speak TLS"):
         fetch_token(login_at(issuer, endpoint=issuer.token_endpoint.replace("http:", "https:")))
-
-
-def test_secret_file_that_is_gone(issuer: TokenIssuer, tmp_path: Path) -> None:
-    """The error names the option and the file, and nothing is sent."""
-    with pytest.raises(LoginUnavailable, match=r"kafka\.oauth_client_secret: .*/secret cannot be read"):
-        fetch_token(login_at(issuer, client_secret=SecretFile(tmp_path / "secret")))
-    assert issuer.requests == []
 
 
 def test_the_certificate_of_the_endpoint_is_verified(certificates: Certificates) -> None:
