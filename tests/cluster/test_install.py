@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from sandbox.kubernetes.control_plane import ControlPlane
-from tests.chart.rendering import CASES, NAMESPACE, Object, case, documents, merged, render
+from tests.chart.rendering import CASES, NAMESPACE, Object, case, documents, render
 from tests.cluster.release import Release
 from tests.deploy.autoscaling import AUTOSCALER, BY_API, BY_PROMETHEUS
 
@@ -44,12 +44,3 @@ def test_each_object_passes_a_strict_dry_run(cluster: ControlPlane, name: str) -
 def test_an_example_of_an_autoscaler_passes_a_strict_dry_run(cluster: ControlPlane, example: Object) -> None:
     """The API server knows every field of docs/autoscaling.md, by KEDA's own definition, and gives no warning."""
     assert cluster.judge(example, example, "default") == []
-
-
-def test_pod_security_is_enforced(release: Release) -> None:
-    """The namespace refuses a pod that may gain privileges, so the tests above check their pods."""
-    release.install(merged(case("minimal"), {"securityContext": {"allowPrivilegeEscalation": True}}))
-    release.cluster.wait_for(
-        lambda: any('violates PodSecurity "restricted' in event for event in release.events()), "a refused pod"
-    )
-    assert release.cluster.objects("v1", "Pod", release.namespace) == []

@@ -161,14 +161,6 @@ def test_a_permanent_value_is_refused_with_its_remedy(release: Release, path: st
     assert claim in [one["metadata"]["uid"] for one in claims(release)]
 
 
-def test_the_same_size_in_another_unit_is_no_change(release: Release) -> None:
-    """The upgrade succeeds, because quantities are compared as numbers."""
-    release.install(merged(case("minimal"), {"persistence": {"size": "5Gi"}}))
-    release.upgrade(merged(case("minimal"), {"persistence": {"size": "5120Mi"}}))
-    (template,) = release.stateful_set()["spec"]["volumeClaimTemplates"]
-    assert template["spec"]["resources"]["requests"]["storage"] == "5Gi"
-
-
 def test_a_deleted_release_keeps_its_claim(release: Release) -> None:
     """The checkpoint still exists after `helm uninstall` and another `helm install`."""
     release.install(case("minimal"))

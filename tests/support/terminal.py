@@ -131,8 +131,7 @@ class Program:
         self._process.kill()
         self._process.wait()
         os.close(self._below)
-        if self._terminal >= 0:
-            os.close(self._terminal)
+        os.close(self._terminal)
 
     def resize(self, size: tuple[int, int]) -> None:
         """Set the size of the window, in (lines, columns)."""
@@ -178,12 +177,6 @@ class Program:
             self.output += text
             self._display.feed(text)
             seconds = 0
-
-    def hang_up(self) -> int:
-        """Close the terminal, as when its window is closed; returns the exit code."""
-        os.close(self._terminal)
-        self._terminal = -1
-        return self._process.wait(PATIENCE)
 
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)

@@ -63,7 +63,6 @@ TOUCHED_BY: Final[dict[str, tuple[str, ...]]] = {
     "tests/chaos": (*_SERVICE, "exporters/http"),
     "tests/page": ("exporters/page", "exporters/http"),
     "tests/chart": _CHART,
-    "tests/deploy/test_bake_classes.py": ("deploy/bake_classes.py", "stream/spark/class_archive.py"),
     "tests/deploy/test_queries_in_docs.py": ("docs",),
     "tests/deploy/release/test_installed_wheel.py": ("deploy/release", "pyproject.toml", "requirements"),
     "tests/deploy": ("deploy/release", "deploy/site", "docs", ".github"),

@@ -1,6 +1,5 @@
 """The files of a release, written here as by the workflow."""
 
-import hashlib
 import json
 import re
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 import yaml
 
 from deploy.chart.tools import ToolsUnreachableError, python_tools
-from deploy.release.artifacts import ArtifactError, build_wheel, package_chart, write_checksums, write_sbom
+from deploy.release.artifacts import ArtifactError, build_wheel, package_chart, write_sbom
 from deploy.release.versions import project_version
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -90,16 +89,3 @@ def test_sbom_lists_every_pinned_package_with_its_hashes(tmp_path: Path) -> None
     }
     assert len(expected) > 20
     assert found == expected
-
-
-def test_checksums_are_those_of_sha256sum(tmp_path: Path) -> None:
-    """Each file has one line with its name, without a folder."""
-    (tmp_path / "a.whl").write_bytes(b"wheel")
-    written = write_checksums(tmp_path, [tmp_path / "a.whl"])
-    assert written.read_text() == f"{hashlib.sha256(b'wheel').hexdigest()}  a.whl\n"
-    assert (
-        subprocess.run(
-            ["sha256sum", "--check", written.name], cwd=tmp_path, check=False, capture_output=True
-        ).returncode
-        == 0
-    )

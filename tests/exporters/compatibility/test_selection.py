@@ -1,24 +1,14 @@
 """The other exporters' metrics in the selection: off by default, and subject to patterns, granularity and budget."""
 
-import re
-
 from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.peers import PEERS
 from exporters.compatibility.selection import PeerSelection
-from exporters.compatibility.snapshot_tables import PeerSnapshot
-from exporters.selection.folding import FoldRules
-from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts
-from tests.exporters.compatibility.peer_world import NAMES, exposition_text, snapshot_at
+from tests.exporters.compatibility.peer_world import NAMES, snapshot_at
 
 ALL_NAMES = {metric.name for peer in PEERS for metric in peer.metrics}
-
-
-def names_in(text: str) -> set[str]:
-    """Return the names of the metrics that have a sample."""
-    return {re.split(r"[{ ]", line)[0] for line in text.splitlines() if not line.startswith("#")}
 
 
 def shown(selection: SeriesSelection) -> list[str]:
@@ -43,30 +33,6 @@ def test_own_metrics_stay_and_come_first() -> None:
     assert both[: len(own)] == own
     assert set(both[len(own) :]) == {metric.name for metric in PEERS[2].snapshot_metrics}
     assert shown(SeriesSelection(compatibility=PeerSelection(("kminion", "kminion"), "c"))) == both
-
-
-def test_only_kafka_exporter_adds_partitions_without_a_commit() -> None:
-    """Only kafka_exporter has rows for partitions without a commit; they cost memory, and the others have no value."""
-    rows = {}
-    for name in NAMES:
-        selector = SeriesSelector(SeriesSelection(compatibility=PeerSelection((name,), "c")))
-        selected = selector.select(snapshot_at()).shown
-        assert isinstance(selected, PeerSnapshot)
-        rows[name] = len(selected.peer_partitions)
-    own = len(snapshot_at().partitions)
-    assert rows == dict.fromkeys(NAMES, own) | {"kafka_exporter": own + 1}
-
-
-def test_patterns_apply_and_folding_does_not() -> None:
-    """Denied groups and topics have no series under any name. Alert rules of the others name single groups."""
-    text = exposition_text(
-        "kminion", groups=NameFilter((), ("test.*",)), topics=NameFilter((), ("payments", "testtopic.*"))
-    )
-    assert not re.search("test|payments", text)
-    assert "bigquery-sink" in text
-    text = exposition_text("kafka_exporter", fold=FoldRules((".*",)))
-    assert 'kafka_consumergroup_members{consumergroup="bigquery-sink"} 3\n' in text
-    assert names_in(text) == names_in(exposition_text("kafka_exporter"))
 
 
 def test_the_budget_drops_metrics_of_other_exporters_first() -> None:

@@ -1,7 +1,6 @@
 """All routes, in process without a socket."""
 
 import dataclasses
-import html
 import re
 import urllib.parse
 
@@ -12,9 +11,7 @@ from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.cluster.exposition import PublishedCluster
 from exporters.page.assets import ASSETS
 from exporters.page.document import VIEW_TYPE
-from exporters.page.links import PageLinks
 from exporters.readmodel import OtherInstance
-from exporters.selection.series import EVERYTHING, SeriesSelection
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.cluster_facts import facts
 from tests.exporters.serving import SMALL, client
@@ -68,20 +65,6 @@ def test_metrics_in_every_format(form: ExpositionFormat, *, compressed: bool) ->
     assert answer.content.startswith(b"".join(SMALL.exposition.plain(form)))
     assert b"\nlagwarden_snapshot_age_seconds 5.0\n" in answer.content
     assert answer.content.endswith(b"# EOF\n") == is_openmetrics
-
-
-def test_series_of_the_cluster_that_are_left_out_are_counted() -> None:
-    """One metric counts the left-out series of the snapshot and those of the cluster."""
-    _, budget = SeriesSelection(budget=40).budgets
-    cluster = PublishedCluster.build(facts(), EVERYTHING, budget)
-    text = client(arguments={"cluster": lambda: cluster}).get("/metrics?name[]=lagwarden_series_over_budget").text
-    over = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
-    assert over.pop('lagwarden_series_over_budget{metric="lagwarden_x"}') == "70"
-    assert over == {
-        f'lagwarden_series_over_budget{{metric="{row["metric"]}"}}': str(row["series_now"])
-        for row in cluster.series_dropped.to_pylist()
-    }
-    assert over
 
 
 def test_the_response_follows_the_published_snapshot() -> None:
@@ -164,17 +147,6 @@ def test_an_invalid_query_is_a_bad_request() -> None:
         assert "severty" in answer.json()["error"]
     early = PublishedSnapshot.build(snapshot(groups=[{"group": "a"}]))
     assert client(early).get("/api/v1/groups?verdict=stoped").json()["total"] == 0
-
-
-@pytest.mark.parametrize("name", ["eu <1>", None])
-def test_every_page_has_the_name_of_the_cluster(name: str | None) -> None:
-    """A page has the configured name in its header and in the title of the tab; without a name, neither has one."""
-    app = client(arguments={"links": PageLinks(cluster_name=name)})
-    for address in ("/", "/group?name=billing", "/topic?name=orders", "/group?name=nothing"):
-        page, view = app.get(address).text, app.get(address, headers={"accept": VIEW_TYPE}).json()
-        assert ("<bdi>eu &lt;1&gt;</bdi></p>" in page) == (name is not None)
-        assert view["title"].endswith("lagwarden \N{MIDDLE DOT} eu <1>" if name else "lagwarden")
-        assert f"<title>{html.escape(view['title'], quote=False)}</title>" in page
 
 
 def test_page_and_assets_load_only_files_of_lagwarden() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 from starlette.types import Message
 
 from exporters.http.streamed_response import StreamedResponse
-from exporters.text.compressed_text import CompressedText, InflatedText
 from tests.exporters.http.asgi import nothing_more, scope, sent_by
 
 PARTS = [b"a" * 700_000, b"", b"b" * 3, b"c" * 262_144]
@@ -26,18 +25,6 @@ def test_a_body_is_sent_in_slices_of_the_shared_bytes() -> None:
     assert [message["body"].obj for message in bodies[:-1]] == [PARTS[0]] * 3 + PARTS[2:]
     assert {id(message["body"].obj) for message in bodies[:-1]} == {id(part) for part in PARTS if part}
     assert [message["more_body"] for message in bodies] == [True] * (len(bodies) - 1) + [False]
-
-
-def test_a_long_text_is_inflated_as_it_is_sent() -> None:
-    """A text that is kept only compressed arrives completely, with the right content length."""
-    text = b"one of very many lines\n" * 100_000
-    long = InflatedText(CompressedText.compress(text).deflated, len(text))
-    start, *bodies = asyncio.run(
-        sent_by(StreamedResponse([b"before", long, b"after!"], headers={}, media_type="text/plain", seconds=60))
-    )
-    assert (b"content-length", str(len(text) + 12).encode()) in start["headers"]
-    assert b"".join(message["body"] for message in bodies) == b"before" + text + b"after!"
-    assert max(len(message["body"]) for message in bodies) <= 262_144
 
 
 def test_a_response_is_aborted_if_the_client_reads_for_too_long() -> None:

@@ -1,6 +1,5 @@
 """The overview page."""
 
-import dataclasses
 import json
 import re
 import urllib.parse
@@ -232,18 +231,6 @@ def test_there_is_no_table_before_the_first_snapshot() -> None:
     assert "Kafka does not answer at <broker>:9092." in reader.text
     assert "broker" not in reader.tags
     assert "not reachable" in reader.text
-
-
-def test_the_card_of_the_monitor_is_first_if_it_has_a_problem() -> None:
-    """The age of the snapshot is always shown; an old snapshot is reported before the groups."""
-    fresh = read(small_snapshot()).text
-    assert "Snapshot taken 5.0 s ago." in fresh
-    assert fresh.index("needs attention") < fresh.index("Cluster")
-    assert "Decode errors3" in fresh
-    old = read(dataclasses.replace(small_snapshot(), taken_at=NOW - 300)).text
-    for text in (old, read(small_snapshot(), **(CATCHING_UP | {"catch_up_ratio": None})).text):
-        assert text.index("Cluster") < text.index("needs attention")
-    assert "The snapshot is 5 min old." in old
 
 
 def test_a_cluster_without_groups_has_a_sentence_and_all_links_are_relative() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from exporters.page.group import group_page
 from exporters.page.html_tree import html
-from exporters.page.partition_strip import CELLS, strips_section
+from exporters.page.partition_strip import strips_section
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, snapshot
 
@@ -40,11 +40,3 @@ def test_each_cell_links_to_the_row_of_its_partition() -> None:
         rows_by_id = re.findall(r'<tr id="([^"]+)"', document)
         assert [urllib.parse.unquote(link) for link in links] == [unescape(each) for each in rows_by_id]
         assert len(links) == 2
-
-
-def test_the_cells_are_limited() -> None:
-    """The strip has at most CELLS cells and the number of the others; one partition or none needs no strip."""
-    assert [strips_section(rows, SEVERITIES) for rows in ([], [row("a", 0, "ok")])] == [None, None]
-    text = html(strips_section([row("a", at, "ok") for at in range(CELLS + 2)], SEVERITIES))
-    assert text.count('class="cell') == CELLS
-    assert "2 partitions more" in text

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from tests.exporters.serving import serving_url
-from tests.exporters.snapshots import HOSTILE_NAMES, small_snapshot, snapshot
+from tests.exporters.snapshots import small_snapshot
 from tests.stream.cli.command_line import CommandLine
 
 if TYPE_CHECKING:
@@ -41,14 +41,4 @@ def command(capsys: pytest.CaptureFixture[str]) -> CommandLine:
 def url() -> Iterator[str]:
     """Serve the small snapshot with details of billing; returns the URL."""
     with serving_url(small_snapshot()) as address:
-        yield address
-
-
-@pytest.fixture(scope="session")
-def hostile_url() -> Iterator[str]:
-    """Serve groups with unusual names, which read topics of their names; returns the URL."""
-    names = [*HOSTILE_NAMES, ".", ".."]
-    rows = [{"group": name, "state": "Stable", "verdict": "ok", "severity": "fine"} for name in names]
-    partitions = [{"group": name, "topic": name, "partition": 0} for name in names]
-    with serving_url(snapshot(partitions, rows)) as address:
         yield address
