@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse
 from exporters.http.request_limits import PROBES, RequestLimits, RunningRequests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,8 +28,10 @@ _WAITING: Final = RequestLimits(total=8, per_address=4, reserve=8)
 """Passwords that wait for their check."""
 _REST_PER_CHECK: Final = 4.0
 """After a wrong password no other one is checked for this many times the duration of the check."""
-_UNKNOWN_USER: Final = b"$2b$10$" + b"." * 53
-"""Checked for a user who does not exist, so that the time of the answer does not tell who exists."""
+_COST: Final = slice(4, 6)
+"""Where a bcrypt hash has the logarithm of its cost."""
+_NO_PASSWORD: Final = b"." * 53
+"""Salt and digest of a hash that no password has."""
 
 
 class RequireLogin:
@@ -94,7 +96,7 @@ class RequireLogin:
                 return None
             async with self._one_check:
                 began = time.monotonic()
-                right = await anyio.to_thread.run_sync(_check, password, valid.users.get(name))
+                right = await anyio.to_thread.run_sync(_check, password, name, valid.users)
                 if not right:
                     await anyio.sleep((time.monotonic() - began) * _REST_PER_CHECK)
         if right and self._known_for == valid:
@@ -104,13 +106,19 @@ class RequireLogin:
         return right
 
 
-def _check(password: str, digest: bytes | None) -> bool:
-    """Return whether a password has this bcrypt hash. A password longer than 72 bytes has none."""
+def _check(password: str, name: str, users: Mapping[str, bytes]) -> bool:
+    """Return whether a user exists and has this password. A password longer than 72 bytes is never right.
+
+    A hash of each cost among the users is checked, so that the time does not tell who exists.
+    """
+    digest = users.get(name, b"")
+    hashes = {known[_COST]: b"$2b$%b$%b" % (known[_COST], _NO_PASSWORD) for known in users.values()}
+    if digest:
+        hashes[digest[_COST]] = digest
     try:
-        right = bcrypt.checkpw(password.encode(), _UNKNOWN_USER if digest is None else digest)
+        return digest in [each for each in hashes.values() if bcrypt.checkpw(password.encode(), each)]
     except ValueError:
         return False
-    return right and digest is not None
 
 
 def _challenge(valid: Credentials) -> str:

@@ -38,8 +38,8 @@ class WebAccess:
     """The certificates, users and token of the files, read again when a file changes. Thread-safe.
 
     A changed file that cannot be used leaves the previous content in force. TLS is not switched on or off while the
-    server runs: a client that expects it would send its password in clear text. Nor does a server that needs a login or
-    a client certificate go on without: a file that is written in part may be valid.
+    server runs: a client that expects it would send its password in clear text. Nor does a server that has users or
+    needs a client certificate go on without: a file that is written in part may be valid.
     """
 
     def __init__(
@@ -116,8 +116,8 @@ class WebAccess:
         context = None if config.tls is None else config.tls.context()
         credentials = Credentials(config.users, None if self._token_file is None else _read_token(self._token_file))
         if not is_first:
-            if self._credentials.needed and not credentials.needed:
-                raise WebConfigError("there are no users any more: logins can be switched off by a restart only")
+            if self._credentials.users and not credentials.users:
+                raise WebConfigError("there are no users any more: their logins can be switched off by a restart only")
             if _needs_certificate(self._context) and not _needs_certificate(context):
                 raise WebConfigError("client certificates can be switched off by a restart only")
         self._config, self._context, self._credentials = config, context, credentials

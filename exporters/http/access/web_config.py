@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _TLS: Final = "tls_server_config"
 _USERS: Final = "basic_auth_users"
-_BCRYPT: Final = re.compile(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}")
+_BCRYPT: Final = re.compile(r"\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}")
 _VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CLIENT_AUTH: Final = {
     "NoClientCert": ssl.CERT_NONE,

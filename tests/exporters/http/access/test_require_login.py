@@ -31,9 +31,9 @@ class Server:
         self.refused = self.checks = 0
         check = require_login._check
 
-        def counted(password: str, digest: bytes | None) -> bool:
+        def counted(*login: Any) -> bool:
             self.checks += 1
-            return check(password, digest)
+            return check(*login)
 
         monkeypatch.setattr(require_login, "_check", counted)
         self._app = RequireLogin(self._answer, lambda: self.credentials, self._refuse)
@@ -117,6 +117,22 @@ def test_a_right_password_is_checked_once_and_a_wrong_one_each_time(monkeypatch:
     assert server.checks == 1
     assert server.run([basic("alice", "no"), basic("alice", "no"), basic("bob", "no")]) == [401] * 3
     assert server.checks == 4
+
+
+def test_every_login_checks_a_hash_of_each_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who exists does not show in the time: users of any cost, and those who do not exist, need the same checks."""
+    users = {**USERS, "carol": bcrypt.hashpw(b"c", bcrypt.gensalt(5))}
+    check, costs = bcrypt.checkpw, list[bytes]()
+
+    def recorded(password: bytes, digest: bytes) -> bool:
+        costs.append(digest[4:6])
+        return check(password, digest)
+
+    monkeypatch.setattr(bcrypt, "checkpw", recorded)
+    for name, password, status in (("alice", "no", 401), ("carol", "no", 401), ("bob", "no", 401), ("carol", "c", 200)):
+        assert Server(Credentials(users), monkeypatch).run([basic(name, password)]) == [status]
+        assert sorted(costs) == [b"04", b"05"]
+        costs.clear()
 
 
 def test_changed_credentials_apply_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

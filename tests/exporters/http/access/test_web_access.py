@@ -97,10 +97,11 @@ def test_unusable_change_leaves_the_previous_content_in_force(files: Files, text
 
 
 def test_the_last_user_cannot_vanish_while_the_server_runs(tmp_path: Path) -> None:
-    """A valid file without users is as unusable as an invalid one, for it would open the server without a restart."""
+    """A valid file without users is as unusable as an invalid one, with a token as well: it may be written in part."""
     file, now, faults = tmp_path / "web.yaml", [0.0], list[str]()
     file.write_text(f"basic_auth_users: {{alice: {FIRST}}}")
-    access = WebAccess(file, on_fault=faults.append, clock=lambda: now[0])
+    (tmp_path / "token").write_text("token-1")
+    access = WebAccess(file, tmp_path / "token", on_fault=faults.append, clock=lambda: now[0])
     for text in ("", "basic_auth_users: {}", "basic_auth_users:"):
         file.write_text(text)
         now[0] += 1.0
