@@ -22,7 +22,7 @@ SERVICE_METRICS: Final = (
         "lagwarden_http_refusals_total",
         MetricKind.COUNTER,
         "Connections and requests refused or closed by the HTTP server, by reason: connections, idle, request_timeout, "
-        "bad_request, slow_reader, tls, login or requests.",
+        "bad_request, slow_reader, tls, login, host or requests.",
         MetricSource.HTTP_REFUSALS,
         "refusals",
         ("reason",),

@@ -37,6 +37,8 @@ class RefusalReason(enum.StrEnum):
     """The TLS handshake failed or did not end in time."""
     LOGIN = "login"
     """The request had no valid credentials: it gets 401."""
+    HOST = "host"
+    """The request names another host: it gets 421."""
     REQUESTS = "requests"
     """Too many concurrent requests: the request gets 503."""
 

@@ -17,6 +17,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
+from exporters.http.access.allowed_hosts import AllowedHosts
 from exporters.http.access.require_login import RequireLogin
 from exporters.http.access.web_access import Credentials
 from exporters.http.admission import Admission, ConnectionLimits, RefusalReason
@@ -34,7 +35,7 @@ from exporters.page.assets import ASSETS
 from exporters.page.links import PageLinks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from exporters.cluster.exposition import PublishedCluster
     from exporters.compatibility.burrow_responses import BurrowCluster
@@ -73,6 +74,7 @@ def build_app(
     clock: Callable[[], float] = time.time,
     admission: Admission | None = None,
     credentials: Callable[[], Credentials] = Credentials,
+    allowed_hosts: Sequence[str] = (),
     on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
     other_instance: Callable[[str], OtherInstance | None] = lambda _: None,
     links: PageLinks | None = None,
@@ -82,7 +84,8 @@ def build_app(
     A name in a path can be any but `.` and `..`, which a client resolves before it sends the request. Therefore each
     route of a group also exists with the name in the query: `/api/v1/group?name=..` and `/group?name=..`.
 
-    `credentials` returns what a client must send for all paths but those of the probes. `on_failure` receives the path
+    `credentials` returns what a client must send for all paths but those of the probes. `allowed_hosts` are the names
+    of the server besides those that it always has. `on_failure` receives the path
     and the exception of a response that failed with an internal error (500).
     """
     admission = admission or Admission(ConnectionLimits())
@@ -115,6 +118,8 @@ def build_app(
             requests="event streams",
         ),
     ]
+    on_host = functools.partial(admission.count, RefusalReason.HOST)
+    hosts = Middleware(AllowedHosts, names=allowed_hosts, credentials=credentials, on_refusal=on_host)
     on_login = functools.partial(admission.count, RefusalReason.LOGIN)
     login = Middleware(RequireLogin, credentials=credentials, on_refusal=on_login)
     routes = [
@@ -137,7 +142,7 @@ def build_app(
     ]
     return Starlette(
         routes=routes,
-        middleware=[*limiters, login],
+        middleware=[*limiters, hosts, login],
         exception_handlers={HTTPStatus.NOT_FOUND: unknown_path, HTTPStatus.METHOD_NOT_ALLOWED: unknown_method},
     )
 

@@ -23,7 +23,7 @@ from exporters.http.routes import build_app, with_http
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from exporters.cluster.exposition import PublishedCluster
     from exporters.compatibility.burrow_responses import BurrowCluster
@@ -83,6 +83,7 @@ class HttpServer:
         burrow: BurrowCluster | None = None,
         limits: ConnectionLimits | None = None,
         access: WebAccess | None = None,
+        allowed_hosts: Sequence[str] = (),
         on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
         other_instance: Callable[[str], OtherInstance | None] = lambda _: None,
         links: PageLinks | None = None,
@@ -92,7 +93,8 @@ class HttpServer:
         `events` are the verdict changes that `/api/v1/events` streams. `burrow` is the cluster of Burrow's API; None:
         its paths do not exist.
 
-        `limits` are those on connections; `access` has TLS and logins, None: neither.
+        `limits` are those on connections; `access` has TLS and logins, None: neither. `allowed_hosts` are names of
+        the server.
 
         `on_failure` receives the path and the error of a response that failed. `other_instance` returns the instance
         that monitors a group which this one does not. `links` are those of the pages to other services.
@@ -115,6 +117,7 @@ class HttpServer:
                 burrow=burrow,
                 admission=admission,
                 credentials=access.credentials,
+                allowed_hosts=allowed_hosts,
                 on_failure=on_failure,
                 other_instance=other_instance,
                 links=links,

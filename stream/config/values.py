@@ -89,6 +89,13 @@ def check_peer(value: str) -> str:
     return value
 
 
+def check_host_name(value: str) -> str:
+    """Return the value if it is the name of a host without a port; it may contain `*`. Raises ValueError."""
+    if not re.fullmatch(r"[A-Za-z0-9*_.-]+", value):
+        raise ValueError(f"{value!r} must be the name of a host without a port, such as lagwarden.example.com")
+    return value
+
+
 def check_target(value: str) -> str:
     """Return the value if it is `PATTERN=DURATION`. Raises ValueError."""
     parse_target(value)
@@ -243,6 +250,7 @@ TopicSettings = Annotated[tuple[Annotated[str, AfterValidator(check_setting)], .
 Peers = Annotated[tuple[Annotated[str, AfterValidator(check_peer)], ...], BeforeValidator(split_patterns)]
 BaseUrl = Annotated[str, AfterValidator(check_base_url)]
 BaseUrls = Annotated[tuple[BaseUrl, ...], BeforeValidator(split_patterns)]
+HostNames = Annotated[tuple[Annotated[str, AfterValidator(check_host_name)], ...], BeforeValidator(split_patterns)]
 Targets = Annotated[tuple[Annotated[str, AfterValidator(check_target)], ...], BeforeValidator(split_patterns)]
 LabelText = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(check_label_text)]
 Address = Annotated[str, AfterValidator(check_address)]

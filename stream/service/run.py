@@ -115,6 +115,7 @@ def _http_server(
         other_instance=status.other_instance,
         limits=ConnectionLimits(http.max_connections, http.max_connections_per_address),
         access=access,
+        allowed_hosts=http.allowed_hosts,
         links=page_links(config),
     )
     try:

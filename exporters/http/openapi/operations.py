@@ -86,6 +86,11 @@ _NOT_POLLED: Final = (
 _ERROR: Final = (ErrorResponse,)
 _LIMITS: Final = {
     401: ResponseModel("The login is missing or wrong.", _ERROR, {"error": "login required"}),
+    421: ResponseModel(
+        "The request names a host that is not one of this server (`http.allowed_hosts`).",
+        _ERROR,
+        {"error": "the host rebound.example is not one of this server; http.allowed_hosts (docs/http.md) adds it"},
+    ),
     500: ResponseModel(
         "An internal error.",
         _ERROR,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stream.config.sections.option import OptionSection, option
-from stream.config.values import BaseUrl, BaseUrls
+from stream.config.values import BaseUrl, BaseUrls, HostNames
 
 
 class HttpOptions(OptionSection):
@@ -40,6 +40,15 @@ class HttpOptions(OptionSection):
     )
     bearer_token_file: Path | None = option(
         None, "A file with a token that clients may send instead of a user and a password. It is read again, too."
+    )
+
+    allowed_hosts: HostNames = option(
+        (),
+        "Names of this server that a request may have as `Host`, besides addresses, `localhost` and the name of the"
+        " machine; `*` stands for any text. Requests for another host get 421. Without names, only requests that"
+        " arrive on a loopback address and need no login are checked, because a web page can make a browser send them"
+        " (docs/http.md).",
+        shown="none",
     )
 
     hide_members: bool = option(

@@ -19,7 +19,7 @@ from tests.support.scrape import Metrics
 
 ABUSER, SCRAPER = "127.0.0.1", "127.0.0.2"
 LIMITS = ConnectionLimits(total=60, per_address=40)
-METRICS = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+METRICS = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 serve = functools.partial(serving, limits=LIMITS)
 
 
@@ -92,7 +92,7 @@ def test_the_oldest_idle_connections_of_an_address_are_evicted() -> None:
         assert connections(server) == LIMITS.per_address + 2, "the share of the flood, the kept connection and this one"
         assert flood[0].recv(1) == b"", "the oldest was closed"
         assert is_alive(kept), "the connection of another address is open"
-        flood[-1].sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        flood[-1].sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert flood[-1].recv(64).startswith(b"HTTP/1.1 200"), "the newest connection of the flood is open"
         for line in flood:
             line.close()
@@ -107,7 +107,7 @@ def test_a_client_that_reads_nothing_is_closed(large: PublishedSnapshot, monkeyp
     monkeypatch.setattr(connection, "PROGRESS_SECONDS", 1.0)
     with serve(large) as server, contextlib.ExitStack() as stack:
         for number in range(40):
-            forged = f"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.0.0.{number}\r\n\r\n"
+            forged = f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.0.{number}\r\n\r\n"
             stack.enter_context(connect(server, forged.encode()))
         assert metric(server, "lagwarden_ready")
         wait_for(lambda: refusals(server).get("slow_reader", 0) >= 16, "closed connections")
@@ -121,7 +121,10 @@ def test_a_client_that_reads_slowly_gets_the_whole_response(
 ) -> None:
     """The server limits the pace of reading, not its total time."""
     monkeypatch.setattr(connection, "PROGRESS_SECONDS", 0.5)
-    with serve(large) as server, connect(server, METRICS.replace(b"x\r\n", b"x\r\nConnection: close\r\n")) as line:
+    with (
+        serve(large) as server,
+        connect(server, METRICS.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")) as line,
+    ):
         received = 0
         while got := line.recv(1 << 20):
             received += len(got)

@@ -49,14 +49,17 @@ def test_an_unavailable_address_is_an_error() -> None:
     assert threading.active_count() == threads
 
 
-def test_bytes_that_are_not_http_are_refused() -> None:
-    """Bytes that are not HTTP get 400 and are counted; the next request is served."""
+def test_bytes_that_are_not_http_and_foreign_hosts_are_refused() -> None:
+    """Bytes that are not HTTP get 400, a request for another host 421; both are counted, and others are served."""
     with serving() as server:
         with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
             line.sendall(b"\x00\xff\x16\x03 not http\r\n\r\n")
             assert line.recv(64).startswith(b"HTTP/1.1 400")
         assert get(server, "/livez")[0].status == 200
-        assert b'lagwarden_http_refusals_total{reason="bad_request"} 1\n' in get(server, "/metrics")[1]
+        assert get(server, "/", {"Host": "rebound.example"})[0].status == 421
+        metrics = get(server, "/metrics")[1]
+        for reason in (b"bad_request", b"host"):
+            assert b'lagwarden_http_refusals_total{reason="%b"} 1\n' % reason in metrics
 
 
 def test_stop_releases_the_port_and_is_idempotent() -> None:

@@ -75,6 +75,7 @@ ERRORS: list[tuple[dict[str, Any], list[str]]] = [
     ),
     ({"cluster.topic_settings": ",".join("abcdefghijklmnopqrstu")}, ["should have at most 20 items"]),
     ({"http.siblings": "a:1"}, ["must be a URL"]),
+    ({"http.allowed_hosts": "a.example,b:10848"}, ["'b:10848' must be the name of a host without a port"]),
     ({"http.grafana_url": "javascript:0//a"}, ["must be a URL"]),
     ({"job.tick_interval": "nan"}, ["must be a number of seconds"]),
     ({"kafka.security_protocol": "TLS"}, ["must be 'PLAINTEXT', 'SSL'"]),

@@ -100,7 +100,7 @@ def test_a_request_sent_with_the_end_of_the_handshake_is_answered(tmp_path: Path
                     except ssl.SSLWantReadError:
                         line.sendall(outgoing.read())
                         incoming.write(line.recv(65536))
-                client.write(b"GET /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+                client.write(b"GET /livez HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
                 line.sendall(outgoing.read())
                 received = b""
                 while b"alive" not in received:
@@ -114,7 +114,7 @@ def test_plain_text_is_not_answered(tmp_path: Path, certificates: Certificates) 
     """A plain HTTP request gets no response, not even a redirect, because the network could read the request."""
     with tls_server(tmp_path, certificates) as served:
         with served.plain() as line:
-            line.sendall(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n")
+            line.sendall(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n")
             assert b"HTTP" not in line.recv(100)
         wait_for(lambda: served.refusals("tls") == 1, "a counted refusal")
 

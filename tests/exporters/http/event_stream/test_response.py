@@ -139,7 +139,7 @@ def test_heartbeats_and_lifetime(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_streams_end_with_the_server() -> None:
     """A silent stream is completed with its last chunk when the server stops."""
     with streams_of(RecentEvents()) as server, socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
-        line.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
+        line.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         received = line.recv(65_536)
         server.stop()
         while more := line.recv(65_536):
