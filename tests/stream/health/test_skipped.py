@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from stream.groups.membership.model import MemberClient
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import (
     HOUR,
@@ -101,6 +102,28 @@ def a_second_client_begins_at_the_start() -> Scene:
     first, second = consume(STEADY, 5 * SECOND, LATE), consume(STEADY, 5 * SECOND, LATE, rate=150, position=0)
     turns = [(first, second)[time // (2 * TICK) % 2][at] for at, (time, _) in enumerate(first)]
     return Scene([Partition(STEADY, [*before, *turns])])
+
+
+def loses_its_offset(owner: int) -> Scene:
+    """Return a group whose offset the broker removes too early; six seconds later this owner commits at the end."""
+    at, removed = 6 * SECOND, {"forgotten": 1, "removed": 1, "exists_from": 1}
+    parts = [
+        steady(0, owner=0, gone_from=1),
+        Partition(STEADY, [], owner=0, gone_from=at, **removed),  # type: ignore[arg-type] # times
+        Partition(STEADY, consume(STEADY, 11 * SECOND, LATE), owner=owner, **(removed | {"exists_from": at})),  # type: ignore[arg-type]
+    ]
+    clients = [MemberClient(name, name, "/10.0.0.7") for name in ("shop-1", "shop-2")]
+    return Scene(parts, rebalances=[at], clients=clients)
+
+
+def test_another_member_without_an_offset_skips_however_few_records_it_passes() -> None:
+    """It begins at the log start or at the end. The owner that had the partition before knows its position."""
+    for owner, passed in ((1, 1_600), (0, None)):
+        ticks = watch(loses_its_offset(owner), LONG, MINUTE)
+        finding = ticks[-1].result.row_finding(0)
+        jumps = ticks[-1].result.window.remembered.jumps
+        assert (finding.verdict, finding.evidence.get("also")) == (V.FORGOTTEN, passed and "skipped")
+        assert passed is None or int(jumps.jump_to[0] - jumps.jump_from[0]) == passed
 
 
 def test_skipped_records_are_reported_for_ten_minutes_also_after_a_restart() -> None:

@@ -4,11 +4,14 @@ Some operations move a group forward past unread records without any error: auto
 expired or fell below the log start, a reset by a tool, a seek. The commits before and after show the step. A group that
 quickly reads to the end also makes a large step, so a step is a jump only if all of the following is true:
 
-- The step begins more than two ticks of records before the end and finishes within two ticks of the end.
+- The step finishes within two ticks of the end and begins more than two ticks of records before it; at a hand-over to
+  another owner it may begin anywhere.
 - It is more than ten times as long as the group would read in that time at its best observed rate. This rate is known
   only if the group has read a backlog for a minute at about this rate: one that was slower than usual may read at any
   rate when the cause of that has gone. The time of another owner begins with its rebalance. If the broker had removed
-  the offset or the records at it, the group had to continue elsewhere, and any earlier rate is accepted.
+  the offset or the records at it, the group had to continue elsewhere, and any earlier rate is accepted. If the broker
+  removed the offset before its time, another owner begins at the log start or at the end (auto.offset.reset): it
+  would have to read all from the log start on.
 - The step is not explained by offsets without records: the topic is not compacted, the group did not wait for a
   transaction that has ended, and offsets that were seen in an open transaction do not count, because the transaction
   may have been aborted. It is not explained by an outage of the coordinator either, after which several commits
@@ -104,13 +107,16 @@ def advance(
         start = inputs.ends.log_start[lag.row]
     moved = known & (memory.committed >= 0) & (committed > memory.committed)
     owner = _owners(inputs)
-    spent = np.maximum(time - _began(memory, inputs, owner), _LEAST_TIME)
+    is_other = (memory.owner >= 0) & (owner >= 0) & (owner != memory.owner)
+    spent = np.maximum(time - _began(memory, inputs, is_other), _LEAST_TIME)
     set_by_tool = known & _while_empty(inputs)
     planned = moved & set_by_tool
     first = _first_passed(memory, planned, start)
     step = np.where(moved, np.clip(committed - first, 0, _LARGEST_STEP), 0)
     records = np.maximum(step - np.maximum(memory.open_offsets, 0), 0)
-    jumped = (step > 0) & (planned | _is_jump(memory, inputs, committed, records, spent))
+    begins_anew = is_other & _was_forgotten(memory, inputs)
+    to_read = np.where(begins_anew, np.clip(committed - start, 0, _LARGEST_STEP), records)
+    jumped = (step > 0) & (planned | _is_jump(memory, inputs, committed, to_read, spent, is_other))
     read = moved & ~jumped
     open_offsets, open_to = _open_offsets(memory, inputs, lag, known, committed)
     waits = read & (memory.committed < memory.end_before) & (committed < memory.end)
@@ -162,15 +168,23 @@ def _owners(inputs: HealthInputs) -> Ints:
     return np.where(inputs.owner >= 0, checksums[np.maximum(inputs.owner, 0)], NOT_KNOWN)
 
 
-def _began(memory: JumpMemory, inputs: HealthInputs, owner: Ints) -> Ints:
+def _was_forgotten(memory: JumpMemory, inputs: HealthInputs) -> Flags:
+    """Return the rows without an offset because the broker removed it before its time."""
+    if inputs.removed is None:
+        return np.zeros(len(inputs), np.bool_)
+    forgotten: Flags = (memory.astray > 0) & (inputs.removed.forgotten > memory.commit_time)
+    return forgotten
+
+
+def _began(memory: JumpMemory, inputs: HealthInputs, is_other: Flags) -> Ints:
     """Return when each group can have begun to read: at its last commit, or when it had members again after that.
 
-    Another `owner` than at the last commit begins with the last rebalance.
+    An owner that `is_other` than that at the last commit begins with the last rebalance.
     """
     groups = inputs.groups
     joined = np.maximum(groups.refilled, NOT_KNOWN)[inputs.group]
     formed = groups.since[inputs.group]
-    is_new = (memory.astray > 0) | ((memory.owner >= 0) & (owner >= 0) & (owner != memory.owner))
+    is_new = (memory.astray > 0) | is_other
     joined = np.where(is_new & (formed <= inputs.spans.last_time), np.maximum(joined, formed), joined)
     return np.where(joined <= inputs.spans.last_time, np.maximum(memory.commit_time, joined), memory.commit_time)
 
@@ -183,12 +197,15 @@ def _while_empty(inputs: HealthInputs) -> Flags:
     return empty
 
 
-def _is_jump(memory: JumpMemory, inputs: HealthInputs, committed: Ints, records: Ints, spent: Ints) -> Flags:
+def _is_jump(  # noqa: PLR0917 - columns of one table
+    memory: JumpMemory, inputs: HealthInputs, committed: Ints, records: Ints, spent: Ints, is_other: Flags
+) -> Flags:
     if inputs.gapless is None:
         return np.zeros(len(records), np.bool_)
     can_tell = (memory.astray > 0) | (memory.backlog_ticks >= _BACKLOG_TICKS)
     too_far = (memory.rate > 0) & (records > _FASTER * (memory.rate / _DAY) * spent)
-    from_afar = (memory.end_before >= 0) & (memory.committed < memory.end_before) & (committed >= memory.end_before)
+    from_afar = (memory.end_before >= 0) & ((memory.committed < memory.end_before) | is_other)
+    from_afar &= committed >= memory.end_before
     is_jump: Flags = can_tell & too_far & from_afar & inputs.gapless & (memory.held <= 0)
     if inputs.answered_since is not None:
         is_jump &= inputs.answered_since <= memory.commit_time
