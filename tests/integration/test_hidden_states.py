@@ -64,8 +64,11 @@ def tool_offsets(broker: Broker, group: str) -> dict[tuple[str | None, int | Non
 
 
 def test_deletions_behind_an_open_transaction_are_shown(broker: Broker, ticks: Ticks) -> None:
-    """A deleted simple group, group with members and offset are shown before the transaction ends."""
-    holder, simple, modern, half = itertools.islice(groups_in(1, PARTITIONS, "gone"), 4)
+    """A deleted simple group, group with members and offset are shown before the transaction ends.
+
+    So is a group whose only commit is in the transaction.
+    """
+    holder, simple, modern, half, only = itertools.islice(groups_in(1, PARTITIONS, "gone"), 5)
     for group in (holder, simple):
         commit(broker.bootstrap, group, "t", {0: 0})
     commit(broker.bootstrap, half, "t", {0: 0, 1: 0})
@@ -73,13 +76,16 @@ def test_deletions_behind_an_open_transaction_are_shown(broker: Broker, ticks: T
         join_and_commit(member, "t", {0: 0, 1: 0})
     ticks.ticks(2)
     assert [ticks.state(group) for group in (simple, modern, half)] == ["Empty"] * 3
-    with open_transaction(broker, holder, {0: 7}):
+    with open_transaction(broker, holder, {0: 7}) as producer:
+        commit_in(producer, broker.bootstrap, only, "t", {0: 3})
         ticks.ticks()
         delete_group(broker.bootstrap, simple)
         delete_group(broker.bootstrap, modern)
         delete_offsets(broker.bootstrap, half, "t", 1)
         ticks.ticks()
-        assert {simple, modern} & tool_states(broker).keys() == set()
+        states = tool_states(broker)
+        assert {simple, modern} & states.keys() == set()
+        assert ticks.state(only) == states[only] == "Empty"
         assert [ticks.state(group) for group in (simple, modern, half)] == ["Dead", "Dead", "Empty"]
         assert (ticks.lags(simple), ticks.lags(modern)) == ({}, {})
         assert ticks.lags(half).keys() == tool_offsets(broker, half).keys() == {("t", 0)}

@@ -90,12 +90,13 @@ class HiddenGroupStates:
                 memberships.pop(group, None)
             else:
                 memberships[group] = membership
-        deleted, pending = _deleted(state, tails), frozenset(key for tail in tails for key in tail.pending)
-        changes = _HiddenChanges(hidden, deleted, _appeared(state, is_hidden, memberships), pending)
+        pending = {key: record for tail in tails for key, record in tail.pending.items()}
+        deleted, appeared = _deleted(state, tails), _appeared(state, is_hidden, memberships, pending)
+        changes = _HiddenChanges(hidden, deleted, appeared, frozenset(pending))
         histories = self._changed_histories(state, memberships, changes)
         if not (hidden or pending or len(deleted.rows) or self._histories):
             return OverlaidGroups(state, is_hidden)
-        changed = dataclasses.replace(state, memberships=memberships, histories=histories, pending=pending)
+        changed = dataclasses.replace(state, memberships=memberships, histories=histories, pending=changes.pending)
         changed, is_hidden = self._without(changed, is_hidden, deleted.rows)
         return OverlaidGroups(
             changed, is_hidden, {group: joined.memberships for group, joined in self._memberships.items()}
@@ -180,7 +181,10 @@ class _HiddenChanges:
     memberships: Mapping[str, HiddenMembership]
     deleted: _Deleted
     appeared: Mapping[str, NewestRecord]
-    """Groups without members that the job does not know, or knows as dead, each with its first hidden commit."""
+    """Groups without members that the job does not know, or knows as dead, each with its first hidden commit.
+
+    The coordinator creates a group with its first commit, also while the transaction of this commit is open.
+    """
     pending: frozenset[bytes]
 
 
@@ -203,20 +207,32 @@ def _deleted(state: GroupColumns, tails: Iterable[HiddenTail]) -> _Deleted:
     return _Deleted(logged.rows[is_deleted], newest, frozenset(groups_left))
 
 
-def _appeared(state: GroupColumns, is_hidden: Flags, memberships: Mapping[str, Membership]) -> dict[str, NewestRecord]:
+def _appeared(
+    state: GroupColumns,
+    is_hidden: Flags,
+    memberships: Mapping[str, Membership],
+    pending: Mapping[bytes, NewestRecord],
+) -> dict[str, NewestRecord]:
+    def is_unknown(name: str) -> bool:
+        history = state.histories.get(name)
+        return name not in memberships and (history is None or history.died is not None)
+
     names = state.group.dictionary.to_pylist()
-    is_unknown = [
-        name not in memberships and ((history := state.histories.get(name)) is None or history.died is not None)
-        for name in names
-    ]
     indices = state.group.indices.to_numpy(zero_copy_only=False)
-    rows = np.flatnonzero(is_hidden & np.array([*is_unknown, False], np.bool_)[indices])
+    rows = np.flatnonzero(is_hidden & np.array([*map(is_unknown, names), False], np.bool_)[indices])
     spans = state.runs.spans
+    times_and_positions = zip(spans.first_time[rows].tolist(), spans.first_position[rows].tolist(), strict=True)
+    commits = [
+        *zip(
+            (names[index] for index in indices[rows].tolist()),
+            map(NewestRecord._make, times_and_positions),
+            strict=True,
+        ),
+        *((name, commit) for key, commit in pending.items() if is_unknown(name := group_of_commit_key(key))),
+    ]
     first: dict[str, NewestRecord] = {}
-    columns = (indices[rows].tolist(), spans.first_time[rows].tolist(), spans.first_position[rows].tolist())
-    for index, time, position in zip(*columns, strict=True):
-        commit = NewestRecord(time, position)
-        first[names[index]] = min(first.get(names[index], commit), commit)
+    for name, commit in commits:
+        first[name] = min(first.get(name, commit), commit)
     return first
 
 

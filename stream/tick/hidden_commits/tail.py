@@ -89,14 +89,17 @@ class HiddenTail:
         return dict(zip(keys, map(NewestRecord._make, times_and_positions), strict=True))
 
     @property
-    def pending(self) -> frozenset[bytes]:
-        """The offsets (canonical keys) with a commit in an open transaction."""
-        return frozenset(self._open.columns.key.to_pylist())
+    def pending(self) -> Mapping[bytes, NewestRecord]:
+        """The offsets (canonical keys) with a commit in an open transaction, each with its newest one."""
+        commits = self._open.columns
+        records = map(NewestRecord, commits.timestamp.tolist(), commits.offset.tolist())
+        return dict(zip(commits.key.to_pylist(), records, strict=True))
 
     @property
     def groups(self) -> frozenset[str]:
-        """The groups with records that count."""
-        names = groups_of_commit_keys(self.runs.keys).unique().cast(pa.string()).to_pylist()
+        """The groups with records that count, or with a commit in an open transaction."""
+        keys = pa.concat_arrays([self.runs.keys, self._open.columns.key])
+        names = groups_of_commit_keys(keys).unique().cast(pa.string()).to_pylist()
         return frozenset(names) | self.memberships.keys()
 
     def add(self, part: HiddenPart) -> None:

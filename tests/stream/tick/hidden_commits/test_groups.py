@@ -280,6 +280,24 @@ def test_a_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> No
     assert created in shown.state.row_order.groups
 
 
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_group_with_only_a_commit_in_an_open_transaction_is_shown(cluster: Cluster, *, committed: bool) -> None:
+    """The coordinator lists it as Empty since that commit; its offset counts once the transaction is committed."""
+    new = IN_0[1]
+    cluster.tick(0)
+    cluster.write((commit_key(new, "t", 0), commit_value(30, cluster.now)), producer=7)
+    since = cluster.now
+    shown = cluster.tick(0)
+    history = shown.state.histories[new]
+    assert (history.kind, history.state, history.since, history.died) == ("simple", "Empty", since, None)
+    assert new in shown.state.row_order.groups
+    assert new in shown.hidden_groups
+    assert (new, "t") not in offsets(shown)
+    cluster.end(7, committed=committed)
+    shown = cluster.tick(0)
+    assert (new in shown.state.histories, (new, "t") in offsets(shown)) == (committed, committed)
+
+
 def test_memberships_count_once_the_partition_was_read_to_its_end(cluster: Cluster) -> None:
     """A part of the records would be an old state of the group; a later incomplete read keeps the memberships."""
     cluster.unread = 1
