@@ -46,28 +46,6 @@ def test_the_files_are_those_of_the_code() -> None:
     assert {path: path.read_text() for path in sorted((CHART / "dashboards").glob("*.json"))} == files()
 
 
-def test_dashboards_are_linked_and_have_the_linters_variables() -> None:
-    """They are read-only; a change of the time range queries the values again, and "All" clusters is the default."""
-    for name, made in BOARDS.items():
-        assert made["editable"] is False
-        assert made["uid"] == f"lagwarden-{name}"
-        assert made["title"] == f"lagwarden / {name.title()}"
-        assert made["description"].endswith(".")
-        assert {link["url"] for link in made["links"]} == {f"/d/lagwarden-{other}" for other in BOARDS if other != name}
-        assert all(link["includeVars"] and link["keepTime"] for link in made["links"])
-    assert {name: [each["name"] for each in BOARDS[name]["templating"]["list"]] for name in BOARDS} == VARIABLES
-    for source, *others in (made["templating"]["list"] for made in BOARDS.values()):
-        assert (source["type"], source["query"], source["label"]) == ("datasource", "prometheus", "Data source")
-        for each in others:
-            assert (each["type"], each["refresh"], each["datasource"]["uid"]) == ("query", 2, "${datasource}")
-            series, label = re.fullmatch(r"label_values\((.*), (\w+)\)", each["query"]["query"]).groups()  # type: ignore[union-attr]
-            assert faults(filled(series, SAMPLE), SERIES) == []
-            assert label in SERIES[asked(filled(series, SAMPLE))[0].metric]
-            assert each["multi"] == each["includeAll"] == (each["name"] != "group")
-        (cluster,) = (each for each in others if each["name"] == "cluster")
-        assert (cluster["allValue"], cluster["current"]["value"]) == (".*", ["$__all"])
-
-
 def test_queries_select_existing_series() -> None:
     """Series, labels and legends exist with `metrics.preset: standard`, also of marks; only counters have rates."""
     assert [(query.name, found) for query, text in FILLED.items() if (found := faults(text, SERIES))] == []

@@ -139,20 +139,6 @@ def test_the_cleaner_changes_no_answer(tmp_path: Path) -> None:
     assert current_state(_groups(live)) == current_state(_groups(cleaned)) == current_state(_groups(full))
 
 
-def test_address_and_topic_that_do_not_exist_are_refused(
-    used_broker: Broker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The error is one line with the cause. No file is written, and the topic is not created."""
-    path = tmp_path / "c.avro"
-    assert cli.main(["capture", str(path), "-b", "127.0.0.1:1"]) == ExitCode.KAFKA_UNREACHABLE
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("error: 127.0.0.1:1 refuses the connection: nothing listens there")
-    for _ in range(2):
-        assert cli.main(["capture", str(path), "-b", used_broker.bootstrap, "--topic", "__nope"]) == ExitCode.UNREADABLE
-        assert "the cluster has no topic __nope" in capsys.readouterr().err
-    assert not path.exists()
-
-
 def _console(broker: Broker, kind: str) -> str:
     command = [
         *(str(find_java()), *SMALL_JVM, QUIET, "-cp", class_path(broker_jars())),

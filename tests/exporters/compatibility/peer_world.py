@@ -112,10 +112,9 @@ def facts_at(second: int = 0) -> ClusterFacts:
     )
 
 
-def exposition_text(peer: str, second: int = 0, cluster: str | None = None, **options: Any) -> str:
+def exposition_text(peer: str, second: int = 0) -> str:
     """Return the lines of `/metrics` under the names of an exporter."""
-    name = cluster or published(peer).get("cluster", "kafka")
-    selection = SeriesSelection(compatibility=PeerSelection((peer,), name), **options)
+    selection = SeriesSelection(compatibility=PeerSelection((peer,), published(peer).get("cluster", "kafka")))
     of_groups = PublishedSnapshot.build(snapshot_at(second), SeriesSelector(selection)).exposition
     of_cluster = PublishedCluster.build(facts_at(second), selection).exposition
     text = plain_text(join_expositions(of_groups, of_cluster))

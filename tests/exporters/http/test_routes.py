@@ -167,6 +167,25 @@ def test_page_and_assets_load_only_files_of_lagwarden() -> None:
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|url\(|@import|innerHTML|eval\(", answer.text)
 
 
+def test_a_page_works_with_and_without_a_script() -> None:
+    """With the media type of the view in `Accept` it is JSON; the form sends the filter in the query."""
+    for address in (
+        "/?filter=bill",
+        "/group?name=billing",
+        "/groups/billing",
+        "/group?name=unknown",
+        "/topic?name=orders",
+    ):
+        answer = client().get(address, headers={"accept": VIEW_TYPE})
+        assert answer.status_code == (404 if "unknown" in address else 200)
+        assert answer.headers["content-type"] == VIEW_TYPE
+        assert answer.json().keys() == {"title", "icon", "main", "samples", "marks"}
+    text = client().get("/?filter=bill&severity=critical").text
+    assert "billing</bdi>" in text
+    assert "plain</bdi>" not in text
+    assert 'value="bill"' in text
+
+
 def test_the_links_of_a_group_page_are_relative() -> None:
     """Links are relative to the requested path, so that a path prefix of a proxy is kept."""
     app = client(PublishedSnapshot.build(snapshot(groups=[{"group": "billing"}, {"group": "a/b"}])))

@@ -4,6 +4,7 @@ import dataclasses
 import urllib.parse
 from typing import Any
 
+from exporters.cluster.model import CONFIGS
 from exporters.page.topic import topic_link, topic_page
 from exporters.readmodel import LOG_ENDS, TOPICS, VERDICT_GROUPS, Snapshot
 from exporters.text.exposition import PublishedSnapshot
@@ -66,6 +67,30 @@ def test_partitions_show_how_much_of_the_kept_log_is_unread() -> None:
         ["0", "1,000", "1,100", "100", "95", "95 %", "b"],
         ["1", "5", "5", "0", "unknown", "unknown", "\N{EN DASH}"],
     ]
+
+
+def test_settings_are_in_words() -> None:
+    """Durations and sizes are shown in words with the exact value as their title, and other values as they are."""
+    for key, value, shown in (
+        ("retention.ms", "604800000", '<span title="604800000 ms">7 d</span>'),
+        ("retention.bytes", "-1", '<span title="-1">no limit</span>'),
+        ("retention.ms", "-1", '<span title="-1">no limit</span>'),
+        ("segment.bytes", "1073741824", '<span title="1073741824 bytes">1 GiB</span>'),
+        ("cleanup.policy", "compact", "compact"),
+        ("retention.bytes", "odd", "odd"),
+    ):
+        row = {"scope": "topic", "name": "orders", "key": key, "value": value, "source": "default_config"}
+        known = dataclasses.replace(facts(), configs=table(CONFIGS, [row]))
+        document = topic_page(PublishedSnapshot.build(ORDERS), "orders", known, NOW, root="./").html().decode()
+        assert f"<dt>{key}</dt><dd>{shown}</dd>" in document
+
+
+def test_the_page_has_the_facts_of_the_cluster() -> None:
+    """The page has partitions, replication and configuration, also of a topic that no group reads."""
+    published = PublishedSnapshot.build(snapshot())
+    page = Reader(topic_page(published, "orders", facts(), NOW, root="./").html())
+    assert "Replication factor" in page.text
+    assert "No group reads this topic." in page.text
 
 
 def test_only_a_known_topic_of_any_name_has_a_page() -> None:
