@@ -114,8 +114,8 @@ def advance(
     first = _first_passed(memory, planned, start)
     step = np.where(moved, np.clip(committed - first, 0, _LARGEST_STEP), 0)
     records = np.maximum(step - np.maximum(memory.open_offsets, 0), 0)
-    begins_anew = is_other & _was_forgotten(memory, inputs)
-    to_read = np.where(begins_anew, np.clip(committed - start, 0, _LARGEST_STEP), records)
+    begins_again = is_other & _was_forgotten(memory, inputs)
+    to_read = np.where(begins_again, np.clip(committed - start, 0, _LARGEST_STEP), records)
     jumped = (step > 0) & (planned | _is_jump(memory, inputs, committed, to_read, spent, is_other))
     read = moved & ~jumped
     open_offsets, open_to = _open_offsets(memory, inputs, lag, known, committed)
