@@ -1,6 +1,5 @@
 """The pages in a real browser: requests, hostile names, colour schemes, window sizes and accessibility."""
 
-import time
 import urllib.parse
 
 import pytest
@@ -10,7 +9,7 @@ from stream.config.values import cache_folder
 from tests.exporters.snapshots import HOSTILE_NAMES, snapshot
 from tests.page.chromium import Browser, Page
 from tests.page.conftest import Serve
-from tests.page.demo_data import demo_snapshot, detail_of
+from tests.page.demo_data import detail_of
 
 pytestmark = pytest.mark.page
 
@@ -23,17 +22,6 @@ SCHEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 AXE = cache_folder() / "axe-core" / "package" / "axe.min.js"
 UPDATED = "performance.getEntriesByType('resource').some((entry) => entry.initiatorType === 'fetch')"
 """True if the page has requested its view at least once."""
-UPDATE = """
-(async () => {
-  const { patch } = await import("./view.js");
-  const response = await fetch(location.href, { headers: { accept: "application/vnd.lagwarden.view+json" } });
-  let values = 0;
-  const view = JSON.parse(await response.text(), (_, value) => ((values += 1), value));
-  patch(document.getElementById("main"), view.main);
-  return [values, document.querySelectorAll("*").length];
-})()
-"""
-"""Requests the view and applies it; returns the number of values in it and of elements in the page."""
 
 
 @PAGES
@@ -178,28 +166,6 @@ def test_the_page_works_without_javascript(browser: Browser, url: str) -> None:
         assert "warehouse-sync" in html(page)
         assert "billing-invoices" not in html(page)
         assert 'http-equiv="refresh"' in html(page)
-
-
-def test_thousands_of_groups_stay_usable(browser: Browser, serve: Serve) -> None:
-    """Law: the view and the page do not grow with the groups, because the rows of a page are limited.
-
-    The filter finds one of 5,000 groups.
-    """
-    now, sizes = time.time(), []
-    with browser.page() as page:
-        for more in (500, 5_000):
-            served = serve(demo_snapshot(now, more))
-            page.open(served.url)
-            served.record([demo_snapshot(now + 5, more)])
-            sizes.append(page.run(UPDATE))
-        assert sizes[0] == sizes[1]
-        assert sizes[0][1] < 6_000
-        page.press("/", "/")
-        page.type("service-04242")
-        page.wait_for("location.search === '?filter=service-04242'")
-        page.wait_for("document.querySelectorAll('section[aria-label=Groups] tbody tr').length === 1")
-        assert page.run("document.querySelector('section[aria-label=Groups] tbody th').textContent").endswith("-04242")
-        assert page.run("[document.activeElement.id, document.activeElement.value]") == ["filter", "service-04242"]
 
 
 def html(page: Page) -> str:
