@@ -2,18 +2,22 @@
 
 import contextlib
 import datetime as dt
+import time
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka.protocol.producer import ProduceRequest
 
 from sandbox.kafka import log_writer
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
+from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
+from stream.health.features.end_history import NOT_ANSWERED
 from stream.health.verdict import Verdict
 from tests.integration.ticks import Monitor, write
 from tests.integration.traffic import commit, consumer
@@ -159,3 +163,27 @@ def _write_without_coordinator(cluster: Cluster) -> None:
     request = ProduceRequest(transactional_id="ghost", acks=-1, timeout_ms=5_000, topic_data=[topic], max_version=11)
     response = cluster.call(request, 1).responses[0].partition_responses[0]
     assert response.error_code == 0, response
+
+
+def test_retention_and_past_end_offsets_of_topics(broker: Broker, monitor: Monitor) -> None:
+    """Retention is the effective one. Past end offsets follow from the timestamps of records."""
+    create_topics(broker.bootstrap, {"kept": 1}, {"retention.ms": "987654321"})
+    create_topics(broker.bootstrap, {"compacted": 1}, {"cleanup.policy": "compact"})
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
+    now = time.time()
+    for ago in (7_000, 5_000, 3_000, 1_000):
+        producer.produce("kept", b"v", partition=0, timestamp=int((now - ago) * 1000))
+    assert producer.flush(LIMIT) == 0
+    commit(broker.bootstrap, "settings", "kept", {0: 1})
+    commit(broker.bootstrap, "settings", "compacted", {0: 0})
+    monitor.tick()
+    retention = {topic: monitor.results.retention[topic] for topic in ("kept", "compacted", NAME)}
+    assert retention == {"kept": 987_654_321, "compacted": -1, NAME: -1}
+    seed = monitor.lookups.backfill_ends(monitor.inputs)
+    assert seed is not None
+    times, offsets = seed
+    row = int(np.flatnonzero(monitor.inputs.ends.place == list(monitor.inputs.topics).index("kept") << 32)[0])
+    ends = {round(now - at / 1000, -2): int(end) for at, end in zip(times.tolist(), offsets[row].tolist(), strict=True)}
+    assert ends[3_600] == 2
+    assert ends[14_400] == 0
+    assert NOT_ANSWERED not in ends.values()
