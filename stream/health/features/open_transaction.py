@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
     from stream.health.features.lag import OffsetDistances
+    from stream.health.inputs import HealthInputs
 
 MOST_MARKERS: Final = 3
 """Clients commit "last record + 1". Between that offset and an open transaction lie the markers of the transactions
@@ -25,6 +28,12 @@ def rows_before_transaction(ends: OffsetDistances, next_offset: Ints, known: Fla
     uncommitted = known & (ends.stable_lag < 0) & (ends.last_stable <= next_offset)
     before: Flags = is_open & (committed | uncommitted)
     return before
+
+
+def rows_of_hanging_transactions(inputs: HealthInputs) -> Flags:
+    """Return the rows of partitions whose oldest open transaction no coordinator will end (KIP-664)."""
+    hanging = [topic << 32 | partition for (topic, partition), each in inputs.transactions.items() if each.hanging]
+    return np.isin(inputs.topic.astype(np.int64) << 32 | inputs.partition, hanging)
 
 
 def rows_before_new_transaction(before_transaction: Flags, stable_since: Ints, patience: Ints, now: int) -> Flags:

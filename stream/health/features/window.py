@@ -24,6 +24,7 @@ from stream.health.features.open_transaction import (
     MOST_MARKERS,
     rows_before_new_transaction,
     rows_before_transaction,
+    rows_of_hanging_transactions,
 )
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.features.patience import Patience, learn_patience, suspect_rows, transaction_patience
@@ -287,6 +288,8 @@ def _progress(  # noqa: PLR0917 - the stages of one pipeline
     stable_since = history.stable_since(row)
     until_transaction_ends = transaction_patience(patience, history.stood_still(row), limits)
     allowed = np.where(before_transaction, until_transaction_ends, patience.longest_pause)
+    is_endless = before_transaction & ~uncommitted & rows_of_hanging_transactions(inputs)
+    allowed[is_endless] = np.minimum(allowed[is_endless], 2 * limits.tick)
 
     stuck = stuck_rows(
         unread,

@@ -26,6 +26,7 @@ from stream.health.inputs import (
     GroupInputs,
     GroupStage,
     HealthInputs,
+    OpenTransaction,
     RemovedCommits,
     Subscribers,
 )
@@ -108,6 +109,8 @@ class Scene:
     """The members by subscription, while these differ."""
     clients: Sequence[MemberClient] = ()
     """The members, by the numbers of `Partition.owner`."""
+    known_hanging: int = 2 * HOUR
+    """The time at which it becomes known that the open transaction of the first partition hangs."""
     noon: int = NOON
 
 
@@ -286,6 +289,11 @@ def join(by_number: Mapping[int, HealthInputs]) -> HealthInputs:
         origins=_columns([part.origins for part in parts]),
         removed=_columns([part.removed for part in parts]),
         joined={number: part.joined[0] for number, part in enumerate(parts)},
+        transactions={
+            (topic + at, partition): each
+            for part, at in zip(parts, topics.tolist(), strict=False)
+            for (topic, partition), each in part.transactions.items()
+        },
         aborts={
             row + first: streak for part, first in zip(parts, rows, strict=False) for row, streak in part.aborts.items()
         },
@@ -339,6 +347,7 @@ def look(scene: Scene, now: int, *, needs_commits: bool = True) -> HealthInputs:
         gapless=np.array([part.gapless for part in there], np.bool_),
         reasons=np.array([None if part.known(now) else part.reason for part in there], object),
         read_until=np.full(len(there), scene.noon + read, np.int64),
+        transactions={(int(topic[0]), 0): OpenTransaction(4_000, hanging=True)} if now >= scene.known_hanging else {},
         aborts={row: one for row, part in enumerate(there) if (one := _aborts(part, read, scene.noon)) is not None},
     )
     origins = dataclasses.replace(seen.origins, leader_epoch=np.array([p.commit_epoch for p in there], np.int32))

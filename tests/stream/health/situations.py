@@ -961,6 +961,10 @@ SICK = (
         *(V.HELD_BACK, 130, lambda: _starts_when_it_hangs(repeats=False)),
     ),
     fault(
+        "the same, and the transaction is known to hang",
+        *(V.HELD_BACK, 30, lambda: replace(_starts_when_it_hangs(repeats=False), known_hanging=10 * SECOND)),
+    ),
+    fault(
         "starts before a hanging transaction and commits nothing",
         *(V.HELD_BACK, 360, lambda: _starts_when_it_hangs(commits=False)),
         until=10,
