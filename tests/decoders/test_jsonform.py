@@ -10,7 +10,6 @@ from decoders.records import Record
 from decoders.scalar import decode, decode_metadata, decode_transaction
 
 COMMIT_KEY = "000100016700017400000001"
-SUBSCRIPTION = "000300000001000174ffffffff0000000100017400000002000000000000000200000004000172"
 
 
 def record(key: str, value: str | None) -> Record:
@@ -45,45 +44,6 @@ def group(protocol_type: bytes, subscription: bytes, assignment: bytes) -> Recor
         value += len(text).to_bytes(2) + text
     value += (6).to_bytes(4) + len(subscription).to_bytes(4) + subscription + len(assignment).to_bytes(4) + assignment
     return record("0002000167", value.hex())
-
-
-MEMBERS = {
-    "a consumer's subscription is decoded, an empty assignment stays empty": (
-        b"consumer",
-        SUBSCRIPTION,
-        "",
-        {
-            "topics": ["t"],
-            "userData": None,
-            "ownedPartitions": [{"topic": "t", "partitions": [0, 2]}],
-            "generationId": 4,
-            "rackId": "r",
-        },
-        "",
-    ),
-    "a malformed subscription stays base64": (
-        b"consumer",
-        "0000",
-        "000000000001000174000000020000000000000002ffffffff",
-        "AAA=",
-        {"assignedPartitions": [{"topic": "t", "partitions": [0, 2]}], "userData": None},
-    ),
-    "a newer version stays base64": (b"consumer", "0009" + SUBSCRIPTION[4:], "", None, ""),
-    "another protocol stays base64": (b"connect", "0000", "", "AAA=", ""),
-}
-
-
-def test_the_dump_format_decodes_the_data_of_consumers() -> None:
-    """Subscriptions and assignments of consumers are decoded if their bytes are valid."""
-    for story, (protocol_type, subscription, assignment, expected_subscription, expected_assignment) in MEMBERS.items():
-        dumped = json.loads(
-            jsonform.dump_payload(group(protocol_type, bytes.fromhex(subscription), bytes.fromhex(assignment)))
-        )
-        (member,) = dumped["data"]["members"]
-        assert member["subscription"] == expected_subscription or (
-            expected_subscription is None and isinstance(member["subscription"], str)
-        )
-        assert member["assignment"] == expected_assignment, story
 
 
 def test_metadata_and_transactions_have_the_format_of_the_dump_tool() -> None:

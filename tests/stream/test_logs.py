@@ -105,17 +105,6 @@ def test_connection_errors_of_py4j_are_logged_at_debug_only(monkeypatch: pytest.
         assert lines(out)[-1]["event"] == "ours"
 
 
-def test_traceback_is_one_line_of_json() -> None:
-    """A traceback is part of its JSON line, so that log collectors do not split it."""
-    out = io.StringIO()
-    logs.configure(stream=out)
-    try:
-        raise ValueError("nothing works")  # noqa: TRY301 -- the test is about the traceback
-    except ValueError:
-        structlog.get_logger().exception("failed")
-    assert "ValueError: nothing works" in lines(out)[0]["exception"]
-
-
 LOG_A_SECRET: dict[str, Any] = {
     "in a value with a secret name": lambda log: log.info("x", sasl_password="hunter2"),
     "inside a mapping": lambda log: log.info("x", options={"kafka.sasl.jaas.config": "hunter2"}),

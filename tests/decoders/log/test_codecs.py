@@ -104,14 +104,6 @@ def test_random_bytes_give_a_typed_error_or_bytes(codec: Codec, data: bytes) -> 
         assert isinstance(decompress(codec, data, limit=1 << 20), bytes)
 
 
-@given(contents=st.lists(st.binary(max_size=300), min_size=1, max_size=20))
-def test_zstd_streams_decompressed_together_give_their_contents(contents: list[bytes]) -> None:
-    """One call returns the content of each stream in order, with and without a content size in the frame."""
-    streams = [write.compress(write.ZSTD, each) for each in contents]
-    assert decompress_together(streams) == contents
-    assert decompress_together([bytes(cramjam.zstd.compress(each)) for each in contents]) == contents
-
-
 def test_unusual_zstd_streams_are_not_decompressed_together() -> None:
     """Truncated, empty, damaged and strongly expanding streams are declined, because only `codecs` reports faults."""
     valid = write.compress(write.ZSTD, b"good")

@@ -130,15 +130,6 @@ def test_recorded_partitions_give_the_same_rows(path: Path) -> None:
         assert log.errors == []
 
 
-def test_message_sets_give_rows(tmp_path: Path) -> None:
-    """The slow reader reads message sets. Messages of magic 0 have no timestamp."""
-    path = partition(
-        tmp_path, {0: [write.message(0, b"k", None, 0), write.message(1, None, b"v", 1), *simple_batches(1, first=2)]}
-    )
-    with opened(path) as log:
-        assert rows_of(log) == [(0, None, b"k", None), (1, 1_000, None, b"v"), (2, 1_000, b"key", b"value")]
-
-
 def test_a_damaged_batch_is_an_error_and_the_other_rows_are_read(tmp_path: Path) -> None:
     """A batch with inconsistent records and a valid checksum is one error; the other batches are read."""
     wrong_count = write.batch(1, [write.Rec(0, 0, b"k", b"v")], count=3)
@@ -209,19 +200,6 @@ def test_inconsistent_batches_are_declined(
     assert read_fast(part_of([valid, valid])) is not None
     for batches in ([invalid], [valid, invalid], [invalid, valid], [valid, invalid, valid]):
         assert read_fast(part_of(batches)) is None
-
-
-def test_the_limit_applies_to_batches_decompressed_together(tmp_path: Path) -> None:
-    """A batch above the limit is an error and left out, also if many are decompressed by one call."""
-    words = [bytes(range(n, n + 60)) for n in range(40)]
-    batches = [
-        write.batch(0, [write.Rec(0, 0, b"k", b"v")], write.ZSTD),
-        write.batch(1, [write.Rec(0, 0, b"k", b"".join(words))], write.ZSTD),
-        write.batch(2, [write.Rec(0, 0, b"k", b"v")], write.ZSTD),
-    ]
-    with opened(partition(tmp_path, {0: batches}), limit=1_000) as log:
-        assert [row[0] for row in rows_of(log)] == [0, 2]
-        assert [(error.fault, error.offset) for error in log.errors] == [(LogFault.EXPANDS_PAST_LIMIT, 1)]
 
 
 def test_decompressed_batches_are_returned_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,14 +143,6 @@ def test_a_torn_tail_is_an_error_only_before_the_last_segment(tmp_path: Path) ->
         assert log.errors == []
 
 
-def test_overlapping_segments_give_each_offset_once(tmp_path: Path) -> None:
-    """The batches already read from another segment are errors."""
-    path = partition(tmp_path, {0: simple_batches(4), 2: simple_batches(4, first=2)})
-    with opened(path) as log:
-        assert [placed.record.offset for placed in log.records()] == [0, 1, 2, 3, 4, 5]
-        assert [error.fault for error in log.errors] == [LogFault.OFFSET_ORDER] * 2
-
-
 def test_a_batch_that_cannot_be_decompressed_is_an_error_and_skipped(tmp_path: Path) -> None:
     """Content above the limit is one error; the other batches are read."""
     bomb = write.batch(1, [write.Rec(0, 0, b"k", bytes(1 << 20))], write.ZSTD)

@@ -224,17 +224,6 @@ def test_flags_of_run_become_configuration(seen: list[Config], command: CommandL
     assert (config.log.level, config.log.format) == ("debug", "json")
 
 
-def test_configuration_from_the_environment(
-    seen: list[Config], tmp_path: Path, command: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Variables name the configuration file and the brokers, as in a container."""
-    (tmp_path / "c.yaml").write_text("job: {shards: 256}")
-    monkeypatch.setenv("LAGWARDEN_CONFIG", str(tmp_path / "c.yaml"))
-    monkeypatch.setenv("LAGWARDEN_KAFKA_BOOTSTRAP_SERVERS", "k:1")
-    command.run("run", "--http-port", "0")
-    assert (seen[0].job.shards, seen[0].kafka.bootstrap_servers) == (256, ("k:1",))
-
-
 @pytest.mark.usefixtures("seen")
 def test_errors_of_the_service(command: CommandLine) -> None:
     """A refusal is one line with error and advice; an internal error has a traceback and a request to report it."""

@@ -11,7 +11,7 @@ import pytest
 from stream.cli import app as cli
 from stream.errors import ExitCode
 from tests.exporters.serving import serving_url
-from tests.exporters.snapshots import HOSTILE_NAMES, snapshot
+from tests.exporters.snapshots import snapshot
 from tests.stream.cli.command_line import CommandLine
 
 
@@ -73,14 +73,6 @@ def test_all_prints_what_needs_attention_first(command: CommandLine) -> None:
     ]
     assert answer["severities"] == {"critical": 1, "warning": 1, "notice": 1, "fine": 2}
     assert answer["groups"][0] == CRITICAL
-
-
-def test_hostile_names_have_one_line_each(command: CommandLine) -> None:
-    """No name moves the cursor or begins a line."""
-    with serving_url(snapshot(groups=[{**CRITICAL, "group": name} for name in HOSTILE_NAMES])) as address:
-        command.run("check", "--all", "--url", address, code=ExitCode.GROUP_CRITICAL)
-    assert len(command.out.splitlines()) == len(HOSTILE_NAMES) + 1
-    assert command.out.replace("\n", "").isprintable()
 
 
 def test_interrupt_of_the_start_is_no_success(command: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

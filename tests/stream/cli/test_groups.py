@@ -1,13 +1,10 @@
 """The commands `groups`, `groups describe` and `history`, for a running instance and for a capture."""
 
 import dataclasses
-import json
 import socket
 import subprocess
 import sys
 import time
-import urllib.parse
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,6 @@ from stream.cli.api_client import InstanceClient
 from stream.errors import ExitCode, Refusal
 from tests.exporters.serving import serving_url
 from tests.exporters.snapshots import (
-    CATCHING_UP,
     COMMON_CAUSE,
     NOON,
     detail,
@@ -26,7 +22,7 @@ from tests.exporters.snapshots import (
     snapshot,
 )
 from tests.stream.cli.command_line import HEAVY, CommandLine
-from tests.stream.offline.captures import RECORDED, capture_of, commit, generation, row
+from tests.stream.offline.captures import RECORDED, capture_of, commit, generation
 from tests.stream.webhook.receiver import Receiver
 
 LIVES = str(RECORDED.with_name("lives.avro"))
@@ -100,15 +96,6 @@ def test_client_and_host_of_a_capture(url: str, command: CommandLine) -> None:
     assert "no group matches the filter" in command.err
 
 
-def test_json_is_the_answer_of_the_api(url: str, command: CommandLine) -> None:
-    """The JSON is the whole answer, with the time of the snapshot; an unknown lag is null."""
-    answer = command.json("groups", "--url", url, "--kind", "simple")
-    with urllib.request.urlopen(f"{url}/api/v1/groups?kind=simple") as response:  # noqa: S310 -- the server of the test
-        assert answer == json.load(response)
-    assert answer["snapshot_time"] == "2023-11-14T22:13:20.000Z"
-    assert [(group["group"], group["lag_sum"]) for group in answer["groups"]] == [("plain", None)]
-
-
 def test_common_causes_are_printed_first(command: CommandLine) -> None:
     """The causes are on stderr, so that a script can read the table. The JSON has the causes, too."""
     with serving_url(
@@ -127,14 +114,6 @@ def test_groups_of_a_capture(capture: str, command: CommandLine) -> None:
         ["b", "simple", "Dead", "0", "0", "-", "0", "-", "-", "unknown"],
     ]
     assert "no end offsets" in command.err
-
-
-def test_damaged_capture_has_its_own_exit_code(tmp_path: Path, command: CommandLine) -> None:
-    """Readable records are printed, and an error for those that cannot be decoded."""
-    file = capture_of(tmp_path / "c.avro", [commit(1, 5), row(2, b"\x00\x01\x00", b"")])
-    lines = command.run("groups", "--capture", str(file), code=ExitCode.UNREADABLE)
-    assert [line[0] for line in lines] == ["GROUP", "g"]
-    assert "cannot be decoded" in command.err
 
 
 def test_describe_prints_offsets_and_transitions(url: str, command: CommandLine) -> None:
@@ -157,24 +136,6 @@ def test_describe_prints_offsets_and_transitions(url: str, command: CommandLine)
     ]
     assert "lag unknown for 1 partitions: no leader" in command.err
     assert "topics without a subscription: old" in command.err
-
-
-def test_members(url: str, command: CommandLine) -> None:
-    """The table has members with static ids. `--verbose` adds assignment, subscription and state."""
-    lines = command.run("groups", "describe", "billing", "--members", "--url", url)
-    assert lines == [
-        ["GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID", "#PARTITIONS"],
-        ["billing", "app-1", "-", "/10.0.0.1", "app", "4"],
-        ["billing", "app-2", "pod-2", "/10.0.0.1", "app", "1"],
-        ["billing", "app-3", "-", "/10.0.0.1", "app", "0"],
-    ]
-    lines = command.run("groups", "describe", "billing", "--members", "--verbose", "--url", url)
-    assert [line[6:] for line in lines] == [
-        ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "MEMBER-STATE", "SUBSCRIPTION", "ASSIGNOR"],
-        ["9", "orders:0,1,2,7", "Stable", "orders", "-"],
-        ["-", "orders:3", "away", "orders", "uniform"],
-        ["-", "-", "-", "/order.*/", "-"],
-    ]
 
 
 def test_state(url: str, command: CommandLine) -> None:
@@ -284,14 +245,6 @@ def test_no_instance_answers(command: CommandLine, monkeypatch: pytest.MonkeyPat
     error = command.fails("groups", code=ExitCode.NO_INSTANCE)
     assert f"no lagwarden answers at http://127.0.0.1:{port} (Connection refused)" in error
     assert all(option in error for option in ("--url", "--capture"))
-
-
-def test_not_ready_yet(command: CommandLine) -> None:
-    """An instance that is catching up has no groups yet; the error has its phase."""
-    with serving_url(None, **CATCHING_UP) as address:
-        for verb in (["groups"], ["explain", "a"]):
-            error = command.fails(*verb, "--url", address, code=ExitCode.NOT_READY)
-            assert "is not ready yet: catching up. Reading what groups have committed so far;" in error
 
 
 @pytest.mark.parametrize(

@@ -103,31 +103,6 @@ def test_capture_of_a_log_directory(log_folder: Path, path: Path, command: Comma
     assert capture.origin.cluster_id == "the-cluster"
 
 
-def test_next_run_continues(log_folder: Path, path: Path, command: CommandLine) -> None:
-    """A second run adds only new rows; an incomplete last block is cut off, reported, and captured again."""
-    line = ["capture", str(path), "--log-dir", str(log_folder)]
-    command.run(*line)
-    command.run(*line)
-    assert "0 rows captured" in command.out
-    path.write_bytes(path.read_bytes()[:-3])
-    command.run(*line)
-    assert "was cut off" in command.err
-    assert offsets(path) == [0, 3]
-
-
-@pytest.mark.parametrize("committed", [True, False])
-def test_completed_transaction_is_captured_by_the_next_run(
-    log_folder: Path, path: Path, command: CommandLine, *, committed: bool
-) -> None:
-    """The rows from an open transaction on are captured in log order by a run after its end."""
-    line = ["capture", str(path), "--log-dir", str(log_folder)]
-    command.run(*line)
-    with (log_folder / "__consumer_offsets-3" / LOG).open("ab") as segment:
-        segment.write(write.marker(6, 8, committed=committed))
-    command.run(*line)
-    assert offsets(path) == ([0, 3, 4, 5] if committed else [0, 3, 5])
-
-
 def test_capture_of_another_cluster_is_rejected(log_folder: Path, path: Path, command: CommandLine) -> None:
     """A capture is not continued with records of another cluster."""
     capture_of(path, [commit(0, 1)])
@@ -164,17 +139,6 @@ def test_history_of_a_group(command: CommandLine) -> None:
     assert all(utc_time(event["time"]) in out for event in events)
     error = command.fails("replay", str(RECORDED), "--group", "x", code=ExitCode.NO_SUCH_GROUP)
     assert "no record belongs to group 'x'" in error
-
-
-def test_torn_capture_is_replayed_up_to_the_tear(path: Path, command: CommandLine) -> None:
-    """The error is one line with the position of the tear, and an exit code; the groups up to there are printed."""
-    capture_of(path, [commit(0, 5)])
-    capture_of(path, [commit(1, 6)])
-    path.write_bytes(path.read_bytes()[:-5])
-    answer = command.json("replay", str(path), code=ExitCode.UNREADABLE)
-    assert answer["groups"][0]["by_partition"][0]["committed_offset"] == 5
-    (error,) = [line for line in command.err.splitlines() if line.startswith("error")]
-    assert "torn at byte" in error
 
 
 def test_invalid_source_is_one_line(command: CommandLine) -> None:

@@ -1,6 +1,5 @@
 """Tests of tails: data is distinguished from markers and aborted records under all limits and errors."""
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -159,19 +158,6 @@ def test_a_tail_that_is_too_large() -> None:
     found = read(leader, TailRequest("t", 0, 1, 20), TailRequest("t", 1, 0, 600), most_bytes=1)
     assert [(each.data_end, each.reason) for each in found] == [(20, None), (None, None)]
     assert leader.count("FetchRequest") == 1
-
-
-def test_time_is_bounded() -> None:
-    """No request starts after the time limit: only a read with enough time has a request for each large batch."""
-    log = [plain(n, 1, size=1_200_000) for n in range(4)]
-
-    def requests(seconds: float) -> int:
-        leader, time = Leader({("t", 0): log, ("t", 1): log}), itertools.count()
-        wanted = [TailRequest("t", p, 0, 4) for p in range(2)]
-        read(leader, *wanted, seconds=seconds, clock=lambda: float(next(time)))
-        return leader.count("FetchRequest")
-
-    assert [requests(seconds) for seconds in (1, 2, 100)] == [1, 3, 8]
 
 
 def test_one_partition_that_fails() -> None:

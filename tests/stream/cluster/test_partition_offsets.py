@@ -161,16 +161,6 @@ def test_the_number_of_requests_depends_on_brokers_only() -> None:
     assert (rows(cluster, []), cluster.requests) == ([], 0)
 
 
-def test_partitions_of_a_leader_are_requested_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The result does not depend on the limits of a request."""
-    monkeypatch.setattr("stream.cluster.partition_offsets._PARTITIONS_AT_ONCE", 7)
-    monkeypatch.setattr("stream.cluster.partition_offsets._TOPICS_AT_ONCE", 2)
-    cluster = FakeCluster({(f"t{t}", p): (p % 2, 0, t, p + t, 0) for t in range(5) for p in range(9)})
-    found = rows(cluster, [f"t{t}" for t in range(5)])
-    assert [row[2:4] for row in found] == [(p + t, t) for t in range(5) for p in range(9)]
-    assert cluster.requests > 6
-
-
 @pytest.mark.kafka
 class TestBroker:
     """Tests with real brokers."""

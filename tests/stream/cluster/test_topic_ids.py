@@ -22,16 +22,6 @@ def test_a_topic_recreated_between_two_polls_is_reported_once() -> None:
     assert ids.known(C) == TopicIncarnation("u", C, first_seen=100, last_seen=400)
 
 
-def test_a_topic_that_was_not_requested_is_unchanged() -> None:
-    """An answer for some topics does not change the others; a topic named as absent is deleted."""
-    ids = TopicIds()
-    ids.observe({"t": A, "u": B}, 100)
-    ids.observe({"u": B}, 200, absent=[])
-    assert ids.id_of("t") == A
-    ids.observe({}, 300, absent=["t", "never"])
-    assert (ids.id_of("t"), ids.id_of("u"), _name(ids, A)) == (None, B, "t")
-
-
 def test_stale_metadata_of_a_broker_recreates_no_topic() -> None:
     """An old id in stale metadata is accepted for one poll; the recreation is reported once."""
     ids = TopicIds()

@@ -138,19 +138,3 @@ def test_each_broker_has_one_sentence() -> None:
     assert one.startswith("partition 2 of __consumer_offsets on broker 1 has grown from 0 B to 228.0 MB in 3 h 10 min")
     assert two.startswith("partition 2 of __consumer_offsets on broker 2 has grown from 0 B to 456.0 MB")
     assert two.endswith("(and 2 more of its partitions)")
-
-
-def test_each_sign_of_a_broker_has_its_own_sentence() -> None:
-    """A broker whose replicas have grown, and one of which differs from another broker, has two sentences."""
-    watch = CleanerWatch()
-    for step in range(20):
-        grown = step * 100 * MB
-        replicas = {(1, 0): 40 * MB, (2, 0): 40 * MB + grown, (2, 1): grown}
-        evidence = watch.evaluate(OffsetsPartitionSizes(step * 600, replicas, [*replicas], {}), LIMITS)
-    growth, difference = evidence
-    assert growth.startswith("partition 1 of __consumer_offsets on broker 2 has grown from 0 B to 1.9 GB")
-    assert growth.endswith("(and 1 more of its partitions)")
-    assert difference == (
-        "partition 0 of __consumer_offsets on broker 2 takes 1.9 GB, and 40.0 MB on broker 1: only the latter is"
-        " compacted"
-    )

@@ -202,21 +202,6 @@ def test_sizes_of_a_large_cluster_are_those_of_the_offsets_topic(monkeypatch: py
     assert texts(facts.unknown_facts) == [("size on disk", "not_asked", 2)]
 
 
-def test_quotas_are_bounded_and_can_be_hidden() -> None:
-    """All quotas are counted and only the first are shown. Hidden quotas are not read."""
-    poll, _ = poll_of(answers(DescribeClientQuotasRequest=quotas(*(f"c{n:03}" for n in range(502)))))
-    facts = poll.poll(None, 0)
-    assert (facts.cluster_totals["quotas"].to_pylist(), facts.quotas.num_rows) == ([502], 500)
-    assert facts.quotas.slice(499).to_pylist() == [
-        {"user": "", "client_id": "c499", "ip": "", "key": "consumer_byte_rate", "value": 1024.0}
-    ]
-    assert texts(facts.unknown_facts) == [("quota", "not_shown", 2)]
-    cluster = ScriptedCluster(answers())
-    hidden = ClusterPoll(cluster, 100, hide_clients=True).poll(None, 0)  # type: ignore[arg-type]
-    assert (hidden.cluster_totals["quotas"].to_pylist(), hidden.quotas.num_rows) == ([None], 0)
-    assert (cluster.count("DescribeClientQuotasRequest"), hidden.unknown_facts.num_rows) == (0, 0)
-
-
 def test_facts_that_old_brokers_do_not_report_are_null() -> None:
     """Unsupported requests are counted, except that for the quorum, which a cluster with ZooKeeper does not have."""
     kinds = ("DescribeQuorum", "ListPartitionReassignments", "ApiVersions", "DescribeClientQuotas")
@@ -261,26 +246,6 @@ def test_an_error_affects_only_its_own_fact() -> None:
         facts = poll_of(answers(topic(OFFSETS, 2), **{kind: answer}))[0].poll(None, 0)
         assert (kind, texts(facts.unknown_facts), facts.cleaner_suspect) == (kind, lost, suspect)
         assert facts.topic_partitions.num_rows == 2
-
-
-def test_the_cleaner_is_unknown_before_the_first_commit() -> None:
-    """The size and the state of the cleaner are unknown without an offsets topic."""
-    poll, _ = poll_of(answers(topic("t"), DescribeLogDirsRequest=disks({"t": [5]})))
-    facts = poll.poll(None, 0)
-    assert (facts.offsets_replicas.num_rows, facts.cleaner_suspect, facts.unknown_facts.num_rows) == (0, None, 0)
-
-
-def test_settings_that_prevent_compaction_are_evidence() -> None:
-    """A setting that prevents compaction is evidence at the first poll."""
-    off = "log.cleaner.enable is false on broker 1", "log.cleaner.enable is false on broker 2"
-    rows: list[tuple[dict[str, str], tuple[str, ...]]] = [
-        ({"cleanup.policy": "delete"}, ("cleanup.policy of __consumer_offsets is delete, not compact",)),
-        ({"cleanup.policy": "compact,delete"}, ()),
-        ({"log.cleaner.enable": "false"}, off),
-    ]
-    for values, evidence in rows:
-        facts = poll_of(answers(topic(OFFSETS, 2), DescribeConfigsRequest=configs(VALUES | values)))[0].poll(None, 0)
-        assert (facts.cleaner_suspect, facts.cleaner_evidence) == (bool(evidence), evidence)
 
 
 def test_an_instance_judges_the_sizes_of_its_own_partitions() -> None:

@@ -65,32 +65,6 @@ def test_a_broker_has_a_size_or_a_reason() -> None:
     assert [tuple(row.values()) for row in found.to_pylist()] == [(1, 5, 0.5, None), (2, None, None, "storage_failed")]
 
 
-def test_a_setting_has_a_value_or_a_reason() -> None:
-    """A setting that may not be described has a reason. A setting that this Kafka does not have is left out."""
-    brokers = {
-        2: {"a": TopicConfig("a", reason=ErrorReason.UNREACHABLE)},
-        1: {"b": TopicConfig("b", "5", "default_config"), "a": TopicConfig("a", reason=ErrorReason.NOT_FOUND)},
-    }
-    topics = {"t": {"c": TopicConfig("c", reason=ErrorReason.NOT_AUTHORIZED)}}
-    found = tables.configs_table(brokers, topics)
-    assert found.schema == model.CONFIGS
-    assert [tuple(row.values()) for row in found.to_pylist()] == [
-        ("broker", "1", "b", "5", "default_config", None),
-        ("broker", "2", "a", None, None, "unreachable"),
-        ("topic", "t", "c", None, None, "not_authorized"),
-    ]
-
-
-def test_only_chosen_settings_of_topics_have_series() -> None:
-    """All settings of brokers and of the offsets topic have series."""
-    scopes = [("broker", "1", "a"), ("topic", "__consumer_offsets", "a"), ("topic", "t", "a"), ("topic", "t", "b")]
-    configs = table(model.CONFIGS, [{"scope": scope, "name": name, "key": key} for scope, name, key in scopes])
-    shown = tables.shown_configs(configs, ["b", "c"])
-    assert shown.schema == model.CONFIGS_SHOWN
-    assert [tuple(row.values())[:3] for row in shown.to_pylist()] == [*scopes[:2], scopes[3]]
-    assert tables.shown_configs(configs, []).num_rows == 2
-
-
 def test_unknown_facts_are_counted() -> None:
     """Each fact is counted with its reason."""
     topics = table(TOPICS, [{"topic": "a", "error": "invalid"}, {"topic": "b", "partitions": 1}])

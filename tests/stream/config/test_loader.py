@@ -4,10 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from stream.config.loader import ConfigRefusal, load
 
@@ -133,14 +130,6 @@ def test_service_links_of_kubernetes_are_ignored() -> None:
         "LAGWARDEN_CACHE": "/cache",
     }
     assert load(None, links, SERVERS).http.port == 10848
-
-
-@given(st.integers(1, 3600), st.sampled_from([("ms", 1000.0), ("s", 1.0), ("", 1.0), ("m", 1 / 60), ("h", 1 / 3600)]))
-def test_a_duration_is_the_same_in_each_unit(seconds: int, unit: tuple[str, float]) -> None:
-    """5 m, 300 s, 300000 ms and the number 300 are the same duration."""
-    name, per_second = unit
-    flags = {**SERVERS, "job.trigger_interval": f"{seconds * per_second:.9f} {name}", "job.watchdog_limit": "5h"}
-    assert load(flags=flags).job.trigger_interval == pytest.approx(seconds, rel=1e-5)
 
 
 def password_of(**sources: Any) -> str:

@@ -52,20 +52,6 @@ def test_all_options_are_part_of_the_selection() -> None:
     )
 
 
-def test_the_name_of_the_cluster() -> None:
-    """Labels of other exporters always have a name of the cluster, and have their own if it is configured."""
-    eu, prod = {"metrics.cluster_name": "eu"}, {"metrics.compatibility_cluster": "prod"}
-    rows: list[tuple[dict[str, str], str | None, str]] = [
-        ({}, None, "kafka"),
-        (eu, "eu", "eu"),
-        (prod, None, "prod"),
-        (eu | prod, "eu", "prod"),
-    ]
-    for flags, label, of_peers in rows:
-        selection = selection_from_options(load(flags=BROKER | flags).metrics)
-        assert (selection.cluster, selection.compatibility.cluster) == (label, of_peers)
-
-
 INVALID = [
     ("groups_allow", "[(x", "(RE2): missing ]: [(x"),
     ("topics_deny", "(?=a)", "is not a regular expression"),

@@ -56,13 +56,3 @@ def test_an_instance_is_stored_as_two_numbers() -> None:
     assert JobOptions().share == EVERY_GROUP
     with pytest.raises(ValueError, match="counts instances from 0: the last of 3 is 2/3"):
         JobOptions(instance="3/3")
-
-
-def test_experimental_options_are_marked() -> None:
-    """The page marks options that may change in any release, and not the long-established ones."""
-    rows = {row.split("`")[1]: row for row in markdown().splitlines() if row.startswith("| `")}
-    marked = {key for key, row in rows.items() if row.endswith("*Experimental.* |")}
-    assert {"webhook.url", "health.day_one", "groups.owners"} <= marked
-    assert {key for key in marked if key.split(".")[0] in {"kafka", "http", "log"}} == {"http.siblings"}
-    # The options of Spark clusters are newer than the rest of their sections.
-    assert not {"job.master", "job.read_tasks", "job.trigger_interval", "job.shards", "checkpoint.dir"} & marked

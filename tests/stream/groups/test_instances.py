@@ -11,7 +11,7 @@ INSTANCES = st.integers(1, MOST)
 PARTITIONS = st.integers(1, 2_000)
 
 
-@given(INSTANCES, PARTITIONS)
+@given(st.integers(1, 60), st.integers(1, 200))
 def test_each_partition_belongs_to_one_instance(instances: int, partitions: int) -> None:
     """The shares are disjoint and complete, and differ by at most one partition; none is empty without need."""
     shares = [InstanceShare(index, instances).owned(range(partitions)) for index in range(instances)]

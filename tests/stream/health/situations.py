@@ -165,13 +165,6 @@ def _rests_unread(stage: GroupStage, members: int) -> Scene:
     return _stands_before_the_marker(_unreadable, memberships=memberships)
 
 
-def _marker_that_retention_took() -> Scene:
-    # Retention has removed all records of the log, and only the marker was not read.
-    scene = _stands_before_the_marker(_unreadable)
-    gone = replace(scene.partitions[0], log_start=lambda t: _transactions(t) if -5 * MINUTE <= t < 0 else 0)
-    return replace(scene, partitions=[gone])
-
-
 def _compacted() -> Scene:
     # Committed offsets jump by hundreds, as those of a group do that reads a compacted topic from its start.
     return Scene([Partition(STEADY, [(t, o - o % 700) for t, o in consume(STEADY, LONG, LATE, every=7 * SECOND)])])
@@ -195,20 +188,6 @@ def _static_restarts() -> Scene:
         commits += consume(STEADY, away + 35 * SECOND, LATE, rate=1_000, position=STEADY(away))
         partitions.append(Partition(STEADY, commits, owner=member))
     return Scene(partitions, memberships=[Membership(LONG, members=3)], static=True)
-
-
-def _autoscaling() -> Scene:
-    # Members join and leave, and every change stops all of them for eight seconds.
-    steps = [0, 2 * MINUTE, 4 * MINUTE, 8 * MINUTE]
-    partitions = []
-    for _ in range(4):
-        commits, at = consume(STEADY, LONG, 0), 0
-        for this, following in zip(steps, [*steps[1:], HOUR], strict=True):
-            commits += consume(STEADY, this + 8 * SECOND, following, rate=1_000, position=commits[-1][1])
-            at = this
-        partitions.append(Partition(STEADY, commits))
-        assert at == steps[-1]
-    return Scene(partitions, memberships=[Membership(LONG, members=4)], rebalances=steps)
 
 
 def _deploy() -> Scene:
@@ -421,13 +400,6 @@ def _starts_before_a_transaction(length: int) -> Scene:
     return _with_another_topic([Partition(STEADY, consume(stable, SECOND, LATE), stable=stable, exists_from=SECOND)])
 
 
-def _starts_again_before_long_transactions() -> Scene:
-    # Transactions last five minutes. At noon a group of uncommitted records is deleted, and begins to wait for them.
-    stable = in_transactions(5 * MINUTE)
-    after = Partition(STEADY, consume(stable, SECOND, LATE), stable=stable, exists_from=SECOND)
-    return _with_another_topic([steady(0, stable=stable, gone_from=SECOND), after])
-
-
 def _reads_uncommitted_and_starts() -> Scene:
     # A transaction hangs, and a group that reads uncommitted records starts at the end; it commits every four minutes.
     commits = [(t, STEADY(t)) for t in range(0, LATE, 4 * MINUTE)]
@@ -545,11 +517,9 @@ HEALTHY = (
     Situation("a group that aborts some of its transactions", _some_transactions_abort, until=12 * MINUTE),
     Situation("a rolling deploy to another subscription", lambda: _split(0, 9 * MINUTE), until=12 * MINUTE),
     Situation("a new partition that is read late", _first_commit_after_a_rebalance, until=15 * MINUTE),
-    Situation("a steady consumer", lambda: Scene([steady()])),
     Situation("a bursty producer", _bursts, until=25 * MINUTE),
     Situation("an hourly batch whose members stay", lambda: _hourly(leaves=False), **HOURLY),
     Situation("an hourly batch that leaves in between", lambda: _hourly(leaves=True), **HOURLY),
-    Situation("a slow committer", lambda: _alone(consume(STEADY, LONG, LATE, every=MINUTE))),
     Situation("a committer without a rhythm", _irregular_committer, start=-10 * MINUTE, until=20 * MINUTE),
     Situation("a quiet topic", _quiet, start=-50 * MINUTE, until=HOUR, tick=2 * TICK),
     Situation("a marker at the end of a quiet topic", _marker, start=-15 * MINUTE, until=25 * MINUTE),
@@ -566,18 +536,12 @@ HEALTHY = (
         until=5 * MINUTE,
     ),
     Situation("stopped before a marker that may not be read", lambda: _rests_unread(EMPTY, 0), **BEFORE_NOON),
-    Situation("rebalancing before a marker that may not be read", lambda: _rests_unread(REBALANCING, 2), **BEFORE_NOON),
-    Situation("retention takes a marker that may not be read", _marker_that_retention_took, **BEFORE_NOON),
     Situation("a compacted topic", _compacted),
-    Situation("a planned reset that catches up", _planned_reset),
     Situation("a rolling restart of static members", _static_restarts),
-    Situation("an autoscaling group", _autoscaling, until=15 * MINUTE),
     Situation("a deploy while working off a backlog", _deploy),
     Situation("a partition count that grew", _grown, until=15 * MINUTE),
-    Situation("a transactional producer, one transaction a second", lambda: _transactional(SECOND)),
     Situation("a transactional producer that commits with its checkpoint", lambda: _transactional(2 * MINUTE)),
     Situation("a group that starts in a transaction of a minute", lambda: _starts_before_a_transaction(MINUTE)),
-    Situation("the same with transactions of two minutes", lambda: _starts_before_a_transaction(2 * MINUTE)),
     Situation("an uncommitted reader starts in a transaction", _reads_uncommitted_and_starts, until=15 * MINUTE),
     Situation("a leader election", _election),
     Situation("a young group that moves seldom and commits often", _moves_seldom, start=-5 * MINUTE),
@@ -586,7 +550,6 @@ HEALTHY = (
     Situation("a monitor whose reader is behind", _reader_behind),
     Situation("a partition without owner until the members look for it", _grown_and_unowned, until=15 * MINUTE),
     Situation("a batch that comes and goes all the time", _visits),
-    Situation("a group that keeps its distance", _at_a_distance),
     Situation(
         "a group that keeps its distance from the log start",
         lambda: _at_a_distance(log_start=_kept_for_ten_minutes),
@@ -594,60 +557,22 @@ HEALTHY = (
     ),
     Situation("a pause of an application that purges its repartition topic", lambda: _streams_application(40 * SECOND)),
     Situation("a swinging rate of an exactly-once application that purges", partial(_wave, kept=KEPT_FOREVER)),
-    Situation("the same where retention keeps a week", partial(_wave, kept=168 * HOUR), until=20 * MINUTE),
     Situation("a script that deletes what has been read", _deletes_now_and_then, until=20 * MINUTE),
     Situation("an offset deleted on purpose", lambda: _deleted_offset(again=4 * MINUTE), until=15 * MINUTE),
     Situation("a new partition that a simple group finds later", lambda: _grown_and_found(290), until=15 * MINUTE),
-    Situation(
-        "a simple group that commits one partition first after half a minute",
-        lambda: _starts_without_one(first_commit=35 * SECOND),
-        start=0,
-        until=15 * MINUTE,
-    ),
     Situation("a deploy where retention keeps 40 seconds", lambda: _gone_with_short_retention(until=25 * SECOND)),
     Situation("a hand-over to a faster member", lambda: _hand_over(at_the_end=False), start=LONG),
     Situation("an end that is reported too low for a moment", _end_too_low),
     Situation("a hot partition whose member keeps up", _hot_but_read),
-    Situation("a slow group that recovers", _recovering),
     Situation("a spike that is worked off", _short_of_a_spike),
     Situation("a copy of offsets whose source rests", lambda: _copied(GroupStage.MIRRORED), until=15 * MINUTE),
-    Situation("a topic deleted under its group", _deleted_topic),
 )
-
-
-KNOWN_TO_BE_LONG = Situation(
-    "a group that starts where transactions are known to be long",
-    _starts_again_before_long_transactions,
-    start=-18 * MINUTE,
-    until=16 * MINUTE,
-)
-"""This group is also healthy, but a restarted monitor does not know how long the transactions were."""
 
 
 def _stuck_record() -> Scene:
     # One of four partitions of a member has a record that cannot be processed, and has no more commits.
     stuck = Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0), repeats=False))
     return Scene([*(steady() for _ in range(3)), stuck])
-
-
-def _stuck_at_once() -> Scene:
-    # One of four partitions does not move since its first commit: its patience is that of its siblings.
-    stuck = Partition(STEADY, consume(STEADY, 0, LATE, stuck_at=STEADY(0)))
-    return Scene([*(steady() for _ in range(3)), stuck])
-
-
-def _two_stuck_records() -> Scene:
-    # One member owns six partitions; two of them stand still, from noon and from two minutes later on.
-    good = [steady(owner=at % 2) for at in range(8)]
-    bad = [Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(at)), owner=0) for at in (0, 2 * MINUTE)]
-    return Scene([*good, *bad], memberships=[Membership(LONG, members=2)])
-
-
-def _two_stop_together() -> Scene:
-    # A worker thread of a client with five partitions hangs with two of them, and commits the same offsets.
-    good = [steady(owner=at % 2) for at in range(6)]
-    bad = [Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0)), owner=0) for _ in range(2)]
-    return Scene([*good, *bad], memberships=[Membership(LONG, members=2)])
 
 
 def _only_partition_of_a_member(*restarts: int) -> Scene:
@@ -666,24 +591,6 @@ def _dead_member() -> Scene:
 def _slow_group() -> Scene:
     commits = consume(STEADY, LONG, 0)
     return _alone([*commits, *consume(STEADY, SECOND, LATE, rate=80, position=STEADY(0))])
-
-
-def _slow_group_and_restart() -> Scene:
-    # The group is slow; after five minutes the cluster does not answer for 45 seconds, and the group stays as slow.
-    pause = (5 * MINUTE, 5 * MINUTE + 45 * SECOND)
-    commits = consume(STEADY, LONG, 0)
-    commits += consume(STEADY, SECOND, pause[0], rate=80, position=STEADY(0))
-    commits += consume(STEADY, pause[1] + 5 * SECOND, LATE, rate=80, position=commits[-1][1])
-    return _alone(commits, away=lambda t: pause[0] < t < pause[1])
-
-
-def _hot_partition() -> Scene:
-    # One of four partitions suddenly gets eight times as much as its member can read.
-
-    def hot(t: int) -> int:
-        return STEADY(t) + max(t, 0)
-
-    return Scene([*(steady() for _ in range(3)), Partition(hot, consume(hot, LONG, LATE, rate=130))])
 
 
 def _hanging(before: int = 0, **more: object) -> Scene:
@@ -728,9 +635,6 @@ def _storm() -> Scene:
     return _alone(consume(STEADY, LONG, 0), rebalances=[*range(0, HOUR, 20 * SECOND)])
 
 
-REBALANCES = [*range(2 * MINUTE, HOUR, 4 * MINUTE)]
-
-
 def _never(rebalances: Sequence[int] = ()) -> Scene:
     # A partition is added, gets records, and is never read.
     return Scene([steady(), Partition(evenly(100, start=0), [], exists_from=0)], rebalances=rebalances)
@@ -740,14 +644,6 @@ def _left_out_by_a_simple_group() -> Scene:
     # A consumer assigns three of four partitions to itself; the fourth one was added at noon.
     late = Partition(evenly(100, start=0), [], exists_from=0)
     return Scene([*(steady() for _ in range(3)), late], memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)])
-
-
-def _starts_without_one(*, first_commit: int | None = None) -> Scene:
-    # At noon a consumer assigns three of four partitions to itself, all of which are written since hours.
-    read = [Partition(STEADY, consume(STEADY, 0, LATE), exists_from=0) for _ in range(3)]
-    commits = [] if first_commit is None else consume(STEADY, first_commit, LATE)
-    late = Partition(STEADY, commits, exists_from=0)
-    return Scene([*read, late], memberships=[Membership(0, GroupStage.OFFSETS_ONLY)])
 
 
 def _grown_and_found(seconds: int) -> Scene:
@@ -928,7 +824,6 @@ def fault(
 SICK = (
     *lasting(),
     fault("a dead process, with a session of 45 s", V.NO_MEMBERS, 75, _stops(Membership(45_000, EMPTY, 0)), V.STOPPED),
-    fault("a simple group without a process", V.STOPPED, 50, _stops(Membership(LONG, GroupStage.OFFSETS_ONLY))),
     fault(
         "a simple group that commits by the minute and hangs",
         *(V.STOPPED, 110, lambda: _copied(GroupStage.OFFSETS_ONLY)),
@@ -942,18 +837,12 @@ SICK = (
     # The batch is missing after twice the usual pause since its last commit.
     fault("an hourly batch does not come", V.STOPPED, 65 * 60, _a_missing_batch, start=-100, until=75, tick=3 * TICK),
     fault("a poison record", V.POISON_RECORD, 50, _stuck_record),
-    fault("a partition stuck at its first commit", V.POISON_RECORD, 30, _stuck_at_once),
-    fault("two poison records of one member", V.POISON_RECORD, 50, _two_stuck_records),
-    fault("two partitions of a member stop together", V.STALLED, 50, _two_stop_together),
-    fault("the only partition of a member stands", V.STOPPED, 50, _only_partition_of_a_member),
     fault(
         "the only partition of a member stands, also after a restart",
         *(V.POISON_RECORD, 100, lambda: _only_partition_of_a_member(80 * SECOND), V.STOPPED),
     ),
     fault("one of two members dies", V.STOPPED, 50, _dead_member),
     fault("a group that falls behind", V.FALLING_BEHIND, 140, _slow_group),
-    fault("a slow group, and a broker restart on top", V.FALLING_BEHIND, 140, _slow_group_and_restart, until=10),
-    fault("a hot partition", V.SKEWED, 40, _hot_partition),
     fault("a hanging transaction behind a marker", V.HELD_BACK, 50, lambda: _hanging(1)),
     fault("starts before a hanging transaction and commits by the clock", V.HELD_BACK, 130, _starts_when_it_hangs),
     fault(
@@ -1003,11 +892,6 @@ SICK = (
     ),
     fault("cannot start after its records are lost", V.LOSING_DATA, 240, _cannot_start, V.STOPPED, until=12),
     fault("left out by a group without membership", V.NEVER_COMMITTED, 360, _left_out_by_a_simple_group, until=15),
-    fault(
-        "left out from the start by a group without membership",
-        *(V.NEVER_COMMITTED, 60, _starts_without_one),
-        start=0,
-    ),
     fault("an offset that is removed too early", V.FORGOTTEN, 0, _forgotten_early),
     fault(
         "an offset that is removed too early and committed again",
@@ -1031,8 +915,6 @@ SICK = (
     fault("a log that was cut", V.TRUNCATED, 0, _cut),
     fault("a rebalance storm", V.REBALANCE_STORM, 80, _storm),
     fault("a new partition that is never read", V.NEVER_COMMITTED, 360, _never, until=15),
-    # At six minutes the group rebalances.
-    fault("a new partition, between rebalances", V.NEVER_COMMITTED, 390, lambda: _never(REBALANCES), until=15),
     fault(
         "offsets expire", V.EXPIRING, 18 * 3_600, _soon_expired, V.NO_MEMBERS, start=18 * 60 - 10, until=18 * 60 + 10
     ),

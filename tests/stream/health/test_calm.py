@@ -111,17 +111,15 @@ def batch(
     repeats: bool = False,
     since: int = 0,
     until: int = 4,
-    partitions: int = 1,
-    rate: float | None = None,
 ) -> Scene:
     """Return a batch that reads what has been written in an hour within this many minutes, in each of these hours.
 
     The group is created by its first run. Between two runs it `leaves`, or stays and, if it `repeats`, goes on to
-    commit the offset that it has reached. Its first run ends when all is read, unless another `rate` is given.
+    commit the offset that it has reached. Its first run ends when all is read.
     """
     commits: list[tuple[int, int]] = []
     memberships = []
-    rate = rate or 100 * (60 + minutes) // minutes + 20
+    rate = 100 * (60 + minutes) // minutes + 20
     for hour in range(since, until):
         at = hour * HOUR + RUN_AT
         position = commits[-1][1] if commits else STEADY(at - HOUR)
@@ -131,9 +129,8 @@ def batch(
         if repeats:
             pause = range(at + minutes * MINUTE + 5 * SECOND, at + HOUR, 5 * SECOND)
             commits += [(time, commits[-1][1]) for time in pause]
-    first = since * HOUR + RUN_AT
-    parts = [Partition(STEADY, commits, owner=0, exists_from=first) for _ in range(partitions)]
-    return Scene(parts, memberships=memberships if leaves else memberships[:1])
+    part = Partition(STEADY, commits, owner=0, exists_from=since * HOUR + RUN_AT)
+    return Scene([part], memberships=memberships if leaves else memberships[:1])
 
 
 def called(ticks: Sequence[Seen | GroupTick]) -> list[tuple[float, Verdict]]:
@@ -145,9 +142,7 @@ LEAVES: Final = (True, False)
 FIRST: Final = {
     **{(minutes, leaves): batch(minutes, leaves=leaves) for minutes, leaves in ((1, False), (20, True))},
     "runs before the monitor": batch(3, leaves=True, since=-2),
-    "keeps up after its backlog": batch(20, leaves=False, rate=6_500),
     "repeats its commits": batch(10, leaves=False, repeats=True),
-    "three partitions": batch(10, leaves=False, partitions=3),
 }
 """Batches that are watched from their first run on; the keys say what is special about each."""
 
@@ -156,7 +151,6 @@ FIRST: Final = {
     ("start", "batches"),
     [
         pytest.param(RUN_AT, lambda: list(FIRST.values()), id="from the first run on"),
-        pytest.param(9 * MINUTE, lambda: [batch(10, leaves=leaves, since=-2) for leaves in LEAVES], id="within a run"),
         *(
             pytest.param(
                 start,
@@ -225,7 +219,7 @@ def dying_group(start: int, died: int, *, backlog: int = 0, rate: float = 1e9, l
     return Scene([Partition(STEADY, commits, owner=0, exists_from=start)], memberships=[Membership(start), *away])
 
 
-@pytest.mark.parametrize("minutes", [2, 20, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("minutes", [2, *(pytest.param(minutes, marks=pytest.mark.long) for minutes in (20, 100))])
 def test_a_steady_group_that_dies_in_its_first_two_hours_has_a_fault_at_once(minutes: int) -> None:
     """The group has kept up from its first commit on, so that its verdict is not that of an unknown habit.
 

@@ -151,19 +151,6 @@ def test_the_rebalance_at_which_progress_ended_is_named() -> None:
         assert ("1 member joined, 2 members left)" in sentence) is (text is not None)
 
 
-def test_the_members_that_joined_at_the_rebalance_are_named() -> None:
-    """The sentence has the client and host of each member, or their number if there are many or not all are known."""
-    stories: list[tuple[int, tuple[MemberClient, ...], bool, str]] = [
-        (1, (B,), False, "client orders-2 on 10.0.0.8 joined, 2 members left)"),
-        (2, (A, B), False, "client orders-1 on 10.0.0.7 and client orders-2 on 10.0.0.8 joined,"),
-        (4, (A, B, A, B), False, ", 4 members joined, 2 members left)"),
-        (2, (B,), False, ", 2 members joined, 2 members left)"),
-        (1, (B,), True, ", 1 member joined, 2 members left)"),
-    ]
-    for joined, clients, hidden, text in stories:
-        assert text in finding(rebalanced(-40 * SECOND, joined, clients), hide_members=hidden).sentence
-
-
 def test_the_member_that_joined_last_is_named_in_a_storm() -> None:
     """The member that joined last is the first one to examine; a sentence without its name ends with the fault."""
     for clients, ends in (((B,), " Joined last: client orders-2 on 10.0.0.8."), ((), "the oldest for 1 min 59 s.")):

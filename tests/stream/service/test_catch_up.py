@@ -36,15 +36,6 @@ def test_catch_up_is_over_when_every_position_is_at_its_end() -> None:
         assert (name, progress.behind, progress.caught_up) == (name, behind, not behind)
 
 
-def test_positions_are_those_of_finished_batches() -> None:
-    """The positions start with those of the state, and only the end of a batch changes them."""
-    progress = CatchUpProgress({0: 3, 1: 4}, {0: 9, 1: 9})
-    progress.record_task_progress({0: 8})
-    assert progress.positions == {0: 3, 1: 4}
-    progress.finish({0: 9})
-    assert progress.positions == {0: 9, 1: 4}
-
-
 def test_task_progress_moves_the_bar_and_not_readiness() -> None:
     """The progress that tasks report during a batch is only displayed, even if it has reached the end."""
     progress = CatchUpProgress({0: 0}, {0: 10})

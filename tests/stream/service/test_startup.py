@@ -124,16 +124,6 @@ def test_the_start_does_not_wait_for_a_leader_for_ever(status: ServiceStatus, mo
     assert status.trouble is None
 
 
-def test_the_start_waits_only_for_the_bounds_of_own_partitions(
-    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A partition of another instance without a leader does not delay the groups of this instance."""
-    leaderless = ends_of([BOTH[0], (NAME, 1, None, None, None, "no_leader")])
-    monkeypatch.setattr(startup, "read_ends", one_by_one([leaderless, leaderless, ends_of(BOTH)]))
-    first, second = (wait_for_both(status, InstanceShare(index, 2)) for index in range(2))
-    assert (first, second) == ({0: (1, 10, 9)}, {1: (0, 5, 5)})
-
-
 def test_more_instances_than_partitions_are_refused() -> None:
     """An instance that would have no partition, and so no groups, is refused."""
     check_share(InstanceShare(1, 2), TOPIC)

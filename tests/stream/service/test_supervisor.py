@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import structlog
 
 from sandbox.waiting import LIMIT
 from stream.checkpoint.spark_offsets import SourceOffsets
@@ -191,14 +190,6 @@ def test_tasks_that_make_progress_reset_the_watchdog(status: ServiceStatus, monk
     assert not beats.acquire(blocking=False), "nothing was read"
 
 
-def test_a_stop_during_the_catch_up_ends_the_tick_thread_without_a_snapshot(status: ServiceStatus) -> None:
-    """The process ends without a wait for a tick."""
-    run = Supervised(status)
-    assert run.ticks.began.wait(LIMIT)
-    assert run.stop()
-    assert run.ticks.phases == [CATCHING_UP, "ended"]
-
-
 def exit_code(status: ServiceStatus, *, ticks: Any = until_ended, **parts: Any) -> tuple[int, _Part]:
     """Supervise a query after the catch-up until it ends; return the exit code and the publisher."""
     status.phase, status.progress = RUNNING, CatchUpProgress({0: 5}, {0: 5})
@@ -308,14 +299,3 @@ def test_a_query_that_does_not_start_in_time_is_started_again(
     assert status.phase == STOPPING
     assert sessions == [session.result()] * 3
     assert (killed, failures, part.calls) == ([], [], [])
-
-
-def test_a_query_that_never_starts_in_time_ends_the_process(
-    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The process fails with the cause after a few attempts."""
-    monkeypatch.setattr(supervisor, "failure", lambda _: SLOW)
-    with structlog.testing.capture_logs() as logs:
-        assert exit_code(status, state=_Part(record_failure=lambda *_, **__: False))[0] == ExitCode.QUERY_FAILED
-    assert [line.get("attempt") for line in logs] == [1, 2, 3, None, None]
-    assert logs[3]["cause"] == SLOW.cause

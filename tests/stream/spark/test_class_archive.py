@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stream.spark.class_archive import ClassArchive, base_archive_path, write_base_archive
+from stream.spark.class_archive import ClassArchive, base_archive_path
 from tests.stream.spark.fake_java import write_java
 
 
@@ -70,15 +70,6 @@ def test_complete_archive_is_used_by_the_next_start(tmp_path: Path) -> None:
     assert archive.path.read_bytes() == b"classes"
 
 
-def test_each_installation_has_its_own_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An archive of the same jars at other paths is not used, because the JVM would refuse it. Both are kept."""
-    archive = kept(tmp_path / "classes")
-    install(tmp_path / "second", monkeypatch)
-    assert ClassArchive.existing(archive.path.parent, "4.3.0") is None
-    second = kept(tmp_path / "classes")
-    assert set(archive.path.parent.iterdir()) == {archive.path, second.path}
-
-
 def test_archive_of_replaced_jars_is_not_used_and_is_removed(tmp_path: Path, spark: Path) -> None:
     """An archive is not used after its jars were installed again at another time. The next archive replaces it."""
     archive = kept(tmp_path / "classes")
@@ -130,20 +121,6 @@ def test_runtime_without_a_base_archive_gets_one_in_the_cache(linked_java: Path,
     assert existing is not None
     assert f"-XX:SharedArchiveFile={base}:{archive.path}" in existing.java_options()
     assert set(base.parent.iterdir()) == {base, archive.path}
-
-
-def test_base_archive_is_written_once_and_replaced_with_its_runtime(linked_java: Path, tmp_path: Path) -> None:
-    """An existing base archive is used again. The base archive of another build replaces it."""
-    first = write_base_archive(linked_java, tmp_path)
-    assert first is not None
-    first.write_text("unchanged")
-    assert write_base_archive(linked_java, tmp_path) == first
-    assert first.read_text() == "unchanged"
-    modules = linked_java.parents[1] / "lib" / "modules"
-    modules.write_text("another build")
-    second = write_base_archive(linked_java, tmp_path)
-    assert list(tmp_path.glob("java-*")) == [second]
-    assert second != first
 
 
 def _denied(_: Path) -> bool:

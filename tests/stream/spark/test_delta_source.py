@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import pickle
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,12 +16,11 @@ from pyspark.sql.types import StructType
 
 from sandbox.kafka import log_writer as write
 from stream.cluster.epoch_ends import NO_EPOCH
-from stream.cluster.records import read
 from stream.cluster.transport.errors import LoginRefused, NotAuthorised
 from stream.groups.codec import unpack_delta
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.instances import InstanceShare
-from stream.spark import offsets_reading, task_progress, topic_ends
+from stream.spark import offsets_reading, topic_ends
 from stream.spark.delta_rows import FOLDED_SCHEMA
 from stream.spark.delta_source import DeltaReader, DeltaSource
 from stream.spark.reading_options import FoldedRanges, ReadingOptions
@@ -174,27 +172,6 @@ def test_a_task_counts_aborted_commits(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [(delta.aborts.count.tolist(), delta.aborts.producer_id.tolist()) for delta in deltas]
     assert found == [([1], [4_000]), ([2], [4_000])]
     assert {each for delta in deltas for each in delta.aborts.keys.to_pylist()} == {key}
-
-
-def test_deleted_offsets_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tally has the number of offsets that retention deleted before the read. The remaining records are read."""
-    replies = [Reply({0: Part(error=1)}), Reply({0: Part(commits(3, 2))})]
-    leader = FakeLeader(replies, [dict.fromkeys(range(4), 1)], ends=[{0: (3, 5)}])
-    monkeypatch.setattr(read, "read_ends", leader.read_ends)
-    (row,) = run(monkeypatch, leader, options(), {0: 5})
-    tally = DecodeStats.from_json(row["tally"])
-    assert (tally.skipped, tally.records) == ({"deleted": 3}, {1: 2})
-
-
-def test_a_task_reports_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver receives the next offset of a running batch."""
-    monkeypatch.setattr(task_progress, "SEND_INTERVAL", 0.0)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
-        receiver.bind(("127.0.0.1", 0))
-        receiver.settimeout(5)
-        leader = FakeLeader([Reply({0: Part(commits(0, 5))})], [dict.fromkeys(range(4), 1)])
-        run(monkeypatch, leader, options(progress_address=(*receiver.getsockname(), "token")), {0: 5})
-        assert receiver.recv(1000) == b'token{"0": 5}'
 
 
 def folded(tmp_path: Path) -> ReadingOptions:

@@ -12,7 +12,6 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 
 from sandbox.waiting import wait_until
-from stream.errors import ExitCode
 from stream.spark import jvm_process
 from stream.spark.errors import SparkFailure
 from stream.spark.jvm_process import (
@@ -97,20 +96,6 @@ def test_environment_of_the_jvm(
         assert not [line for line in lines if line.startswith("SPARK_HOME=")]
         assert {f"JAVA_HOME={tmp_path / 'jdk'}", f"MALLOC_ARENA_MAX={arenas}"} <= set(lines)
         monkeypatch.setenv("MALLOC_ARENA_MAX", "8")
-
-
-def test_jvm_that_ends_at_its_start_is_an_error(java_is: Callable[[str], None]) -> None:
-    """The error is the last output line of the JVM, or its exit code. The refusal adds advice about JAVA_HOME."""
-    reason = "Error: Could not create the Java Virtual Machine."
-    for program, message in ((f"echo '{reason}'; exit 1", reason), ("exit 3", "ended with exit code 3")):
-        java_is(program)
-        with pytest.raises(JvmStartError) as raised:
-            JvmProcess.start(OPTIONS).connection()
-        assert str(raised.value) == message
-        refusal = start_refusal(raised.value)
-        assert refusal.what == f"Spark did not start: {message}"
-        assert "JAVA_HOME" in refusal.advice
-        assert refusal.code is ExitCode.SPARK_UNAVAILABLE
 
 
 def test_machine_without_java_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

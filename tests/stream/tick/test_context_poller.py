@@ -133,17 +133,6 @@ def test_retention_is_requested_every_ten_minutes_and_logged_when_it_changes(ans
     assert ticks.poll(1921).retention == answers.retention
 
 
-def test_an_unknown_retention_is_requested_again_after_a_minute(answers: Answers) -> None:
-    """A broker that does not answer, or denies the request, gets it again after a minute, not at every tick."""
-    ticks = Ticks()
-    unknown = answers.retention = OffsetsRetention(None, None, "unknown")
-    assert [ticks.poll(after).retention for after in (0, 10, 50)] == [unknown] * 3
-    assert answers.retentions == 1
-    answers.retention = KEPT
-    assert [ticks.poll(after).retention for after in (61, 71)] == [KEPT, KEPT]
-    assert answers.retentions == 2
-
-
 def test_a_described_rebalance_is_used_until_a_newer_record(answers: Answers) -> None:
     """Only described states that no record shows are used, and a newer record ends their use.
 

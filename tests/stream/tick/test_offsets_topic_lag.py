@@ -1,6 +1,5 @@
 """The lag of the reader on the offsets topic, and the gaps below the high watermark that transactions open."""
 
-import datetime as dt
 import types
 from typing import Any
 
@@ -56,18 +55,6 @@ def test_a_gap_has_the_time_since_which_it_is_open() -> None:
         ends = EndsIndex(ends_of([(NAME, 0, high, stable, 0, None), ("t", 0, 9, 1, 0, None)]))
         found += partitions.update(ends, {0: 2}, second)["stable_gap_since"].cast(pa.int64()).to_pylist()
     assert found == [None, 1_000, 1_000, None]
-
-
-def test_partitions_without_metadata_of_the_topic_do_not_answer() -> None:
-    """A broker that has just started may not know the topic: gaps stay, and each partition has the topic's error."""
-    lag = OffsetsTopicLag(InstanceShare(0, 2))
-    known = EndsIndex(ends_of([(NAME, number, 9, 4, 0, None) for number in range(4)]))
-    lag.update(known, {}, 1.0)
-    assert lag.update(EndsIndex(ends_of([(NAME, -1, None, None, None, "not_found")])), {}, 2.0).num_rows == 0
-    assert lag.unanswered == (UnansweredPartition(0, "not_found", 2.0), UnansweredPartition(2, "not_found", 2.0))
-    (first, second) = lag.update(known, {}, 3.0).to_pylist()
-    assert first["stable_gap_since"] == second["stable_gap_since"] == dt.datetime(1970, 1, 1, 0, 0, 1)  # noqa: DTZ001 - Arrow's are naive
-    assert lag.unanswered == ()
 
 
 def test_distance_and_gap() -> None:

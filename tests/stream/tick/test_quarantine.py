@@ -218,16 +218,6 @@ def test_a_group_whose_trial_failed_is_not_tried_at_every_tick(
     assert trials == [10, 30, 70, 150, 310, 630, 1230]
 
 
-def test_a_group_is_tried_again_after_ten_minutes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The group has not changed; the cause of the error may be outside of the log."""
-    with monkeypatch.context() as patch:
-        fail_for_c(patch)
-        monitor.tick()
-    later = time.time() + 601
-    monkeypatch.setattr("stream.tick.run_tick.time.time", lambda: later)
-    assert monitor.tick()["c"]["lag_sum"] == 6
-
-
 @pytest.mark.parametrize(("owner", "name", "_is_bad"), PLACES[1:5])
 def test_an_error_of_all_groups_fails_the_tick(
     owner: Any, name: str, _is_bad: object, monitor: Monitor, monkeypatch: pytest.MonkeyPatch

@@ -87,25 +87,6 @@ def test_a_cause_is_decided_once() -> None:
     assert (life.requested_topics, life.cause) == (set(), "deleted")
 
 
-def test_stored_removals_get_a_cause_after_a_restart_and_are_not_counted() -> None:
-    """The topics of stored removals are requested at the first tick, because no other group may use them."""
-    life = Life()
-    life.read([(commit_key("g", "t", 0), None)], DAY)
-    life.terminations, life.topics = Terminations(), {"t": 0}
-    counted = life.tick(DAY + 1000)
-    assert (life.requested_topics, life.cause, counts(counted.deaths)) == ({"t"}, "topic deleted", {})
-
-
-def test_replayed_removals_are_not_counted() -> None:
-    """Neither deaths nor tombstones that the initial catch-up reads are counted."""
-    life = Life(live_from=100)
-    life.catching_up = True
-    life.read([(commit_key("g", "t", 0), None)], DAY)
-    counted = life.tick(2 * DAY)
-    assert (counts(counted.deaths), counts(counted.checks)) == ({}, {})
-    assert life.cause == "deleted", "the history has its cause"
-
-
 def test_a_death_while_the_monitor_was_down_is_counted_after_the_restart() -> None:
     """Records read by the catch-up after a restart are live; the prediction of a tombstone read late is not checked."""
     life = Life()

@@ -5,8 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from exporters.http.event_stream.recent_events import MOST_EVENTS, EventPosition, RecentEvents
 from exporters.readmodel import Snapshot
 from sandbox.ports import free_port
@@ -108,20 +106,6 @@ def test_a_restart_is_no_change_of_a_verdict(tmp_path: Path) -> None:
             announcer.announce(after(seconds, shown(a="unknown")), lambda _: None)
         announcer.announce(after(360, shown(a="ok")), lambda _: None)
         assert changes(recent) == [("a", "stopped", "ok")]
-
-
-@pytest.mark.parametrize("with_webhook", [False, True])
-def test_a_verdict_that_stays_unknown_is_an_event(tmp_path: Path, *, with_webhook: bool) -> None:
-    """A verdict that is unknown for five minutes without a break makes one event."""
-    options = away() if with_webhook else WebhookOptions(url=None)
-    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
-        recent = RecentEvents()
-        announcer = VerdictAnnouncer(recent, "c1", notifier)
-        announcer.announce(after(0, shown(a="stopped")), lambda _: None)
-        for seconds in (10, 309, 310, 320):
-            announcer.announce(after(seconds, shown(a="unknown")), lambda _: None)
-            assert len(changes(recent)) == (2 if seconds >= 310 else 1)
-    assert changes(recent)[1:] == [("a", "stopped", "unknown")]
 
 
 def test_events_have_the_form_of_the_openapi_document() -> None:

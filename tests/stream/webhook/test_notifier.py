@@ -9,7 +9,6 @@ from sandbox.waiting import wait_until
 from stream.config.options import WebhookOptions
 from stream.errors import Refusal
 from stream.webhook.notifier import WebhookNotifier
-from tests.exporters.snapshots import NOON
 from tests.exporters.snapshots import verdicts_snapshot as shown
 from tests.stream.webhook.receiver import Receiver
 
@@ -34,20 +33,6 @@ def test_each_change_is_sent_once(tmp_path: Path) -> None:
             wait_until(lambda: second.status().sent == 1, "one event")
         changes = [(event["subject"], event["data"]["before"], event["data"]["verdict"]) for event in receiver.events]
         assert changes == [("a", None, "stalled"), ("b", None, "stopped"), ("a", "stalled", "ok")]
-
-
-def test_changes_while_the_receiver_is_away_arrive_after_a_restart(tmp_path: Path) -> None:
-    """The changes arrive in order, also a change between two processes."""
-    port = free_port()
-    options = WebhookOptions(url=f"http://127.0.0.1:{port}/")
-    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
-        waiting = announce(announce(notifier, a="stalled"), a="stopped").status()
-        assert (waiting.queued, waiting.oldest) == (2, NOON / 1000)
-    with Receiver(port=port) as receiver, WebhookNotifier.running(options, tmp_path, "c1") as notifier:
-        back = announce(notifier, a="ok")
-        wait_until(lambda: back.status().sent == 3, "three events")
-        assert [event["data"]["verdict"] for event in receiver.events] == ["stalled", "stopped", "ok"]
-        assert (back.status().queued, back.status().oldest) == (0, None)
 
 
 def test_a_change_that_cannot_be_stored_is_found_again(tmp_path: Path) -> None:

@@ -4,10 +4,9 @@ import json
 from typing import Any
 
 from exporters.http.api import group_json
-from exporters.readmodel import FindingDetail, VerdictChange
 from stream.cli.render.blocks import plain_block_lines
-from stream.cli.render.explanation import CHANGES, FINDINGS, explain
-from tests.exporters.snapshots import NOON, STOPPED, detail, member, share_partition, small_snapshot, snapshot
+from stream.cli.render.explanation import explain
+from tests.exporters.snapshots import NOON, STOPPED, detail, small_snapshot, snapshot
 
 NOW = NOON / 1000
 FINDINGS_HEAD = (
@@ -140,53 +139,3 @@ def test_sentences_of_a_group() -> None:
         explanation = lines(group, **({} if has_finding else {"finding": None}))
         assert expected in explanation
         assert not any("None" in line or "null" in line for line in explanation), expected
-
-
-def test_lists_are_limited_unless_all_is_given() -> None:
-    """The limited lists have the worst partitions and the latest changes, with their number and the option for all."""
-    many = tuple(("t", at, STOPPED) for at in range(FINDINGS + 4))
-    changes = tuple(VerdictChange(NOW - at, "ok", "stopped", f"n{at}.") for at in range(CHANGES + 2, 0, -1))
-    group = {**FINE, "verdict": "stopped", "partitions": 40}
-    short = lines(group, partition_findings=many, verdicts=changes)
-    assert "Partitions that are not fine: 14 of 40, the worst 10; --all prints all" in short
-    assert sum(line.startswith("t  ") for line in short) == FINDINGS
-    assert not any(line.startswith("  t-") for line in short)
-    assert "Verdicts, the latest 10 of 12, the oldest first" in short
-    assert not any("n12." in line for line in short)
-    whole = lines(group, partition_findings=many, verdicts=changes, everything=True)
-    assert any(line.startswith("  t-13: ") for line in whole)
-    assert any("n12." in line for line in whole)
-
-
-def test_owner_of_a_partition_is_a_client() -> None:
-    """The owner is the client id and host, the member id without a client id, a dash without a member."""
-    members = (
-        member("m-1", client_id="billing-7", client_host="pod-7/10.0.0.7", assignment=(("t", (0, 2)),)),
-        member("m-2", client_id="", client_host=None, assignment=(("t", (1,)),)),
-    )
-    found = tuple(("t", at, STOPPED) for at in range(4))
-    explanation = lines({**FINE, "partitions": 4}, partition_findings=found, members=members)
-    rows = [line.split() for line in explanation if line.startswith("t ")]
-    assert [row[6] for row in rows] == ["billing-7@pod-7/10.0.0.7", "m-2", "billing-7@pod-7/10.0.0.7", "-"]
-
-
-def test_the_partitions_of_a_share_group_have_their_progress() -> None:
-    """The row of a partition that is not fine has its lag, its offsets and its deliveries.
-
-    The answer of an earlier version has no progress rows, so the lag is taken from the evidence.
-    """
-    found = FindingDetail("share_stopped", "critical", NOW, "Waits.", {"lag": 40, "start_offset": 7}, "See.")
-    progress = (share_partition(2), share_partition(3, lag=390))
-    for partitions, numbers in ((progress, "390 1600 2000 10 2 3"), (None, "40 7 - - - -")):
-        shown = lines(
-            FINE | {"kind": "share", "state": "Stable"},
-            partition_findings=(("orders", 3, found),),
-            share_partitions=partitions,
-            share_progress_time=None if partitions is None else NOW,
-            unowned=None,
-            unsubscribed=None,
-        )
-        at = shown.index("Partitions that are not fine: 1") + 1
-        assert shown[at].split()[4:] == ["LAG", "START-OFFSET", "END", "FINISHED", "RETURNED", "MOST-DELIVERIES"]
-        assert shown[at + 1].split()[:3] == ["orders", "3", "share_stopped"]
-        assert shown[at + 1].split()[-6:] == numbers.split()

@@ -1,11 +1,8 @@
 """Tables of groups as text: alignment, escaping, and words that a script can split."""
 
-import io
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from stream.cli.render.tables import TableColumn, TextTable, display_text, fit_columns, plain_lines
 
@@ -29,14 +26,6 @@ def test_columns_are_aligned_with_their_heads(drawn: tuple[list[str], list[bool]
     assert all(line == line.rstrip() for line in lines)
     for edges in zip(*(_edges(line, right) for line in lines), strict=True):
         assert len(set(edges)) == 1
-
-
-def test_pipe_gets_no_folded_line() -> None:
-    """A row is one line for any width of a name. rich would fold the name at the width of its console."""
-    table = TextTable([TableColumn("NAME"), TableColumn("LAG", right=True)], [["n" * 300, "12"]])
-    assert list(plain_lines(table)) == [f"{'NAME':300}  LAG", f"{'n' * 300}   12"]
-    console = Console(width=240, file=io.StringIO())
-    assert len(console.render_lines(table)) == 3
 
 
 @pytest.mark.parametrize(

@@ -174,25 +174,6 @@ def test_group_is_explained(open_key: str, close_key: str) -> None:
 LOST = "no lagwarden answers at http://here"
 
 
-def test_lost_server_keeps_the_known_explanation() -> None:
-    """The error is above the last known explanation, or the name of a removed group, until a new answer arrives."""
-
-    async def scenario(session: Session) -> None:
-        await session.press("down", "enter")
-        await session.wait_for(lambda: session.lines[0] != "")
-        assert session.lines[:2] == ["this group no longer exists", "requesting plain …"]
-        await session.press("escape", "home", "enter")
-        await session.receive(PollResult(groups_of(), None, BILLING))
-        known = session.lines[1:]
-        assert known[0].startswith("billing: stopped")
-        await session.receive(PollResult(groups_of(), None, None, LOST))
-        assert session.lines == [LOST, *known]
-        await session.receive(PollResult(groups_of(), None, BILLING))
-        assert session.lines == ["", *known]
-
-    run(scenario)
-
-
 def test_lines_above_the_groups() -> None:
     """The second line has the reason of a failure until new groups arrive, or the common cause of an answer."""
 

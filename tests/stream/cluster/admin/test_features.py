@@ -4,7 +4,6 @@ from typing import Any
 
 from stream.cluster.admin.features import (
     BrokerVersions,
-    finalized_features,
     mixed_versions,
     read_versions,
     version_sets,
@@ -42,14 +41,6 @@ def test_each_broker_has_its_versions_or_a_reason() -> None:
         2: ErrorReason.UNREACHABLE,
         3: BrokerVersions({FETCH: (4, 17)}, {}, {}, None),
     }
-
-
-def test_finalized_levels_are_those_of_the_newest_metadata() -> None:
-    """The levels are those of the broker with the highest epoch; without an epoch there are no levels."""
-    assert finalized_features({1: versions(epoch=4, finalized=19), 2: versions(), 3: versions(epoch=None)}) == {
-        "metadata.version": 20
-    }
-    assert finalized_features({3: versions(epoch=None)}) == {}
 
 
 def test_brokers_that_differ_are_named_with_the_difference() -> None:

@@ -4,7 +4,6 @@ The module has one broker and one connection; every test uses topics and groups 
 """
 
 import base64
-import contextlib
 import datetime as dt
 import socket
 import time
@@ -13,15 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupState, IsolationLevel, Producer, TopicCollection, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
-from stream.cluster.coordinators import Coordinators
-from stream.cluster.describe_groups import DescribedGroup, describe_groups
 from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
 from stream.cluster.open_transactions import read_open_transactions
@@ -29,7 +26,6 @@ from stream.cluster.topic_ids import TopicIds
 from stream.cluster.topology import read_topology
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
 from stream.cluster.transport.requests import EARLIEST, LATEST, NEWEST
 from stream.groups.placement import partition_for
@@ -57,15 +53,6 @@ def commit(bootstrap: str, group: str, offsets: dict[tuple[str, int], int]) -> N
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "enable.auto.commit": False})
     positions = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
     eventually(lambda: consumer.commit(offsets=positions, asynchronous=False))
-    consumer.close()
-
-
-@contextlib.contextmanager
-def member(bootstrap: str, group: str, topic: str) -> Iterator[Consumer]:
-    """Run a consumer whose partitions are revoked only while it polls."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "enable.auto.commit": False})
-    consumer.subscribe([topic], on_revoke=lambda *_: None)
-    yield consumer
     consumer.close()
 
 
@@ -98,37 +85,6 @@ def test_a_recreated_topic_has_a_new_id(cluster: Cluster, admin: AdminClient, br
     deleted = ids.known(first.ids()[name])
     assert deleted is not None
     assert deleted.name == name
-
-
-def test_states_of_groups(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
-    """A simple, a stable and a rebalancing group have the states that the other client reports."""
-    create_topics(broker.bootstrap, {"on-states": 2})
-    commit(broker.bootstrap, "on-simple", {("on-states", 0): 3})
-    coordinators = Coordinators(cluster)
-    with member(broker.bootstrap, "on-busy", "on-states") as first:
-        wait_until(lambda: first.poll(0.2) is None and len(first.assignment()) == 2, "the first member's assignment")
-        found_groups = describe_groups(cluster, coordinators, ["on-busy", "on-simple", "on-gone"])
-        assert found_groups == {
-            "on-busy": DescribedGroup("on-busy", "Stable", 1, "consumer", "range"),
-            "on-simple": DescribedGroup("on-simple", "Empty", 0),
-            "on-gone": DescribedGroup("on-gone", reason=ErrorReason.NOT_FOUND),
-        }
-        expected = admin.describe_consumer_groups(["on-busy", "on-simple"])
-        assert expected["on-busy"].result(LIMIT).state == ConsumerGroupState.STABLE
-        assert expected["on-simple"].result(LIMIT).state == ConsumerGroupState.EMPTY
-        # The first member does not poll, so it does not join again: the group waits for it, and writes nothing.
-        with member(broker.bootstrap, "on-busy", "on-states") as second:
-
-            def rebalancing() -> bool:
-                second.poll(0.1)
-                return describe_groups(cluster, coordinators, ["on-busy"])["on-busy"].state == "PreparingRebalance"
-
-            wait_until(rebalancing, "the group to rebalance")
-            state = admin.describe_consumer_groups(["on-busy"])["on-busy"].result(LIMIT).state
-            assert state == ConsumerGroupState.PREPARING_REBALANCING
-    wait_until(
-        lambda: describe_groups(cluster, coordinators, ["on-busy"])["on-busy"].state == "Empty", "the members to leave"
-    )
 
 
 def test_offsets_at_times(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:

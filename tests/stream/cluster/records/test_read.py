@@ -140,16 +140,6 @@ def parts(**by_partition: bytes | Part) -> Reply:
     return Reply({int(name[1:]): each if isinstance(each, Part) else Part(each) for name, each in by_partition.items()})
 
 
-def test_each_leader_is_asked_for_its_partitions() -> None:
-    """Each leader gets one request per round; a broker that stops at the size limit gets a further one at once."""
-    leader = FakeLeader([parts(p0=batch(0, 10)), parts(p1=batch(0, 10))], [{0: 1, 1: 2}])
-    assert run(leader, {0: (0, 10), 1: (0, 10)}).offsets == {0: ALL, 1: ALL}
-    assert [(each.node, each.positions) for each in leader.asked] == [(1, {0: 0}), (2, {1: 0})]
-    leader = FakeLeader([parts(p0=batch(0, 10), p1=b""), parts(p1=batch(0, 10))], [{0: 1, 1: 1}])
-    assert run(leader, {0: (0, 10), 1: (0, 10)}).offsets == {0: ALL, 1: ALL}
-    assert leader.now == 0
-
-
 def test_partitions_without_a_leader_do_not_hold_up_the_others() -> None:
     """Partitions with a leader are read at once; a partition without a leader is read when it has one."""
     leader = FakeLeader(

@@ -136,15 +136,6 @@ def test_a_request_that_cannot_be_encoded_does_not_hang() -> None:
     assert isinstance(answers[0], ClusterError)
 
 
-def test_a_closed_client_raises() -> None:
-    """A closed client raises instead of waiting, also after a second close."""
-    cluster = Cluster(["127.0.0.1:1"])
-    cluster.close()
-    cluster.close()
-    with pytest.raises(Unreachable, match="is closed"):
-        cluster.metadata()
-
-
 def test_a_request_raises_when_another_thread_closes_the_client() -> None:
     """The closed client raises the error of a closed client in the thread that waits for an answer."""
     cluster, started = Cluster(["127.0.0.1:1"]), threading.Event()

@@ -48,27 +48,6 @@ def test_a_session_is_renewed_with_the_current_password(password: KafkaLogin, tm
         assert len(broker.messages) > before
 
 
-def test_a_new_connection_uses_the_current_password(password: KafkaLogin, tmp_path: Path) -> None:
-    """After a refusal, the next attempt of the same client reads the file again."""
-
-    def check(message: bytes) -> Login:
-        return Login() if message == b"\0alice\0second" else Login(error=58, text="Authentication failed")
-
-    with FakeBroker(check) as broker, Cluster([broker.address], password) as cluster:
-        with pytest.raises(LoginRefused, match="Authentication failed") as error:
-            cluster.metadata()
-        assert str(tmp_path / "password") in error.value.advice
-        (tmp_path / "password").write_text("second")
-        cluster.connect(10)
-
-
-def test_the_error_of_a_disabled_mechanism_names_the_enabled_ones(password: KafkaLogin) -> None:
-    """The error names the mechanisms that the broker offers."""
-    with FakeBroker(accepting, ("SCRAM-SHA-512", "GSSAPI")) as broker:
-        error = refused(broker, password)
-    assert "does not offer the SASL mechanism PLAIN; it offers SCRAM-SHA-512, GSSAPI" in error.what
-
-
 def test_wrong_scram_messages_end_the_login() -> None:
     """A broker that cannot prove that it knows the password receives only the first message."""
     with FakeBroker(lambda _: Login(b"v=bm8="), ("SCRAM-SHA-256",)) as broker:

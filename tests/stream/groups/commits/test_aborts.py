@@ -18,7 +18,7 @@ from stream.groups.shard import ShardDelta, empty_state
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.driver_states import batch_of
 from tests.support.hypothesis_profiles import examples
-from tests.support.raw import commit_key, commit_value, group_key, group_value
+from tests.support.raw import commit_key, commit_value
 
 KEYS = [commit_key("g", "t", 0), commit_key("g", "t", 1), commit_key("h", "t", 0)]
 ABORTED, COMMITTED, REMOVED = "aborted", "committed", "removed"
@@ -119,21 +119,6 @@ def test_a_batch_that_was_applied_in_part_replaces_the_count() -> None:
     state, _ = reduce(empty_state(), [delta_of(log[:4])], KEEP)
     state, _ = reduce(state, [delta_of(log[2:], 2)], KEEP)
     assert read(state.aborts) == {KEYS[0]: (4, 2, 20, 5, 50, 7)}
-
-
-def test_only_commits_count() -> None:
-    """Membership records, tombstones and unreadable keys of an aborted transaction are no aborted commits."""
-    fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
-    keys = [group_key("g"), KEYS[0], b"odd", None, KEYS[0]]
-    values = [group_value(1, []), None, commit_value(1, 1), commit_value(1, 1), commit_value(1, 1)]
-    position = np.arange(5)
-    columns = pa.array(keys, pa.binary()), pa.array(values, pa.binary())
-    fold.add_aborted(0, 7, position, position, *columns)
-    ((_, delta),) = fold.drain()
-    assert read(delta.aborts) == {KEYS[0]: (1, 4, 4, 4, 4, 7)}
-    assert delta.position == 4
-    assert not len(delta.runs)
-    assert fold.stats.faults.total() == 0
 
 
 def test_shards_of_one_partition_have_the_aborted_commits_of_their_groups() -> None:

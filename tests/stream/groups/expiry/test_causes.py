@@ -6,14 +6,9 @@ import itertools
 from collections.abc import Callable
 from typing import Any, Final
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from stream.groups.expiry.causes import TOLERANCE_MS, RemovalCause, cause_of, due_time, transition_sentence
-from stream.groups.expiry.predict import ExpiryRules, OffsetsRetention, predict
+from stream.groups.expiry.causes import TOLERANCE_MS, RemovalCause, cause_of, transition_sentence
+from stream.groups.expiry.predict import ExpiryRules, OffsetsRetention
 from stream.groups.lifecycle.model import Removal, Transition, TransitionType
-from stream.groups.membership.memberships import Membership
-from tests.support.offsets import Offset, columns
 
 DAY: Final = 86_400_000
 WEEK: Final = 7 * DAY
@@ -124,27 +119,6 @@ def test_the_cause_follows_from_the_evidence() -> None:
     """Each removal has the cause of its example."""
     found = [(story, cause_of(ending, retention, exists)) for story, ending, retention, exists, _ in STORIES + ENDS]
     assert found == [(story, cause) for story, *_, cause in STORIES + ENDS]
-
-
-@given(
-    st.sampled_from(["classic", "consumer", "streams", "simple"]),
-    st.sampled_from(["Empty", "Stable"]),
-    st.sampled_from(["consumer", "connect"]),
-    st.one_of(st.none(), st.integers(0, 50)),
-    st.one_of(st.none(), st.integers(0, 90)),
-    st.sampled_from(ExpiryRules),
-)
-def test_the_due_time_equals_the_prediction(  # noqa: PLR0917 -- hypothesis passes them in this order
-    kind: str, state: str, protocol: str, since: int | None, stored: int | None, rules: ExpiryRules
-) -> None:
-    """The due time of a removal is the predicted time of the offset, if its topic was not subscribed to."""
-    retention = OffsetsRetention(70, None, "broker", rules)
-    group = Membership(kind, state, 0, protocol, state_time=since, subscribed=frozenset())
-    group_columns = columns([Offset("g", "t", 0, 40, -1 if stored is None else stored)], {"g": group})
-    ending = ended(
-        0, kind=kind, state=state, state_time=since, protocol_type=protocol, last_commit=40, expire_time=stored
-    )
-    assert predict(group_columns, retention).offset.tolist() == [due_time(ending, retention)]
 
 
 # Sentences.

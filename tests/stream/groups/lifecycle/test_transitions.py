@@ -1,7 +1,5 @@
 """Transitions from records: each row is an example, read as one batch and record by record."""
 
-from typing import Any
-
 from stream.groups.lifecycle.model import Removal, TransitionType
 from stream.groups.lifecycle.record import GroupRecord
 from stream.groups.lifecycle.transitions import HistoryLimits, close_operation, open_operation
@@ -317,39 +315,6 @@ def test_a_death_without_offsets_has_the_offsets_removed_last() -> None:
     ending = history_of_g(log).transitions[-1].removal
     assert (ending.offsets, ending.topics, ending.last_commit, ending.offsets_time) == (0, ("t",), 11, 30)
     assert ending.time == 600
-
-
-def test_the_stored_expire_timestamp_is_evidence() -> None:
-    """A commit of an old broker has an expire timestamp; the greatest of the removed ones is kept."""
-    log = [
-        (10, *_v1_commit(0, expires=100)),
-        (10, *_v1_commit(1, expires=300)),
-        (10, *_v1_commit(2, expires=-1)),
-        *forgets(400, 1, 0, 2),
-    ]
-    assert history_of_g(log).transitions[-1].removal.expire_time == 300
-
-
-def _v1_commit(partition: int, expires: int) -> Written:
-    ((_, key, _),) = commits(10, partition)
-    return key, b"\0\1" + (5).to_bytes(8, "big") + b"\0\0" + (10).to_bytes(8, "big") + expires.to_bytes(
-        8, "big", signed=True
-    )
-
-
-def test_states_and_their_times() -> None:
-    """A history has the start of the state, the creation and the death."""
-
-    def facts_of(*parts: list[Timed]) -> tuple[Any, ...]:
-        seen = history_of_g([record for part in parts for record in part])
-        return seen.kind, seen.state, seen.since, seen.created, seen.died
-
-    alive = [*at(10, NO_MEMBERS_YET), *at(20, generation(1, "a")), *at(30, generation(2, "a")), *commits(35, 0)]
-    simple = [*alive, *at(40, generation(3)), *at(50, DEAD_CLASSIC)]
-    assert facts_of(alive) == ("classic", "Stable", 30, 10, None)
-    assert facts_of(simple) == ("simple", "Empty", 40, 10, None)
-    assert facts_of(simple, forgets(60, 0)) == ("simple", "Dead", 60, 10, 60)
-    assert facts_of(simple, forgets(60, 0), commits(70, 0)) == ("simple", "Empty", 70, 70, None)
 
 
 def test_the_state_of_a_newer_group_starts_with_its_records() -> None:

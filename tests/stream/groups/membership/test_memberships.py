@@ -3,8 +3,6 @@
 import struct
 from typing import Any
 
-import pytest
-
 from decoders.tables import consumer, share
 from tests.stream.groups.written import (
     ORDERS,
@@ -452,17 +450,6 @@ def test_records_that_are_applied_twice_leave_the_membership_as_it_is() -> None:
         before = read.by_group["g"]
         assert read.apply(column(list(dict(written).items()))) == {"g"}, story
         assert read.by_group["g"] is before, story
-
-
-@pytest.mark.parametrize("name", [b"g", b"caf\xe9", b"\xed\xa0\x80", "\ufffd".encode()])
-def test_records_of_a_group_have_the_keys_of_the_log(name: bytes) -> None:
-    """The key of a group whose name is not UTF-8 is unchanged, so its tombstone removes the record."""
-    key, value = b"\0\2" + struct.pack(">h", len(name)) + name, classic(classic_member("a"))[1]
-    read = memberships([(key, value)])
-    (group,) = read.by_group
-    assert read.records_of(group) == {key: value}
-    read.apply(column([(key, None)]))
-    assert read.records_of(group) == {}
 
 
 def test_apply_returns_the_touched_groups() -> None:

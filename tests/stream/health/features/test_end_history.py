@@ -153,20 +153,3 @@ def test_inserted_points_keep_the_order(points: int, learned: list[tuple[int, in
         assert times == sorted(set(times))
         assert ends == sorted(ends)
         assert len(times) < points
-
-
-def test_brackets_are_the_points_on_both_sides() -> None:
-    """An offset beyond the points on one side is flagged."""
-    history = EndHistory()
-    history.grow(2)
-    history.observe(ROW, 10_000, one(100))
-    history.observe(ROW, 20_000, one(200))
-    found = history.brackets(np.array([0, 0, 0, 1], np.int64), np.array([50, 150, 200, 5], np.int64))
-    assert found.quality.tolist() == [
-        BracketQuality.OLDER,
-        BracketQuality.BETWEEN,
-        BracketQuality.NEWER,
-        BracketQuality.UNKNOWN,
-    ]
-    assert (found.since[0], found.until[0]) == (-1, 10_000)
-    assert (found.since[1], found.until[1], found.start[1], found.end[1]) == (10_000, 20_000, 100, 200)

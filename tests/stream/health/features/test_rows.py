@@ -14,10 +14,6 @@ from stream.health.features.stuck import (
     stuck_rows,
     unowned_rows,
 )
-from stream.health.features.undecided import (
-    unheard_rows,
-    young_uncommitted_rows,
-)
 from stream.health.inputs import NO_COMMIT, NO_OWNER
 from tests.stream.health.columns import ints
 from tests.stream.health.panes import NOW, Row, pane
@@ -52,41 +48,6 @@ def test_stuck_rows() -> None:
         "before a transaction that may still end in time": (True, True, True, False, True, False),
     }
     assert wrong(stories, lambda *columns: stuck_rows(*map(flags, columns))[0]) == []
-
-
-TICK, PATIENCE = 10_000, 60_000
-
-
-def test_young_uncommitted_rows() -> None:
-    """The records written between the forming of the group (at 100) and the first observation are not known."""
-    stories = {
-        "first observed after the group formed": (True, False, False, 101, True),
-        "observed when the group formed": (True, False, False, 100, False),
-        "the partition is empty": (True, True, False, 101, False),
-        "stuck": (True, False, True, 101, False),
-        "with a commit": (False, False, False, 101, False),
-    }
-
-    def young(uncommitted: bool, empty: bool, stuck: bool, observed: int) -> bool:  # noqa: FBT001 - a table
-        columns = flags(uncommitted), flags(empty), flags(stuck)
-        return bool(young_uncommitted_rows(*columns, ints(100), ints(observed))[0])
-
-    assert wrong(stories, young) == []
-
-
-def test_unheard_rows() -> None:
-    """The group may have read everything with the commits that are not known."""
-    stories = {
-        "its commits are not known for longer than its patience": (True, PATIENCE + 1, False, True),
-        "its commits are known": (True, PATIENCE, False, False),
-        "an outage": (True, 0, True, True),
-        "nothing is unread": (False, PATIENCE + 1, True, False),
-    }
-
-    def unheard(unread: bool, behind: int, outage: bool) -> bool:  # noqa: FBT001 - a table
-        return bool(unheard_rows(flags(unread), ints(NOW - behind), ints(PATIENCE), flags(outage), NOW)[0])
-
-    assert wrong(stories, unheard) == []
 
 
 REBALANCE, GRACE = 60_000, 30_000

@@ -77,13 +77,6 @@ def slots(*each: tuple[int, int]) -> Slots:
     return Slots(np.zeros(len(time), np.int64), time // 30_000, offset, time, np.ones(len(time), np.int64))
 
 
-def test_the_rising_part_of_a_window_begins_after_the_last_rewind() -> None:
-    """The rising part excludes a rewind, because rates across a rewind have no meaning."""
-    found = rising_span(slots((10_000, 50), (40_000, 90), (70_000, 20), (100_000, 40)), 2, 110_000)
-    assert (found.start_time[0], found.start_offset[0], found.end_time[0]) == (70_000, 20, 100_000)
-    assert (found.start_time[1], found.end_time[1]) == (-1, -1)
-
-
 def test_a_window_ends_now_once_its_commits_are_overdue() -> None:
     """The window of a stopped group ends now, so that its former rate does not stay for ever."""
     late = slots((10_000, 50), (40_000, 90))

@@ -33,14 +33,6 @@ def test_a_fault_is_shown_at_once_and_withdrawn_after_two_polls() -> None:
     assert words(evaluator, poll(7, moving[1])) == ["ok"]
 
 
-def test_one_poll_with_a_fault_keeps_it() -> None:
-    """A group that makes progress only now and then keeps its verdict."""
-    evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
-    rows = [progress(lag=40, acknowledged=number) for number in (0, 0, 1, 1, 2)]
-    verdicts = words(evaluator, *(poll(minute, row) for minute, row in enumerate(rows)))
-    assert verdicts == ["unknown", *["share_stopped"] * 4]
-
-
 def test_each_topic_has_the_worst_verdict_of_its_partitions() -> None:
     """Partitions without a delivery count only in a topic that has no other partitions."""
     evaluator = ShareEvaluator(HealthLimits(share_pause=MINUTE))
@@ -148,27 +140,6 @@ def remembered(*polls: SharePartitionProgress) -> SharePartitionMemory:
     for number, each in enumerate(polls[1:], 1):
         memory = remember(memory, each, BEGIN + number * MINUTE)
     return memory
-
-
-def test_records_wait_from_the_first_poll_that_finds_them() -> None:
-    """The time without records before this poll is no pause."""
-    found = remembered(progress(lag=0), progress(lag=0), progress(lag=5), progress(lag=9))
-    assert found.waiting_since == BEGIN + 2 * MINUTE
-    assert found.idle_time(BEGIN + 3 * MINUTE) == MINUTE
-    assert remembered(progress(lag=5), progress(lag=0)).waiting_since == NOT_KNOWN
-    assert remembered(progress(lag=5), progress(lag=None)).waiting_since == BEGIN
-    assert remembered(progress(lag=0), progress(lag=None)).waiting_since == NOT_KNOWN
-    assert remembered(progress(lag=5), progress(lag=0)).idle_time(BEGIN + 9 * MINUTE) == 0
-
-
-def test_every_recorded_change_ends_a_pause() -> None:
-    """A new start offset, or a record that is finished, accepted, archived or returned, is a change."""
-    still = progress(lag=5)
-    for field in ("start_offset", "finished", "acknowledged", "archived", "returns"):
-        moved = still._replace(**{field: (getattr(still, field) or 0) + 1})
-        found = remembered(still, still, moved)
-        assert (found.changed_at, found.moved) == (BEGIN + 2 * MINUTE, True), field
-    assert remembered(still, still._replace(lag=9)).moved is False, "new records are no change of the group"
 
 
 def test_a_pause_that_ends_is_a_habit_unless_it_was_too_long() -> None:

@@ -62,14 +62,6 @@ class _Session:
 SLOW = "org.apache.spark.SparkException: Python worker failed to connect back."
 
 
-def test_check_runs_on_every_core_and_leaves_no_file(tmp_path: Path) -> None:
-    """The check has one task per core. The folder is created if missing, and has no files after the check."""
-    session: Any = _Session()
-    check_executors(session, 4, tmp_path / "new")
-    assert session.tasks == [4]
-    assert list((tmp_path / "new").iterdir()) == []
-
-
 def test_problems_end_the_start(tmp_path: Path) -> None:
     """The refusal has each problem once and in order, and its advice names the page about clusters."""
     session: Any = _Session()

@@ -5,11 +5,8 @@ import socket
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from stream.config.master_url import MasterUrl
 from stream.config.secret_sources import SecretFile
-from stream.config.spark_options import FIXED, REPLACED
 from stream.spark.executors.settings import ExecutorOptions, KubernetesExecutors, executor_settings
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, session_settings
@@ -78,14 +75,6 @@ def test_settings_of_executor_pods() -> None:
     }
     few = executor_settings(dataclasses.replace(IN_PODS, kubernetes=KubernetesExecutors("lagwarden:1")), {})
     assert [name for name in few if name.startswith("spark.kubernetes.")] == ["spark.kubernetes.container.image"]
-
-
-def test_spark_options_cannot_replace_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`job.spark_options` refuses each setting that lagwarden makes."""
-    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    for executors in (None, ALL, IN_PODS):
-        options = SessionOptions("x", JvmOptions("512m"), "10.0.0.9", 6, executors=executors)
-        assert session_settings(options).keys() - {*REPLACED, *FIXED} == set()
 
 
 def test_driver_listens_on_its_bind_address_and_is_reached_by_its_host() -> None:

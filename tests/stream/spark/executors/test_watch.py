@@ -40,15 +40,6 @@ def test_executors_that_never_register_are_logged_once(clock: Clock) -> None:
     assert watch.count == ExecutorCount(expected=2, running=0, none_since=1_000)
 
 
-def test_executors_that_register_are_logged(clock: Clock) -> None:
-    """Each registration is logged with the number of executors. Tasks can run with one of two executors."""
-    watch = ExecutorWatch(2, clock)
-    assert logged(watch, clock, 1_005, "0") == [("executors registered", ["0"], 1)]
-    assert watch.count == ExecutorCount(expected=2, running=1, none_since=None)
-    assert logged(watch, clock, 1_006, "0", "1") == [("executors registered", ["1"], 2)]
-    assert logged(watch, clock, 9_999, "0", "1") == []
-
-
 def test_lost_executor_is_logged_and_its_replacement_has_half_a_minute(clock: Clock) -> None:
     """Executors that are not replaced within half a minute are logged as missing."""
     watch = ExecutorWatch(2, clock)

@@ -117,18 +117,6 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     return made
 
 
-def test_a_partition_without_new_records_changes_nothing(cluster: Cluster) -> None:
-    """Nothing is read while no partition is blocked; in a blocked partition, a group without new records is read."""
-    for _ in range(3):
-        shown = cluster.tick()
-        found = shown.read_groups, shown.unread_groups, dict(shown.blocked_partitions)
-        assert found == (frozenset(), frozenset(), {})
-    assert cluster.reads == []
-    cluster.tick(0)
-    shown = cluster.tick(0)
-    assert (shown.read_groups, bool(shown.is_hidden.any())) == (frozenset({GROUP}), False)
-
-
 def test_a_blocked_partition_is_read_from_the_next_tick_on(cluster: Cluster) -> None:
     """Commits that are read before the ends are shown with them, with their own times; reads continue the last one."""
     cluster.commit(GROUP, 30, hidden=True)
@@ -173,15 +161,6 @@ def test_commits_are_counted_once_while_the_job_reads_them_in_part(cluster: Clus
     assert [offsets(each)[GROUP, "new"] for each in shown] == [(5, True)] * 4
     cluster.job_reads()
     assert offsets(cluster.tick())[GROUP, "new"] == (5, False)
-
-
-def test_hidden_commits_expire_after_the_partition_is_unblocked(cluster: Cluster) -> None:
-    """Hidden commits expire if the job does not read them, as after the topic was created again."""
-    cluster.commit(GROUP, 30, hidden=True)
-    cluster.tick(0)
-    cluster.tick(0)
-    shown = [offsets(cluster.tick())[GROUP, "t"][1] for _ in range(8)]
-    assert shown == [True] * 6 + [False] * 2
 
 
 def test_a_commit_of_a_partition_that_is_not_in_the_log_gets_a_row(cluster: Cluster) -> None:
@@ -265,19 +244,6 @@ def test_hidden_membership_records_are_applied(cluster: Cluster) -> None:
     history = shown.state.histories[GROUP]
     assert (history.state, history.since) == ("Stable", cluster.now - 2 * TICK)
     assert cluster.tick(0).state.memberships[GROUP] is membership, "an unchanged membership is the same object"
-
-
-def test_a_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> None:
-    """The group is shown with members and offsets, although the job has read none of its records."""
-    created = IN_0[3]
-    cluster.tick(0)
-    cluster.write((group_key(created), group_value(1, ["m"])))
-    cluster.commit(created, 3, hidden=True)
-    shown = cluster.tick(0)
-    assert offsets(shown)[created, "t"] == (3, True)
-    assert created in shown.read_groups
-    assert (shown.state.memberships[created].state, shown.state.histories[created].state) == ("Stable", "Stable")
-    assert created in shown.state.row_order.groups
 
 
 @pytest.mark.parametrize("committed", [True, False])

@@ -29,10 +29,9 @@ from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import table
 from tests.stream.groups import written
 from tests.stream.tick.health_inputs import health_inputs
-from tests.stream.tick.timeline import START, START_MS, generation
+from tests.stream.tick.timeline import START, START_MS
 from tests.support.commits import SLOT_MS
 from tests.support.driver_states import Raw, ShardReader, ends_of
-from tests.support.group_histories import renamed
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
@@ -100,17 +99,6 @@ def test_rebalances_while_the_monitor_was_stopped_are_dated_by_their_records() -
     assert groups.rebalances.tolist() == [16]
     later = builder.build(state, EndsIndex(ends_of([])), UNKNOWN_CLUSTER, START + 5 * 60)[1].groups
     assert later.rebalances.tolist() == [8]
-
-
-def test_members_that_joined_since_the_last_tick_are_listed() -> None:
-    """The members are listed by the number of their group, as many as the history of the group counts."""
-    shard, builder = ShardReader(), InputBuilder()
-    for second, record in enumerate([generation(1, "m"), generation(2, "m", "n")]):
-        shard.read([renamed(record, "g")], START_MS + second * 1000)
-        state = nothing_hidden(shard.driver_state.columns())
-        inputs = builder.build(state, EndsIndex(ends_of([])), UNKNOWN_CLUSTER, START + second)[1]
-    assert [each.member_id for each in inputs.joined[0]] == ["n"]
-    assert inputs.groups.joined.tolist() == [1]
 
 
 TARGET = [written.group_epoch(2), written.member("m", "t"), written.target_epoch(2)]
@@ -216,28 +204,6 @@ def test_context_and_lookups_become_columns() -> None:
     assert inputs.recreated.tolist() == [1]
     assert inputs.origins.current_topic_id is not None
     assert inputs.origins.current_topic_id.any(axis=1).tolist() == [False, False, True]
-
-
-def test_ends_are_sorted_by_place() -> None:
-    """Topics that no group uses, or that could not be described, have no ends; a missing offset is unknown."""
-    shard = ShardReader()
-    shard.read([(commit_key("g", topic, 0), commit_value(1, 1)) for topic in "ab"], START_MS)
-    ends = ends_of(
-        [
-            ("0", 0, 7, 7, 0, None),
-            ("a", -1, None, None, None, "not_authorized"),
-            ("b", 0, 25, None, 3, "timed_out"),
-            ("b", 1, 9, 8, None, "timed_out"),
-            ("b", 2, 9, 8, 1, None),
-        ]
-    )
-    unsorted = ends.take(list(reversed(range(len(ends)))))
-    inputs = health_inputs(shard.driver_state.columns(), unsorted, START).ends
-    b = 1 << 32
-    assert (inputs.place.tolist(), inputs.known.tolist()) == ([b, b | 1, b | 2], [True, False, True])
-    assert (inputs.high_watermark.tolist(), inputs.log_start.tolist()) == ([25, 9, 9], [3, 0, 1])
-    assert inputs.last_stable is not None
-    assert inputs.last_stable.tolist() == [-1, 8, 8]
 
 
 PLACES = st.tuples(st.sampled_from(["b", "a", "é"]), st.sampled_from(["y", "x"]), st.integers(0, 9))

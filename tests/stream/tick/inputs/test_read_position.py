@@ -75,15 +75,6 @@ def test_the_newest_commit_of_a_partition_is_a_lower_bound() -> None:
     assert values_in(found.read_until, offsets_partition(GROUPS[0])) == {NOW - 5_000}
 
 
-def test_a_fetched_row_is_known_until_now_and_dates_no_other() -> None:
-    """An answer of the coordinator does not date other groups in the log."""
-    tracker = ReadPositionTracker(TICK)
-    tracker.update(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
-    tracker.update(ends({0: 200, 1: 200}), {0: 100, 1: 100}, NOW + TICK)
-    found = reach(tracker, NOW + TICK, [NOW + TICK, 0, 0, 0], fetched=GROUPS[:1])
-    assert found.read_until.tolist() == [NOW + TICK, NOW, NOW, NOW]
-
-
 @pytest.mark.parametrize(
     ("pause", "unanswered", "since"),
     [
@@ -103,15 +94,6 @@ def test_an_interruption_ends_with_the_first_answer(pause: int, since: int, *, u
     found = reach(tracker, NOW + pause)
     assert values_in(found.answered_since, 0) == {since}
     assert values_in(found.answered_since, 1) == {NEVER if unanswered else since}
-
-
-def test_a_tick_without_any_answer_interrupts_all_partitions() -> None:
-    """The length of the pause does not matter."""
-    tracker = ReadPositionTracker(TICK)
-    tracker.update(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
-    tracker.record_missed_tick()
-    tracker.update(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW + TICK)
-    assert set(reach(tracker, NOW + TICK).answered_since.tolist()) == {NOW + TICK}
 
 
 def test_a_partition_without_an_end_has_an_outage_since_the_first_tick_without_it() -> None:

@@ -186,23 +186,3 @@ def test_the_assignment_is_reused_until_a_state_changes() -> None:
     assert owner({}) == [0]
     assign(1)
     assert owner({}) == [NO_OWNER]
-
-
-def test_members_are_listed_by_subscription_if_subscriptions_differ() -> None:
-    """The most frequent subscription is first; members that subscribe to nothing are in no list."""
-    shard, finder = ShardReader(), RowFinder()
-    shard.read([(commit_key("g", "t", 0), commit_value(1, 1))])
-
-    def subscribers(*topics: tuple[str, ...]) -> list[tuple[tuple[str, ...], int]]:
-        members = [
-            written.classic_member(f"m{number}", wants=written.subscription(*each), has=written.assignment({}))
-            for number, each in enumerate(topics)
-        ]
-        shard.read([written.classic(*members)])
-        state = shard.driver_state.columns()
-        found = AssignmentInputs().build(finder.find(state, UNKNOWN_CLUSTER), state, UNKNOWN_CLUSTER).subscribers
-        return [(each.topics, len(each.clients)) for each in found.get(0, ())]
-
-    assert subscribers(("t",), ("t",)) == []
-    assert subscribers(("t",), ()) == []
-    assert subscribers(("t",), ("u", "t"), ("t", "u")) == [(("t", "u"), 2), (("t",), 1)]

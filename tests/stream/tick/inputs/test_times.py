@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from exporters.http.api import groups_json
 from exporters.readmodel import Snapshot
-from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, render
+from exporters.text.exposition import ExpositionFormat, render
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.health.inputs import HealthInputs
 from stream.tick.context import UNKNOWN_CLUSTER
@@ -18,7 +17,7 @@ from stream.tick.snapshot.build import build_evaluated
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.groups import written
 from tests.support.driver_states import ShardReader, ends_of
-from tests.support.raw import commit_key, commit_value, group_key, group_value
+from tests.support.raw import commit_key, commit_value
 
 NOW = 1_700_000_000_000
 """The first tick (ms)."""
@@ -102,29 +101,6 @@ def test_a_replaced_commit_time_is_kept_while_rows_change() -> None:
     assert commit_times(NOW + TICK) == [NOW, NOW, NOW + TICK]
     shard.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
     assert commit_times(NOW + 2 * TICK) == [NOW, NOW + 2 * TICK, NOW + TICK]
-
-
-def test_a_state_time_in_the_future_counts_from_the_first_tick() -> None:
-    """A group is in its state since the first tick, not since the time in its record."""
-    shard, builder = ShardReader(), InputBuilder()
-    shard.read([(group_key("g"), group_value(1, ["m"], time=2**62))], time=2**62)
-    for tick in range(3):
-        inputs = inputs_at(builder, shard, NOW + tick * TICK)
-        assert inputs.groups.since.tolist() == [NOW]
-
-
-def test_every_time_of_a_snapshot_has_a_calendar_date() -> None:
-    """Groups with any odd times are listed as JSON, with years up to 9999."""
-    shard = ShardReader()
-    for at, time in enumerate(ODD):
-        records = [(group_key(f"g{at}"), group_value(1, ["m"], time=time)), (group_key(f"d{at}"), None)]
-        shard.read([(group_key(f"d{at}"), group_value(1, [], time=time)), *records], time=time)
-        shard.read([(commit_key(f"g{at}", "t", 0), commit_value(5, time))], time=time)
-    shown = snapshot_at(VerdictEvaluator(), shard, NOW, 10)
-    listed = groups_json(PublishedSnapshot(shown, EMPTY)).decode()
-    assert "292278994" not in listed
-    assert "-29227" not in listed
-    assert listed.count('"odd_times":') == len(shown.groups)
 
 
 def test_an_expiry_stored_by_a_client_is_clamped_and_marked() -> None:

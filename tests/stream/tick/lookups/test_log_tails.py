@@ -146,23 +146,6 @@ def in_use(made: Window) -> Window:
     return dataclasses.replace(made, tail=dataclasses.replace(made.tail, in_use=np.ones(len(made), np.bool_)))
 
 
-def test_an_unreadable_tail_is_retried_later(brokers: Brokers) -> None:
-    """A permission may be granted while the monitor runs; until then the reason stays."""
-    brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
-    clock = [0.0]
-    tails = LogTailLookup(no_cluster(), LookupLimits(slow_refresh=600), lambda: clock[0])
-    unreadable = []
-    for clock[0] in (10, 20, 300, 600, 620):
-        tails.schedule(in_use(window(ROW)))
-        unreadable.append(len(tails.update(TOPICS, ends(orders=10_003)).unreadable))
-    assert (unreadable, len(brokers.requests)) == ([1] * 5, 2)
-    brokers.data_end, brokers.reason = 10_000, None
-    clock[0] = 1_230
-    tails.schedule(in_use(window(ROW)))
-    found = tails.update(TOPICS, ends(orders=10_003))
-    assert (rows_of(found), len(found.unreadable)) == ([(0, 10_000, 10_000, 10_003)], 0)
-
-
 def test_a_tail_of_markers_stays_valid_while_it_is_in_use(brokers: Brokers) -> None:
     """Records after the markers are unread; the markers do not make them older.
 

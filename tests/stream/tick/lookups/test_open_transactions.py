@@ -9,8 +9,7 @@ import pytest
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.open_transactions import OpenTransactionLookup, blocked_partitions
-from tests.stream.health.panes import SECOND, Row, pane
+from stream.tick.lookups.open_transactions import OpenTransactionLookup
 from tests.support.scripted_cluster import no_cluster
 
 NOON = 1_700_000_000_000
@@ -67,19 +66,3 @@ def test_topics_and_partitions_per_tick_are_limited(leaders: Leaders) -> None:
     assert leaders.requested == [("b", (1,)), ("a", (1,))]
     transactions.update(blocked, NOON + TICK)
     assert leaders.requested[2:] == [("c", (1,)), ("b", (2,))]
-
-
-def test_blocked_partitions_are_sorted_by_urgency() -> None:
-    """Partitions whose group has read up to the last stable offset come first, then those that are blocked longest."""
-    window = pane(
-        Row(topic="busy", stable=10_390, held_for=5 * SECOND, stable_lag=0),
-        Row(topic="free"),
-        Row(topic="long", stable=10_000, held_for=90 * SECOND, stable_lag=100),
-        Row(topic="longer", stable=10_000, held_for=99 * SECOND, stable_lag=100),
-        Row(topic="waiting", stable=10_000, held_for=20 * SECOND, stable_lag=0),
-    )
-    assert list(blocked_partitions(window, 8_000).items()) == [
-        (("waiting", 0), 10_000),
-        (("longer", 0), 10_000),
-        (("long", 0), 10_000),
-    ]

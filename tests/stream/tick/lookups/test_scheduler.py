@@ -1,12 +1,10 @@
 """The lookups of consecutive ticks on a scripted cluster: each tick schedules those of the next."""
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
 
-from stream.cluster.log_tails import TailRead, TailRequest
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.health.evaluator import EvaluationResult, Evaluator
@@ -67,21 +65,6 @@ def test_no_lookup_raises_while_the_cluster_is_unreachable(unreachable: Scripted
     assert "DescribeConfigsRequest" in {type(request).__name__ for _, request in unreachable.asked}
     described = [request for _, request in unreachable.asked if isinstance(request, list)]
     assert [NAME] in described, "for the leader of the hidden records"
-
-
-def test_a_marker_at_the_end_is_no_lag(unreachable: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One tick finds the tail at rest, and the next tick reads the tail: nothing is unread."""
-    requests: list[TailRequest] = []
-
-    def read(_: object, wanted: Sequence[TailRequest], **__: Any) -> list[TailRead]:
-        requests.extend(wanted)
-        return [TailRead(each, each.data_from) for each in wanted]
-
-    monkeypatch.setattr("stream.tick.lookups.log_tails.read_tails", read)
-    ticks = Ticks(unreachable)
-    lags = [int(ticks.tick().window.lag[0]) for _ in range(4)]
-    assert lags == [1, 1, 0, 0]
-    assert len(requests) == 1
 
 
 def test_transactions_of_blocked_partitions_are_looked_up(

@@ -8,16 +8,11 @@ from hypothesis import strategies as st
 
 from exporters.readmodel import GROUPS, LOG_ENDS, PARTITIONS, UNKNOWN_LAGS
 from stream.groups.driver_state import GroupColumns
-from stream.groups.membership.unassigned import UnassignedTracker
-from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.snapshot import build as snapshot
-from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.health.tables import wrong
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.hypothesis_profiles import examples
-from tests.support.raw import commit_key, commit_value, group_key, group_value
+from tests.support.raw import commit_key, commit_value
 
 STORIES: dict[str, tuple[Any, ...]] = {
     # What was committed on t-0, the partition's high watermark, log start and error, and its lag and the reason.
@@ -104,47 +99,6 @@ def test_a_partition_of_several_groups_has_one_row() -> None:
         ("b", 1, None, None, None, None),
     ]
     assert built.log_ends.schema == LOG_ENDS
-
-
-def test_lost_offsets_are_summed_where_they_are_known() -> None:
-    """The sum is over the partitions of a group; it is null if no loss is known, and without an evaluation."""
-    shard = ShardReader()
-    shard.read([(commit_key("g", "t", at), commit_value(10, 50)) for at in range(3)])
-    shard.read([(commit_key("h", "gone", 0), commit_value(10, 50))])
-    state = shard.driver_state.columns()
-    ends = ends_of([("t", 0, 30, 30, 14, None), ("t", 1, 30, 30, 12, None), ("t", 2, 30, 30, 0, None)])
-    context = UNKNOWN_CLUSTER.for_groups(state, UnassignedTracker())
-    evaluated = VerdictEvaluator().evaluate(nothing_hidden(state), EndsIndex(ends), context, 1.0)
-    built = snapshot.build_evaluated(evaluated, context, 1.0)
-    assert {row["group"]: row["lost_sum"] for row in rows(built.groups)} == {"g": 6, "h": None}
-    unevaluated = snapshot.build(state, ends, 1.0)
-    assert unevaluated.groups.column("lost_sum").null_count == 2
-
-
-def test_type_and_state_come_from_the_membership_records() -> None:
-    """Groups are Stable with members, Empty without, simple with offsets only; newer types combine their records."""
-    shard = ShardReader()
-    member = bytes.fromhex("00000002720263032f68020274000000012c08756e69666f726d00")
-    consumer = (b"\x00\x05\x00\x01k\x00\x02m1", member)
-    shard.read(
-        [
-            (group_key("busy"), group_value(7, ["m1", "m2"])),
-            (group_key("left"), group_value(8, [])),
-            (commit_key("simple", "t", 0), commit_value(1, 1)),
-            (commit_key("k", "t", 0), commit_value(1, 1)),
-            consumer,
-        ]
-    )
-    by_name = {row["group"]: row for row in rows(snapshot.build(shard.driver_state.columns(), ends_of([]), 1.0).groups)}
-    seen = {name: (row["kind"], row["state"], row["members"], row["generation"]) for name, row in by_name.items()}
-    assert seen == {
-        "busy": ("classic", "Stable", 2, 7),
-        "left": ("classic", "Empty", 0, 8),
-        "simple": ("simple", "Empty", 0, None),
-        "k": ("consumer", "Reconciling", 1, None),
-    }
-    assert by_name["busy"]["protocol_type"] == "consumer"
-    assert by_name["busy"]["lag_sum"] is None, "a group without offsets has no lag"
 
 
 @examples(50)

@@ -60,16 +60,6 @@ def test_numbers_of_partitions() -> None:
         assert column.type == PARTITIONS.field(name).type
 
 
-def test_without_a_commit_the_time_lag_is_a_lower_bound() -> None:
-    """Records since the group formed are unread; older ones depend on where the group would start."""
-    rows = (dataclasses.replace(FAR, exact=True, committed=-1), dataclasses.replace(DONE, committed=-1))
-    columns = partition_columns(evaluated_tick(*rows, verdicts=["never_committed", "caught_up"], fresh=(0, 1)))
-    assert columns["time_lag"].to_pylist() == [61.5, None]
-    assert columns["time_lag_exact"].to_pylist() == [False, None]
-    assert columns["catch_up_seconds"].to_pylist() == [None, None]
-    assert columns["offset_hidden"].to_pylist() == [False, False]
-
-
 def test_a_group_has_its_worst_verdict() -> None:
     """A group has the partitions, the time and the sentence of its worst verdict; a fine verdict has no sentence.
 

@@ -6,12 +6,8 @@ from stream.health.evaluation import Finding
 from stream.health.evidence import Value
 from stream.health.verdict import Severity
 from stream.tick.verdicts import reference_page
-from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.messages import finding, partition_findings
-from stream.tick.verdicts.tick_details import TickDetails
 from tests.stream.health.panes import Row, judged, pane
-from tests.stream.tick.timeline import LIMITS
-from tests.stream.tick.verdicts.test_evaluate import Story
 
 
 def test_evidence_is_in_seconds_and_timestamps() -> None:
@@ -61,16 +57,3 @@ def test_the_worst_partitions_of_a_group_are_first() -> None:
 def test_the_page_is_generated_from_the_rules() -> None:
     """`docs/health.md` is what `python -m stream.tick.verdicts.reference_page` prints."""
     assert Path("docs/health.md").read_text() == reference_page.page()
-
-
-def test_details_keep_the_findings_and_drop_the_commits() -> None:
-    """The packed tick has the findings and the topics of a group, but no commits."""
-    evaluated, _ = Story(600).run(VerdictEvaluator(LIMITS), 900)
-    details = TickDetails.pack(evaluated)
-    finding = details.finding("g")
-    assert finding is not None
-    assert finding.verdict == "stopped"
-    assert finding == evaluated.finding("g")
-    assert details.partition_findings("g") == evaluated.partition_findings("g") != ()
-    assert len(details.hidden.state.runs) == 0
-    assert details.hidden.state.topics_of("g") == ["t"]

@@ -33,13 +33,6 @@ class Outcome:
         self.refused = token
 
 
-def test_plain_is_one_message() -> None:
-    """The message has an empty authorisation id, the user and the password, each after a zero byte (RFC 4616)."""
-    exchange = PlainExchange("alice", "pä:ss", "file /pw")
-    assert exchange.first() == "\0alice\0pä:ss".encode()
-    assert exchange.reply(b"") is None
-
-
 class ScramServer:
     """A SCRAM server (RFC 5802) that knows a password."""
 
