@@ -50,6 +50,9 @@ OFFSETS_FOR_TIMES: Final = pa.schema(
     ]
 )
 
+FIRST_TRUE_TIME: Final = 10**12
+"""The earliest time (ms) of a record that can be true: in 2001, before Kafka, and above present times in seconds."""
+
 _PARTITIONS_AT_ONCE: Final = 2_000
 _REMOTE_STORAGE_MS: Final = 5_000
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
+from stream.cluster.offsets_for_times import FIRST_TRUE_TIME, WANTED, read_offsets_for_times
 from stream.cluster.transport.errors import ClusterError
 from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
 
@@ -52,7 +52,8 @@ def backfill(
             answers = read_offsets_for_times(cluster, _requests(inputs, rows, int(times[column])))
         except ClusterError:
             break
-        offsets[rows, column] = _offsets(answers, inputs.ends.log_start[rows])
+        offsets[rows, column] = _offsets(answers, inputs.ends.log_start[rows], inputs.now)
+    _drop_without_times(cluster, inputs, offsets)
     return (times, offsets) if (offsets != NOT_ANSWERED).any() else None
 
 
@@ -78,13 +79,28 @@ def _requests(inputs: HealthInputs, rows: Ints, time: int) -> pa.Table:
     return pa.table([topic, partition, pa.array(np.full(len(rows), time, np.int64))], schema=WANTED)
 
 
-def _offsets(answers: pa.Table, log_start: Ints) -> Ints:
+def _drop_without_times(cluster: Cluster, inputs: HealthInputs, offsets: Ints) -> None:
+    """Set NOT_ANSWERED for partitions at rest whose records have no time that can be true: they may be new."""
+    at_rest = np.flatnonzero(((offsets == NO_LATER_RECORD) | (offsets == NOT_ANSWERED)).all(axis=1))
+    at_rest = at_rest[(offsets[at_rest] == NO_LATER_RECORD).any(axis=1)]
+    if not len(at_rest):
+        return
+    try:
+        answers = read_offsets_for_times(cluster, _requests(inputs, at_rest, FIRST_TRUE_TIME))
+    except ClusterError:
+        offsets[at_rest] = NOT_ANSWERED
+        return
+    offsets[at_rest[answers.column("offset").is_null().to_numpy()]] = NOT_ANSWERED
+
+
+def _offsets(answers: pa.Table, log_start: Ints, now: int) -> Ints:
     """Return the offset of each answer, NOT_ANSWERED where it says nothing about the past end.
 
     An answer equal to the current log start says nothing, because retention deleted earlier records; only a log that
-    starts at 0 is known to have been empty.
+    starts at 0 is known to have been empty. Nor does a record with a time ahead of now, which a producer may write.
     """
     offset = answers.column("offset").fill_null(NO_LATER_RECORD).to_numpy()
     has_error = answers.column("error").is_valid().to_numpy()
     was_deleted = (offset == log_start) & (log_start > 0)
-    return np.where(has_error | was_deleted, NOT_ANSWERED, offset)
+    is_ahead = answers.column("record_time").fill_null(0).to_numpy() > now
+    return np.where(has_error | was_deleted | is_ahead, NOT_ANSWERED, offset)

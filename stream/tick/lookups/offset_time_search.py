@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
+from stream.cluster.offsets_for_times import FIRST_TRUE_TIME, WANTED, read_offsets_for_times
 from stream.cluster.transport.errors import ClusterError
 from stream.health.features import lag as lags
 from stream.health.features.end_history import BracketQuality
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 _MOST_ROUNDS: Final = 32
 """Limit of halvings: enough to reduce a year to less than a second, and an end for timestamps that never converge."""
-_EARLIEST: Final = 10**12
-"""The earliest time (ms) that can be true: in 2001, before Kafka, and above all present times in seconds."""
 _GroupPartition = tuple[str, str, int]
 """Group, topic, partition."""
 
@@ -58,6 +56,8 @@ class _Requests:
     offset: Ints
     time: Ints
     """The time to request (ms); 0 for the first record of the log."""
+    end_after: Ints
+    """The end offset that was observed first after that time; greater than any for the first record of the log."""
 
 
 class OffsetTimeSearch:
@@ -96,7 +96,7 @@ class OffsetTimeSearch:
         has_history = history >= 0
         rows, offset, history = rows[has_history], offset[has_history], history[has_history]
         if not len(rows):
-            return _Requests(rows, history, offset, rows)
+            return _Requests(rows, history, offset, rows, rows)
         brackets = memory.high_watermark.brackets(history, offset)
         is_older = brackets.quality == BracketQuality.OLDER
         width = np.where(is_older, np.iinfo(np.int64).max, brackets.until - brackets.since)
@@ -115,7 +115,9 @@ class OffsetTimeSearch:
         interpolates = np.array([search.rounds % 2 for search in searches], np.bool_)
         share = np.where(interpolates, share, 0.5)
         time = np.clip(since + (share * (until - since)).astype(np.int64), since + 1, until - 1)
-        return _Requests(rows[chosen], history[chosen], offset[chosen], np.where(is_older[chosen], 0, time))
+        is_first = is_older[chosen]
+        time, end = np.where(is_first, 0, time), np.where(is_first, np.iinfo(np.int64).max, end)
+        return _Requests(rows[chosen], history[chosen], offset[chosen], time, end)
 
     def _is_active(self, window: Window, row: int, offset: int) -> bool:
         """Return whether to search for this offset; starts a search if the last one of the row is old enough."""
@@ -152,15 +154,17 @@ def _add_points(memory: PartitionHistory, requests: _Requests, answers: pa.Table
     """Add up to two points per answer to the histories.
 
     At the requested time, and when the answered record was written, the end offset was the offset of that record. If
-    the record is the first that retention has left, only the latter is true. Producers may write any time: one that
-    cannot be true in milliseconds adds no point, and the age stays a lower bound.
+    the record is the first that retention has left, only the latter is true. Producers may write any time: an answer
+    with a time that cannot be true, or beyond an end observed later, adds no point, and the age stays a lower bound.
     """
     answered = ~answers.column("error").is_valid().to_numpy()
     offset = answers.column("offset").fill_null(-1).to_numpy()
     written = answers.column("record_time").fill_null(-1).to_numpy()
     end, log_start = window.ends.high_watermark[requests.row], window.ends.log_start[requests.row]
     end_then = np.where(offset >= 0, offset, end)  # without a later record, the end has not moved since
+    is_odd = (written > window.now) | ((offset >= 0) & (written < FIRST_TRUE_TIME)) | (end_then > requests.end_after)
+    answered &= ~is_odd
     at_time = answered & (requests.time > 0) & ~((offset == log_start) & (log_start > 0))
     memory.add_past_ends(requests.history[at_time], requests.time[at_time], end_then[at_time])
-    at_record = answered & (offset >= 0) & (written >= requests.time) & (written >= _EARLIEST) & (written <= window.now)
+    at_record = answered & (offset >= 0) & (written >= requests.time)
     memory.add_past_ends(requests.history[at_record], written[at_record], offset[at_record])

@@ -30,6 +30,8 @@ class Log:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.lasts = 10_000
         self.log_start = 0
+        self.written: int | None = None
+        """The time of all records (ms), instead of those."""
         self.requests: list[pa.Table] = []
         self.errors: dict[tuple[str, int], str] = {}
         self.fails_after = 10**6
@@ -47,7 +49,10 @@ class Log:
             offset = max(self.log_start, (row["time"] - (NOON - self.lasts) * MS) // MS)
             error = self.errors.get((row["topic"], row["partition"]))
             answer = offset if error is None and offset < self.lasts else None
-            rows.append({**row, "offset": answer, "error": error})
+            times = {"record_time": None}
+            if self.written is not None:
+                answer, times = (0, {"record_time": self.written}) if self.written >= row["time"] else (None, times)
+            rows.append({**row, "offset": answer, "error": error, **times})
         return pa.Table.from_pylist(rows, schema=OFFSETS_FOR_TIMES)
 
     def backfill(self, inputs: HealthInputs, **limits: Any) -> tuple[Any, Any] | None:
@@ -91,6 +96,17 @@ def test_no_later_record_and_no_answer(log: Log) -> None:
     assert answers is not None
     assert set(answers[1][0].tolist()) == {NO_LATER_RECORD}
     assert set(answers[1][1].tolist()) == {NOT_ANSWERED}
+
+
+@pytest.mark.parametrize("written", [1, NOON, NOON * MS * 1_000, (NOON + 86_400) * MS])
+def test_times_that_cannot_be_true_are_no_answer(log: Log, written: int) -> None:
+    """Near 1970, in seconds or microseconds, or ahead of now; a replayed archive has the times of its events."""
+    log.written = written
+    assert log.backfill(inputs_of({("t", 0): 5})) is None
+    log.written = (NOON - 10 * 365 * 86_400) * MS
+    answers = log.backfill(inputs_of({("t", 0): 5}))
+    assert answers is not None
+    assert set(answers[1][0].tolist()) == {NO_LATER_RECORD}
 
 
 def test_partitions_with_unread_records_come_first(log: Log) -> None:

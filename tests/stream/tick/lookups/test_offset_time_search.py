@@ -161,3 +161,17 @@ def test_an_age_by_a_time_that_cannot_be_true_stays_a_lower_bound(monkeypatch: p
         assert ticks.window.time_lag.exact.tolist() == [False]
         assert age < 3 * HOUR
         assert brokers.requests <= 32
+
+
+def test_times_that_cannot_be_true_do_not_move_a_record_between_observed_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All records seem to be older than any time, or newer: the ends that were observed say that neither is true."""
+    for written in (1, NOON + HOUR):
+        brokers = Brokers(monkeypatch, evenly(1))
+        true_time = brokers.sent[0][9_000]
+        brokers.sent[0] = [written] * len(brokers.sent[0])
+        ticks = Ticks([Partition(evenly(1), [(-2 * HOUR, 9_000)])])
+        ticks.memory.add_past_ends(np.array([0]), np.array([NOON - HOUR]), np.array([7_200]))
+        ticks.now += TICK
+        ticks.window = ticks._build()
+        (age,) = ticks.tick(40)
+        assert abs(NOON + ticks.now - age - true_time) <= TICK
