@@ -163,6 +163,25 @@ def earlier(root: Path, cluster_id: str = "cluster-a") -> Path:
     return folder
 
 
+def files_in(folder: Path) -> dict[str, str]:
+    """Return the content of each file below a folder, without the lock."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
+    return {str(path.relative_to(folder)): path.read_text() for path in found}
+
+
+def test_checkpoint_of_an_earlier_format_is_set_aside_once(tmp_path: Path) -> None:
+    """The old folder is unchanged, the topic is read from its start, and the next run continues without a message."""
+    old = earlier(tmp_path)
+    before = files_in(old)
+    with opened(tmp_path) as checkpoint:
+        assert (checkpoint.fresh, checkpoint.kept) == (True, old)
+        assert checkpoint.set_aside == f"{old} has the format of an earlier version"
+        finish_batch(tmp_path, 0, {0: 1, 1: 1})
+    assert files_in(old) == before
+    with opened(tmp_path) as checkpoint:
+        assert (checkpoint.fresh, checkpoint.set_aside, checkpoint.kept) == (False, None, None)
+
+
 def test_layout_is_that_of_the_first_run(tmp_path: Path) -> None:
     """An existing checkpoint keeps its layout although another one is configured.
 

@@ -14,6 +14,7 @@ from stream.cli.api_client import InstanceClient
 from stream.errors import ExitCode, Refusal
 from tests.exporters.serving import serving_url
 from tests.exporters.snapshots import (
+    CATCHING_UP,
     COMMON_CAUSE,
     NOON,
     detail,
@@ -245,6 +246,14 @@ def test_no_instance_answers(command: CommandLine, monkeypatch: pytest.MonkeyPat
     error = command.fails("groups", code=ExitCode.NO_INSTANCE)
     assert f"no lagwarden answers at http://127.0.0.1:{port} (Connection refused)" in error
     assert all(option in error for option in ("--url", "--capture"))
+
+
+def test_not_ready_yet(command: CommandLine) -> None:
+    """An instance that is catching up has no groups yet; the error has its phase."""
+    with serving_url(None, **CATCHING_UP) as address:
+        for verb in (["groups"], ["explain", "a"]):
+            error = command.fails(*verb, "--url", address, code=ExitCode.NOT_READY)
+            assert "is not ready yet: catching up. Reading what groups have committed so far;" in error
 
 
 @pytest.mark.parametrize(

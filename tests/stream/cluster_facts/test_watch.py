@@ -168,6 +168,17 @@ def test_a_missing_right_is_named_once(watching: Any, logged: list[Any]) -> None
         assert [line["grant"] for line in logged] == [grants]
 
 
+def test_a_connection_that_fails_is_logged(logged: list[Any]) -> None:
+    """The cause is logged, and there are no facts."""
+
+    def connect() -> Any:
+        raise ValueError("no such file")
+
+    with ClusterWatch(connect, lambda: None, 60, 100) as watch:
+        wait_until(lambda: bool(logged), "the line")
+    assert (watch.current(), logged[0]["cause"]) == (None, "no such file")
+
+
 def test_a_poll_that_hangs_does_not_delay_the_stop(watching: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The stop does not wait for a broker that does not answer."""
     monkeypatch.setattr("stream.cluster_facts.watch._STOP_SECONDS", 0.05)

@@ -35,6 +35,12 @@ def test_the_process_nearest_to_its_limit_represents_its_role(tmp_path: Path) ->
     assert rows(Descriptors(1, tmp_path))["jvm"] == (20, 64)
 
 
+def test_process_that_has_ended_is_left_out(tmp_path: Path) -> None:
+    """A process that has ended is ignored, although its parent may still list it as a child."""
+    process(tmp_path, 1, 1, "1024", (2,))
+    assert rows(Descriptors(1, tmp_path)) == {"driver": (1, 1024)}
+
+
 def test_proc_is_not_read_for_every_scrape(tmp_path: Path) -> None:
     """Values are cached for five seconds."""
     now = [100.0]

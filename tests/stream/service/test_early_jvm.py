@@ -82,3 +82,11 @@ def test_machine_without_java_is_refused(config: Config, monkeypatch: pytest.Mon
     assert raised.value.what == f"Spark did not start: {NO_JAVA}"
     assert raised.value.advice == "install Java 17 to 25 and set JAVA_HOME, or add it to PATH"
     assert raised.value.code is ExitCode.SPARK_UNAVAILABLE
+
+
+def test_folder_that_cannot_be_written_to_is_refused(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The start is refused, because Spark would fail later with a stack trace."""
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
+    with pytest.raises(Refusal, match="no folder for temporary files") as raised, start_jvm(config):
+        pass
+    assert raised.value.code is ExitCode.SPARK_UNAVAILABLE

@@ -115,6 +115,15 @@ def test_cpu_of_ended_processes_is_kept(tmp_path: Path) -> None:
     assert rows(usage)["jvm"] == (0, None, 5.0)
 
 
+def test_unreadable_process_is_left_out(tmp_path: Path) -> None:
+    """A process without a complete `stat` file, as at its end, and a system without /proc have no rows."""
+    process(tmp_path, 1)
+    for text in ("", "1 (java) S", "1 (java) S 1 1 1 0 -1 0 0 0 0 0 x y 0 0 20 0 1 0 7"):
+        (tmp_path / "1" / "stat").write_text(text)
+        assert rows(ProcessUsage(1, tmp_path)) == {}
+    assert rows(ProcessUsage(1, tmp_path / "none")) == {}
+
+
 def test_real_processes_are_read() -> None:
     """A child of this process has the second role; this process has its memory and its CPU time."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:

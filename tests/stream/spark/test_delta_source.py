@@ -16,9 +16,10 @@ from pyspark.sql.types import StructType
 
 from sandbox.kafka import log_writer as write
 from stream.cluster.epoch_ends import NO_EPOCH
+from stream.cluster.records import read
 from stream.cluster.transport.errors import LoginRefused, NotAuthorised
 from stream.groups.codec import unpack_delta
-from stream.groups.decode_stats import DecodeStats
+from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.instances import InstanceShare
 from stream.spark import offsets_reading, topic_ends
 from stream.spark.delta_rows import FOLDED_SCHEMA
@@ -172,6 +173,24 @@ def test_a_task_counts_aborted_commits(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [(delta.aborts.count.tolist(), delta.aborts.producer_id.tolist()) for delta in deltas]
     assert found == [([1], [4_000]), ([2], [4_000])]
     assert {each for delta in deltas for each in delta.aborts.keys.to_pylist()} == {key}
+
+
+def test_damaged_batches_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The faults of damaged batches are among the decode statistics, without a type and a version."""
+    bad = write.batch(2, [write.Rec(0, 0, b"k", b"v")], count=9)
+    leader = FakeLeader([Reply({0: Part(commits(0, 2) + bad + commits(3, 2))})], [dict.fromkeys(range(4), 1)])
+    (row,) = run(monkeypatch, leader, options(), {0: 5})
+    assert DecodeStats.from_json(row["tally"]).faults[DecodeFault(None, None, "bad_record")] == 1
+
+
+def test_deleted_offsets_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tally has the number of offsets that retention deleted before the read. The remaining records are read."""
+    replies = [Reply({0: Part(error=1)}), Reply({0: Part(commits(3, 2))})]
+    leader = FakeLeader(replies, [dict.fromkeys(range(4), 1)], ends=[{0: (3, 5)}])
+    monkeypatch.setattr(read, "read_ends", leader.read_ends)
+    (row,) = run(monkeypatch, leader, options(), {0: 5})
+    tally = DecodeStats.from_json(row["tally"])
+    assert (tally.skipped, tally.records) == ({"deleted": 3}, {1: 2})
 
 
 def folded(tmp_path: Path) -> ReadingOptions:

@@ -9,8 +9,8 @@ import pytest
 
 from stream.checkpoint.objects.lease import LEASE_SECONDS, ObjectLease
 from stream.checkpoint.objects.path import ObjectPath
-from stream.checkpoint.objects.store import ObjectStore, StoreUnavailableError
-from stream.errors import Refusal
+from stream.checkpoint.objects.store import ConditionFailedError, ObjectStore, StoreUnavailableError
+from stream.errors import ExitCode, Refusal
 
 
 def acquired(root: ObjectPath, meanwhile: Callable[[], object] = lambda: None) -> ObjectLease:
@@ -87,6 +87,24 @@ def test_store_without_conditional_writes_is_refused(root: ObjectPath, monkeypat
     monkeypatch.setattr(ObjectStore, "write_if_absent", write)
     with pytest.raises(Refusal, match="ignores conditional writes"):
         acquired(root)
+
+
+def test_store_whose_condition_always_fails_is_refused(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process is refused after ten attempts with pauses if the condition fails although no object exists."""
+
+    def fail(*_: object) -> str:
+        raise ConditionFailedError("412")
+
+    monkeypatch.setattr(ObjectStore, "write_if_absent", fail)
+    waits: list[None] = []
+
+    def wait() -> None:
+        waits.append(None)
+        assert len(waits) < 100
+
+    with pytest.raises(Refusal, match="lagwarden/lock could not be written in 10 attempts") as refused:
+        acquired(root, wait)
+    assert (len(waits), refused.value.code) == (10, ExitCode.CHECKPOINT_UNUSABLE)
 
 
 @pytest.mark.parametrize(("first", "second"), [("a", "z"), ("z", "a")])

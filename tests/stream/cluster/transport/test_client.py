@@ -11,6 +11,7 @@ import pytest
 from kafka.future import Future
 
 from sandbox.kafka.broker import Broker
+from sandbox.waiting import wait_until
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, CutOff, TimedOut, Unreachable, WrongProtocol
@@ -150,6 +151,18 @@ def test_a_request_raises_when_another_thread_closes_the_client() -> None:
         cluster.close()
         with pytest.raises(Unreachable, match="is closed"):
             request.result(30)
+
+
+def test_a_close_does_not_fail_while_the_io_thread_is_blocked() -> None:
+    """The close raises no error, and the sockets are closed after the I/O thread has continued."""
+    cluster, released = Cluster(["127.0.0.1:1"]), threading.Event()
+    cluster._net.call_soon_threadsafe(lambda: released.wait(30))
+    cluster.close()
+    with pytest.raises(Unreachable, match="is closed"):
+        cluster.metadata()
+    released.set()
+    wait_until(lambda: not [each for each in threading.enumerate() if each.name == "kafka-close"], "the last sockets")
+    assert cluster._net._selector.get_map() is None
 
 
 @pytest.mark.kafka
