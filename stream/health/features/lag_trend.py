@@ -6,6 +6,9 @@ the two steps is a considerable share of the whole rise, and if the rise exceeds
 against what was written meanwhile. It does not rise if a single slot brought nearly all of it: after a pause of a few
 seconds a group stays behind by as much and keeps its pace. So one burst is no trend, however large, whether the group
 works it off or not, and no count of records is a limit.
+
+A group that has become slower is known to fall behind before that: each of the last three slots brought a part of the
+rise, which is more than the window had before, while as much was written as before. So it is no burst of producers.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stream.health.columns import max_by_owner
 from stream.health.features.end_history import UNKNOWN_OFFSET
 
 if TYPE_CHECKING:
@@ -35,6 +39,12 @@ _SHARE_OF_JUMP: Final = 0.6
 """A jump from one slot to the next is at least this share of the whole change, and..."""
 _NEXT_TO_JUMP: Final = 0.5
 """... the second greatest step is less than this share of it: a group that falls behind burst by burst has several."""
+_RAMP: Final = 3
+"""The number of slots that show that a group has become slower."""
+_USUAL_RATE: Final = 1.2
+"""As much is written as before: at most this much of the earlier rate."""
+_READS_LESS: Final = 0.85
+"""The group reads at most this share of what is written in these slots."""
 _SHARE_OF_WRITTEN: Final = 0.03
 """The change from the first to the last third is at least this share of what was written in the window."""
 
@@ -65,8 +75,9 @@ def classify_trend(  # noqa: PLR0917 - columns of one table
     `lag` is the present lag, `written` the number of offsets written since the first slot of the row.
     """
     code = np.full(rows, TOO_SHORT, np.int8)
-    left, known = _lag_after_commits(slots, history, history_row)
-    row, left = slots.row[known], left[known]
+    end, known = _ends_at_commits(slots, history, history_row)
+    row, end, offset = slots.row[known], end[known], slots.offset[known]
+    left = np.maximum(end - offset, 0)
     means, enough = _mean_of_thirds(row, left, rows)
     first, middle, last = means
     change = last - first
@@ -78,19 +89,49 @@ def classify_trend(  # noqa: PLR0917 - columns of one table
     code[enough] = LEVEL
     code[enough & steady & (change > 0) & (lag >= last)] = RISES
     code[enough & steady & (change < 0) & (lag <= middle)] = FALLS
+    _, newest = _first_and_last_slots(row, rows)
+    for current in (0, 1):  # the newest slot may have just begun
+        slower = _became_slower(row, end, offset, slots.time[known], newest - current)
+        now = newest[slower]
+        code[slower[left[now] >= left[now - current]]] = RISES
     return code
 
 
-def _lag_after_commits(slots: Slots, history: EndHistory, history_row: Ints) -> tuple[Ints, Flags]:
-    """Return the lag right after the last commit of each slot, and where it is known."""
+def _ends_at_commits(slots: Slots, history: EndHistory, history_row: Ints) -> tuple[Ints, Flags]:
+    """Return the end at the last commit of each slot, and where it is known."""
     row = history_row[slots.row]
     known = row >= 0
-    left = np.zeros(len(slots), np.int64)
+    end = np.full(len(slots), UNKNOWN_OFFSET)
     if known.any():
-        end = history.end_at(row[known], slots.time[known])
-        left[known] = np.maximum(end - slots.offset[known], 0)
-        known[known] = end != UNKNOWN_OFFSET
-    return left, known
+        end[known] = history.end_at(row[known], slots.time[known])
+    return end, end != UNKNOWN_OFFSET
+
+
+def _first_and_last_slots(row: Ints, rows: int) -> tuple[Ints, Ints]:
+    """Return the positions of the first and the last slot of each row; without any, the last is before the first."""
+    count = np.bincount(row, minlength=rows)
+    end = np.cumsum(count)
+    return end - count, end - 1
+
+
+def _became_slower(row: Ints, end: Ints, offset: Ints, time: Ints, newest: Ints) -> Ints:
+    """Return the rows that left more and more up to their slots `newest`, although no more was written than before."""
+    first, _ = _first_and_last_slots(row, len(newest))
+    found = np.flatnonzero(newest - first + 1 >= LEAST_SLOTS)
+    first, last = first[found], newest[found]
+    begin = last - _RAMP
+    left = np.maximum(end - offset, 0)
+    ramp = left[last[:, None] + np.arange(-_RAMP, 1)]
+    change = ramp[:, -1] - ramp[:, 0]
+    slower = (change > 0) & (np.diff(ramp, axis=1) >= _SHARE_OF_RISE * change[:, None]).all(axis=1)
+    before = np.arange(len(row)) <= newest[row] - _RAMP
+    peak = max_by_owner(left[before], row[before], len(newest), 0)[found]
+    written, read = end[last] - end[begin], offset[last] - offset[begin]
+    earlier = (end[begin] - end[first]) * (time[last] - time[begin])
+    slower &= (change > peak) & (written * (time[begin] - time[first]) <= _USUAL_RATE * earlier)
+    slower &= (read >= 0) & (read <= _READS_LESS * written)
+    became_slower: Ints = found[slower]
+    return became_slower
 
 
 def _mean_of_thirds(row: Ints, left: Ints, rows: int) -> tuple[Reals, Flags]:

@@ -288,6 +288,22 @@ def _recovering() -> Scene:
     return _alone(consume(STEADY, LONG, LATE, rate=200, position=position), memberships=[Membership(LONG)])
 
 
+def _slow_for_a_minute() -> Scene:
+    # The group reads a tenth of what is written, and then catches up.
+    commits = consume(STEADY, LONG, 0)
+    commits += consume(STEADY, 5 * SECOND, MINUTE, rate=10, position=commits[-1][1])
+    return _alone([*commits, *consume(STEADY, 65 * SECOND, LATE, rate=300, position=commits[-1][1])])
+
+
+def _more_than_usual() -> Scene:
+    # For a minute and a half, producers write three times as much; the group reads twice as much as usual.
+
+    def end(t: int) -> int:
+        return STEADY(t) + 200 * min(max(t, 0), 90 * SECOND) // SECOND
+
+    return Scene([Partition(end, consume(end, LONG, LATE, rate=200))])
+
+
 def _short_of_a_spike() -> Scene:
     # For one minute, producers write at ten times the rate; the group needs four minutes to catch up.
 
@@ -565,6 +581,8 @@ HEALTHY = (
     Situation("an end that is reported too low for a moment", _end_too_low),
     Situation("a hot partition whose member keeps up", _hot_but_read),
     Situation("a spike that is worked off", _short_of_a_spike),
+    Situation("a group that is slow for a minute", _slow_for_a_minute),
+    Situation("more records than usual for a minute and a half", _more_than_usual),
     Situation("a copy of offsets whose source rests", lambda: _copied(GroupStage.MIRRORED), until=15 * MINUTE),
 )
 
@@ -783,7 +801,7 @@ KNOWN_AT = {
     "poison_record": PAUSED,
     "no_members": PAUSED,
     "held_back": PAUSED,
-    "falling_behind": 140 * SECOND,
+    "falling_behind": 90 * SECOND,
     "skewed": 40 * SECOND,
     "rewound": 5 * SECOND,
     "aborting": PAUSED,
@@ -842,7 +860,7 @@ SICK = (
         *(V.POISON_RECORD, 100, lambda: _only_partition_of_a_member(80 * SECOND), V.STOPPED),
     ),
     fault("one of two members dies", V.STOPPED, 50, _dead_member),
-    fault("a group that falls behind", V.FALLING_BEHIND, 140, _slow_group),
+    fault("a group that falls behind", V.FALLING_BEHIND, 100, _slow_group),
     fault("a hanging transaction behind a marker", V.HELD_BACK, 50, lambda: _hanging(1)),
     fault("starts before a hanging transaction and commits by the clock", V.HELD_BACK, 130, _starts_when_it_hangs),
     fault(
@@ -883,7 +901,7 @@ SICK = (
     fault("a group that leaves its backlog behind", V.SKIPPED, 5, leaves_its_backlog, start=-20),
     fault(
         "a group that is slow for a while and catches up at once",
-        *(V.FALLING_BEHIND, 140, _slow_for_a_while),
+        *(V.FALLING_BEHIND, 90, _slow_for_a_while),
         start=-20,
         ends_at=205 * SECOND,
     ),
