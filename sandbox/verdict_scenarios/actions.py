@@ -201,6 +201,15 @@ class DeleteRecords:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class DeleteReadRecords:
+    """Deletes the records of the input topic's partition 0 that the group has committed, as Kafka Streams does."""
+
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.delete_read_records()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class KeepTransactionOpen:
     """Makes the producer of the input topic leave its next transaction open."""
 

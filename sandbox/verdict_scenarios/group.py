@@ -58,7 +58,20 @@ class VerdictGroup(GroupControl[PacedClient]):
             end = consumer.get_watermark_offsets(place, timeout=REQUEST_TIMEOUT)[1]
         finally:
             consumer.close()
-        place.offset = max(end - leaving, 0)
+        self._delete_before(place, max(end - leaving, 0))
+
+    def delete_read_records(self) -> None:
+        """Move the log start offset of partition 0 of the input to the committed offset."""
+        place = TopicPartition(self.topic("in"), 0)
+        consumer = Consumer({**client_config(self.bootstrap), "group.id": self.group})
+        try:
+            (at,) = consumer.committed([place], timeout=REQUEST_TIMEOUT)
+        finally:
+            consumer.close()
+        self._delete_before(place, max(at.offset, 0))
+
+    def _delete_before(self, place: TopicPartition, offset: int) -> None:
+        place.offset = offset
         admin = self.admin()
         for done in admin.delete_records([place]).values():
             done.result(LIMIT)

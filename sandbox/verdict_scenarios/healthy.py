@@ -13,12 +13,14 @@ from sandbox.verdict_scenarios.actions import (
     CloseClients,
     DeleteGroupInUse,
     DeleteInputTopic,
+    DeleteReadRecords,
     KillClient,
     ResetOffsets,
     StartConsumer,
     StartJavaConsumer,
     StartSimpleConsumer,
     StartTransactionalConsumer,
+    SubscribeTo,
 )
 from sandbox.verdict_scenarios.outages import BROKER_RESTART_AT
 from sandbox.verdict_scenarios.scenario import EVENT, TimedStep, VerdictScenario
@@ -51,6 +53,14 @@ def _rolling() -> tuple[TimedStep, ...]:
         for number, name in enumerate(names)
     ]
     return tuple(sorted([*leaving, *joining], key=lambda step: step.time))
+
+
+def _deletes_and_pauses() -> tuple[TimedStep, ...]:
+    every, pause = 30 / pace.FASTER, 40 / pace.FASTER
+    deletes = [TimedStep(10.0 + every * number, (DeleteReadRecords(),)) for number in range(40)]
+    hangs = TimedStep(EVENT, (ChangeBehaviour({"hung": ("a",)}),))
+    goes_on = TimedStep(EVENT + pause, (ChangeBehaviour({"hung": ()}),))
+    return tuple(sorted([*deletes, hangs, goes_on], key=lambda step: step.time))
 
 
 def _irregular() -> tuple[TimedStep, ...]:
@@ -171,6 +181,14 @@ RHYTHMS: Final = (
 )
 
 RECORDS: Final = (
+    VerdictScenario(
+        "deletes-read",
+        "healthy",
+        "deletes every half minute what it has read, as Kafka Streams does with its own topics, and pauses once",
+        ONE,
+        (StartConsumer(),),
+        script=_deletes_and_pauses(),
+    ),
     VerdictScenario(
         "compacted",
         "healthy",
@@ -335,6 +353,26 @@ OPERATIONS: Final = (
             TimedStep(EVENT, (CloseClients(),)),
             TimedStep(EVENT + 600 / pace.FASTER, (DeleteGroupInUse(),)),
         ),
+    ),
+    VerdictScenario(
+        "scaled-to-zero",
+        "healthy",
+        "a deploy moves the group to another topic, and when it has read that, it is scaled to zero",
+        {"in": ScenarioTopic(), "new": ScenarioTopic(flows=(Flow(until=EVENT + 20),))},
+        (StartConsumer(),),
+        script=(
+            TimedStep(EVENT, (SubscribeTo("new"),)),
+            TimedStep(EVENT + 45, (CloseClients(),)),
+        ),
+        judged_until=EVENT + 45 + 0.75 * pace.OFFSETS_RETENTION,
+    ),
+    VerdictScenario(
+        "mirrored",
+        "healthy",
+        "another program copies the offsets by the minute, some records behind, and its source comes to rest",
+        {"in": ScenarioTopic(flows=(Flow(until=EVENT),))},
+        (StartSimpleConsumer(),),
+        ClientBehaviour(every=60 / pace.FASTER, behind=5, repeats=False),
     ),
     VerdictScenario(
         "grown",

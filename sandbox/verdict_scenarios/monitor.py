@@ -59,6 +59,7 @@ def settings(chosen: RunPace) -> dict[str, str]:
         "job.commit_window_slot_seconds": f"{chosen.wall(pace.SLOT):g}",
         "job.driver_memory": "512m",
         "http.host": LOOPBACK,
+        "groups.mirrored": "mirrored(-[0-9]+)?",
         **{f"health.{name}": f"{chosen.wall(seconds):g}s" for name, seconds in pace.limits().items()},
     }
 

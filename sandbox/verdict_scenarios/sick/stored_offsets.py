@@ -30,6 +30,19 @@ OFFSETS: Final = (
         expected=(ExpectedVerdict(("forgotten",), pace.next_sign()),),
     ),
     VerdictScenario(
+        "offset-deleted",
+        "sick",
+        "a tool deletes the offsets of a stopped group, and its new member does not commit",
+        ONE,
+        (StartConsumer(),),
+        script=(
+            TimedStep(EVENT, (CloseClients(),)),
+            TimedStep(EVENT + 2, (DeleteGroupInUse(),)),
+            TimedStep(EVENT + 4, (ChangeBehaviour({"silent": True}), StartConsumer("b")), "fault"),
+        ),
+        expected=(ExpectedVerdict(("forgotten",), pace.FIRST_COMMIT),),
+    ),
+    VerdictScenario(
         "left-out",
         "sick",
         "a partition is added to a topic that a consumer has assigned to itself; no client reads the new one",

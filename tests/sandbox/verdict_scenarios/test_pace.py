@@ -10,7 +10,7 @@ from sandbox.verdict_scenarios.pace import RunPace, pace_of, production
 from sandbox.verdict_scenarios.runner import broker_properties, topic_settings
 
 TWICE: Final = RunPace(2.0)
-INDEPENDENT: Final = {"job.driver_memory", "http.host"}
+INDEPENDENT: Final = {"job.driver_memory", "http.host", "groups.mirrored"}
 """Options of the monitor that are no times."""
 LOWER_LIMITS: Final = {"group.min.session.timeout.ms", "group.consumer.min.heartbeat.interval.ms"}
 """Properties of the broker that the times are above at any stretch."""
