@@ -7,6 +7,7 @@ import pytest
 
 from sandbox.demo.workload import Workload
 from sandbox.kafka.broker import Broker
+from tests.integration.one_monitor.values_seen import without_value
 from tests.integration.traffic import (
     begin_transaction,
     commit,
@@ -96,7 +97,10 @@ def test_names_with_special_characters_are_exact_labels(cluster: Broker, monitor
 
 
 def test_continuous_traffic_agrees_with_the_official_tool(cluster: Broker, monitor: Monitor) -> None:
-    """Every lag and committed offset of all workers of the sandbox equals the tool's while the traffic pauses."""
+    """Every lag and committed offset of all workers of the sandbox equals the tool's while the traffic pauses.
+
+    Every metric and every field of the API has a value, or a reason why it has none here.
+    """
     with Workload(cluster.bootstrap, prefix="w-") as traffic:
         traffic.wait_until_settled()
         traffic.pause()
@@ -105,3 +109,4 @@ def test_continuous_traffic_agrees_with_the_official_tool(cluster: Broker, monit
         assert {group for group, _, _ in committed} >= set(traffic.groups)
         assert shown.committed == committed
         assert shown.lags == lags
+        assert without_value(monitor, monitor.metrics()) == set()
