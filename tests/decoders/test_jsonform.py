@@ -38,14 +38,6 @@ def test_the_dump_format_has_strings_and_a_word_for_tombstones() -> None:
     assert jsonform.dump_payload(record(COMMIT_KEY, None)) == "<DELETE>"
 
 
-def group(protocol_type: bytes, subscription: bytes, assignment: bytes) -> Record:
-    value = b"\0\0" + len(protocol_type).to_bytes(2) + protocol_type + bytes(4) + b"\0\5range" + b"\xff\xff\0\0\0\1"
-    for text in (b"m", b"c", b"/h"):
-        value += len(text).to_bytes(2) + text
-    value += (6).to_bytes(4) + len(subscription).to_bytes(4) + subscription + len(assignment).to_bytes(4) + assignment
-    return record("0002000167", value.hex())
-
-
 def test_metadata_and_transactions_have_the_format_of_the_dump_tool() -> None:
     """A metadata record has a type name and a version number; a transaction is like any other record."""
     topic = decode_metadata(bytes.fromhex("010200027430a5f1d5f224432d89f635c784af26d700"))
