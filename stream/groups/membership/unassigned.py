@@ -8,7 +8,7 @@ anything.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from stream.groups.membership.model import Membership
+
+MOST_TOPICS: Final = 100_000
+"""Limit of the subscribed topics of all groups that the cluster is asked for."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,9 +65,18 @@ def find_unassigned(
 
 
 def subscribed_topics(memberships: Mapping[str, Membership]) -> set[str]:
-    """Return the topics that any group subscribes to: their partition counts are needed here."""
+    """Return the topics that any group subscribes to: their partition counts are needed here.
+
+    Clients may subscribe to any number of names, and the cluster is asked for them at every tick. So there are at most
+    `MOST_TOPICS`, without the longest subscriptions; the topics of those are unknown unless another group uses them.
+    """
     sets = {id(one.subscribed): one.subscribed for one in memberships.values() if one.subscribed}
-    return set[str]().union(*sets.values())
+    topics: set[str] = set()
+    for each in sorted(sets.values(), key=len):
+        if len(topics) + len(each) > MOST_TOPICS:
+            break
+        topics |= each
+    return topics
 
 
 class UnassignedTracker:

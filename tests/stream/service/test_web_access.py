@@ -82,11 +82,12 @@ def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(run, "HttpServer", Server)
     flags = {"kafka.bootstrap_servers": "localhost:1", "http.port": 0, "http.host": "127.0.0.1"}
-    config = load(flags={**flags, "http.hide_members": True})
+    config = load(flags={**flags, "http.hide_members": True, "http.allowed_hosts": "a.example,*.b.example"})
     publisher: Any = types.SimpleNamespace(current=lambda: None, details=detail, groups_of_client=lambda *_: ())
     watch: Any = types.SimpleNamespace(current=lambda: None)
     with run._http_server(config, publisher, ServiceStatus("1", 60), watch, RecentEvents()):
         assert {member.client_host for member in given["details"]("billing").members} == {None}
+        assert given["allowed_hosts"] == ("a.example", "*.b.example")
 
 
 def test_pages_link_to_what_is_configured() -> None:

@@ -4,12 +4,15 @@ import random
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
+from stream.groups.membership import unassigned
 from stream.groups.membership.model import Membership
 from stream.groups.membership.unassigned import (
     UnassignedPartitions,
     UnassignedTracker,
     find_unassigned,
+    subscribed_topics,
 )
 from tests.stream.groups.written import (
     NAMES,
@@ -180,3 +183,15 @@ def test_the_owners_in_a_rebalancing_group_are_unknown() -> None:
     counted = UnassignedTracker().update(found, rows([("g", "audit")]), COUNTS, {}, {"g"})
     assert counted.unowned == {}
     assert counted.unsubscribed == {"g": 1}
+
+
+def test_the_longest_subscriptions_are_left_out_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names that a client has made up cannot make the cluster be asked for any number of topics at every tick."""
+    monkeypatch.setattr(unassigned, "MOST_TOPICS", 5)
+    sizes = {"made-up": 4, "payments": 2, "orders": 3}
+    groups = {group: Membership("classic", "Stable", 1, subscribed=topics_of(group, sizes[group])) for group in sizes}
+    assert subscribed_topics(groups) == topics_of("payments", 2) | topics_of("orders", 3)
+
+
+def topics_of(group: str, size: int) -> frozenset[str]:
+    return frozenset(f"{group}-{number}" for number in range(size))
