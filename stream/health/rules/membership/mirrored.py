@@ -14,6 +14,18 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
+def hint(window: Window, row: int) -> str:
+    """Return what to do about a group that may be a copy, with a leading space; "" without a sign of that.
+
+    Signs are topics in which MirrorMaker 2 writes checkpoints, together with a commit that no member has made.
+    """
+    topics, emptied = window.inputs.checkpoint_topics, int(window.inputs.groups.emptied[window.inputs.group[row]])
+    has_no_member = window.stage[row] == GroupStage.OFFSETS_ONLY or 0 <= emptied < window.commit_time[row]
+    if not topics or not has_no_member or window.members[row] > 0:
+        return ""
+    return f" If MirrorMaker 2 copies its offsets (see topic {topics[0]}), put it into groups.mirrored."
+
+
 def _matches(window: Window) -> Flags:
     mirrored: Flags = window.stage == GroupStage.MIRRORED
     return mirrored

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from stream import wording as say
 from stream.health.inputs import GroupStage
+from stream.health.rules.membership import mirrored
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags
     from stream.health.features.window import Window
+
+
+_NEXT_STEP: Final = "Start the consumers; see why they ended. If the group is not needed any more, delete it."
 
 
 def leaves_records(window: Window) -> Flags:
@@ -43,7 +47,8 @@ RULE = Rule(
     verdict=Verdict.NO_MEMBERS,
     matches=_matches,
     sentence=_sentence,
-    next_step="Start the consumers; see why they ended. If the group is not needed any more, delete it.",
+    next_step=_NEXT_STEP,
+    next_step_of=lambda window, row: f"{_NEXT_STEP}{mirrored.hint(window, row)}",
     evidence=("lag", "time_lag", "group_since", "members", "commit_time", "lost", "longest_pause"),
     confirm=1,
 )

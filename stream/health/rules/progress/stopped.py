@@ -9,6 +9,7 @@ import numpy as np
 from stream import wording as say
 from stream.health.inputs import NO_COMMIT, GroupStage
 from stream.health.rules.members import client_text, owner_of, sends_heartbeats
+from stream.health.rules.membership import mirrored
 from stream.health.rules.rule import OWNER, Rule, unread_text
 from stream.health.verdict import Verdict
 
@@ -41,11 +42,9 @@ def _others_text(window: Window, row: int) -> str:
 
 
 def _next_step_of(window: Window, row: int) -> str:
-    client, copies = owner_of(window, row), window.inputs.checkpoint_topics
-    if window.stage[row] == GroupStage.OFFSETS_ONLY and copies:
-        return f"{_NEXT_STEP} If MirrorMaker 2 copies its offsets (see topic {copies[0]}), put it into groups.mirrored."
+    client = owner_of(window, row)
     if client is None:
-        return _NEXT_STEP
+        return f"{_NEXT_STEP}{mirrored.hint(window, row)}"
     if sends_heartbeats(window, row):
         return f"Find out what {client_text(window, client)} waits for (take a thread dump), then restart it."
     return f"Check whether {client_text(window, client)} still runs and what it waits for; restart it if it hangs."

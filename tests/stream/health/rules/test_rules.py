@@ -391,11 +391,19 @@ def test_the_next_step_depends_on_the_row() -> None:
         next_step = RULE[verdict].next_step_of
         assert next_step is not None
         assert next_step(pane(row), 0).startswith(step)
-    for stage, named in ((GroupStage.OFFSETS_ONLY, True), (GroupStage.STABLE, False)):
-        seen = pane(but(STUCK, stage=stage))
+    copied = but(EMPTIED, emptied_ago=HOUR, commit_ago=MINUTE)
+    for verdict, row, is_named in (
+        (V.STOPPED, but(STUCK, stage=GroupStage.OFFSETS_ONLY, members=-1, owner=-1), True),
+        (V.STOPPED, but(STUCK, owner=-1), False),
+        (V.NO_MEMBERS, copied, True),
+        (V.NO_MEMBERS, but(copied, commit_ago=2 * HOUR), False),
+    ):
+        seen = pane(row)
         inputs = dataclasses.replace(seen.inputs, checkpoint_topics=["eu.checkpoints.internal"])
-        step = RULE[V.STOPPED].next_step_of(dataclasses.replace(seen, inputs=inputs), 0)  # type: ignore[misc] # there is one
-        assert ("(see topic eu.checkpoints.internal), put it into groups.mirrored." in step) is named
+        next_step = RULE[verdict].next_step_of
+        assert next_step is not None
+        step = next_step(dataclasses.replace(seen, inputs=inputs), 0)
+        assert ("(see topic eu.checkpoints.internal), put it into groups.mirrored." in step) is is_named
 
 
 def test_the_blocking_transaction_is_named() -> None:
