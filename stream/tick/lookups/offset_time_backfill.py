@@ -15,6 +15,7 @@ import pyarrow as pa
 from stream.cluster.offsets_for_times import FIRST_TRUE_TIME, WANTED, read_offsets_for_times
 from stream.cluster.transport.errors import ClusterError
 from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
+from stream.tick.inputs.times import AHEAD_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,5 +103,5 @@ def _offsets(answers: pa.Table, log_start: Ints, now: int) -> Ints:
     offset = answers.column("offset").fill_null(NO_LATER_RECORD).to_numpy()
     has_error = answers.column("error").is_valid().to_numpy()
     was_deleted = (offset == log_start) & (log_start > 0)
-    is_ahead = answers.column("record_time").fill_null(0).to_numpy() > now
+    is_ahead = answers.column("record_time").fill_null(0).to_numpy() > now + AHEAD_MS
     return np.where(has_error | was_deleted | is_ahead, NOT_ANSWERED, offset)

@@ -20,6 +20,7 @@ from stream.cluster.transport.errors import ClusterError
 from stream.health.features import lag as lags
 from stream.health.features.end_history import BracketQuality
 from stream.health.inputs import NO_COMMIT
+from stream.tick.inputs.times import AHEAD_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,7 +163,11 @@ def _add_points(memory: PartitionHistory, requests: _Requests, answers: pa.Table
     written = answers.column("record_time").fill_null(-1).to_numpy()
     end, log_start = window.ends.high_watermark[requests.row], window.ends.log_start[requests.row]
     end_then = np.where(offset >= 0, offset, end)  # without a later record, the end has not moved since
-    is_odd = (written > window.now) | ((offset >= 0) & (written < FIRST_TRUE_TIME)) | (end_then > requests.end_after)
+    is_odd = (
+        (written > window.now + AHEAD_MS)
+        | ((offset >= 0) & (written < FIRST_TRUE_TIME))
+        | (end_then > requests.end_after)
+    )
     answered &= ~is_odd
     at_time = answered & (requests.time > 0) & ~((offset == log_start) & (log_start > 0))
     memory.add_past_ends(requests.history[at_time], requests.time[at_time], end_then[at_time])
