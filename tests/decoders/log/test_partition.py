@@ -10,6 +10,7 @@ from decoders.log import partition as partition_module
 from decoders.log.batch import RecordBatch
 from decoders.log.directory import PartitionDirectory, list_segments, read_directory
 from decoders.log.errors import LogError, LogFault
+from decoders.log.partition import PartitionLog
 from decoders.log.transactions import BatchOutcome
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED, opened, partition, simple_batches
@@ -183,3 +184,19 @@ def test_files_renamed_between_listing_and_opening_are_listed_again(
     with opened(path) as log:
         assert [placed.record.offset for placed in log.records()] == [0, 1]
     assert len(listed) == 2
+
+
+def test_overlapping_segments_give_each_offset_once(tmp_path: Path) -> None:
+    """The batches already read from another segment are errors."""
+    path = partition(tmp_path, {0: simple_batches(4), 2: simple_batches(4, first=2)})
+    with opened(path) as log:
+        assert [placed.record.offset for placed in log.records()] == [0, 1, 2, 3, 4, 5]
+        assert [error.fault for error in log.errors] == [LogFault.OFFSET_ORDER] * 2
+
+
+def test_other_paths_are_the_wrong_kind(tmp_path: Path) -> None:
+    """A directory of another kind and a missing directory are one typed error."""
+    for name in ("data", "topic-", "-3", "topic-x", "t-0.abc-delete"):
+        (tmp_path / name).mkdir()
+        for path in (tmp_path / name, tmp_path / "nothing-0"):
+            assert PartitionLog.open(path).fault is LogFault.WRONG_KIND

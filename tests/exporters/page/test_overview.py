@@ -66,6 +66,10 @@ def names(reader: Reader) -> list[str]:
     return [row[0] for row in reader.tables["Groups"][1:]]
 
 
+def html_of(*groups: dict[str, Any]) -> str:
+    return page(snapshot(groups=list(groups))).html().decode()
+
+
 def test_groups_are_sorted_by_severity_and_time_lag() -> None:
     """The worst verdict is first, then time lag, lag and name decide; unknown values are last and named."""
     rows = read(small_snapshot()).tables["Groups"]
@@ -253,3 +257,17 @@ def test_common_causes_come_before_the_groups() -> None:
     many = text(COMMON_CAUSE | {"groups": [f"g{number}" for number in range(CAUSE_GROUPS + 5)]})
     assert many.count('href="group?name=g') == CAUSE_GROUPS
     assert "and 5 more" in many
+
+
+def test_groups_that_raise_no_alert_are_marked() -> None:
+    """The mark has the end of the maintenance or the reason of the silence, and the verdict is still shown."""
+    plain = html_of(attention("a", "critical", unpaged=False))
+    for columns, *marks in (
+        ({"unpaged": True}, "no alert"),
+        ({"maintenance_until": NOON + 60_000}, "in maintenance", "until 2023-11-14 22:14:20 UTC"),
+        ({"silence_reason": '"retired"'}, 'title="&quot;retired&quot;">silenced<'),
+    ):
+        document = html_of(attention("a", "critical", **columns))
+        assert [mark for mark in (*marks, "a is stalled.") if mark not in document] == []
+        assert [mark for mark in marks if mark in plain] == []
+    assert "silenced" not in plain

@@ -166,3 +166,9 @@ def test_added_partitions_are_reported_with_their_ends(watched: WatchedTopic) ->
     watched.update((0, 5, 5), (0, 7, 7), (0, 0, 0), (0, 4, 3))
     assert (watched.watch.added, watched.watch.added_logs) == ((), None)
     assert watched.watch.broken is None
+
+
+def test_an_unreachable_cluster_is_no_mismatch(watched: WatchedTopic) -> None:
+    """Neither a cluster that does not answer nor a missing topic is reported as a mismatch."""
+    for watched.topic in (None, Unreachable("no broker answers", "")):
+        assert [watched.update((0, 5, 5), (0, 7, 7)) for _ in range(3)] == [None] * 3

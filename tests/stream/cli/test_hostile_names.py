@@ -157,3 +157,14 @@ def test_json_that_is_escaped_is_the_same_json() -> None:
     assert json.loads(printable_json(line)) == {"name": text}
     assert printable_json(line).isprintable()
     assert printable(text).isprintable()
+
+
+@pytest.mark.usefixtures("terminal")
+def test_decode_shows_names_and_no_escape_sequences(capture: Path, command: CommandLine) -> None:
+    """No format prints a sequence, and a line of JSON keeps its meaning."""
+    for shape in ("json", "json-3.9", "text-0.8", "text-0.9", "text-2.1"):
+        command.run("decode", "--input", str(capture), "--format", shape, code=ExitCode.UNREADABLE)
+        assert command.out
+        if shape.startswith("json"):
+            lines = map(json.loads, command.out.splitlines())
+            assert {next(iter(line["key"]["data"].values())) for line in lines} == set(HOSTILE)

@@ -6,7 +6,7 @@ import pytest
 
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.transport.error_codes import ErrorReason
-from tests.support.scripted_cluster import TOO_OLD, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 FIND = "FindCoordinatorRequest"
 TRANSACTIONAL_ID = 1
@@ -65,3 +65,17 @@ def test_old_brokers_get_one_key_per_request(monkeypatch: pytest.MonkeyPatch) ->
     coordinators = Coordinators(ScriptedCluster({FIND: single}))  # type: ignore[arg-type]
     assert coordinators.find(["a1", "b2", "c3", "d4"]) == {"a1": 1, "b2": 2, "c3": 3, "d4": ErrorReason.NOT_ASKED}
     assert coordinators.find(["d4"]) == {"d4": 4}
+
+
+def test_the_first_failure_of_an_old_broker_ends_the_lookup() -> None:
+    """No key is looked up after a failure, because each lookup would probably wait as long."""
+    answers = iter([TOO_OLD, says(error_code=0, node_id=1), SILENT])
+    coordinators = Coordinators(ScriptedCluster({FIND: lambda *_: next(answers)}))  # type: ignore[arg-type]
+    assert coordinators.find(["a", "b", "c"]) == {"a": 1, "b": ErrorReason.TIMED_OUT, "c": ErrorReason.NOT_ASKED}
+
+
+def test_an_unreachable_cluster_is_the_reason_of_every_key() -> None:
+    """An unreachable cluster raises no exception; every key has the reason."""
+    coordinators = Coordinators(ScriptedCluster({FIND: lambda *_: AWAY}))  # type: ignore[arg-type]
+    assert coordinators.find(["a", "b"]) == {"a": ErrorReason.UNREACHABLE, "b": ErrorReason.UNREACHABLE}
+    assert coordinators.find([]) == {}

@@ -51,3 +51,10 @@ def test_a_long_log_is_scanned_in_several_calls(monkeypatch: pytest.MonkeyPatch)
     reading = TransactionLogScan(cast("Any", None), ())
     assert [reading.resume(lambda: 2.0, 1.0) is None for _ in range(3)] == [True, True, False]
     assert (log.begun, log.fetched) == (1, 3)
+
+
+def test_undecodable_records_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Undecodable records raise no exception."""
+    spoiled = [LogRecord(0, 0, None, b""), LogRecord(0, 0, b"\0\7", b"x"), LogRecord(0, 0, b"\0\0\0\1x", b"\0\0\1")]
+    found = read(monkeypatch, [*spoiled, record("id")])
+    assert (found.undecoded, list(found.open)) == (3, ["id"])

@@ -4,6 +4,7 @@ import dataclasses
 from collections import defaultdict
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -263,3 +264,15 @@ def test_group_whose_old_partition_expired_exists_in_the_new_one() -> None:
     driver.seed(2, shard_reader.state)
     assert offsets_and_memberships(driver)[0] == {("moved", "t", 0): 1, ("stayed", "t", 0): 6}
     assert driver.columns().histories["moved"].died is None
+
+
+def test_a_stored_run_of_a_negative_partition_is_dropped() -> None:
+    """A state written before such keys were rejected is read without them; other rows are unchanged."""
+    shard_reader = ShardReader()
+    shard_reader.read([(commit_key("g", "t", at), commit_value(7, 1)) for at in range(2)])
+    keys = pa.array([shard_reader.state.runs.keys[0].as_py(), commit_key("g", "t", -255)], pa.binary())
+    stored = dataclasses.replace(shard_reader.state, runs=dataclasses.replace(shard_reader.state.runs, keys=keys))
+    driver = DriverState()
+    driver.seed(0, stored)
+    columns = driver.columns()
+    assert (columns.group.to_pylist(), columns.partition.tolist(), len(columns.runs)) == (["g"], [0], 1)

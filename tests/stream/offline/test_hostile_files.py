@@ -351,3 +351,30 @@ def test_read_error_ends_only_its_segment(
     assert f"{0:020}.log: unreadable at byte 0" in err
     assert "Input/output error" in err
     assert out.count("\n") == 200
+
+
+def test_huge_length_is_not_allocated(tmp_path: Path) -> None:
+    """A block length above the limit is damage. The length is not allocated."""
+    path = with_block(tmp_path / "c.avro", "null", 1, b"x")
+    raw = path.read_bytes()
+    for length in (container.MAX_BLOCK_BYTES + 1, 1 << 60):
+        path.write_bytes(raw[:-18] + write.zigzag(length, 64))
+        known = CaptureFile(path)
+        with peak_memory() as peak:
+            assert list(known.rows()) == []
+        assert "damaged at byte" in known.problems[0]
+        assert f"a block of {length} bytes" in known.problems[0]
+        assert peak.size < container.MAX_BLOCK_BYTES
+
+
+def test_capture_is_continued_in_its_codec(tmp_path: Path) -> None:
+    """A capture that another tool has recompressed is continued with that codec and stays readable."""
+    rows = [commit(at, at) for at in range(10)]
+    path = capture_of(tmp_path / "c.avro", [])
+    metadata = {key: text for key, text in CaptureFile(path)._header.metadata.items() if key.startswith("lagwarden")}
+    for codec in ("null", "bzip2", "xz", "snappy"):
+        with path.open("wb") as file:
+            fastavro.writer(file, SCHEMA, [each._asdict() for each in rows[:5]], codec, metadata=metadata)
+        capture_of(path, rows[5:])
+        known = CaptureFile(path)
+        assert (list(known.rows()), known.codec, known.problems) == (rows, codec, [])

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import structlog
 
 from sandbox.waiting import LIMIT
 from stream.checkpoint.spark_offsets import SourceOffsets
@@ -299,3 +300,14 @@ def test_a_query_that_does_not_start_in_time_is_started_again(
     assert status.phase == STOPPING
     assert sessions == [session.result()] * 3
     assert (killed, failures, part.calls) == ([], [], [])
+
+
+def test_a_query_that_never_starts_in_time_ends_the_process(
+    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process fails with the cause after a few attempts."""
+    monkeypatch.setattr(supervisor, "failure", lambda _: SLOW)
+    with structlog.testing.capture_logs() as logs:
+        assert exit_code(status, state=_Part(record_failure=lambda *_, **__: False))[0] == ExitCode.QUERY_FAILED
+    assert [line.get("attempt") for line in logs] == [1, 2, 3, None, None]
+    assert logs[3]["cause"] == SLOW.cause

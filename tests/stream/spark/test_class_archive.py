@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stream.spark.class_archive import ClassArchive, base_archive_path
+from stream.spark.class_archive import ClassArchive, base_archive_path, write_base_archive
 from tests.stream.spark.fake_java import write_java
 
 
@@ -125,3 +125,21 @@ def test_runtime_without_a_base_archive_gets_one_in_the_cache(linked_java: Path,
 
 def _denied(_: Path) -> bool:
     raise PermissionError(13, "Permission denied")
+
+
+def test_base_archive_that_is_not_written_is_an_error(
+    linked_java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error is one line, and no file is left."""
+    monkeypatch.setattr("stream.spark.class_archive._BASE_SECONDS", 0.5)
+    messages = {
+        "echo no space left; exit 1": "wrote no base archive: no space left",
+        "exit 0": "wrote no base archive: exit code 0",
+        "exec sleep 60": "wrote no base archive in 0.5 s",
+    }
+    for program, message in messages.items():
+        write_java(linked_java.parents[1], program)
+        (linked_java.parents[1] / "lib" / "server" / "classes.jsa").unlink()
+        with pytest.raises(OSError, match=message):
+            write_base_archive(linked_java, tmp_path / "classes")
+        assert list((tmp_path / "classes").iterdir()) == []

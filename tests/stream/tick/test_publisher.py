@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import time
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
@@ -19,6 +20,8 @@ from stream.service.ticker import Ticker
 from stream.tick import run_tick
 from stream.tick.ends_index import EndsIndex
 from stream.tick.publisher import Publisher
+from stream.tick.verdicts.evaluate import VerdictEvaluator
+from stream.tick.verdicts.store import VerdictStore
 from stream.tick.verdicts.tick_details import TickDetails
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
@@ -215,3 +218,14 @@ def counted(publisher: Publisher, status: ServiceStatus) -> dict[str, int | None
     assert tick(publisher, status) is not None
     groups = current(publisher).snapshot.groups
     return dict(zip(groups["group"].to_pylist(), groups["commits"].to_pylist(), strict=True))
+
+
+def test_a_cleared_publisher_has_no_snapshot(ends: Ends, status: ServiceStatus, tmp_path: Path) -> None:  # noqa: ARG001 - replaces the request
+    """`clear` withdraws snapshot and details, as after a gap in the records; no verdicts are stored after it."""
+    publisher = Publisher(evaluator=VerdictEvaluator(store=VerdictStore(tmp_path)))
+    publisher.apply([(0, shard_of(4).change)], catching_up=False)
+    tick(publisher, status)
+    publisher.clear()
+    assert (publisher.current(), publisher.details("g")) == (None, None)
+    publisher.save_verdicts()
+    assert VerdictStore(tmp_path).read() is None, "the next process does not continue from it"

@@ -12,7 +12,7 @@ from stream.tick.terminations import TerminationCounts, Terminations
 from tests.stream.groups import written
 from tests.stream.health.tables import wrong
 from tests.support.driver_states import ShardReader
-from tests.support.raw import commit_key, commit_value
+from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 DAY = 86_400_000
 RETENTION = OffsetsRetention(7 * DAY, 600_000, "broker")
@@ -163,3 +163,16 @@ def test_removed_offsets_are_remembered_with_their_kind() -> None:
         return {each.is_forgotten: each.expired for each in found.values()}
 
     assert wrong(REMOVED, removal) == []
+
+
+def test_many_deaths_at_once_make_few_log_lines() -> None:
+    """Twenty deaths are logged by name, the others as a number."""
+    life = Life()
+    names = [f"g-{number}" for number in range(50)]
+    life.read([(group_key(name), group_value(1, [])) for name in names], 10)
+    life.read([(group_key(name), None) for name in names], 20)
+    with structlog.testing.capture_logs() as lines:
+        counted = life.tick(30)
+    assert sum(counts(counted.deaths).values()) == 50
+    assert [line["event"] for line in lines] == ["group died"] * 20 + ["more groups died"]
+    assert lines[-1]["groups"] == 30

@@ -112,3 +112,10 @@ def test_library_prints_no_login_at_level_debug(password: KafkaLogin, tmp_path: 
         logging.getLogger().handlers[:] = handlers
     assert "kafka.net" in written.getvalue()
     assert [secret for secret in ("first", JWT) if secret in written.getvalue()] == []
+
+
+def test_the_error_of_a_disabled_mechanism_names_the_enabled_ones(password: KafkaLogin) -> None:
+    """The error names the mechanisms that the broker offers."""
+    with FakeBroker(accepting, ("SCRAM-SHA-512", "GSSAPI")) as broker:
+        error = refused(broker, password)
+    assert "does not offer the SASL mechanism PLAIN; it offers SCRAM-SHA-512, GSSAPI" in error.what

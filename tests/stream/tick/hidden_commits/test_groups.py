@@ -313,3 +313,43 @@ def test_records_that_cannot_be_evaluated_leave_the_group_unchanged(
     monkeypatch.setattr(Memberships, "_evaluate", fail)
     state = cluster.tick(0).state
     assert (state.memberships[GROUP].generation, state.histories[GROUP].died) == (1, None)
+
+
+def test_a_commit_whose_marker_the_job_has_read_first_is_not_deleted(cluster: Cluster) -> None:
+    """In the hidden part, which ends before the marker, the commit is pending behind a tombstone."""
+    cluster.tick(0)
+    cluster.write((commit_key(GROUP, "t", 0), None))
+    cluster.write((commit_key(GROUP, "t", 0), commit_value(40, NOON)), producer=5)
+    cluster.commit(OTHER, 21, hidden=True)
+    assert (GROUP, "t") not in offsets(cluster.tick(0))
+    cluster.job_reads(2)
+    assert offsets(cluster.tick())[GROUP, "t"] == (40, False)
+
+
+def test_a_classic_group_without_its_record_is_a_simple_group(cluster: Cluster) -> None:
+    """A group without its record keeps its offsets and is Empty."""
+    cluster.shard.read([(group_key(GROUP), group_value(1, ["m"]))])
+    cluster.tick(0)
+    cluster.write((group_key(GROUP), None))
+    cluster.tick(0)
+    shown = cluster.tick(0)
+    assert GROUP not in shown.state.memberships
+    assert (shown.state.histories[GROUP].state, shown.state.histories[GROUP].died) == ("Empty", None)
+    assert offsets(shown)[GROUP, "t"] == (10, False)
+
+
+def test_a_simple_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> None:
+    """A new simple group is Empty since its first commit; a dead group that commits again exists again."""
+    created = IN_0[3]
+    cluster.shard.read([(commit_key(GROUP, "t", 0), None)], time=NOON + 1)
+    assert cluster.tick(0).state.histories[GROUP].died == NOON + 1
+    for group in (created, GROUP):
+        cluster.commit(group, 3, hidden=True)
+    for _ in range(2):
+        shown = cluster.tick(0)
+        histories = [shown.state.histories[group] for group in (created, GROUP)]
+        assert [offsets(shown)[group, "t"] for group in (created, GROUP)] == [(3, True)] * 2
+        assert [(each.state, each.since, each.died) for each in histories] == [("Empty", NOON + TICK, None)] * 2
+        assert created in shown.read_groups
+    cluster.write((commit_key(created, "t", 0), None))
+    assert created not in cluster.tick(0).state.row_order.groups, "the job never had it"

@@ -184,3 +184,15 @@ def test_an_unreadable_tail_of_a_second_topic_waits_for_its_retry(brokers: Broke
         tails.schedule(window(dataclasses.replace(ROW, topic="payments")))
         tails.update(TOPICS, at_rest)
     assert [each.topic for each in brokers.requests] == ["orders", "payments"]
+
+
+def test_names_of_deleted_topics_are_dropped(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of stored names is bounded, also with many short-lived topics."""
+    monkeypatch.setattr(lookup, "_SPARE_NAMES", 5)
+    tails = new_lookup()
+    for number in range(40):
+        name = f"t{number}"
+        tails.schedule(window(Row(topic=name, committed=10_000, end=10_003, lag=3)))
+        assert rows_of(tails.update([name], ends(**{name: 10_003}))) == [(0, 10_000, 10_001, 10_003)]
+    assert len(tails._names) < 10
+    assert len(brokers.requests) == 40

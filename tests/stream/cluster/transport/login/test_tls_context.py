@@ -106,3 +106,13 @@ def test_unusable_files_are_named_before_a_connection(certificates: Certificates
         with pytest.raises(TlsRefused, match=rf"kafka\.{option}") as refused:
             Cluster(["localhost:1"], KafkaLogin(tls=files))
         assert refused.value.code is ExitCode.USAGE
+
+
+def test_removed_file_is_named(mounted: TlsFiles) -> None:
+    """The error has the option, the path and the reason."""
+    assert mounted.key is not None
+    context = TlsContext(mounted)
+    context.current()
+    mounted.key.unlink()
+    with pytest.raises(TlsRefused, match=r"kafka\.ssl_key_file = '.*client\.key' cannot be used: No such file"):
+        context.current()

@@ -3,6 +3,7 @@
 import dataclasses
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from sandbox.kafka.token_issuer import Answer, TokenIssuer
 from stream.cluster.transport.errors import LoginRefused, LoginUnavailable
 from stream.cluster.transport.login.token_endpoint import fetch_token
 from stream.config.kafka_login import ClientCredentialsLogin
-from stream.config.secret_sources import SecretValue
+from stream.config.secret_sources import SecretFile, SecretValue
 
 CONTROL = "a\x01auth=x"
 SECRET = "hunter2+/=: ü"  # noqa: S105 -- with characters that an encoding can break
@@ -137,3 +138,18 @@ def test_the_certificate_of_the_endpoint_is_verified(certificates: Certificates)
         other = issuer.token_endpoint.replace("localhost", "127.0.0.1")
         with pytest.raises(LoginUnavailable, match="IP address mismatch"):
             fetch_token(dataclasses.replace(trusted, endpoint=other))
+
+
+def test_secret_file_that_is_gone(issuer: TokenIssuer, tmp_path: Path) -> None:
+    """The error names the option and the file, and nothing is sent."""
+    with pytest.raises(LoginUnavailable, match=r"kafka\.oauth_client_secret: .*/secret cannot be read"):
+        fetch_token(login_at(issuer, client_secret=SecretFile(tmp_path / "secret")))
+    assert issuer.requests == []
+
+
+def test_slow_endpoint_times_out(issuer: TokenIssuer) -> None:
+    """The whole request has one time limit, also if bytes continue to arrive."""
+    for answer in (Answer(200, b"{}", hold=3.0), Answer(200, b" " * 1000, drip=0.05)):
+        issuer.answer = lambda answer=answer: answer  # type: ignore[misc]
+        with pytest.raises(LoginUnavailable, match=r"does not answer within 0\.4 s"):
+            fetch_token(login_at(issuer, timeout=0.4))
