@@ -5,6 +5,7 @@ The tests share the two brokers: a test that stops one of them starts it again.
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,12 +19,17 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from exporters.cluster.exposition import PublishedCluster
 from exporters.cluster.model import ClusterFacts
 from sandbox.kafka.broker import Broker
+from sandbox.kafka.broker_properties import formatted_folder, renumber
+from sandbox.kafka.jars import BROKER
 from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
+from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
 from stream.cluster_facts.poll import OFFSETS_SETTINGS, ClusterPoll
+from stream.health.inputs import FailedReplica
+from stream.tick.inputs.polled_cluster import Replicas
 from tests.conftest import MakeBroker
 from tests.exporters.snapshots import snapshot
 
@@ -253,3 +259,31 @@ def _size(data: Path) -> int:
 def _text(facts: ClusterFacts) -> bytes:
     families = PublishedCluster.build(facts).exposition.families
     return b"".join(family.samples.kept or b"" for family in families)
+
+
+def test_the_failed_log_directory_of_a_partition_is_named(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """The broker is in the cluster, its other partitions have leaders, and the directory is the one that has failed."""
+    second = tmp_path / "second"
+    second.mkdir()
+    shutil.copy(formatted_folder(BROKER) / "meta.properties", second)
+    renumber(second, 1)
+    broker = make_broker(folder=tmp_path, properties={"log.dirs": f"{tmp_path / 'data'},{second}"})
+    create_topics(broker.bootstrap, {"orders": 4})
+    wait_until(lambda: len([*tmp_path.glob("*/orders-*")]) == 4, "the logs of the partitions")
+    lost = sorted(int(each.name.removeprefix("orders-")) for each in second.glob("orders-*"))
+    assert 0 < len(lost) < 4
+    shutil.rmtree(second)
+    second.touch()
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})  # new logs are what the broker cannot write
+    admin.create_topics([NewTopic("more", 4)])["more"].result(LIMIT)
+    expected = {part: (FailedReplica(1, (str(second),)),) if part in lost else () for part in range(4)}
+    with Cluster([broker.bootstrap]) as cluster:
+        poll = ClusterPoll(cluster, 10_000)
+
+        def failed() -> dict[int, tuple[FailedReplica, ...]]:
+            replicas = Replicas(poll.poll(None, time.time()))
+            return {part: replicas.failed("orders", part) for part in range(4)}
+
+        wait_until(lambda: failed() == expected, f"the failed replicas {expected}")
+        errors = {row["partition"]: row["error"] for row in read_ends(cluster, ["orders"]).to_pylist()}
+    assert errors == {part: "no_leader" if part in lost else None for part in range(4)}
