@@ -106,6 +106,8 @@ class PartitionHistory:
         self._grow(len(self._partitions))
         if inputs.recreated is not None and len(inputs.recreated):
             self._clear(rows[np.isin(inputs.ends.place >> 32, inputs.recreated)])
+        self._clear(self._cut_rows(inputs))
+        self._record_epochs(rows, inputs)
         self._record_answers(rows, inputs)
         known = np.flatnonzero(inputs.ends.known)
         self._record_falls(rows[known], inputs.ends.high_watermark[known], inputs.now)
@@ -219,6 +221,34 @@ class PartitionHistory:
         columns.answered_again[known[again]] = inputs.now
         columns.unanswered[known], columns.answered[known] = False, inputs.now
 
+    def _cut_rows(self, inputs: HealthInputs) -> Ints:
+        """Return the rows whose log has lost its end and was written past it, as a commit of any group shows.
+
+        The records that the group has read have a later epoch than the leader had when the end was behind them already
+        (KIP-320), so the remembered ends are those of other records.
+        """
+        epoch, columns = inputs.origins.leader_epoch, self._columns
+        replaced = columns.epoch_before[columns.epoch_before >= 0]
+        if epoch is None or not len(replaced):
+            return np.empty(0, np.int64)
+        at = np.flatnonzero((epoch > replaced.min()) & (inputs.spans.last_offset != NO_COMMIT))
+        row = self.find_rows(inputs, lags.place(inputs.topic[at], inputs.partition[at]))
+        epoch_before = self._of_rows(columns.epoch_before, row, -1)
+        cut = (epoch_before >= 0) & (epoch[at] > epoch_before)
+        cut &= inputs.spans.last_offset[at] < self._of_rows(columns.end_before, row, -1)
+        return np.unique(row[cut])
+
+    def _record_epochs(self, rows: Ints, inputs: HealthInputs) -> None:
+        columns, epoch = self._columns, inputs.ends.leader_epoch
+        if epoch is None:
+            return
+        known = inputs.ends.known & (epoch >= 0)
+        rows, epoch = rows[known], epoch[known]
+        moved = (columns.epoch[rows] >= 0) & (epoch > columns.epoch[rows])
+        columns.epoch_before[rows[moved]] = columns.epoch[rows[moved]]
+        columns.end_before[rows[moved]] = columns.end[rows[moved]]
+        columns.epoch[rows] = epoch
+
     def _record_falls(self, rows: Ints, end: Ints, now: int) -> None:
         columns = self._columns
         previous, peak = columns.end[rows], columns.peak[rows]
@@ -284,6 +314,11 @@ class _Columns:
     """The highest end if the end has fallen since and has not reached it again; else -1."""
     fell: Ints
     """When that fall was first seen; without a `peak` it means nothing."""
+    epoch: Ints
+    """The newest leader epoch."""
+    epoch_before: Ints
+    """The leader epoch before the newest one, and the last end under it; -1: no leader has changed."""
+    end_before: Ints
     unanswered: Flags
     """A poll without an answer has followed the last known ends."""
 
@@ -291,7 +326,7 @@ class _Columns:
     def empty(cls) -> _Columns:
         """Return columns without rows."""
         none = np.empty(0, np.int64)
-        return cls(none, none, none, none, none, none, none, none, none, none, np.empty(0, np.bool_))
+        return cls(*[none] * (len(dataclasses.fields(cls)) - 1), np.empty(0, np.bool_))
 
     def __len__(self) -> int:
         return len(self.stable)

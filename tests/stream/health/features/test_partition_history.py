@@ -71,6 +71,29 @@ def test_a_group_is_settled_since_its_last_observed_rebalance() -> None:
     assert settled(5, GroupStage.STABLE, 3) == 3
 
 
+def test_a_log_that_was_cut_and_written_past_starts_a_new_history() -> None:
+    """A commit shows it: the records before its offset are of an epoch that began after they were written.
+
+    After a clean election the history stays, whatever the epochs of commits at or after the former end.
+    """
+
+    def ends(tick: int, epoch: int, end: int, commit: int, commit_epoch: int) -> Any:
+        seen = at(tick, {"a": (0, end, end)})
+        return dataclasses.replace(
+            seen,
+            ends=dataclasses.replace(seen.ends, leader_epoch=np.array([epoch], np.int32)),
+            spans=dataclasses.replace(seen.spans, last_offset=np.array([commit])),
+            origins=dataclasses.replace(seen.origins, leader_epoch=np.array([commit_epoch], np.int32)),
+        )
+
+    for commit, commit_epoch, points in ((90, 4, [100, 130, 140]), (100, 5, [100, 130, 140]), (90, 5, [140])):
+        history = PartitionHistory()
+        history.observe(ends(0, 4, 100, 50, 4))
+        history.observe(ends(1, 5, 130, 50, 4))
+        rows = history.observe(ends(2, 5, 140, commit, commit_epoch))
+        assert history.high_watermark.points(int(rows[0]))[1] == points
+
+
 def test_a_recreated_topic_starts_a_new_history() -> None:
     """A recreated topic has a new history, although its ends alone would look like growth."""
     history = PartitionHistory()
