@@ -326,7 +326,8 @@ class _Columns:
     def empty(cls) -> _Columns:
         """Return columns without rows."""
         none = np.empty(0, np.int64)
-        return cls(*[none] * (len(dataclasses.fields(cls)) - 1), np.empty(0, np.bool_))
+        none_each = {field.name: none for field in dataclasses.fields(cls) if field.name != "unanswered"}
+        return cls(**none_each, unanswered=np.empty(0, np.bool_))
 
     def __len__(self) -> int:
         return len(self.stable)
