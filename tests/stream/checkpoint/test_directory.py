@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import errno
+import fcntl
 import json
 import os
 import time
@@ -465,3 +466,15 @@ def test_a_pause_above_the_tombstone_retention_sets_the_state_aside(
         assert checkpoint.fresh != kept
         assert kept or "keeps tombstones for 60 min" in str(checkpoint.set_aside)
         assert kept or not (checkpoint.folder / "current").exists()
+
+
+def test_volume_without_locks_is_refused_with_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refusal has the error of the volume, for example of an NFS server without its lock service."""
+
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(Refusal, match="cannot be used: No locks available") as refused, opened(tmp_path):
+        pass
+    assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from tests.stream.health.simulator import (
     Scene,
     Seen,
     consume,
+    look,
     new_evaluator,
     verdicts,
     watch,
@@ -232,3 +234,21 @@ def test_a_steady_group_that_dies_in_its_first_two_hours_has_a_fault_at_once(min
         first, verdict = called(ticks)[0]
         assert verdict is (V.NO_MEMBERS if leaves else V.STOPPED)
         assert first <= minutes + 1 + 3 * TICK / MINUTE
+
+
+def test_a_group_of_a_young_topic_is_no_batch_after_a_restart_of_the_monitor() -> None:
+    """The past end offsets, which are 0 before the first record, do not make a short backlog one of ten minutes."""
+
+    def end(time: int) -> int:
+        return max(100 * time // SECOND, 0)
+
+    scene = Scene([Partition(end, consume(end, 5 * SECOND, 9 * MINUTE, stuck_at=end(4 * MINUTE)), owner=0)])
+    first, restart = new_evaluator(), 4 * MINUTE + 20 * SECOND
+    watch(scene, 8 * SECOND, restart - 2 * TICK, evaluator=first)
+    second = new_evaluator(first.pack())
+    inputs = look(scene, restart)
+    ages = np.array([168 * HOUR, HOUR, 8 * MINUTE])
+    second.start(inputs, (inputs.now - ages, np.zeros((1, len(ages)), np.int64)))
+    ticks = watch(scene, restart, 8 * MINUTE, evaluator=second)
+    assert V.HABIT_UNKNOWN not in {each.verdict for each in ticks}
+    assert ticks[-1].verdict is V.STALLED
