@@ -13,6 +13,7 @@ from tests.stream.health.simulator import (
     Partition,
     Scene,
     consume,
+    evenly,
     new_evaluator,
     verdicts,
     watch,
@@ -104,22 +105,26 @@ def a_second_client_begins_at_the_start() -> Scene:
     return Scene([Partition(STEADY, [*before, *turns])])
 
 
-def loses_its_offset(owner: int) -> Scene:
+def loses_its_offset(owner: int, rate: float) -> Scene:
     """Return a group whose offset the broker removes too early; six seconds later this owner commits at the end."""
+    end = evenly(rate)
     at, removed = 6 * SECOND, {"forgotten": 1, "removed": 1, "exists_from": 1}
     parts = [
-        steady(0, owner=0, gone_from=1),
-        Partition(STEADY, [], owner=0, gone_from=at, **removed),  # type: ignore[arg-type] # times
-        Partition(STEADY, consume(STEADY, 11 * SECOND, LATE), owner=owner, **(removed | {"exists_from": at})),  # type: ignore[arg-type]
+        Partition(end, consume(end, LONG, 0), owner=0, gone_from=1),
+        Partition(end, [], owner=0, gone_from=at, **removed),  # type: ignore[arg-type] # times
+        Partition(end, consume(end, 11 * SECOND, LATE), owner=owner, **(removed | {"exists_from": at})),  # type: ignore[arg-type]
     ]
     clients = [MemberClient(name, name, "/10.0.0.7") for name in ("shop-1", "shop-2")]
     return Scene(parts, rebalances=[at], clients=clients)
 
 
 def test_another_member_without_an_offset_skips_however_few_records_it_passes() -> None:
-    """It begins at the log start or at the end. The owner that had the partition before knows its position."""
-    for owner, passed in ((1, 1_600), (0, None)):
-        ticks = watch(loses_its_offset(owner), LONG, MINUTE)
+    """It begins at the log start or at the end, and has read a log from its start that is short enough for that.
+
+    The owner that had the partition before knows its position.
+    """
+    for owner, rate, passed in ((1, 100, 1_600), (0, 100, None), (1, 10, None)):
+        ticks = watch(loses_its_offset(owner, rate), LONG, MINUTE)
         finding = ticks[-1].result.row_finding(0)
         jumps = ticks[-1].result.window.remembered.jumps
         assert (finding.verdict, finding.evidence.get("also")) == (V.FORGOTTEN, passed and "skipped")

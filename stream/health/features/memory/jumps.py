@@ -11,7 +11,7 @@ quickly reads to the end also makes a large step, so a step is a jump only if al
   rate when the cause of that has gone. The time of another owner begins with its rebalance. If the broker had removed
   the offset or the records at it, the group had to continue elsewhere, and any earlier rate is accepted. If the broker
   removed the offset before its time, another owner begins at the log start or at the end (auto.offset.reset): it
-  would have to read all from the log start on.
+  would have to read all from the log start on, and the log is longer than any member can read in that time.
 - The step is not explained by offsets without records: the topic is not compacted, the group did not wait for a
   transaction that has ended, and offsets that were seen in an open transaction do not count, because the transaction
   may have been aborted. It is not explained by an outage of the coordinator either, after which several commits
@@ -52,6 +52,8 @@ _LARGEST_STEP: Final = 1 << 36
 """Larger steps count as this size, so that their rates fit into 64 bits."""
 _LEAST_TIME: Final = 1_000
 """The shortest time (ms) over which a rate is computed: commits come in bursts."""
+_FASTEST: Final = 100
+"""No member reads more offsets of a partition per ms."""
 _DAY: Final = 86_400_000
 """Rates are kept in offsets per day, as whole numbers."""
 
@@ -115,7 +117,8 @@ def advance(
     step = np.where(moved, np.clip(committed - first, 0, _LARGEST_STEP), 0)
     records = np.maximum(step - np.maximum(memory.open_offsets, 0), 0)
     begins_again = is_other & _was_forgotten(memory, inputs)
-    to_read = np.where(begins_again, np.clip(committed - start, 0, _LARGEST_STEP), records)
+    beyond_reach = np.clip(committed - start - _FASTEST * spent, 0, _LARGEST_STEP)
+    to_read = np.where(begins_again, beyond_reach, records)
     jumped = (step > 0) & (planned | _is_jump(memory, inputs, committed, to_read, spent, is_other))
     read = moved & ~jumped
     open_offsets, open_to = _open_offsets(memory, inputs, lag, known, committed)
