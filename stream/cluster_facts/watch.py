@@ -163,13 +163,16 @@ class ClusterWatch:
             _log.warning("cluster polls stopped", cause=str(error))
 
     def _poll_share_groups_until_next(self, poll: ClusterPoll) -> None:
-        """Wait for the next poll; if there are share groups, poll their progress alone at equal intervals meanwhile."""
+        """Wait for the next poll; if there are share groups, poll their progress alone at equal intervals meanwhile.
+
+        Not after a failed poll: the number of those decides how long the other facts stay.
+        """
         pause = self._pause() / _SHARE_POLLS
         for _ in range(_SHARE_POLLS - 1):
             current = self._current
             if self._stopping.wait(pause):
                 return
-            if current is not None and len(current.facts.share_groups):
+            if current is not None and len(current.facts.share_groups) and not self._failed:
                 facts = current.facts
                 self._poll_once(lambda facts=facts: facts.with_share_groups(poll.poll_share_groups(time.time())))  # type: ignore[misc]
         self._stopping.wait(pause)

@@ -78,18 +78,25 @@ def test_the_first_of_several_instances_has_the_facts(watching: Any) -> None:
 
 
 def test_share_groups_are_polled_more_often_than_the_cluster(watching: Any) -> None:
-    """Between two polls their progress is read twice; the other facts, and what of them is unknown, stay."""
+    """Between two polls their progress is read twice; the other facts, and what of them is unknown, stay.
+
+    Without share groups, and after a failed poll, nothing is read.
+    """
     groups = table(model.SHARE_GROUPS, [{"group": "later", "partitions": 1, "lag": 7}])
     seen, later = facts(), facts(share_groups=groups, brokers=model.BROKERS.empty_table())
-    for first in (seen, facts(share_groups=model.SHARE_GROUPS.empty_table())):
-        polls = Polls(first, later)
+    none = facts(share_groups=model.SHARE_GROUPS.empty_table())
+    for first, second, looks, shows in (
+        (seen, later, 3, groups),
+        (none, later, 1, none.share_groups),
+        (seen, AWAY, 2, seen.share_groups),
+    ):
+        polls = Polls(first, second)
         watch = watching(polls)
         watch._poll_once(lambda polls=polls, watch=watch: watch._polled(polls))
         watch._poll_share_groups_until_next(polls)
         shown = watch.current().facts
-        has_share_groups = first is seen
-        assert len(polls.looks) == (3 if has_share_groups else 1), "without share groups there is nothing to read"
-        assert (shown.brokers, shown.share_groups) == (seen.brokers, groups if has_share_groups else first.share_groups)
+        assert len(polls.looks) == looks
+        assert (shown.brokers, shown.share_groups) == (seen.brokers, shows)
         assert shown.unknown_facts.sort_by("amount") == seen.unknown_facts.sort_by("amount")
 
 
