@@ -173,10 +173,9 @@ a member has it for another time, and the lag includes what members have now. In
 While members hold the very first records of a partition, nothing is recorded: no start offset, no lag, and neither of
 the bounds.
 
-The numbers are read at each poll of the cluster (`cluster.interval`). If a read fails, the last ones stay, with their
-time in `lagwarden_share_groups_timestamp_seconds`, for `health.share_pause` and at least for two intervals; the failure
-counts in `lagwarden_cluster_facts_unknown` as `share group read`. After that they are absent, and it counts as
-`share groups`.
+The numbers are read three times per `cluster.interval`. If a read fails, the last ones stay, with their time in
+`lagwarden_share_groups_timestamp_seconds`, for `health.share_pause` and at least for two intervals; the failure counts
+in `lagwarden_cluster_facts_unknown` as `share group read`. After that they are absent, and it counts as `share groups`.
 
 """,
 }

@@ -1,4 +1,4 @@
-"""The metrics about the progress of share groups, one row each, rendered once per poll of the cluster."""
+"""The metrics about the progress of share groups, one row each, rendered once per read of it."""
 
 from __future__ import annotations
 
