@@ -215,9 +215,9 @@ def _failed_replicas(
     replicas = context.polled.replicas
     if replicas is None:
         return {}
-    leaderless = np.flatnonzero(reasons == ErrorReason.NO_LEADER).tolist()
-    found = {row: replicas.failed(rows.topics[rows.topic[row]], int(rows.partition[row])) for row in leaderless}
-    return {row: failed for row, failed in found.items() if failed}
+    leaderless = np.flatnonzero(reasons == ErrorReason.NO_LEADER)
+    found = replicas.failed(rows.topics, rows.topic[leaderless], rows.partition[leaderless])
+    return {int(leaderless[at]): failed for at, failed in found.items()}
 
 
 def _expiry(rows: InputRows, context: ClusterContext) -> Ints | None:

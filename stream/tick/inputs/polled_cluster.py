@@ -37,8 +37,9 @@ class Replicas:
         place |= partitions["partition"].to_numpy()
         order = np.argsort(place, kind="stable")
         self._place = place[order]
-        self._partitions = partitions.select(["leader", "replica_brokers", "offline_brokers"]).take(pa.array(order))
-        self._alive = frozenset(facts.brokers["broker"].to_pylist())
+        self._partitions = partitions.select(["replica_brokers", "offline_brokers"]).take(pa.array(order))
+        self._leader = partitions["leader"].fill_null(NOT_KNOWN).to_numpy()[order]
+        self._alive = facts.brokers["broker"].to_numpy()
         self._failed: dict[int, tuple[str, ...]] = {}
         for broker, directory in facts.failed_log_dirs:
             self._failed[broker] = (*self._failed.get(broker, ()), directory)
@@ -48,19 +49,30 @@ class Replicas:
 
         `topic` holds positions in `topics`.
         """
-        row = self._rows(topics, topic, partition)
-        known = np.flatnonzero(row >= 0)
-        found = self._partitions.take(pa.array(row[known]))
-        brokers = pc.list_flatten(found["replica_brokers"]).to_numpy()
-        at = pc.list_parent_indices(found["replica_brokers"]).to_numpy()
-        is_follower = brokers != found["leader"].fill_null(NOT_KNOWN).to_numpy()[at]
-        return known[at[is_follower]], brokers[is_follower].astype(np.int64)
+        at, row, broker = self._listed("replica_brokers", self._rows(topics, topic, partition))
+        is_follower = broker != self._leader[row]
+        return at[is_follower], broker[is_follower]
 
-    def failed(self, topic: str, partition: int) -> tuple[FailedReplica, ...]:
-        """Return the replicas of a partition that are offline although their brokers are in the cluster."""
-        (row,) = self._rows([topic], np.zeros(1, np.int64), np.array([partition])).tolist()
-        offline = self._partitions["offline_brokers"][row].as_py() if row >= 0 else []
-        return tuple(FailedReplica(each, self._failed.get(each, ())) for each in offline if each in self._alive)
+    def failed(
+        self, topics: Sequence[str], topic: Ints, partition: NDArray[np.integer[Any]]
+    ) -> dict[int, tuple[FailedReplica, ...]]:
+        """Return the replicas of partitions, by position, that are offline although their brokers are in the cluster.
+
+        Positions without such a replica are absent; `topic` holds positions in `topics`.
+        """
+        at, _, broker = self._listed("offline_brokers", self._rows(topics, topic, partition))
+        is_there = np.isin(broker, self._alive)
+        failed: dict[int, tuple[FailedReplica, ...]] = {}
+        for position, each in zip(at[is_there].tolist(), broker[is_there].tolist(), strict=True):
+            failed[position] = (*failed.get(position, ()), FailedReplica(each, self._failed.get(each, ())))
+        return failed
+
+    def _listed(self, column: str, row: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return the brokers in a column of these rows (-1: none): position in `row`, row, broker."""
+        known = np.flatnonzero(row >= 0)
+        found = self._partitions[column].take(pa.array(row[known]))
+        at = known[pc.list_parent_indices(found).to_numpy()]
+        return at, row[at], pc.list_flatten(found).to_numpy().astype(np.int64)
 
     def _rows(self, topics: Sequence[str], topic: Ints, partition: NDArray[np.integer[Any]]) -> Ints:
         number = np.array([self._topics.get(name, -1) for name in topics] or [-1], np.int64)[topic]

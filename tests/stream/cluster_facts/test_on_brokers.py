@@ -32,6 +32,7 @@ from stream.health.inputs import FailedReplica
 from stream.tick.inputs.polled_cluster import Replicas
 from tests.conftest import MakeBroker
 from tests.exporters.snapshots import snapshot
+from tests.stream.health.columns import ints
 
 pytestmark = pytest.mark.kafka
 
@@ -276,13 +277,13 @@ def test_the_failed_log_directory_of_a_partition_is_named(make_broker: MakeBroke
     second.touch()
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})  # new logs are what the broker cannot write
     admin.create_topics([NewTopic("more", 4)])["more"].result(LIMIT)
-    expected = {part: (FailedReplica(1, (str(second),)),) if part in lost else () for part in range(4)}
+    expected = {part: (FailedReplica(1, (str(second),)),) for part in lost}
     with Cluster([broker.bootstrap]) as cluster:
         poll = ClusterPoll(cluster, 10_000)
 
         def failed() -> dict[int, tuple[FailedReplica, ...]]:
             replicas = Replicas(poll.poll(None, time.time()))
-            return {part: replicas.failed("orders", part) for part in range(4)}
+            return replicas.failed(["orders"], ints(0, 0, 0, 0), ints(*range(4)))
 
         wait_until(lambda: failed() == expected, f"the failed replicas {expected}")
         errors = {row["partition"]: row["error"] for row in read_ends(cluster, ["orders"]).to_pylist()}

@@ -48,12 +48,14 @@ def test_followers_and_failed_replicas_of_partitions() -> None:
     polled = Replicas(facts())
     at, broker = polled.followers(["gone", "orders"], ints(1, 0, 1, 1), ints(1, 0, 0, 9))
     assert [*zip(at.tolist(), broker.tolist(), strict=True)] == [(0, 1), (0, 2), (2, 2)]
-    assert polled.failed("orders", 1) == (FailedReplica(1, ("/data/2",)),)
-    assert polled.failed("orders", 0) == polled.failed("gone", 0) == ()
+    places = ["gone", "orders"], ints(1, 0, 1), ints(0, 0, 1)
+    assert polled.failed(*places) == {2: (FailedReplica(1, ("/data/2",)),)}
     whole = facts()
     without = facts(failed_log_dirs=(), brokers=whole.brokers.slice(0, 1))
-    assert Replicas(without).failed("orders", 1) == (FailedReplica(1, ()),), "which directory is not known"
-    assert Replicas(facts(brokers=whole.brokers.slice(1))).failed("orders", 1) == (), "the broker is away"
+    assert Replicas(without).failed(*places) == {2: (FailedReplica(1, ()),)}, "which directory is not known"
+    assert Replicas(facts(brokers=whole.brokers.slice(1))).failed(*places) == {}, "the broker is away"
+    nothing = Replicas(facts(topic_partitions=model.TOPIC_PARTITIONS.empty_table()))
+    assert [len(each) for each in nothing.followers(*places)] == [0, 0]
     assert polled_cluster(whole.only_share_groups()).replicas is None
 
 
