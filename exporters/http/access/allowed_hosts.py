@@ -2,7 +2,7 @@
 
 A browser sends the name of the page as `Host` (DNS rebinding). Addresses and `localhost` cannot be such names. Without
 configured names, only requests that arrive on a loopback address and need no login are checked, so that names of
-Services, of an Ingress and of hosts work.
+Services, of an Ingress and of hosts work. Probes are never refused, as they need no login.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ import ipaddress
 import socket
 from typing import TYPE_CHECKING
 
+import anyio
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
+
+from exporters.http.request_limits import PROBES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,14 +41,16 @@ class AllowedHosts:
         self._names = [name.lower() for name in names]
         self._credentials = credentials
         self._on_refusal = on_refusal
+        self._domain_name: str | None = None
         machine = socket.gethostname().lower()
         self._always = {"localhost", "*.localhost", machine, machine.partition(".")[0], *self._names}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on or refuse it."""
-        host = Headers(scope=scope).get("host", "") if scope["type"] == "http" else ""
+        is_covered = scope["type"] == "http" and scope["path"] not in PROBES
+        host = Headers(scope=scope).get("host", "") if is_covered else ""
         name = host_name(host)
-        if not host or not self._is_checked(scope) or _is_address(name) or self._is_known(name):
+        if not host or not self._is_checked(scope) or _is_address(name) or await self._is_known(name):
             await self._app(scope, receive, send)
             return
         self._on_refusal()
@@ -58,8 +63,12 @@ class AllowedHosts:
             not self._credentials().needed and server is not None and _is_address(server[0], loopback=True)
         )
 
-    def _is_known(self, name: str) -> bool:
-        return any(fnmatch.fnmatchcase(name, known) for known in self._always)
+    async def _is_known(self, name: str) -> bool:
+        if any(fnmatch.fnmatchcase(name, known) for known in self._always):
+            return True
+        if self._domain_name is None:  # of a loopback address in the hosts file of Debian; may need a name server
+            self._domain_name = (await anyio.to_thread.run_sync(socket.getfqdn)).lower()
+        return name == self._domain_name
 
 
 def host_name(host: str) -> str:
