@@ -32,11 +32,11 @@ def _matches(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
-    lag, time = say.count(int(window.lag[row]), "offset"), say.moment(int(window.commit_time[row]))
-    return (
-        "Another program writes the offsets of this group (groups.mirrored), and it has no members: no client waits for"
-        f" the {lag} after the last one, written {time}."
-    )
+    waits = ""
+    if window.known[row] and window.committed_offset[row] >= 0:
+        lag, time = say.count(int(window.lag[row]), "offset"), say.moment(int(window.commit_time[row]))
+        waits = f": no client waits for the {lag} after the last one, written {time}"
+    return f"Another program writes the offsets of this group (groups.mirrored), and it has no members{waits}."
 
 
 RULE = Rule(

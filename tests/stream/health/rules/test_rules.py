@@ -82,6 +82,10 @@ CASES: dict[str, tuple[Any, ...]] = {
         but(STUCK, stage=GroupStage.MIRRORED),
         "mirrored stopped",
     ),
+    "Another program writes the offsets of this group (groups.mirrored), and it has no members.": (
+        but(LEADERLESS, stage=GroupStage.MIRRORED),
+        "mirrored no_leader unknown",
+    ),
     "The lag is not known.": (NO_END, "unknown"),
     "The lag is not known: storage failed.": (but(NO_END, reason="storage_failed"), "unknown"),
     "The lag is not known: the partition has no leader.": (but(LEADERLESS, known_ago=0), "unknown"),
