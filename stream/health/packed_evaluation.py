@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -65,6 +65,9 @@ class PackedEvaluation:
         evaluation = self._table.rows(first, last)
         inputs, group_row = evaluation.window.inputs, np.full(len(evaluation.group_row), -1, np.int64)
         group_row[group] = max(int(evaluation.group_row[group]) - first, -1)
-        aborts = {row - first: streak for row, streak in inputs.aborts.items() if first <= row < last}
-        window = dataclasses.replace(evaluation.window, inputs=dataclasses.replace(inputs, aborts=aborts))
+        by_row: dict[str, Any] = {
+            name: {row - first: value for row, value in getattr(inputs, name).items() if first <= row < last}
+            for name in ("aborts", "failed_replicas")
+        }
+        window = dataclasses.replace(evaluation.window, inputs=dataclasses.replace(inputs, **by_row))
         return dataclasses.replace(evaluation, window=window, group_row=group_row)

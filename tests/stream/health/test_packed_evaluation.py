@@ -5,6 +5,7 @@ import pytest
 
 from stream.health.evaluation import Evaluation
 from stream.health.evaluator import Evaluator
+from stream.health.inputs import FailedReplica
 from stream.health.packed_evaluation import PackedEvaluation
 from tests.stream.health.panes import Row, judged, pane
 from tests.stream.health.random_inputs import sequence
@@ -34,13 +35,17 @@ def test_every_finding_of_a_group_is_that_of_the_whole_evaluation(seed: int) -> 
     assert compared >= 20
 
 
-def test_aborted_commits_stay_with_their_row() -> None:
-    """Aborted commits are found by row, and the rows of a group are counted from its first row."""
+def test_aborted_commits_and_failed_replicas_stay_with_their_row() -> None:
+    """They are found by row, and the rows of a group are counted from its first row."""
     streak = Row(group="b", aborts=3, aborts_ago=(9_000, 1_000))
-    evaluation = judged(pane(Row(group="a", aborts=5), Row(group="b"), streak), ["ok", "ok", "aborting"])
+    failed = Row(group="b", known=False, reason="no_leader", failed=(FailedReplica(2, ("/data/2",)),))
+    evaluation = judged(
+        pane(Row(group="a", aborts=5), Row(group="b"), streak, failed), ["ok", "ok", "aborting", "no_leader"]
+    )
     packed = PackedEvaluation(evaluation)
     for group, counts in ((0, {0: 5}), (1, {1: 3})):
         part = packed.of_group(group)
         assert {row: found.count for row, found in part.window.inputs.aborts.items()} == counts
         assert _findings(part, group) == _findings(evaluation, group)
     assert packed.of_group(1).row_finding(1).evidence["aborted_transactions"] == 3
+    assert "/data/2" in packed.of_group(1).row_finding(2).next_step
