@@ -29,12 +29,12 @@ catch-up; before the first tick, `start(inputs, (times, answers))` seeds the his
 by timestamp. `pack()` returns bytes to store next to the checkpoint, and `Evaluator(packed=...)` continues from them.
 Not thread-safe. `stream.tick.verdicts.evaluate` is the only caller.
 
-**Outputs**, one `evaluation.Evaluation` per tick: the shown verdict of each row and since when it holds, the verdict of
-each group, since when, and the number of rows that have it. `row_finding` and `group_finding` add sentence, evidence
-and next step (`evaluation.Finding`), so the cost of sentences is paid only for findings that are read.
-`Evaluation.window` has all numbers: lag, lost offsets, margin, time lag and whether it is exact, rates, time to catch
-up, trend, patience. `time_lag.oldest_by_owner` aggregates ages by topic and group. Unknown is -1 in these columns (NaN
-in rates), never 0; exporters turn it into null.
+**Outputs**, one `evaluator.EvaluationResult` per tick: the shown verdict of each row and since when it holds, the
+verdict of each group, since when, and the number of rows that have it. `row_finding` and `group_finding` add sentence,
+evidence and next step (`evaluation.Finding`), so the cost of sentences is paid only for findings that are read.
+`EvaluationResult.window` has all numbers: lag, lost offsets, margin, time lag and whether it is exact, rates, time to
+catch up, trend, patience. `time_lag.oldest_by_owner` aggregates ages by topic and group. Unknown is -1 in these columns
+(NaN in rates), never 0; exporters turn it into null.
 
 **Steps of a tick.** `PartitionHistory.record` (`end_history`, `stable_ids`, `memory`) adds the ends, and what each
 group did on a partition; this is the only step that changes the history. `window.build` computes the columns, each in a

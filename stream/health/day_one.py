@@ -14,7 +14,7 @@ from stream.health.verdict import Severity, Verdict
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags
-    from stream.health.evaluation import Evaluation
+    from stream.health.evaluator import EvaluationResult
 
 _GOES_ON: Final = frozenset({Verdict.FALLING_BEHIND, Verdict.SKEWED})
 """Faults of groups that make progress."""
@@ -33,14 +33,14 @@ class DayOne:
     unpaged: frozenset[str] = frozenset()
     """The groups whose faults raised no alert at the last tick."""
 
-    def advance(self, evaluation: Evaluation) -> DayOne:
+    def advance(self, evaluation: EvaluationResult) -> DayOne:
         """Return the state after a tick."""
         names = evaluation.window.inputs.groups.names
         unpaged = frozenset(names[group] for group in np.flatnonzero(unpaged_groups(evaluation, self)).tolist())
         return DayOne(self.first_look, evaluation.window.now, unpaged)
 
 
-def unpaged_groups(evaluation: Evaluation, before: DayOne) -> Flags:
+def unpaged_groups(evaluation: EvaluationResult, before: DayOne) -> Flags:
     """Return the groups with a fault whose faults are all older than the monitor, or those of a forgotten group.
 
     What raised no alert at the tick `before` raises none while it lasts, also where it is not known at a tick how long
@@ -57,7 +57,7 @@ def unpaged_groups(evaluation: Evaluation, before: DayOne) -> Flags:
     return found
 
 
-def _unpaged_by_rows(evaluation: Evaluation, before: DayOne) -> Flags:
+def _unpaged_by_rows(evaluation: EvaluationResult, before: DayOne) -> Flags:
     """Return the groups whose rows with a fault are all older than the monitor, or those of a forgotten group."""
     group = evaluation.window.inputs.group
     groups = len(evaluation.group_verdict)
@@ -73,7 +73,7 @@ def _unpaged_by_rows(evaluation: Evaluation, before: DayOne) -> Flags:
     return found
 
 
-def _began_before(evaluation: Evaluation, first_look: int) -> Flags:
+def _began_before(evaluation: EvaluationResult, first_look: int) -> Flags:
     """Return the rows whose next record was already unread at the first look, and which have not moved since."""
     window = evaluation.window
     age = window.time_lag.age
@@ -83,7 +83,7 @@ def _began_before(evaluation: Evaluation, first_look: int) -> Flags:
     return before
 
 
-def _was_forgotten(evaluation: Evaluation) -> Flags:
+def _was_forgotten(evaluation: EvaluationResult) -> Flags:
     """Return the rows of groups without members that had not committed for `day_one` when the fault began."""
     window = evaluation.window
     silence = evaluation.since - window.commit_time

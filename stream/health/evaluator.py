@@ -1,4 +1,4 @@
-"""The evaluation of a tick by this monitor's own rules: window, rules, hysteresis, groups."""
+"""The evaluation of a tick: window, rules, hysteresis, groups."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from stream.health import hysteresis
-from stream.health.evaluation import Evaluation, EvaluationRules, Finding
+from stream.health.burrow.status_tracker import BurrowStatusTracker
+from stream.health.evaluation import Finding
 from stream.health.evidence import evidence
+from stream.health.features import window as windows
+from stream.health.features.fixed_assignment import with_stages_of_commits
+from stream.health.features.partition_history import PartitionHistory
 from stream.health.hysteresis import ShownVerdicts
+from stream.health.limits import HealthLimits
 from stream.health.packed_columns import PackedTable
 from stream.health.rules import RULES
 from stream.health.rules.log.unknown import briefly_unknown_rows
@@ -25,12 +30,12 @@ from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from stream.health.burrow.status_tracker import BurrowStatuses
     from stream.health.columns import Codes, Ints
     from stream.health.evaluation import PartitionFinding, ShownVerdict, StoredShareGroups
     from stream.health.evidence import Value
     from stream.health.features.window import Window
     from stream.health.inputs import HealthInputs
-    from stream.health.limits import HealthLimits
     from stream.health.share.evaluator import ShareGroupFinding
 
 _RULE_BY_VERDICT: Final = {rule.verdict: rule for rule in RULES}
@@ -74,16 +79,36 @@ _NO_OFFSETS_OF_SHARE_GROUP: Final = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class EvaluationResult(Evaluation):
-    """The verdicts of one tick. Only groups have the verdicts of share groups, rows have none of them."""
+class EvaluationResult:
+    """The verdicts of one tick. Columns of rows have one element per row, columns of groups one per group name.
+
+    Only groups have the verdicts of share groups, rows have none of them.
+    """
 
     verdict_names: ClassVar[Sequence[str]] = (*VERDICTS, *ShareVerdict)
+    """The verdicts by code."""
     severities: ClassVar[Codes] = np.array([*SEVERITIES, *share_severities()], np.int8)
+    """The `Severity` of each verdict by code."""
     legend: ClassVar[Sequence[tuple[str, str]]] = [
         *((rule.meaning, rule.next_step) for rule in (_RULE_BY_VERDICT[verdict] for verdict in VERDICTS)),
         *share_legend(),
     ]
+    """The meaning and the next step of each verdict by code."""
 
+    window: Window
+    """The numbers behind the verdicts."""
+    verdict: Codes
+    """The verdict shown of each row."""
+    since: Ints
+    """Since when (ms)."""
+    group_verdict: Codes
+    """The verdict shown of each group."""
+    group_row: Ints
+    """The row that represents the group; -1 for a group without rows."""
+    group_rows: Ints
+    """Number of rows of the group that have its verdict."""
+    group_since: Ints
+    """Since when (ms); -1: not known, or a group without rows."""
     rule_verdict: Codes
     """The verdict of the rules at this tick, `hysteresis.UNDECIDED` where they cannot decide yet."""
     also: Ints
@@ -172,6 +197,11 @@ class EvaluationResult(Evaluation):
         found = ((group, each.unmoved_since) for group, each in self.share.items())
         return {group: since for group, since in found if since is not None}
 
+    def partition_name(self, row: int) -> str:
+        """Return the "topic-partition" of a row."""
+        inputs = self.window.inputs
+        return f"{inputs.topics[int(inputs.topic[row])]}-{int(inputs.partition[row])}"
+
     def _finding_without_commits(self, group: int) -> Finding:
         found = self.share.get(group)
         if found is not None:
@@ -185,8 +215,8 @@ class EvaluationResult(Evaluation):
         return Finding(Verdict.UNKNOWN, SEVERITY[Verdict.UNKNOWN], None, sentence, {}, next_step)
 
 
-class Evaluator(EvaluationRules):
-    """Evaluates tick after tick by this monitor's own rules.
+class Evaluator:
+    """Evaluates tick after tick. Not thread-safe.
 
     Start after the initial catch-up: of a log that is read halfway, half of the groups look faulty.
     """
@@ -199,13 +229,37 @@ class Evaluator(EvaluationRules):
         packed: bytes | None = None,
         share_groups: StoredShareGroups = (),
     ) -> None:
-        """Continue with the verdicts and the share groups that an earlier process packed, if there are any."""
-        super().__init__(limits, points=points, packed=packed)
+        """Continue with the verdicts and the share groups that an earlier process packed, if there are any.
+
+        At most `points` points of the history of each end offset are kept.
+        """
+        self.limits = limits or HealthLimits()
+        self.history = PartitionHistory(points, tick=self.limits.tick, packed=packed)
+        self.burrow_statuses: BurrowStatuses | None = None
+        """Burrow's statuses of the last tick; None unless they are tracked."""
+        self._burrow: BurrowStatusTracker | None = None
         self._packed = packed
         self._keys = np.empty(0, np.int64)
         self._shown = PackedTable.pack(hysteresis.initial_state(0, 0), _SHOWN)
         self._last_inputs: HealthInputs | None = None
         self._share = ShareEvaluator(self.limits, share_groups)
+
+    def track_burrow_statuses(self) -> None:
+        """Apply Burrow's rules too, at each tick from the next one on."""
+        self._burrow = BurrowStatusTracker()
+
+    def start(self, inputs: HealthInputs, past_ends: tuple[Ints, Ints] | None) -> None:
+        """Record the first tick before its evaluation; prepend past ends if there are any.
+
+        `past_ends` are times (ms) and the answers of ListOffsets for them, see `PartitionHistory.seed`.
+        """
+        self.history.observe(inputs)
+        if past_ends is not None:
+            self.history.seed(inputs, *past_ends)
+
+    def record_missed_tick(self) -> None:
+        """Record a tick at which the cluster did not answer."""
+        self.history.record_missed_tick()
 
     def evaluate(self, inputs: HealthInputs) -> EvaluationResult:
         """Evaluate one tick. Ticks come in order, and each of them once."""
@@ -243,6 +297,14 @@ class Evaluator(EvaluationRules):
     def pack_share_groups(self) -> StoredShareGroups:
         """Return the memory of the share groups for the next process."""
         return self._share.pack()
+
+    def _build_window(self, inputs: HealthInputs) -> Window:
+        inputs = with_stages_of_commits(inputs, self.limits)
+        observation = self.history.record(inputs, self.limits.first_commit_grace)
+        window = windows.build(inputs, observation, self.history, self.limits)
+        if self._burrow is not None:
+            self.burrow_statuses = self._burrow.update(window, self.history, self.limits.tick)
+        return window
 
     def _previous_verdicts(self, inputs: HealthInputs) -> ShownVerdicts:
         """Return the verdicts shown at the previous tick, or by the previous process, for the rows of this tick."""

@@ -22,8 +22,6 @@ from stream.health.packed_columns import PackedTable
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from stream.health.evaluation import Evaluation
-
 _OF_GROUPS: Final = ("group_verdict", "group_row", "group_rows", "group_since")
 _TABLES: Final[Mapping[type, Collection[str]]] = {
     EvaluationResult: _OF_GROUPS,
@@ -45,18 +43,18 @@ _TABLES: Final[Mapping[type, Collection[str]]] = {
 class PackedEvaluation:
     """The packed evaluation of one tick. Immutable; any thread may read it."""
 
-    def __init__(self, evaluation: Evaluation) -> None:
+    def __init__(self, evaluation: EvaluationResult) -> None:
         """Pack an evaluation."""
         groups = len(evaluation.window.inputs.groups.names)
         self._first = np.searchsorted(evaluation.window.inputs.group, np.arange(groups + 1))
-        self._table: PackedTable[Evaluation] = PackedTable.pack(evaluation, _TABLES)
+        self._table: PackedTable[EvaluationResult] = PackedTable.pack(evaluation, _TABLES)
 
     @property
     def nbytes(self) -> int:
         """Size of the packed columns in bytes."""
         return self._table.nbytes
 
-    def of_group(self, group: int) -> Evaluation:
+    def of_group(self, group: int) -> EvaluationResult:
         """Return the evaluation with the rows of this group only; groups keep their numbers, rows are counted from 0.
 
         The other groups have no rows in it.

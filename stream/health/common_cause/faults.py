@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream.health.columns import Flags, Ints
-    from stream.health.evaluation import Evaluation
+    from stream.health.evaluator import EvaluationResult
     from stream.health.features.window import Window
 
 _ALSO: Final = frozenset({Verdict.FALLING_BEHIND})
@@ -53,7 +53,7 @@ class RowFaults:
     """When the group last committed the partition; -1: never, or the row has a fault or an unknown verdict."""
 
 
-def row_faults(evaluation: Evaluation) -> RowFaults:
+def row_faults(evaluation: EvaluationResult) -> RowFaults:
     """Return the critical faults of the rows, and `falling_behind`; dead groups have no rows."""
     window, verdicts = evaluation.window, evaluation.verdict_names
     is_fault = np.array(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from stream.tick.quarantine import QuarantinedGroup
 
 _UNKNOWN: Final = "unknown"
+"""The verdict, and its severity."""
 
 
 def with_quarantined(snapshot: Snapshot, state: GroupColumns, groups: Mapping[str, QuarantinedGroup]) -> Snapshot:
@@ -30,36 +31,28 @@ def with_quarantined(snapshot: Snapshot, state: GroupColumns, groups: Mapping[st
     partitions = dict.fromkeys(groups, 0)
     for name in state.group.take(rows_of_groups(state, groups.keys())).to_pylist():
         partitions[name] += 1
-    verdict = _unknown_verdict(snapshot)
-    rows = [_row(name, each, partitions[name], verdict) for name, each in groups.items()]
+    rows = [_row(name, each, partitions[name]) for name, each in groups.items()]
     unknown = [{"group": name, "reason": REASON, "partitions": count} for name, count in partitions.items() if count]
     return dataclasses.replace(
         snapshot,
         groups=_sorted(pa.concat_tables([snapshot.groups, pa.Table.from_pylist(rows, GROUPS)])),
         unknown_lags=_sorted(pa.concat_tables([snapshot.unknown_lags, pa.Table.from_pylist(unknown, UNKNOWN_LAGS)])),
-        verdict_groups=_counted(snapshot.verdict_groups, verdict, len(rows)),
+        verdict_groups=_counted(snapshot.verdict_groups, len(rows)),
     )
 
 
-def _row(name: str, quarantined: QuarantinedGroup, partitions: int, verdict: str) -> dict[str, Any]:
+def _row(name: str, quarantined: QuarantinedGroup, partitions: int) -> dict[str, Any]:
     error = type(quarantined.error).__name__
     return {
         "group": name,
         "partitions": partitions,
         "partitions_lag_unknown": partitions,
-        "verdict": verdict,
+        "verdict": _UNKNOWN,
         "severity": _UNKNOWN,
         "verdict_since": int(quarantined.since * 1000),
         "verdict_partitions": partitions,
         "sentence": f"lagwarden failed to evaluate this group (internal error: {error}); see its log.",
     }
-
-
-def _unknown_verdict(snapshot: Snapshot) -> str:
-    """Return the verdict that the rule set has for an unknown group."""
-    table = snapshot.verdict_groups
-    words = table.column("verdict").filter(pc.equal(table.column("severity"), _UNKNOWN)).to_pylist()
-    return words[0] if words else _UNKNOWN
 
 
 def _sorted(table: pa.Table) -> pa.Table:
@@ -69,8 +62,8 @@ def _sorted(table: pa.Table) -> pa.Table:
     return table.take(pa.array(np.argsort(names, kind="stable")))
 
 
-def _counted(table: pa.Table, verdict: str, more: int) -> pa.Table:
-    """Return the counts with `more` groups of this verdict."""
-    is_same = pc.equal(table.column("verdict"), verdict)
+def _counted(table: pa.Table, more: int) -> pa.Table:
+    """Return the counts with `more` unknown groups."""
+    is_same = pc.equal(table.column("verdict"), _UNKNOWN)
     groups = pc.add(table.column("groups"), pc.multiply(is_same.cast(pa.int64()), more))
     return table.set_column(table.column_names.index("groups"), VERDICT_GROUPS.field("groups"), groups)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from exporters.readmodel import FindingDetail
     from stream.health.burrow.status_tracker import BurrowStatuses
     from stream.health.columns import Flags
-    from stream.health.evaluation import Evaluation, ShownVerdict
+    from stream.health.evaluation import ShownVerdict
+    from stream.health.evaluator import EvaluationResult
     from stream.tick.hidden_commits.model import HiddenCommits
     from stream.tick.inputs.builder import TickInputs
 
@@ -26,7 +27,7 @@ class EvaluatedTick:
     inputs: TickInputs
     hidden: HiddenCommits
     """The evaluated driver state, and which of its commits come from a coordinator."""
-    evaluation: Evaluation
+    evaluation: EvaluationResult
     alive: Flags
     """Per group: False for a dead one, which has no verdict."""
     unpaged: frozenset[str] = frozenset()

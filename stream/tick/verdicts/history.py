@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from stream.health.columns import Flags
-    from stream.health.evaluation import Evaluation
+    from stream.health.evaluator import EvaluationResult
 
 _log = structlog.get_logger(__name__)
 _LOGGED_CHANGES: Final = 20
@@ -60,7 +60,7 @@ class VerdictHistory:
         """The number of groups that changed to each verdict; has all verdicts."""
         return self._counts
 
-    def record(self, evaluation: Evaluation, alive: Flags, now: float) -> None:
+    def record(self, evaluation: EvaluationResult, alive: Flags, now: float) -> None:
         """Record the verdicts of the groups at `now` (Unix seconds); `alive` is False for a dead group."""
         if not self._counts:  # all from the start: a counter that begins with its first event hides it from increase()
             self._counts.update(dict.fromkeys(map(str, evaluation.verdict_names), 0))

@@ -12,7 +12,8 @@ from exporters.wording import SEVERITIES
 from stream.health.verdict import Severity
 
 if TYPE_CHECKING:
-    from stream.health.evaluation import Evaluation, Finding
+    from stream.health.evaluation import Finding
+    from stream.health.evaluator import EvaluationResult
     from stream.health.evidence import Value
 
 MAX_FINDINGS: Final = 200
@@ -40,7 +41,7 @@ def finding(found: Finding) -> FindingDetail:
 
 
 def partition_findings(
-    evaluation: Evaluation, group: int, limit: int = MAX_FINDINGS
+    evaluation: EvaluationResult, group: int, limit: int = MAX_FINDINGS
 ) -> tuple[tuple[str, int, FindingDetail], ...]:
     """Return topic, partition and finding of the partitions of a group that are not fine, worst first."""
     window, inputs = evaluation.window, evaluation.window.inputs

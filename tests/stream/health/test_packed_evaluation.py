@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
-from stream.health.evaluation import Evaluation
-from stream.health.evaluator import Evaluator
+from stream.health.evaluator import EvaluationResult, Evaluator
 from stream.health.inputs import FailedReplica
 from stream.health.packed_evaluation import PackedEvaluation
 from tests.stream.health.panes import Row, judged, pane
 from tests.stream.health.random_inputs import sequence
 
 
-def _findings(evaluation: Evaluation, group: int) -> list[object]:
+def _findings(evaluation: EvaluationResult, group: int) -> list[object]:
     first, last = np.searchsorted(evaluation.window.inputs.group, (group, group + 1)).tolist()
     rows = [(evaluation.partition_name(row), evaluation.row_finding(row)) for row in range(first, last)]
     return [repr(evaluation.group_finding(group)), *map(repr, rows)]

@@ -8,7 +8,7 @@ import pytest
 import structlog
 
 from exporters.readmodel import VerdictChange
-from stream.health.evaluation import Evaluation
+from stream.health.evaluator import EvaluationResult
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Verdict
 from stream.tick.verdicts.history import VerdictHistory
 
@@ -45,7 +45,7 @@ class FakeEvaluation(Names):
 def record(history: VerdictHistory, now: float, dead: tuple[str, ...] = (), **verdicts: Verdict) -> None:
     """Record these verdicts at `now`."""
     alive = np.array([name not in dead for name in verdicts], np.bool_)
-    history.record(cast("Evaluation", FakeEvaluation(**verdicts)), alive, now)
+    history.record(cast("EvaluationResult", FakeEvaluation(**verdicts)), alive, now)
 
 
 STORIES: list[tuple[str, list[Verdict], list[tuple[str | None, str]], dict[str, int]]] = [
