@@ -214,7 +214,7 @@ def _redelivering_sentence(situation: ShareSituation) -> str:
 SHARE_RULES: Final[tuple[ShareRule, ...]] = (
     ShareRule(
         ShareVerdict.SHARE_REJECTING,
-        "A share group archives its records and accepts none, for a minute and at three polls: members reject them."
+        "A share group archives its records and accepts none, for a minute and at three reads: members reject them."
         " Archived records are never delivered again.",
         _rejects,
         _rejecting_sentence,

@@ -108,8 +108,8 @@ MirrorMaker 2 (`sync.group.offsets.enabled`), replicators and scripts copy offse
 group has no members here, and its offsets stand while its source rests: it cannot be distinguished from a consumer that
 assigns partitions to itself and hangs, so lagwarden reports it until `groups.mirrored` names it. The next step says so
 if the cluster has a topic of MirrorMaker 2's checkpoints (`*.checkpoints.internal`) and no member made the last commit.
-Then it is `mirrored` while it has no members, and judged as any other group while it has some. After consumers have
-moved here for good, take it out of the option: `no_members` is not reported of a group that is in it.
+A group that the option names is `mirrored` while it has no members, and judged as any other group while it has some.
+After consumers have moved here for good, take it out of the option: `no_members` is not reported of a group in it.
 """
 
 _BATCHES: Final = """\
