@@ -17,9 +17,12 @@ that need a missing column match nothing:
 | `gapless` | topic configs (`cleanup.policy`) | no `skipped` |
 | `clients`, `joined` | memberships of this tick and the one before | members are counted and not named |
 | `tails` | a fetch of the tails that `TailState.wanted` marks | a marker at the end counts as lag 1 |
-| `transactions` | `stream.cluster` | the blocking transaction has no name |
+| `transactions` | `stream.cluster` | the blocking transaction has no name, and is not known to hang |
 | `offsets_outage` | the poll of the offsets topic's ends | groups without a coordinator keep their last verdict |
 | `reasons` | the poll of the ends | unknown lags have no reason but those of `offset_out_of_range` |
+| `share_progress` | the last poll of the cluster | share groups have no verdict |
+| `failed_replicas` | the last poll of the cluster | `no_leader` names no log directory |
+| `checkpoint_topics` | the last poll of the cluster | no next step names `groups.mirrored` |
 
 Rows without any commit (`inputs.NO_COMMIT` in `spans.last_offset`, -1 in its times) stand for partitions that belong to
 a group and have never been committed; `never_committed` needs them.
