@@ -38,7 +38,7 @@ class AllowedHosts:
     ) -> None:
         """`names` are configured; `*` in them stands for any text. `on_refusal` is called for each refused request."""
         self._app = app
-        self._names = [name.lower() for name in names]
+        self._names = [name.lower().removesuffix(".") for name in names]
         self._credentials = credentials
         self._on_refusal = on_refusal
         self._domain_name: str | None = None

@@ -11,7 +11,7 @@ from tests.stream.health.tables import wrong
 
 LOOPBACK, POD = "127.0.0.1", "10.1.2.3"
 LOGIN = Credentials(token=b"token-1")
-CONFIGURED = ("monitor.example.com", "*.kafka.svc")
+CONFIGURED = ("monitor.example.com.", "*.kafka.svc")
 STORIES: dict[str, tuple[Any, ...]] = {
     # Address of the server, the header, configured names, credentials, perhaps the path, and the status.
     "a page of another name (DNS rebinding)": (LOOPBACK, "rebound.example:10848", (), Credentials(), 421),
