@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stream.health.features.lag import place
+
 if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
     from stream.health.features.lag import OffsetDistances
@@ -33,7 +35,9 @@ def rows_before_transaction(ends: OffsetDistances, next_offset: Ints, known: Fla
 def rows_of_hanging_transactions(inputs: HealthInputs) -> Flags:
     """Return the rows of partitions whose oldest open transaction no coordinator will end (KIP-664)."""
     hanging = [topic << 32 | partition for (topic, partition), each in inputs.transactions.items() if each.hanging]
-    return np.isin(inputs.topic.astype(np.int64) << 32 | inputs.partition, hanging)
+    if not hanging:
+        return np.zeros(len(inputs), np.bool_)
+    return np.isin(place(inputs.topic, inputs.partition), hanging)
 
 
 def rows_before_new_transaction(before_transaction: Flags, stable_since: Ints, patience: Ints, now: int) -> Flags:
