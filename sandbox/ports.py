@@ -1,10 +1,12 @@
-"""Free ports on the loopback address."""
+"""Free ports on the loopback address, and an HTTP server there."""
 
 from __future__ import annotations
 
 import contextlib
+import http.server
 import socket
-from typing import Final
+import sys
+from typing import Any, Final
 
 LOOPBACK: Final = "127.0.0.1"
 
@@ -36,3 +38,17 @@ def accepts(port: int, seconds: float = 0.2) -> bool:
     with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, port), seconds):
         return True
     return False
+
+
+class LoopbackHttpServer(http.server.ThreadingHTTPServer):
+    """Answers each request in a thread; a client that did not wait for its answer is no error."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int, handler: type[http.server.BaseHTTPRequestHandler]) -> None:
+        super().__init__((LOOPBACK, port), handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print the error that is handled, unless the client has gone."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import parse_qs, unquote_plus
 
-from sandbox.ports import LOOPBACK
+from sandbox.ports import LOOPBACK, LoopbackHttpServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,8 +86,7 @@ class TokenIssuer:
         self.requests: list[dict[str, list[str]]] = []
         """The forms that the token endpoint has received."""
         self._folder = tempfile.TemporaryDirectory(prefix="lagwarden-issuer-")
-        self._server = http.server.ThreadingHTTPServer((LOOPBACK, 0), self._handler())
-        self._server.daemon_threads = True
+        self._server = LoopbackHttpServer(0, self._handler())
         self._scheme, self._host = "http", LOOPBACK
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+from sandbox.ports import LoopbackHttpServer
+
 Answer = tuple[int, Mapping[str, str]] | tuple[int, Mapping[str, str], bytes]
 
 
@@ -45,8 +47,7 @@ class Receiver:
             def log_message(self, *_: object) -> None:
                 """Log nothing."""
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self._server.daemon_threads = True
+        self._server = LoopbackHttpServer(port, Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
     @property
