@@ -103,6 +103,8 @@ def test_continuous_traffic_agrees_with_the_official_tool(cluster: Broker, monit
     """
     with Workload(cluster.bootstrap, prefix="w-") as traffic:
         traffic.wait_until_settled()
+        interval = "lagwarden_group_commit_interval_seconds"
+        monitor.wait_for(lambda: bool(monitor.metrics().rows(interval)), "commits in two slots of a window", 90)
         traffic.pause()
         shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
         committed, lags = tool_offsets_and_lags(cluster.bootstrap)
