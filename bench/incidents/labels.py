@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.clients.group_names import topic_name
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import MAX_TICKS_LATE
+from sandbox.verdict_scenarios.assess import AFTER_PAUSE, MAX_TICKS_LATE, blocked_since
 from sandbox.verdict_scenarios.scenario import FINE
 from stream.health.burrow.rules import INTERVALS
 
@@ -149,13 +149,18 @@ def _recovered(expected: Sequence[ExpectedVerdict], marks: Sequence[float], pace
 def _healthy(
     scenario: VerdictScenario, record: RunRecord, marks: Sequence[float], recovered: float | None
 ) -> Iterator[tuple[float, float]]:
+    """Yield the phases, without the times at which a client had no answer or no membership: alarms may be true then."""
     begins = record.began + record.pace.wall(max(scenario.judged_from, WARM_UP))
-    ends = min(record.began + record.pace.wall(scenario.judged_until), record.ended)
+    blocked = blocked_since(record, scenario.name)
+    ends = min(record.began + record.pace.wall(scenario.judged_until), record.ended, blocked)
     # Other marks of a sick group, such as the beginning of its silence, are parts of its fault.
     first = min((*marks, *record.marks.get(scenario.name, {}).values())) if scenario.kind == "sick" else ends
+    after = record.pace.wall(AFTER_PAUSE)
+    lost = [(since, until + after) for since, until in record.lost_memberships.get(scenario.name, ())]
     for since, until in ((begins, min(first, ends)), (recovered, ends)):
-        if since is not None and since < until:
-            yield _ms(since), _ms(until)
+        if since is not None:
+            cuts = [since, *(min(max(cut, since), until) for period in sorted(lost) for cut in period), until]
+            yield from ((_ms(a), _ms(b)) for a, b in zip(cuts[::2], cuts[1::2], strict=True) if a < b)
 
 
 def _is_fine(expected: ExpectedVerdict) -> bool:

@@ -4,8 +4,9 @@ A pure state machine per row. A fault (severity WARNING or above) is shown after
 `Rule.confirm` ticks in a row, withdrawn after `Rule.withdraw` ticks without any fault (two for most), and replaced by
 another fault after two. A row with changing faults shows the current one as soon as it has had some fault for one tick
 more than that fault requires. So alternating input never makes the shown verdict alternate. "ok" and "caught up"
-replace each other at once. A shown fault of a group that does not go on is not replaced by "habit unknown". While a
-partition changes its leader, "unknown" replaces no other verdict.
+replace each other at once. A shown fault of a group that does not go on is not replaced by "habit unknown"; progress
+after it began contradicts it, even where nothing else can be decided. While a partition changes its leader, "unknown"
+replaces no other verdict.
 
 The state packs into a few bytes per row. After a restart the shown verdicts, good ones as well as faults, stay until
 the rules have observed enough to decide.
@@ -79,15 +80,23 @@ def initial_state(rows: int, now: int) -> ShownVerdicts:
 
 
 def advance(
-    previous: ShownVerdicts, rule_verdict: Codes, now: int, briefly_unknown: Flags | None = None
+    previous: ShownVerdicts,
+    rule_verdict: Codes,
+    now: int,
+    progress_time: Ints | None = None,
+    briefly_unknown: Flags | None = None,
 ) -> ShownVerdicts:
     """Return the state after a tick with these verdicts of the rules (codes, or `UNDECIDED`).
 
-    `briefly_unknown`: the rows that are not shown as unknown if they were not before (None: no row).
+    `progress_time`: of the last progress of each row (ms; None: no progress). `briefly_unknown`: the rows that are not
+    shown as unknown if they were not before (None: no row).
     """
     # A fault that is shown stays: what looks like a batch later, or to a monitor that has restarted, has failed.
     still_fault = (rule_verdict == _HABIT_UNKNOWN) & _IS_PAUSE[previous.verdict]
     rule_verdict = np.where(still_fault, previous.verdict, rule_verdict).astype(np.int8)
+    if progress_time is not None:
+        went_on = (rule_verdict == UNDECIDED) & _IS_PAUSE[previous.verdict] & (progress_time > previous.since)
+        rule_verdict[went_on] = _UNKNOWN
     undecided = rule_verdict == UNDECIDED
     candidate = np.where(undecided, previous.candidate, rule_verdict).astype(np.int8)
     same = candidate == previous.candidate

@@ -70,6 +70,15 @@ def test_a_verdict_must_last_to_be_shown_and_to_be_withdrawn() -> None:
     assert wrong(CASES, lambda found: " ".join(shown(words(found)))) == []
 
 
+def test_progress_contradicts_a_pause_while_nothing_else_can_be_decided() -> None:
+    """A group that reads on after an outage is not stopped, though its window is too short for another verdict."""
+    state = advance(initial_state(3, 0), np.array([CODE[V.STOPPED], CODE[V.STOPPED], CODE[V.SKEWED]], np.int8), TICK)
+    state = advance(state, np.array([CODE[V.STOPPED], CODE[V.STOPPED], CODE[V.SKEWED]], np.int8), 2 * TICK)
+    for tick in (3, 4):
+        state = advance(state, np.full(3, UNDECIDED, np.int8), tick * TICK, np.array([2 * TICK, TICK, 2 * TICK]))
+    assert [VERDICTS[code] for code in state.verdict] == [V.UNKNOWN, V.STOPPED, V.SKEWED]
+
+
 def test_a_fault_is_shown_and_withdrawn_after_the_ticks_of_its_rule() -> None:
     """A fault is shown and withdrawn exactly after the ticks of its rule; a single good tick changes nothing."""
     for rule in (each for each in RULES if SEVERITY[each.verdict] >= Severity.WARNING):
