@@ -72,6 +72,7 @@ class MetricSource(enum.Enum):
     TARGETS = "targets"
     COMMON_CAUSES = "common_causes"
     COVERED_GROUPS = "covered_groups"
+    FINDINGS = "findings"
     OWNERS = "owners"
     MAINTENANCE = "maintenance"
     UNPAGED = "unpaged"
@@ -143,6 +144,7 @@ _IN_SNAPSHOT: Final = frozenset(
         MetricSource.TARGETS,
         MetricSource.COMMON_CAUSES,
         MetricSource.COVERED_GROUPS,
+        MetricSource.FINDINGS,
         MetricSource.OWNERS,
         MetricSource.MAINTENANCE,
         MetricSource.UNPAGED,
@@ -263,11 +265,16 @@ class Metric:
 
     def is_in(self, preset: Preset, hidden_labels: Collection[str] = ()) -> bool:
         """Return whether a preset has it. Series with `hidden_labels` are not shown at all."""
-        if not set(self.labels).isdisjoint(hidden_labels):
+        if not self.multiplying_labels.isdisjoint(hidden_labels):
             return False
         if self.sums_over and preset is not Preset.FULL and self.sums_over not in hidden_labels:
             return False
         return preset.includes(self.smallest_preset)
+
+    @property
+    def multiplying_labels(self) -> frozenset[str]:
+        """The labels whose number of values is the number of series. A group has one finding, about one partition."""
+        return frozenset({"group"} if self.source is MetricSource.FINDINGS else self.labels)
 
     @property
     def smallest_preset(self) -> Preset:

@@ -263,6 +263,21 @@ COMMON_CAUSES: Final = pa.schema(
 COVERED_GROUPS: Final = pa.schema([("group", NAME), ("dimension", NAME), ("key", NAME)])
 """One row per group that a common cause explains, sorted by name."""
 
+FINDINGS: Final = pa.schema(
+    [
+        ("group", NAME),
+        ("verdict", NAME),
+        # The partition that has had this verdict for longest, so that it stays the same while others come and go.
+        ("topic", NAME),
+        ("partition", pa.int32()),
+        # The client of the member that owns it; null: none, not known, or members are hidden.
+        ("client_id", NAME),
+        # As in PARTITIONS; null also of a share group.
+        ("committed_offset", pa.int64()),
+    ]
+)
+"""One row per group whose verdict needs attention, sorted by name, for the texts of alerts."""
+
 TRANSITIONS: Final = pa.schema([("group", NAME), ("transition", NAME), ("count", pa.int64())])
 """Number of transitions per group: created, rebalanced, emptied, reborn, converted, forgotten (some of its offsets were
 removed), dead."""

@@ -12,6 +12,7 @@ from exporters.readmodel.group_tables import (
     COMPATIBILITY,
     COVERED_GROUPS,
     DEAD_GROUPS,
+    FINDINGS,
     FOLDED_GROUPS,
     LOG_ENDS,
     MAINTENANCE,
@@ -51,6 +52,7 @@ class Snapshot:
     summary: pa.Table = dataclasses.field(default_factory=SUMMARY.empty_table)
     common_causes: pa.Table = dataclasses.field(default_factory=COMMON_CAUSES.empty_table)
     covered_groups: pa.Table = dataclasses.field(default_factory=COVERED_GROUPS.empty_table)
+    findings: pa.Table = dataclasses.field(default_factory=FINDINGS.empty_table)
     compatibility: pa.Table = dataclasses.field(default_factory=COMPATIBILITY.empty_table)
 
     @property

@@ -41,6 +41,7 @@ _GROUP_SOURCES: Final = (
     MetricSource.TARGETS,
     MetricSource.FOLDED_GROUPS,
     MetricSource.GROUPS,
+    MetricSource.FINDINGS,
     MetricSource.COVERED_GROUPS,
     # Without them, alerts would reach other receivers, or fire during maintenance and for old faults.
     MetricSource.OWNERS,
@@ -105,7 +106,9 @@ def _importance(metric: Metric) -> tuple[int, int, int, int, str]:
     """
     if metric.source is MetricSource.DEAD_GROUPS:
         return _DEAD_LEVEL, 0, 0, 0, metric.name
-    level = next((at for at, names in enumerate(_LEVEL_LABELS) if not names.isdisjoint(metric.labels)), _GROUP_LEVEL)
+    level = next(
+        (at for at, names in enumerate(_LEVEL_LABELS) if not names.isdisjoint(metric.multiplying_labels)), _GROUP_LEVEL
+    )
     if isinstance(metric.source, PeerSource):
         return _PEER_LEVEL, level, 0, 0, metric.name
     source = _GROUP_SOURCES.index(metric.source) if metric.source in _GROUP_SOURCES else 0

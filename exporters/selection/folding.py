@@ -106,7 +106,7 @@ def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
     groups, members = _split(snapshot.groups, rows)
     unknown_lags, unknown = _split(snapshot.unknown_lags, rows)
     targets, own_targets = _split(snapshot.targets, rows)
-    others = ("partitions", "topics", "transitions", "dead_groups", "covered_groups")
+    others = ("partitions", "topics", "transitions", "dead_groups", "covered_groups", "findings")
     owners, maintenance, unpaged = (
         _without(table, rows) for table in (snapshot.owners, snapshot.maintenance, snapshot.unpaged)
     )

@@ -45,7 +45,7 @@ class Granularity(enum.StrEnum):
 
     def has(self, metric: Metric) -> bool:
         """Return whether a metric has series at this granularity."""
-        return self.hidden_labels.isdisjoint(metric.labels)
+        return self.hidden_labels.isdisjoint(metric.multiplying_labels)
 
     @property
     def hidden_labels(self) -> frozenset[str]:

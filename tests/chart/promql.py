@@ -66,7 +66,7 @@ def selects(selector: Asked, labels: Mapping[str, str]) -> bool:
 
 def template_queries(text: str) -> list[str]:
     """Return the expressions that the template of an annotation queries, with `x` for each label value."""
-    found = re.findall(r'printf ("(?:[^"\\]|\\.)*") [^|]*\| query', text)
+    found = re.findall(r'printf ("(?:[^"\\]|\\.)*") [^|}]*\| query', text)
     return [json.loads(each).replace("%q", '"x"') for each in found]
 
 

@@ -1,12 +1,15 @@
 """The alerts, evaluated by promtool: which ones fire, which do not, and their texts."""
 
+import dataclasses
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.chart.alerts.case import FILES, alerts, in_clusters, promtool_complaints, rules_of
+from tests.chart.alerts.case import FILES, MONITOR, alerts, in_clusters, of, promtool_complaints, rules_of
 from tests.chart.alerts.cases import CASES
+from tests.chart.alerts.groups import ANOTHER, GROUP
 
 pytestmark = pytest.mark.chart
 
@@ -26,6 +29,35 @@ def test_an_alert_fires_when_it_should_and_only_then(alert: str, promtool: str, 
     """
     cases = [case for case in CASES if case.alert == alert]
     output = promtool_complaints(promtool, cases, tmp_path, rules_of(alert))
+    assert output is None, output
+
+
+ABOUT_GROUPS = [name for name, rule in alerts().items() if "finding_info" in rule["annotations"]["description"]]
+LEGEND = of("lagwarden_verdict_info", MONITOR, verdict="stopped", next_step="Skip it.")
+
+
+@pytest.mark.parametrize("alert", ABOUT_GROUPS)
+def test_an_alert_says_where_the_fault_is_and_what_to_do(alert: str, promtool: str, tmp_path: Path) -> None:
+    """Partition, client, committed offset and next step stand before the text; a finding of another group does not."""
+    case = next(case for case in CASES if case.alert == alert and case.text and case.fires)
+    assert case.text is not None
+    verdict = re.findall(r'finding_info{[^}]*verdict=~?\\"(\w+)', alerts()[alert]["annotations"]["description"]) or [
+        "stopped"
+    ]
+    place = {"verdict": verdict[0], "topic": "orders", "partition": "3"}
+    series = {
+        of("lagwarden_group_finding_info", GROUP, **place, client_id="worker-1"): "1x800",
+        of("lagwarden_group_finding_info", ANOTHER, **place): "1x800",
+        of("lagwarden_group_finding_offset", GROUP): "1200054x800",
+        LEGEND.replace("stopped", verdict[0]): "1x800",
+    }
+    text = dataclasses.replace(
+        case.text,
+        description=f"Partition 3 of topic orders, client worker-1, at offset 1200054. Next step: Skip it. "
+        f"{case.text.description}",
+    )
+    found = dataclasses.replace(case, series={**case.series, **series}, text=text)
+    output = promtool_complaints(promtool, [found], tmp_path, rules_of(alert))
     assert output is None, output
 
 

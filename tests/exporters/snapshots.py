@@ -1,5 +1,6 @@
 """Snapshots and statuses for tests of the exporters, with unusual names and values. Times are Unix milliseconds."""
 
+import dataclasses
 import types
 import typing
 from typing import Any
@@ -234,6 +235,7 @@ CONNECTING: dict[str, Any] = {
 UNUSUAL = 'say "hi"\\\nthere'
 """The group of the small snapshot with a name of special characters."""
 _LAST = NOON - 30_000
+_FINDING = "group verdict topic partition client_id committed_offset"
 
 
 def small_snapshot() -> Snapshot:
@@ -303,7 +305,7 @@ def small_snapshot() -> Snapshot:
         {"sentence": "The group has committed no offsets."},
         unusual,
     )
-    return snapshot(
+    found = snapshot(
         partitions=[{**one, **two, **three} for one, two, three in zip(places, known, more, strict=True)],
         groups=[{**one, **two, **three} for one, two, three in zip(groups, lags, own, strict=True)],
         unknown_lags=rows("group reason partitions", ("billing", "no leader", 1)),
@@ -329,6 +331,8 @@ def small_snapshot() -> Snapshot:
             ("größe", 11, 0, 0, 0),
         ),
     )
+    finding = ("billing", "stopped", "orders", 0, 'app "1"', 41)
+    return dataclasses.replace(found, findings=rows_table(readmodel.FINDINGS, _FINDING, finding))
 
 
 def member(member_id: str, **changes: Any) -> MemberDetail:

@@ -54,8 +54,7 @@ class HttpOptions(OptionSection):
     hide_members: bool = option(
         False,
         "API, pages and commands show generated names instead of the ids, client ids, hosts and racks of members. The"
-        " names change at each start. Names of groups and topics stay. Labels of `metrics.compatibility` name no"
-        " member.",
+        " names change at each start. Names of groups and topics stay. Labels name no member.",
     )
 
     grafana_url: BaseUrl | None = option(

@@ -1,6 +1,6 @@
 """Texts about the members behind a finding: who owns the partitions, and the last rebalance before they stopped.
 
-Members are named in sentences and evidence only, never in labels: their names are unbounded.
+Their names are unbounded: of labels, only the one of an unhealthy group's finding names a member.
 """
 
 from __future__ import annotations

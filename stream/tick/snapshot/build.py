@@ -23,7 +23,7 @@ from stream.tick.snapshot.scaling import scaling_columns
 from stream.tick.snapshot.share_groups import share_topics, with_share_sums, with_share_topics
 from stream.tick.snapshot.throughput import hot_ratios, throughput_columns
 from stream.tick.snapshot.topics import topics_table
-from stream.tick.verdicts.columns import groups_by_verdict, partition_columns
+from stream.tick.verdicts.columns import findings_table, groups_by_verdict, partition_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,6 +112,7 @@ def _build(
         topics=with_share_topics(topics_table(rows, window, inputs.assignment.members.number, evaluated), share),
         log_ends=_log_ends(rows, inputs, window),
         verdict_groups=groups_by_verdict(evaluated),
+        findings=findings_table(evaluated),
     )
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from exporters.readmodel import NAME, TIMESTAMP, UNREADABLE_TAILS, VERDICT_GROUPS
+from exporters.readmodel import FINDINGS, NAME, TIMESTAMP, UNREADABLE_TAILS, VERDICT_GROUPS
 from exporters.wording import SEVERITIES
 from stream.health.features import lag_trend as trends
 from stream.health.features import time_lag as timelag
+from stream.health.rules.members import owner_of
 from stream.health.verdict import Severity
 
 if TYPE_CHECKING:
@@ -101,6 +102,41 @@ def groups_by_verdict(evaluated: EvaluatedTick | None) -> pa.Table:
         *(pa.array(texts, pa.string()) for texts in zip(*evaluation.legend, strict=True)),
     ]
     return pa.table(columns, schema=VERDICT_GROUPS)
+
+
+def findings_table(evaluated: EvaluatedTick | None) -> pa.Table:
+    """Return a partition with the verdict of its group for each unhealthy group (schema FINDINGS).
+
+    It is the one with that verdict for longest, then the first: its labels stay while lags grow and others recover.
+    """
+    if evaluated is None:
+        return FINDINGS.empty_table()
+    evaluation, rows = evaluated.evaluation, evaluated.inputs.rows
+    window, of_group = evaluation.window, evaluation.group_verdict
+    is_sick = evaluated.alive & (evaluation.severities[of_group] >= Severity.WARNING)
+    found = np.flatnonzero(is_sick[rows.group] & (evaluation.verdict == of_group[rows.group]))
+    found = found[np.lexsort((found, evaluation.since[found], rows.group[found]))]
+    _, first = np.unique(rows.group[found], return_index=True)
+    table = [
+        {
+            "group": rows.groups[int(rows.group[row])],
+            "verdict": evaluation.verdict_names[evaluation.verdict[row]],
+            "topic": rows.topics[int(rows.topic[row])],
+            "partition": int(rows.partition[row]),
+            "client_id": None if client is None or window.limits.hide_members else client.client_id,
+            "committed_offset": int(window.committed_offset[row]) if rows.committed[row] else None,
+        }
+        for row in found[first].tolist()
+        for client in (owner_of(window, row),)
+    ]
+    for group, share in evaluation.share.items():
+        verdict = evaluation.verdict_names[of_group[group]]
+        with_verdict = [each for each in share.partitions if each.finding.verdict == verdict and is_sick[group]]
+        if with_verdict:
+            oldest = min(with_verdict, key=lambda each: (each.finding.since or 0, each.topic, each.partition))
+            named = {"group": rows.groups[group], "verdict": verdict}
+            table.append({**named, "topic": oldest.topic, "partition": oldest.partition})
+    return pa.Table.from_pylist(sorted(table, key=lambda row: row["group"]), FINDINGS)
 
 
 def unreadable_tails(tails: LogTails | None) -> pa.Table:

@@ -92,7 +92,7 @@ def test_a_preset_has_all_series_of_the_smaller_ones() -> None:
     for hidden in ((), ("partition",), ("partition", "topic")):
         shown = [{metric for metric in METRICS if metric.is_in(preset, hidden)} for preset in Preset]
         assert shown[0] < shown[1] < shown[2]
-    assert shown[2] == {metric for metric in METRICS if not {"topic", "partition"} & set(metric.labels)}
+    assert shown[2] == {metric for metric in METRICS if not {"topic", "partition"} & metric.multiplying_labels}
     assert SeriesBound(Preset.FULL, per_partition=12, per_group=30, per_topic=2).series(2000, 17) == 472_000
     lines = estimate_lines(2000, 17)
     assert [line.split()[0] for line in lines] == ["preset", *Preset]

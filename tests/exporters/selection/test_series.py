@@ -111,6 +111,7 @@ SELECTIONS = {
     "topic lag beside partitions": (with_names(Preset.STANDARD), TOPIC_LAG, False),
     "topic lag instead": (with_names(Preset.STANDARD, granularity=Granularity.TOPIC), TOPIC_LAG, True),
     "groups only": (SeriesSelection(granularity=Granularity.GROUP), TOPIC_LAG, False),
+    "one finding per group": (SeriesSelection(granularity=Granularity.GROUP), "lagwarden_group_finding_info", True),
     "topic lag in the full preset": (with_names(), TOPIC_LAG, True),
     "topic lag by name": (with_names(Preset.LEAN, add=TOPIC_LAG), TOPIC_LAG, True),
 }

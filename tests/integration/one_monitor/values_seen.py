@@ -13,6 +13,7 @@ WITHOUT_VALUE: Final = {
     "lagwarden_common_cause_": "no group is sick; test_common_cause.py",
     "lagwarden_group_common_cause": "no group is sick; test_common_cause.py",
     "lagwarden_group_unpaged": "no group is sick",
+    "lagwarden_group_finding_": "no group is sick",
     "GroupRow.death_cause": "no group has died yet; test_records.py",
     "GroupRow.died_time": "no group has died yet; test_records.py",
     "lagwarden_group_died_timestamp_seconds": "no group has died yet; test_records.py",

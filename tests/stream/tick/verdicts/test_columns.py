@@ -7,6 +7,7 @@ import numpy as np
 
 from exporters.readmodel import GROUPS, PARTITIONS
 from exporters.wording import SEVERITIES
+from stream.health.limits import HealthLimits
 from stream.health.rules import RULES
 from stream.health.share.rules import SHARE_RULES, ShareVerdict
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
@@ -14,9 +15,9 @@ from stream.tick.hidden_commits.model import HiddenCommits
 from stream.tick.inputs.builder import TickInputs
 from stream.tick.inputs.rows import InputRows
 from stream.tick.snapshot.topics import topics_table
-from stream.tick.verdicts.columns import group_columns, groups_by_verdict, partition_columns
+from stream.tick.verdicts.columns import findings_table, group_columns, groups_by_verdict, partition_columns
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
-from tests.stream.health.panes import NOW, Row, judged, pane
+from tests.stream.health.panes import NOW, SPLIT, Row, judged, pane
 
 NOT_KNOWN = Row(known=False, lag=0, age=-1, exact=False, lost=-1, produce=float("nan"), consume=float("nan"), trend=2)
 FAR = Row(age=61_500, exact=False, produce=100.12345, consume=0.0, trend=1, lost=3, catch_up=-1)
@@ -130,6 +131,32 @@ def test_a_topic_has_its_worst_verdict() -> None:
         .null_count
         == 3
     )
+
+
+def test_an_unhealthy_group_has_the_partition_that_is_sick_for_longest() -> None:
+    """Neither the greater lag nor a worse time of another verdict changes it; fine and dead groups have no row.
+
+    The owner's client is hidden with the members.
+    """
+    names = ("a", "a", "a", "b", "c")
+    rows = [dataclasses.replace(FAR, group=name, lag=lag, committed=7) for lag, name in enumerate(names)]
+    found = evaluated_tick(*rows, verdicts=["skewed", "stopped", "stopped", "ok", "stopped"], dead=("c",), fresh=(4,))
+    evaluation = dataclasses.replace(found.evaluation, since=np.array([NOW - 9, NOW - 5, NOW, 0, 0]))
+    for hides in (False, True):
+        inputs = dataclasses.replace(evaluation.window.inputs, clients=SPLIT[0].clients)
+        limits = HealthLimits(hide_members=hides)
+        window = dataclasses.replace(evaluation.window, inputs=inputs, limits=limits)
+        seen = dataclasses.replace(found, evaluation=dataclasses.replace(evaluation, window=window))
+        assert findings_table(seen).to_pylist() == [
+            {
+                "group": "a",
+                "verdict": "stopped",
+                "topic": "orders",
+                "partition": 1,
+                "client_id": None if hides else "a",
+                "committed_offset": 7,
+            }
+        ]
 
 
 def test_exporters_and_health_have_the_same_severities() -> None:
