@@ -11,7 +11,7 @@ from deploy.site.markdown import title
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 NAVIGATION: Final = Path(__file__).with_name("navigation.yml")
-_FOLDERS: Final = ("docs", "bench", "deploy", "sandbox")
+_FOLDERS: Final = ("docs", "bench", "deploy", "exporters", "sandbox")
 """Folders with pages, apart from the root."""
 
 

@@ -12,6 +12,7 @@ from exporters.page.assets import ASSETS, asset
 from exporters.page.group import group_page
 from exporters.page.group_filter import GroupFilter
 from exporters.page.overview import overview_page
+from exporters.page.runbook import runbook_page
 from exporters.page.topic import topic_page
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ class PageEndpoints:
             return topic_page(published, name, self._cluster_facts(), self._served.clock(), root=root)
 
         return await self._page(request, ("topic page", published, name, root), page)
+
+    async def runbook(self, request: Request) -> Response:
+        """Respond with the runbook of an alert."""
+        name, root = request.path_params["name"], root_of(request)
+        return await self._page(request, ("runbook", name, root), lambda: runbook_page(name, root=root))
 
     def _cluster_facts(self) -> ClusterFacts | None:
         """Return the result of the last poll of the cluster; None before the first."""

@@ -139,6 +139,7 @@ def build_app(
         Route("/groups/{name:any_name}", pages.group),
         Route("/group", pages.group),
         Route("/topic", pages.topic),
+        Route("/runbook/{name}", pages.runbook),
     ]
     return Starlette(
         routes=routes,

@@ -79,7 +79,7 @@ def group_page(
     partitions = in_milliseconds(_of(snapshot.partitions, name))
     content = [
         _about(snapshot, row, detail, now),
-        _outside_links(row, links),
+        _outside_links(row, links, root),
         None if dead else _chart(row["kind"]),
         _notes(row, detail),
         findings_section(detail, now) if detail is not None else None,
@@ -100,11 +100,11 @@ def failed_page(reason: str, name: str | None, root: str) -> Page:
     return _page(name or "", root, content, code=500)
 
 
-def _outside_links(row: dict[str, Any], links: PageLinks) -> Content:
-    """Return the links to Grafana and to the runbook of the verdict; None if neither is configured."""
+def _outside_links(row: dict[str, Any], links: PageLinks, root: str) -> Content:
+    """Return the links to Grafana and to the runbook of the verdict; None if there is neither."""
     urls = (
         ("dashboard in Grafana", links.dashboard(row["group"])),
-        ("runbook of this verdict", links.runbook(row["verdict"], row["severity"])),
+        ("runbook of this verdict", links.runbook(row["verdict"], row["severity"], root)),
     )
     shown: list[Content] = [
         [el("a", words, href=url, rel="noopener noreferrer"), " "] for words, url in urls if url is not None

@@ -1,4 +1,4 @@
-"""Links from the page of a group to Grafana and to the runbook of its verdict, where they are configured.
+"""Links from the page of a group to Grafana, where it is configured, and to the runbook of its verdict.
 
 The configured name of the cluster, which the dashboards select by and all pages show, is here too.
 """
@@ -45,6 +45,7 @@ def alert_of_verdict(verdict: str | None, severity: str | None) -> str | None:
 class PageLinks:
     """The base URLs without a slash at their end, what commands name, and the name of the cluster.
 
+    Without a `runbook_url`, runbooks are pages of lagwarden.
     `command_config` is the file with the TLS and SASL settings of Kafka's tools. None: not configured, or not needed.
     """
 
@@ -62,9 +63,10 @@ class PageLinks:
         variables = "&".join(f"var-{name}={urllib.parse.quote(value, safe='')}" for name, value in chosen.items())
         return f"{self.grafana_url}/d/lagwarden-group?{variables}"
 
-    def runbook(self, verdict: str | None, severity: str | None) -> str | None:
-        """Return the URL of the runbook for a verdict; None also if the verdict raises no alert."""
+    def runbook(self, verdict: str | None, severity: str | None, root: str) -> str | None:
+        """Return the URL of the runbook for a verdict; None if the verdict raises no alert.
+
+        `root` is the relative path to the overview page.
+        """
         alert = alert_of_verdict(verdict, severity)
-        if self.runbook_url is None or alert is None:
-            return None
-        return f"{self.runbook_url}/docs/runbooks/{alert}.md"
+        return None if alert is None else f"{self.runbook_url or f'{root}runbook'}/{alert}"

@@ -2,13 +2,13 @@
 // Nothing is ever parsed as HTML: text becomes text nodes, and only the elements and attributes listed below are created.
 
 const TAGS = new Set(
-  `a abbr b bdi br button code dd div dl dt form h1 h2 input label li nav noscript ol p progress section small span
-  strong table tbody td th thead tr ul`.split(/\s+/),
+  `a abbr article b bdi br button code dd div dl dt em form h1 h2 input label li nav noscript ol p pre progress section
+  small span strong table tbody td th thead tr ul`.split(/\s+/),
 );
 const SVG = "http://www.w3.org/2000/svg";
 const SVG_TAGS = new Set(["svg", "path"]);
 const ATTRIBUTES = new Set(
-  `action autocomplete class d for height hidden href id max name placeholder rel role scope spellcheck tabindex title
+  `action autocomplete class d for height hidden href id max name placeholder rel role scope spellcheck start tabindex title
   type value viewBox width`.split(/\s+/),
 );
 

@@ -12,7 +12,8 @@ COMPLETE: Final = re.compile(r"(\S*kafka-[a-z-]+(?:\.sh|\.bat)?) [^\n`]*--bootst
 def test_a_complete_command_is_a_script_in_bin() -> None:
     """A command begins with `bin/` and has the suffix of the script, so that it can be pasted."""
     modules = [path for folder in ("exporters", "stream") for path in (ROOT / folder).rglob("*.py")]
-    texts = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *modules]
+    runbooks = (ROOT / "exporters" / "page" / "runbooks").glob("*.md")
+    texts = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *runbooks, *modules]
     found = {path: commands for path in texts if (commands := COMPLETE.findall(path.read_text()))}
     wrong = [
         f"{path.relative_to(ROOT)}: {command}"

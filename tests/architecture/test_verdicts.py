@@ -111,7 +111,7 @@ def test_the_runbook_of_a_fault_names_it() -> None:
     """The section about the meaning has the name that `lagwarden explain` prints."""
     wrong = []
     for verdict in (*FAULTS, *ShareVerdict):
-        text = (ROOT / "docs" / "runbooks" / f"{alert_of(verdict)}.md").read_text()
+        text = (ROOT / "exporters" / "page" / "runbooks" / f"{alert_of(verdict)}.md").read_text()
         meaning = text.partition("## Meaning")[2].partition("\n## ")[0]
         if not re.search(rf"\*{verdict.replace('_', ' ')}\*", " ".join(meaning.split()).lower()):
             wrong.append(f"{alert_of(verdict)}.md does not name {verdict}")

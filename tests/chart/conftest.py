@@ -38,11 +38,9 @@ groups:
       - alert: FirstAlert
         expr: up == 0
         for: 5m
-        labels: {severity: critical}
+        labels: {severity: critical, about: group}
         annotations:
           summary: '{{ $labels.group }} is at {{ $value | humanize }} of "all"'
-          runbook_url: docs/runbooks/FirstAlert.md
-          dashboard_url: /d/board?var-group={{ $labels.group | urlquery }}
   - name: b
     rules:
       - alert: SecondAlert

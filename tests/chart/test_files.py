@@ -19,8 +19,9 @@ ON: Object = merged(case("minimal"), {"rules": {"enabled": True}, "dashboards": 
 def without_links(groups: list[Object]) -> list[Object]:
     """Return groups of rules without the links of their alerts, which depend on the values."""
     for rule in (rule for group in groups for rule in group["rules"]):
-        for name in ("runbook_url", "dashboard_url"):
-            rule.get("annotations", {}).pop(name, None)
+        annotations = rule.pop("annotations", {})
+        if texts := {name: text for name, text in annotations.items() if name not in {"runbook_url", "dashboard_url"}}:
+            rule["annotations"] = texts
     return groups
 
 
@@ -80,38 +81,45 @@ def test_an_alert_can_be_left_out_and_labelled(chart_with_files: Path) -> None:
     (group,) = one["spec"]["groups"]
     recording, alert = group["rules"]
     assert "labels" not in recording
-    assert alert["labels"] == {"team": "blue", "severity": "critical"}
+    assert alert["labels"] == {"team": "blue", "severity": "critical", "about": "group"}
 
 
 SERVICE: Final = "http://watch-lagwarden.kafka.svc:10848"
 
 
-def test_links_of_alerts_are_urls(chart_with_files: Path) -> None:
-    """They lead to lagwarden's page, or to Grafana; those of runbooks to the value, or to the home of the chart."""
+def links_of(values: Object) -> dict[str, tuple[str, str]]:
+    """Return the links of the rendered alerts by name: of the dashboard, and of the runbook."""
+    return {
+        name: (alert["annotations"]["dashboard_url"], alert["annotations"]["runbook_url"])
+        for name, alert in alerts_of(merged(ON, values)).items()
+    }
+
+
+def test_links_of_alerts_are_urls() -> None:
+    """They lead to lagwarden's pages, wherever these are, or to Grafana and to a site's own runbooks."""
     page = "group?name={{ $labels.group | urlquery }}"
     changes: list[tuple[Object, str]] = [
-        ({}, f"{SERVICE}/{page}"),
-        ({"rules": {"pageUrl": "https://lag.example/"}}, f"https://lag.example/{page}"),
-        ({"http": {"certificate": {"existingSecret": "tls"}}}, f"{SERVICE.replace('http', 'https')}/{page}"),
-        (
-            {"rules": {"grafanaUrl": "https://grafana.example/"}},
-            "https://grafana.example/d/board?var-group={{ $labels.group | urlquery }}",
-        ),
+        ({}, SERVICE),
+        ({"rules": {"pageUrl": "https://lag.example/"}}, "https://lag.example"),
+        ({"http": {"certificate": {"existingSecret": "tls"}}}, SERVICE.replace("http", "https")),
+        ({"ingress": {"enabled": True, "host": "lag.example", "path": "/watch"}}, "http://lag.example/watch"),
     ]
-    for values, link in changes:
-        alert = alerts_of(merged(ON, values), chart_with_files)["FirstAlert"]
-        assert alert["annotations"]["dashboard_url"] == link
-    links = {(alert["labels"]["about"], alert["annotations"]["dashboard_url"]) for alert in alerts_of(ON).values()}
-    assert links == {("group", f"{SERVICE}/{page}"), ("monitor", f"{SERVICE}/"), ("cluster", f"{SERVICE}/")}
-    runbook = "docs/runbooks/FirstAlert.md"
-    text = (chart_with_files / "Chart.yaml").read_text()
-    (chart_with_files / "Chart.yaml").write_text(f"{text}home: https://home.example/lagwarden\n")
-    given = merged(ON, {"rules": {"runbookUrl": "https://git.example/watch/"}})
-    links = [alerts_of(values, chart_with_files)["FirstAlert"]["annotations"] for values in (ON, given)]
-    assert [each["runbook_url"] for each in links] == [
-        f"https://home.example/lagwarden/{runbook}",
-        f"https://git.example/watch/{runbook}",
-    ]
+    for values, base in changes:
+        assert links_of(values)["LagwardenGroupStuck"] == (f"{base}/{page}", f"{base}/runbook/LagwardenGroupStuck")
+    links = links_of({})
+    assert {link for link, _ in links.values()} == {f"{SERVICE}/{page}", f"{SERVICE}/"}
+    assert links["LagwardenCommonCause"] == (f"{SERVICE}/", f"{SERVICE}/runbook/LagwardenCommonCause")
+    own = {"rules": {"grafanaUrl": "https://grafana.example/", "runbookUrl": "https://wiki.example/alerts/"}}
+    job, group = "var-job={{ $labels.job | urlquery }}", "&var-group={{ $labels.group | urlquery }}"
+    cluster = "{{ with $labels.cluster }}&var-cluster={{ . | urlquery }}{{ end }}"
+    for name, board in {
+        "LagwardenGroupStuck": f"group?{job}{group}",
+        "LagwardenCommonCause": f"overview?{job}",
+        "LagwardenQuorumNoLeader": f"monitor?{job}",
+        "LagwardenGroupTargetFastBurn": f"group?{job}{group}",
+    }.items():
+        dashboard = f"https://grafana.example/d/lagwarden-{board}{cluster}"
+        assert links_of(own)[name] == (dashboard, f"https://wiki.example/alerts/{name}")
 
 
 def test_an_alert_can_be_changed(chart_with_files: Path) -> None:
@@ -127,7 +135,7 @@ def test_an_alert_can_be_changed(chart_with_files: Path) -> None:
     plain, changed = alerts_of(ON, chart_with_files), alerts_of(merged(ON, values), chart_with_files)
     first = changed["FirstAlert"]
     assert (first["for"], first["keep_firing_for"]) == ("20m", "1h")
-    assert first["labels"] == {"severity": "warning", "team": "green", "site": "x"}
+    assert first["labels"] == {"severity": "warning", "about": "group", "team": "green", "site": "x"}
     assert first["annotations"] == plain["FirstAlert"]["annotations"] | change["annotations"]
     assert first["expr"] == plain["FirstAlert"]["expr"]
     assert changed["SecondAlert"] == plain["SecondAlert"] | {"labels": {"team": "blue", "site": "x"}}

@@ -215,6 +215,10 @@ NOTES: list[tuple[Object, str]] = [
     (MONITOR, "Prometheus may not select the ServiceMonitor"),
     ({"serviceMonitor": {"enabled": True, "labels": {"release": "kps"}}}, '{"release":"kps"}'),
     ({"rules": {"enabled": True}}, "set rules.labels"),
+    (
+        {"rules": {"enabled": True}},
+        "http://watch-lagwarden.kafka.svc:10848, which only clients inside the cluster reach",
+    ),
     ({}, "HTTP has neither TLS nor login"),
     ({"http": {"certificate": {"existingSecret": "s"}}}, "TLS and no login"),
     ({"http": {"certificate": {"existingSecret": "s"}}}, "open https://127.0.0.1:10848/"),

@@ -12,7 +12,8 @@ from tests.chart.promql import asked, clusters_mixed, faults, known, parsed
 from tests.chart.test_rules_written import RECORDED
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(CHART.glob("*.md"))]
+FOLDERS: Final = (ROOT / "docs", ROOT / "exporters" / "page" / "runbooks", CHART)
+PAGES: Final = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted(folder.rglob("*.md")))]
 SERIES: Final = known(RECORDED)
 
 

@@ -98,7 +98,7 @@ _RULE: Final = {str(rule.verdict): rule for rule in RULES}
 
 LINKS: Final = PageLinks(
     grafana_url="https://grafana.example",
-    runbook_url="https://code.example/lagwarden",
+    runbook_url="https://wiki.example/alerts",
     bootstrap_servers=("kafka-1:9092", "kafka-2:9092"),
     cluster_name="eu-payments",
 )

@@ -16,7 +16,9 @@ pytestmark = pytest.mark.page
 GROUP = "group?name=billing-invoices"
 TOPIC = "topic?name=invoices"
 PAGES = pytest.mark.parametrize(
-    "path", ["", GROUP, TOPIC, "group?name=unknown"], ids=["overview", "group", "topic", "unknown group"]
+    "path",
+    ["", GROUP, TOPIC, "group?name=unknown", "runbook/LagwardenGroupStuck"],
+    ids=["overview", "group", "topic", "unknown group", "runbook"],
 )
 SCHEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 AXE = cache_folder() / "axe-core" / "package" / "axe.min.js"

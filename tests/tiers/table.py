@@ -44,7 +44,7 @@ CORE: Final = (
 _SERVICE: Final = ("stream/service", "stream/spark", "stream/checkpoint")
 _STATE: Final = ("stream/groups", "stream/tick", "stream/health")
 _CLUSTER: Final = ("stream/cluster", "stream/cluster_facts")
-_CHART: Final = ("deploy/helm", "deploy/chart", "deploy/dashboards", "docs/runbooks", "exporters/catalogue")
+_CHART: Final = ("deploy/helm", "deploy/chart", "deploy/dashboards", "exporters/page/runbooks", "exporters/catalogue")
 
 TOUCHED_BY: Final[dict[str, tuple[str, ...]]] = {
     "tests/integration/failures": (*_SERVICE, "stream/errors.py"),

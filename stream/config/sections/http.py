@@ -64,8 +64,8 @@ class HttpOptions(OptionSection):
     )
     runbook_url: BaseUrl | None = option(
         None,
-        "Base URL of the runbooks, before `/docs/runbooks/ALERT.md`: pages of groups link to the one of the verdict."
-        " The chart sets it to `rules.runbookUrl`.",
+        "Base URL of your own runbooks, before `/ALERT`: pages of groups link to the one of the verdict. If it is not"
+        " set, lagwarden serves its own at `/runbook/ALERT`. The chart sets it to `rules.runbookUrl`.",
     )
 
     siblings: BaseUrls = option(

@@ -39,5 +39,5 @@ def test_all_pages_and_pictures_are_staged(tmp_path: Path) -> None:
     assert (tmp_path / "pages" / "docs" / "pictures" / "overview.png").exists()
     assert (
         "- [LagwardenGroupStuck](LagwardenGroupStuck.md)"
-        in (tmp_path / "pages" / "docs" / "runbooks" / "README.md").read_text()
+        in (tmp_path / "pages" / "exporters" / "page" / "runbooks" / "README.md").read_text()
     )

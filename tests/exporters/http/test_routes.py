@@ -121,7 +121,7 @@ def test_unknown_groups_and_paths() -> None:
 
 def test_other_methods_are_refused_with_the_allowed_ones() -> None:
     """All routes are read-only. The error is JSON below /api, else text; the header Allow has the allowed methods."""
-    for path in ("/", "/metrics", "/api/v1/groups", "/api/v1/group", "/group", "/groups/a", "/readyz"):
+    for path in ("/", "/metrics", "/api/v1/groups", "/api/v1/group", "/group", "/groups/a", "/runbook/a", "/readyz"):
         assert client().request("POST", path).status_code == 405
     answer = client().request("DELETE", "/api/v1/groups")
     assert answer.json() == {"error": "no such method; every path only reads, by GET"}
@@ -175,6 +175,8 @@ def test_a_page_works_with_and_without_a_script() -> None:
         "/groups/billing",
         "/group?name=unknown",
         "/topic?name=orders",
+        "/runbook/LagwardenGroupStuck",
+        "/runbook/unknown%3Cb%3E",
     ):
         answer = client().get(address, headers={"accept": VIEW_TYPE})
         assert answer.status_code == (404 if "unknown" in address else 200)

@@ -193,14 +193,14 @@ def test_a_group_that_raises_no_alert_has_a_note() -> None:
 
 
 def test_a_group_links_to_other_services_if_they_are_configured() -> None:
-    """A group links to its dashboard and to the runbook of its verdict; without the options there are no links."""
+    """A group links to its dashboard and to the runbook of its verdict; without the options only to lagwarden's own."""
     published = PublishedSnapshot.build(small_snapshot())
-    links = PageLinks("https://grafana.example", "https://git.example/main", ("a:9092",), cluster_name="eu-1")
+    links = PageLinks("https://grafana.example", "https://wiki.example", ("a:9092",), cluster_name="eu-1")
     document = group_page(published, "billing", None, NOW, root="./", links=links).html()
     assert document.count(b'rel="noopener noreferrer"') == 2
     page = Reader(document)
     assert "https://grafana.example/d/lagwarden-group?var-group=billing&var-cluster=eu-1" in page.links
-    assert "https://git.example/main/docs/runbooks/LagwardenGroupStuck.md" in page.links
+    assert "https://wiki.example/LagwardenGroupStuck" in page.links
     assert "bin/kafka-consumer-groups.sh --bootstrap-server a:9092 --group billing --describe" in page.text
     assert [link for link in read().links if link.startswith("http")] == []
-    assert "./topic?name=orders" in read().links
+    assert {"./topic?name=orders", "./runbook/LagwardenGroupStuck"} <= set(read().links)

@@ -3,9 +3,10 @@
 import urllib.parse
 
 from exporters.page.links import PageLinks
+from exporters.page.runbook import runbook_names
 from tests.exporters.snapshots import HOSTILE_NAMES
 
-LINKS = PageLinks("https://grafana.example/team", "https://git.example/lagwarden/blob/main")
+LINKS = PageLinks("https://grafana.example/team", "https://wiki.example/alerts")
 
 
 def test_the_dashboard_has_the_exact_group_and_cluster() -> None:
@@ -20,14 +21,16 @@ def test_the_dashboard_has_the_exact_group_and_cluster() -> None:
 
 
 def test_the_runbook_is_that_of_the_alert() -> None:
-    """Or of the severity, for an unhealthy verdict without one. Else, or not configured, there is no link."""
-    runbooks = "https://git.example/lagwarden/blob/main/docs/runbooks"
+    """Or of the severity, for an unhealthy verdict without one. By default it is a page of lagwarden."""
     for verdict, severity, alert in (
         ("losing_data", "critical", "LagwardenGroupLosingData"),
         ("stopped", "critical", "LagwardenGroupStuck"),
         ("skewed", "warning", "LagwardenGroupUneven"),
         ("expiring", "warning", "LagwardenGroupOffsetsExpireSoon"),
     ):
-        assert LINKS.runbook(verdict, severity) == f"{runbooks}/{alert}.md"
-    assert [LINKS.runbook(*each) for each in ((None, None), ("ok", "fine"), ("reset", "notice"))] == [None] * 3
-    assert (PageLinks().dashboard("a"), PageLinks().runbook("stopped", "critical")) == (None, None)
+        assert LINKS.runbook(verdict, severity, "./") == f"https://wiki.example/alerts/{alert}"
+        assert PageLinks().runbook(verdict, severity, "../") == f"../runbook/{alert}"
+        assert alert in runbook_names()
+    for verdict, severity in ((None, None), ("ok", "fine"), ("reset", "notice")):
+        assert LINKS.runbook(verdict, severity, "./") is None
+    assert PageLinks().dashboard("a") is None

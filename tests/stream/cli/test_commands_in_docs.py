@@ -17,7 +17,7 @@ ROOT: Final = Path(__file__).parents[3]
 PAGES: Final = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "docs/runbooks").glob("*.md")),
+    *sorted((ROOT / "exporters/page/runbooks").glob("*.md")),
     *sorted((ROOT / "deploy/helm/lagwarden").glob("*.md")),
     ROOT / "deploy/helm/lagwarden/templates/NOTES.txt",
 ]

@@ -11,25 +11,20 @@
 {{- end -}}
 {{- end }}
 
-{{/* The links of an alert as URLs, as YAML. In the rule files they are paths: of a runbook, and of a dashboard. */}}
+{{/* The links of an alert as URLs, as YAML; the rule files have none. `file`: the name of its rule file. */}}
 {{- define "lagwarden.alert.links" -}}
 {{- $values := .root.Values.rules -}}
-{{- $links := dict -}}
-{{- with dig "annotations" "runbook_url" "" .alert -}}
-{{- $base := default $.root.Chart.Home $values.runbookUrl -}}
-{{- if $base -}}
-{{- $_ := set $links "runbook_url" (printf "%s/%s" (trimSuffix "/" $base) .) -}}
+{{- $pages := include "lagwarden.pages" .root -}}
+{{- $group := eq (dig "labels" "about" "" .alert) "group" -}}
+{{- $dashboard := printf "%s%s" $pages (ternary "/group?name={{ $labels.group | urlquery }}" "/" $group) -}}
+{{- if $values.grafanaUrl -}}
+{{- $board := ternary "monitor" (ternary "group" "overview" $group) (eq .file "monitor") -}}
+{{- $variables := printf "var-job={{ $labels.job | urlquery }}%s" (ternary "&var-group={{ $labels.group | urlquery }}" "" $group) -}}
+{{- $cluster := "{{ with $labels.cluster }}&var-cluster={{ . | urlquery }}{{ end }}" -}}
+{{- $dashboard = printf "%s/d/lagwarden-%s?%s%s" (trimSuffix "/" $values.grafanaUrl) $board $variables $cluster -}}
 {{- end -}}
-{{- end -}}
-{{- with dig "annotations" "dashboard_url" "" .alert -}}
-{{- $url := printf "%s%s" (trimSuffix "/" $values.grafanaUrl) . -}}
-{{- if not $values.grafanaUrl -}}
-{{- $page := ternary "/group?name={{ $labels.group | urlquery }}" "/" (contains "$labels.group" .) -}}
-{{- $url = printf "%s%s" (include "lagwarden.pages" $.root) $page -}}
-{{- end -}}
-{{- $_ := set $links "dashboard_url" $url -}}
-{{- end -}}
-{{- toYaml $links -}}
+{{- $runbooks := default (printf "%s/runbook" $pages) $values.runbookUrl | trimSuffix "/" -}}
+{{- toYaml (dict "runbook_url" (printf "%s/%s" $runbooks .alert.alert) "dashboard_url" $dashboard) -}}
 {{- end }}
 
 {{/* An alert with the links, the labels of all alerts, and the changes of rules.alerts, as YAML. */}}
