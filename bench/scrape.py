@@ -24,7 +24,6 @@ from exporters.readmodel import (
     UNKNOWN_LAGS,
     MonitorStatus,
     Snapshot,
-    empty,
 )
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.ports import LOOPBACK
@@ -119,7 +118,7 @@ def _snapshot() -> Snapshot:
         time.time(),
         _table(PARTITIONS, partitions),
         _table(GROUPS, groups),
-        empty(UNKNOWN_LAGS),
+        UNKNOWN_LAGS.empty_table(),
         _table(TRANSITIONS, transitions),
     )
 
@@ -153,7 +152,7 @@ def _status(published: PublishedSnapshot) -> MonitorStatus:
         last_batch_at=now,
         resyncs=0,
         series=published.exposition.series,
-        records_read=empty(RECORDS_READ),
-        decode_errors=empty(DECODE_ERRORS),
-        offsets_partitions=empty(OFFSETS_PARTITIONS),
+        records_read=RECORDS_READ.empty_table(),
+        decode_errors=DECODE_ERRORS.empty_table(),
+        offsets_partitions=OFFSETS_PARTITIONS.empty_table(),
     )

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-    from exporters.readmodel import Snapshot
 
 
 class MetricKind(enum.Enum):
@@ -227,6 +225,14 @@ class ValueConversion(enum.Enum):
     BUCKETS = "a histogram: a cumulative count per bound, the count and the sum"
 
 
+class Evaluated(Protocol):
+    """A snapshot, of which only the verdicts of severity fine are known here."""
+
+    @property
+    def fine_verdicts(self) -> tuple[str, ...]:
+        """Those verdicts; empty before the first evaluation."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Metric:
     """One family of samples: its name, its meaning, and the source of each sample.
@@ -259,7 +265,7 @@ class Metric:
         """Return whether it is one of these names, of samples or of families. No names select all metrics."""
         return not names or self.name in names or self.family in names
 
-    def omitted_values(self, snapshot: Snapshot) -> tuple[str, ...]:
+    def omitted_values(self, snapshot: Evaluated) -> tuple[str, ...]:
         """Return the values of the column that have no sample in this snapshot."""
         return snapshot.fine_verdicts if self.omits_fine else ()
 

@@ -1,7 +1,7 @@
 """All metrics in one list.
 
-Each metric is defined by one row: about groups in `exporters.catalogue.group` and `exporters.catalogue.health`, about
-the cluster in the modules that `exporters.catalogue.cluster` joins, about the monitor in `exporters.catalogue.monitor`,
+Each metric belongs to a column of a table (`exporters.catalogue.table`): about groups in `groups`, `partitions` and
+`verdicts`, about the cluster in the modules that `cluster` joins, about the monitor in `monitor`, `resources`,
 `service` and `selection`. The order here is the order in `/metrics` and in `docs/metrics.md`.
 
 Names follow the Prometheus conventions: one prefix, base units last, `_total` for counters, `_timestamp_seconds` for
@@ -21,44 +21,49 @@ from exporters.catalogue.administration import ADMIN_METRICS
 from exporters.catalogue.brokers import BROKER_METRICS
 from exporters.catalogue.cluster import CLUSTER_METRICS
 from exporters.catalogue.disks import DISK_METRICS, POLL_METRICS
-from exporters.catalogue.group import (
-    DEAD_GROUP_METRICS,
+from exporters.catalogue.groups import (
+    DEAD_GROUPS,
+    FOLDED_GROUPS,
+    GROUP_HEALTH_METRICS,
     GROUP_METRICS,
     LIFECYCLE_METRICS,
-    LOG_END_METRICS,
-    PARTITION_METRICS,
-)
-from exporters.catalogue.health import (
-    COMMON_CAUSE_METRICS,
-    GROUP_HEALTH_METRICS,
-    PARTITION_HEALTH_METRICS,
-    VERDICT_CHANGE_METRICS,
+    MAINTENANCE,
+    OWNERS,
+    TARGETS,
+    UNPAGED,
 )
 from exporters.catalogue.monitor import EXPIRY_METRICS, READINESS_METRICS, STREAM_METRICS
+from exporters.catalogue.partitions import LOG_ENDS, PARTITION_HEALTH_METRICS, PARTITION_METRICS, TOPICS
 from exporters.catalogue.resources import RESOURCE_METRICS
-from exporters.catalogue.selection import BUDGET_METRICS, FOLDED_GROUP_METRICS, OWNER_METRICS, TARGET_METRICS
+from exporters.catalogue.selection import SERIES_DROPPED
 from exporters.catalogue.service import OTLP_METRICS, SERVICE_METRICS, WEBHOOK_METRICS
 from exporters.catalogue.share import SHARE_METRICS
 from exporters.catalogue.topics import REPLICA_METRICS, TOPIC_METRICS
+from exporters.catalogue.verdicts import COMMON_CAUSE_METRICS, FINDINGS, SUMMARY, VERDICT_CHANGE_METRICS, VERDICT_GROUPS
+
+GROUP_VERDICT_METRICS: Final = (
+    GROUP_HEALTH_METRICS + TOPICS.metrics + FINDINGS.metrics + VERDICT_GROUPS.metrics + SUMMARY.metrics
+)
+OWNER_METRICS: Final = OWNERS.metrics + MAINTENANCE.metrics + UNPAGED.metrics
 
 SNAPSHOT_METRICS: Final = (
     PARTITION_METRICS
     + PARTITION_HEALTH_METRICS
     + GROUP_METRICS
-    + GROUP_HEALTH_METRICS
+    + GROUP_VERDICT_METRICS
     + COMMON_CAUSE_METRICS
     + LIFECYCLE_METRICS
-    + DEAD_GROUP_METRICS
-    + TARGET_METRICS
+    + DEAD_GROUPS.metrics
+    + TARGETS.metrics
     + OWNER_METRICS
-    + FOLDED_GROUP_METRICS
-    + LOG_END_METRICS
+    + FOLDED_GROUPS.metrics
+    + LOG_ENDS.metrics
 )
 """Metrics rendered once per snapshot."""
 
 SELF_METRICS: Final = (
     READINESS_METRICS
-    + BUDGET_METRICS
+    + SERIES_DROPPED.metrics
     + VERDICT_CHANGE_METRICS
     + EXPIRY_METRICS
     + STREAM_METRICS
@@ -75,14 +80,14 @@ CHAPTERS: Final = (
     ("Per group, topic and partition", PARTITION_METRICS),
     ("Time lag and verdicts per partition", PARTITION_HEALTH_METRICS),
     ("Per group", GROUP_METRICS),
-    ("Verdicts and time lag per group", GROUP_HEALTH_METRICS),
+    ("Verdicts and time lag per group", GROUP_VERDICT_METRICS),
     ("Common causes of unhealthy groups", COMMON_CAUSE_METRICS),
     ("Lifecycle of a group", LIFECYCLE_METRICS),
-    ("Dead groups", DEAD_GROUP_METRICS),
-    ("Targets of groups", TARGET_METRICS),
+    ("Dead groups", DEAD_GROUPS.metrics),
+    ("Targets of groups", TARGETS.metrics),
     ("Owners, maintenance windows and silences of groups, and old faults", OWNER_METRICS),
-    ("Folded groups", FOLDED_GROUP_METRICS),
-    ("Offsets per partition of topics that groups read", LOG_END_METRICS),
+    ("Folded groups", FOLDED_GROUPS.metrics),
+    ("Offsets per partition of topics that groups read", LOG_ENDS.metrics),
     ("Brokers, controller and settings", BROKER_METRICS),
     ("Per topic of the cluster", TOPIC_METRICS),
     ("Per partition of the cluster", REPLICA_METRICS),
@@ -91,7 +96,7 @@ CHAPTERS: Final = (
     ("Progress of share groups", SHARE_METRICS),
     ("The offsets topic on disk", POLL_METRICS),
     ("Readiness of the monitor", READINESS_METRICS),
-    ("Series left out of `/metrics`", BUDGET_METRICS),
+    ("Series left out of `/metrics`", SERIES_DROPPED.metrics),
     ("Verdict changes", VERDICT_CHANGE_METRICS),
     ("Deaths of groups and expiry of offsets", EXPIRY_METRICS),
     ("The stream that reads `__consumer_offsets`", STREAM_METRICS),

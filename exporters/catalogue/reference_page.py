@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from exporters.catalogue.estimate import BOUNDS
-from exporters.catalogue.group import LOG_END_METRICS
 from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import CHAPTERS, METRICS, SELF_METRICS
+from exporters.catalogue.partitions import LOG_ENDS
 from exporters.catalogue.share import SHARE_METRICS
 from exporters.catalogue.topics import REPLICA_METRICS, TOPIC_METRICS
 
@@ -37,7 +37,7 @@ def _costs() -> str:
 
 def _cluster_costs() -> str:
     """Return the rows of the table of the series per preset that do not depend on groups, as Markdown."""
-    tables = (LOG_END_METRICS, TOPIC_METRICS, REPLICA_METRICS)
+    tables = (LOG_ENDS.metrics, TOPIC_METRICS, REPLICA_METRICS)
     rows = [[sum(metric.is_in(preset) for metric in table) for table in tables] for preset in Preset]
     return "\n".join(f"| `{preset}` | {' | '.join(map(str, row))} |" for preset, row in zip(Preset, rows, strict=True))
 

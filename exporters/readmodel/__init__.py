@@ -13,7 +13,7 @@ A `Snapshot` is a frozen set of Arrow tables with the schemas below. Rules for e
 
 from __future__ import annotations
 
-from exporters.readmodel.columns import NAME, TIMESTAMP, empty
+from exporters.catalogue.table import NAME, TIMESTAMP
 from exporters.readmodel.group_detail import (
     FindingDetail,
     GroupDetail,
@@ -128,5 +128,4 @@ __all__ = [
     "Snapshot",
     "TransitionDetail",
     "VerdictChange",
-    "empty",
 ]

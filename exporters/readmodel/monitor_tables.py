@@ -6,7 +6,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from exporters.readmodel.columns import NAME, TIMESTAMP
+from exporters.catalogue import selection, verdicts
+from exporters.catalogue.table import NAME, TIMESTAMP
 
 OFFSETS_PARTITIONS: Final = pa.schema(
     [
@@ -47,8 +48,7 @@ RECORDS_READ: Final = pa.schema([("record_type", NAME), ("tracking", NAME), ("re
 DEATHS: Final = pa.schema([("cause", NAME), ("groups", pa.int64())])
 """Groups that died since the process was ready, by cause. Deaths replayed by the initial catch-up are not counted."""
 
-VERDICT_CHANGES: Final = pa.schema([("verdict", NAME), ("groups", pa.int64())])
-"""Changes to each verdict since the process was ready, in groups. Changes between two fine verdicts are not counted."""
+VERDICT_CHANGES: Final = verdicts.VERDICT_CHANGES.schema
 
 OFFSETS_UNAVAILABLE: Final = pa.schema(
     [
@@ -65,9 +65,7 @@ OFFSETS_UNAVAILABLE: Final = pa.schema(
 OFFSETS_UNAVAILABLE_GROUPS: Final = pa.schema([("offsets_partition", pa.int32()), ("group", NAME)])
 """The first ten groups, by name, of each row of OFFSETS_UNAVAILABLE."""
 
-UNREADABLE_TAILS: Final = pa.schema([("reason", NAME), ("partitions", pa.int64())])
-"""Partitions whose last records cannot be read although a group has stopped before their end, by reason. Only rows
-above zero."""
+UNREADABLE_TAILS: Final = verdicts.UNREADABLE_TAILS.schema
 
 EXPIRY_CHECKS: Final = pa.schema([("outcome", NAME), ("offsets", pa.int64())])
 """Predicted offset expiries compared with the tombstones, since the process was ready: `kept` (the tombstone came in
@@ -89,9 +87,7 @@ processes of the role have used since the monitor started."""
 FILE_FAILURES: Final = pa.schema([("file", NAME), ("failures", pa.int64())])
 """Failed writes since the process started, by the kind of file."""
 
-SERIES_DROPPED: Final = pa.schema([("metric", NAME), ("series_now", pa.int64()), ("series_ever", pa.int64())])
-"""Series left out by the series budget, per metric: of the snapshot that is served (null: none), and summed over all
-snapshots since the process started."""
+SERIES_DROPPED: Final = selection.SERIES_DROPPED.schema
 
 INTERNAL_ERRORS: Final = pa.schema([("part", NAME), ("errors", pa.int64())])
 """Internal errors of lagwarden since the process started, by the part that failed: `group` (evaluation of a group),

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from exporters.catalogue.groups import GROUPS
 from exporters.catalogue.metric import MetricSource, PeerSource, Preset
+from exporters.catalogue.partitions import LOG_ENDS, PARTITIONS, TOPICS
 from exporters.readmodel import NAME, SERIES_DROPPED
 
 if TYPE_CHECKING:
@@ -19,21 +21,7 @@ if TYPE_CHECKING:
 
     from exporters.catalogue.metric import Metric
 
-COLUMNS_BY_IMPORTANCE: Final = {
-    MetricSource.PARTITIONS: (
-        *("verdict", "lag", "time_lag", "lost", "committed_offset", "commit_time", "progress_time"),
-        *("catch_up_seconds", "produce_rate", "consume_rate", "margin", "offset_expiry_time"),
-    ),
-    MetricSource.LOG_ENDS: ("hot_ratio", "high_watermark", "log_start_offset", "stable_gap"),
-    MetricSource.TOPICS: ("lag_sum", "time_lag_max", "members", "partitions_assigned"),
-    MetricSource.GROUPS: (
-        *("verdict", "severity", "lag_sum", "time_lag_max", "lost_sum", "scalable_lag", "group", "members", "lag_max"),
-        *("last_commit_time", "rebalances", "partitions", "verdict_since", "held_back", "records_skipped"),
-        *("first_offset_expiry_time", "group_expiry_time", "state_since", "partitions_unowned"),
-        *("topics_unsubscribed", "odd_times", "created_time", "generation", "group_epoch", "assignment_epoch"),
-        *("members_idle", "members_away", "members_useful", "unread_ratio", "commit_interval", "commits"),
-    ),
-}
+_COLUMNS_BY_IMPORTANCE: Final = {table.source: table.by_importance for table in (PARTITIONS, LOG_ENDS, TOPICS, GROUPS)}
 """Columns by source, the most important first. A column that is not listed is less important than those that are."""
 _GROUP_SOURCES: Final = (
     MetricSource.TRANSITIONS,
@@ -112,6 +100,6 @@ def _importance(metric: Metric) -> tuple[int, int, int, int, str]:
     if isinstance(metric.source, PeerSource):
         return _PEER_LEVEL, level, 0, 0, metric.name
     source = _GROUP_SOURCES.index(metric.source) if metric.source in _GROUP_SOURCES else 0
-    order = COLUMNS_BY_IMPORTANCE.get(metric.source, ())
+    order = _COLUMNS_BY_IMPORTANCE.get(metric.source, ())
     rank = len(order) - order.index(metric.column) if metric.column in order else 0
     return level, source, rank, -list(Preset).index(metric.preset), metric.name

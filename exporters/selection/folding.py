@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.catalogue.groups import GROUPS
 from exporters.readmodel import FOLDED_GROUPS, NAME, OWNERS
 from exporters.selection.generated_names import pattern_of
 from exporters.selection.muted_groups import muted_by_configuration
@@ -26,13 +27,8 @@ if TYPE_CHECKING:
 
     from exporters.readmodel import Snapshot
 
-_AGGREGATION: Final = {
-    **dict.fromkeys(("lag_sum", "lost_sum", "members", "partitions"), "sum"),
-    **dict.fromkeys(("lag_max", "time_lag_max", "last_commit_time", "unread_ratio"), "max"),
-    **dict.fromkeys(("first_offset_expiry_time", "commit_interval"), "min"),
-    # Of the worst verdict, which is the first row.
-    **dict.fromkeys(("verdict", "severity", "verdict_since"), "first"),
-}
+# `first` is that of the worst verdict.
+_AGGREGATION: Final = {column.name: column.fold for column in GROUPS.columns if column.fold}
 """How the columns of GROUPS are combined; the others are null in a folded row."""
 _RETURN_SHARE: Final = 0.5
 """A pattern found by rule is unfolded only below this share of the limit. Avoids flapping at the limit."""

@@ -26,7 +26,6 @@ from exporters.readmodel import (
     WEBHOOK_FAILURES,
     MonitorStatus,
     OtherInstance,
-    empty,
 )
 from stream.checkpoint.side_files import SideFiles
 from stream.groups.decode_stats import DecodeStats
@@ -105,9 +104,9 @@ class ServiceStatus:
         self._freshness_limit = freshness_limit
         self._lock = threading.Lock()
         self._decode_stats = DecodeStats()
-        self._errors = empty(DECODE_ERRORS)
-        self._records = empty(RECORDS_READ)
-        self._skipped = empty(OFFSETS_SKIPPED)
+        self._errors = DECODE_ERRORS.empty_table()
+        self._records = RECORDS_READ.empty_table()
+        self._skipped = OFFSETS_SKIPPED.empty_table()
         self.started_at = clock()
         self.phase = CONNECTING
         self.cluster_id: str | None = None

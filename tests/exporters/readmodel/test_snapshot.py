@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from exporters.readmodel import VERDICT_GROUPS, empty
+from exporters.readmodel import VERDICT_GROUPS
 from exporters.readmodel.snapshot import Snapshot
 from tests.exporters.snapshots import rows_table, snapshot
 
@@ -14,7 +14,7 @@ def test_fine_verdicts_are_those_of_severity_fine() -> None:
     """
     taken = snapshot()
     new = Snapshot(taken.taken_at, taken.partitions, taken.groups, taken.unknown_lags)
-    assert new.verdict_groups.equals(empty(VERDICT_GROUPS))
+    assert new.verdict_groups.equals(VERDICT_GROUPS.empty_table())
     assert new.fine_verdicts == ()
     severities = (("ok", "fine", 3), ("stopped", "critical", 0), ("idle", "fine", 0))
     evaluated = dataclasses.replace(

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.catalogue.metric import MetricSource, Preset
-from exporters.catalogue.metrics import SNAPSHOT_METRICS
-from exporters.catalogue.selection import OWNER_METRICS
+from exporters.catalogue.metrics import OWNER_METRICS, SNAPSHOT_METRICS
 from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.peers import PEERS
 from exporters.compatibility.selection import PeerSelection

@@ -1,0 +1,163 @@
+"""The type of a table of the read model: one declaration per column, from which everything else about it is read.
+
+The Arrow schema, the metrics, the types of the API, the order in which the series budget leaves metrics out, and the
+folding of groups with generated names all come from the declarations in the other modules of this package.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from exporters.catalogue.metric import (
+    CountedSince,
+    Metric,
+    MetricKind,
+    MetricSource,
+    Preset,
+    Stability,
+    ValueConversion,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NAME: Final = pa.dictionary(pa.int32(), pa.string())
+TIMESTAMP: Final = pa.timestamp("ms")
+INT32: Final = pa.int32()
+INT64: Final = pa.int64()
+FLOAT: Final = pa.float64()
+BOOL: Final = pa.bool_()
+TEXT: Final = pa.string()
+LEAN: Final = Preset.LEAN
+STANDARD: Final = Preset.STANDARD
+EXPERIMENTAL: Final = Stability.EXPERIMENTAL
+
+_UNITS: Final = ("seconds", "ratio", "bytes")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Exported:
+    """The metric that has the values of a column. What is not stated follows from the column, its table and the name.
+
+    `help` is by default the meaning of the column, `absent` when it is null. `also` are labels beside those of the
+    table, `labels` all labels if that does not fit. By the suffix of the name it is a counter (`_total`), information
+    (`_info`) or a gauge, and has its unit. The other fields are those of `Metric`.
+    """
+
+    name: str
+    preset: Preset = Preset.FULL
+    help: str = ""
+    absent: str = ""
+    also: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    conversion: ValueConversion | None = None
+    omits_fine: bool = False
+    sums_over: str = ""
+    counted_since: CountedSince = CountedSince.PROCESS_START
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name, its Arrow type, what a value means, its metric, and when it is null (empty: not stated).
+
+    `fold` is how /metrics combines the values of groups with generated names, as Arrow names it; empty: it does not.
+    Of two metrics of a table, the series budget first leaves out that of the lower `importance`. `stability` is that of
+    the field of the API and of the metric.
+    """
+
+    name: str
+    type: pa.DataType
+    meaning: str
+    metric: Exported | None = None
+    null: str = ""
+    fold: str = ""
+    importance: int = 0
+    stability: Stability = Stability.STABLE
+
+    def with_metric(self, metric: Exported) -> Column:
+        """Return the column as one of another table, with another metric."""
+        return dataclasses.replace(self, metric=metric)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A table: the source of its metrics (None: it has none), its label columns, and all others.
+
+    Label columns are never null; with `is_complete`, no column is.
+    """
+
+    source: MetricSource | None
+    labels: tuple[Column, ...]
+    values: tuple[Column, ...]
+    is_complete: bool = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns in their order."""
+        return self.labels + self.values
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema."""
+        return pa.schema([(column.name, column.type) for column in self.columns])
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics of all columns."""
+        return self.metrics_of(self.columns)
+
+    @property
+    def by_importance(self) -> tuple[str, ...]:
+        """The names of the columns that have an importance, the most important first."""
+        ranked = sorted(filter(lambda column: column.importance, self.columns), key=lambda column: -column.importance)
+        return tuple(column.name for column in ranked)
+
+    def column(self, name: str) -> Column:
+        """Return a column. Raises KeyError."""
+        return {column.name: column for column in self.columns}[name]
+
+    def metrics_of(self, columns: Iterable[Column]) -> tuple[Metric, ...]:
+        """Return the metrics of some of its columns, in their order."""
+        return tuple(self._metric(column, column.metric) for column in columns if column.metric is not None)
+
+    def _metric(self, column: Column, exported: Exported) -> Metric:
+        if self.source is None:
+            raise ValueError(f"{exported.name}: its table is no source of metrics")
+        kind = _kind(exported.name)
+        unit = exported.name.removesuffix("_total").rpartition("_")[2]
+        return Metric(
+            exported.name,
+            kind,
+            exported.help or column.meaning,
+            self.source,
+            column.name,
+            exported.labels or (*(label.name for label in self.labels), *exported.also),
+            unit=unit if unit in _UNITS else "",
+            conversion=exported.conversion or _conversion(column.type, kind),
+            absent=exported.absent or column.null or "never",
+            omits_fine=exported.omits_fine,
+            preset=exported.preset,
+            sums_over=exported.sums_over,
+            stability=column.stability,
+            counted_since=exported.counted_since,
+        )
+
+
+def _kind(name: str) -> MetricKind:
+    if name.endswith("_total"):
+        return MetricKind.COUNTER
+    return MetricKind.INFO if name.endswith("_info") else MetricKind.GAUGE
+
+
+def _conversion(kind_of_value: pa.DataType, kind: MetricKind) -> ValueConversion:
+    if kind is MetricKind.INFO or kind_of_value == NAME:
+        return ValueConversion.ONE
+    return ValueConversion.TIMESTAMP if kind_of_value == TIMESTAMP else ValueConversion.NUMBER
+
+
+GROUP: Final = Column("group", NAME, "The name of the group.")
+TOPIC: Final = Column("topic", NAME, "The name of the topic.")
+PARTITION: Final = Column("partition", INT32, "The number of the partition.")
