@@ -9,7 +9,7 @@ responses (`decoders.log.fetched`).
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from decoders.log.batch import CONTROL, HEADER, TRANSACTIONAL
 from decoders.log.codecs import Codec, codec_of, decompress
 from decoders.log.errors import Damaged
 from decoders.log.frames import MAGIC_AT
+from decoders.log.transactions import BatchOutcome
 from decoders.log.vectors import PADDING, LogColumns, Part, headers_at, read_fast
 from decoders.log.zstd_many import decompress_together
 
@@ -49,22 +50,52 @@ _BATCHES_PER_CALL: Final = 256
 """Compressed batches that are decompressed by one call where possible."""
 
 
+class EndedRecords(NamedTuple):
+    """Records whose outcome is known: all aborted, or all committed or outside of transactions."""
+
+    columns: LogColumns
+    producer: Ints
+    """The producer id of the record's transaction; -1 outside of transactions, and in message sets."""
+    aborted: bool
+
+
 def partition_columns(log: PartitionLog, start_offset: int = 0) -> Iterator[pa.RecordBatch]:
     """Yield the committed records of a partition from an offset on, as batches of SCHEMA.
 
     Faults are added to `log.errors`; the readable rest of the partition is returned.
     """
+    for records in partition_records(log, start_offset, with_aborted=False):
+        yield _rows(log, records.columns, start_offset)
+
+
+def partition_records(log: PartitionLog, start_offset: int = 0, *, with_aborted: bool = True) -> Iterator[EndedRecords]:
+    """Yield the records of a partition, without those of open transactions, from the batch with an offset on.
+
+    In each block of the log the aborted records follow the others. Faults are added to `log.errors`.
+    """
     for path, block in log.blocks(start_offset):
         headers = headers_of(block)
-        visible = np.ones(len(block.ends), np.bool_)
+        numbers = np.arange(len(block.ends))
         if headers is not None:
-            for number in np.flatnonzero(headers["attributes"] & (TRANSACTIONAL | CONTROL)).tolist():
-                visible[number] = log.outcome(block.batch(number)).is_visible
-        else:
-            visible[:] = [log.outcome(batch).is_visible for batch in block.batches()]
+            numbers = np.flatnonzero(headers["attributes"] & (TRANSACTIONAL | CONTROL))
+        visible, aborted = np.ones(len(block.ends), np.bool_), np.zeros(len(block.ends), np.bool_)
+        for number in numbers.tolist():
+            outcome = log.outcome(block.batch(number))
+            visible[number], aborted[number] = outcome.is_visible, outcome is BatchOutcome.ABORTED
         on_fault = functools.partial(log.add_error, path)
-        for columns in read_batches(block, headers, np.flatnonzero(visible), log.limit, on_fault):
-            yield _rows(log, columns, start_offset)
+        for selected in (visible, aborted) if with_aborted and aborted.any() else (visible,):
+            for columns in read_batches(block, headers, np.flatnonzero(selected), log.limit, on_fault):
+                yield EndedRecords(columns, _producers(headers, columns.offset), selected is aborted)
+
+
+def _producers(headers: Headers | None, offsets: Ints) -> Ints:
+    """Return the producer id of the transactional batch of each offset, -1 for other batches."""
+    producers = np.full(len(offsets), -1, np.int64)
+    if headers is not None and (headers["attributes"] & TRANSACTIONAL).any():
+        batches = np.searchsorted(headers["base_offset"].astype(np.int64), offsets, "right") - 1
+        transactional = (headers["attributes"][batches] & TRANSACTIONAL) != 0
+        producers[transactional] = headers["producer_id"][batches[transactional]]
+    return producers
 
 
 def headers_of(block: BatchBlock) -> Headers | None:

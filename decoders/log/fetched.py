@@ -57,6 +57,8 @@ class FetchedBatches:
     """True for data of a transaction whose end is not known: it begins at or above the last stable offset."""
     aborted: npt.NDArray[np.bool_]
     """True for data of an aborted transaction."""
+    transactional: npt.NDArray[np.bool_]
+    """True for all batches of transactions, whatever their outcome."""
     fault: Damaged | None
     """The reason why the bytes after the valid batches cannot be read; None if there are none, or a part of a batch."""
     _headers: Headers | None
@@ -100,7 +102,7 @@ class FetchedBatches:
         of_aborted = np.zeros(len(base), np.bool_)
         if aborted:
             of_aborted[_aborted(block, last, np.flatnonzero(transactional), aborted, on_fault)] = True
-        return cls(block, base, last, visible & ~of_aborted, pending, data & of_aborted, fault, headers)
+        return cls(block, base, last, visible & ~of_aborted, pending, data & of_aborted, transactional, fault, headers)
 
     @property
     def next_offset(self) -> int:
@@ -141,6 +143,14 @@ class FetchedBatches:
         numbers, of_offset = np.unique(np.searchsorted(self.last_offset, offsets), return_inverse=True)
         starts = np.array(self.block.starts, np.int64)[numbers]
         producers: Ints = headers_at(self.block.chunk, starts)["producer_id"].astype(np.int64)[of_offset]
+        return producers
+
+    def transactional_producers(self, offsets: Ints) -> Ints:
+        """Return the producer id of the transaction of each of these offsets, -1 outside of transactions."""
+        producers = np.full(len(offsets), -1, np.int64)
+        if self.transactional.any():
+            rows = np.flatnonzero(self.transactional[np.searchsorted(self.last_offset, offsets)])
+            producers[rows] = self.producers(offsets[rows])
         return producers
 
     def aborted_columns(

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from decoders import scalar
-from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
 from decoders.tables import BY_NUMBER
 from stream.groups.commits import aborts as abort_table
@@ -94,9 +93,7 @@ class Fold:
         """Fold a batch; batches come in log order."""
         if not len(batch.position):
             return
-        encoded = batch.keys.dictionary_encode()
-        codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-        distinct = DistinctKeys.build(encoded.dictionary, decode_keys(encoded.dictionary))
+        distinct, codes = DistinctKeys.of_column(batch.keys)
         self._count(distinct, codes)
         self._update_positions(batch)
         roles = distinct.role[codes]
@@ -124,9 +121,7 @@ class Fold:
         """
         if not len(position):
             return
-        encoded = keys.dictionary_encode()
-        codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-        distinct = DistinctKeys.build(encoded.dictionary, decode_keys(encoded.dictionary))
+        distinct, codes = DistinctKeys.of_column(keys)
         is_commit = (distinct.role[codes] == RecordRole.COMMIT) & values.is_valid().to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(is_commit)
         folded = self._partition(partition)

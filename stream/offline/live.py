@@ -69,10 +69,10 @@ class LiveTopics:
                     yield LogRow(topic, partition, record.offset, timestamp, record.key, record.value)
                 if self._on_progress:
                     self._on_progress(total - _offsets_left(all_ranges), total)
-            self.problems += _problems(topic, tally)
+            self.problems += tally_problems(topic, tally)
 
 
-def _problems(topic: str, tally: ReadTally) -> Iterator[str]:
+def tally_problems(topic: str, tally: ReadTally) -> Iterator[str]:
     """Yield a line for each kind of batch that could not be decoded and of offsets that were not read."""
     for fault, batches in tally.faults.items():
         yield f"{topic}: {count(batches, 'record batch', 'record batches')} cannot be decoded ({fault.value})"

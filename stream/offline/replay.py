@@ -58,12 +58,12 @@ class Replay:
         self.decode_stats = self._fold.stats
 
 
-def record_columns(rows: list[LogRow]) -> RecordColumns:
-    """Return the rows as columns for `Fold`. A record without a timestamp gets the time 0."""
+def record_columns(rows: list[LogRow], *, no_time: int = 0) -> RecordColumns:
+    """Return the rows as columns, for `Fold` and tables. A record without a timestamp gets the time `no_time`."""
     return RecordColumns(
         offsets_partition=np.array([row.partition for row in rows], np.int32),
         position=np.array([row.offset for row in rows], np.int64),
-        time=np.array([row.timestamp or 0 for row in rows], np.int64),
+        time=np.array([no_time if row.timestamp is None else row.timestamp for row in rows], np.int64),
         keys=pa.array([row.key for row in rows], pa.binary()),
         values=pa.array([row.value for row in rows], pa.binary()),
     )

@@ -42,8 +42,11 @@ class FoldedRanges:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ReadingOptions:
-    """The parameters of the source. Spark prints and stores them, so there are no secrets among them."""
+class TopicReading:
+    """The parameters of a read of the topic, by the job or for a table.
+
+    Spark prints and stores them, so there are no secrets among them.
+    """
 
     access: ClusterAccess
     starts: Mapping[int, int]
@@ -54,14 +57,20 @@ class ReadingOptions:
     """The maximum number of offsets of a micro-batch."""
     limit: float
     """Seconds without progress after which a task fails."""
+    share: InstanceShare = dataclasses.field(default=EVERY_GROUP, kw_only=True)
+    """The partitions that this instance reads, also of those that are added to the topic."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReadingOptions(TopicReading):
+    """The parameters of the job's source."""
+
     placement: Placement
     slot_ms: int
     keep_slots: int
     progress_address: tuple[str, int, str] | None
     """Host, port and token of the `ProgressReceiver` of the driver; None: no progress reports."""
     folded: FoldedRanges | None = None
-    share: InstanceShare = EVERY_GROUP
-    """The partitions that this instance reads, also of those that are added to the topic."""
 
     def to_text(self) -> str:
         """Return the options as text, for `of_text`. Raises TypeError if the login holds a secret itself."""

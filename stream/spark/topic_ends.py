@@ -15,12 +15,13 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.connection_errors import no_topic_right
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
+from stream.errors import ExitCode, Refusal
 from stream.spark.batch_plan import batch_ends
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stream.spark.reading_options import ClusterAccess, ReadingOptions
+    from stream.spark.reading_options import ClusterAccess, TopicReading
 
 
 @functools.cache
@@ -29,19 +30,20 @@ def cluster_of(access: ClusterAccess) -> Cluster:
     return Cluster(access.bootstrap_servers, access.login, request_timeout=access.request_timeout)
 
 
-def next_ends(options: ReadingOptions, starts: SourceOffsets) -> SourceOffsets:
+def next_ends(options: TopicReading, starts: SourceOffsets, *, refuse_cut: bool = False) -> SourceOffsets:
     """Return where the next batch ends, given where it starts. Raises permanent ClusterErrors.
 
     A partition whose leader does not answer keeps its position; all do while no broker answers. A partition of this
     instance that was added to the topic is read from its log start offset. A partition whose log lost what was read of
-    it keeps position and epoch: the driver sees the same and ends the query (`stream.checkpoint.topic_watch`).
+    it keeps position and epoch: the driver sees the same and ends the query (`stream.checkpoint.topic_watch`); with
+    `refuse_cut`, for a query that nothing watches, raises Refusal.
     """
     try:
         cluster = cluster_of(options.access)
         rows = options.share.of(_rows(cluster))
         leader_epochs = {partition: row["leader_epoch"] for partition, row in rows.items()}
         epochs = {partition: epoch for partition, epoch in leader_epochs.items() if epoch is not None}
-        held = _unconfirmed(cluster, starts, epochs)
+        held = _unconfirmed(cluster, starts, epochs, refuse_cut=refuse_cut)
     except ClusterError as error:
         if not error.passes:
             raise
@@ -53,11 +55,16 @@ def next_ends(options: ReadingOptions, starts: SourceOffsets) -> SourceOffsets:
     return SourceOffsets(ends, {**kept, **{each: epochs[each] for each in stable if each in epochs}})
 
 
-def _unconfirmed(cluster: Cluster, starts: SourceOffsets, epochs: Mapping[int, int]) -> set[int]:
+def _unconfirmed(cluster: Cluster, starts: SourceOffsets, epochs: Mapping[int, int], *, refuse_cut: bool) -> set[int]:
     """Return the partitions with a new leader of which what was read is gone, or not known to be there."""
     moved = starts.epochs_other_than(epochs)
     ends = read_epoch_ends(cluster, TOPIC, moved)
-    return {each for each in moved if each not in ends or is_cut(starts.positions[each], ends[each])}
+    cut = {each for each in moved if each in ends and is_cut(starts.positions[each], ends[each])}
+    if cut and refuse_cut:
+        names = ", ".join(map(str, sorted(cut)))
+        what = f"partitions {names} of {TOPIC} no longer have the records that the query read last (unclean election)"
+        raise Refusal(what, "start the query with a new checkpoint", ExitCode.TOPIC_CHANGED)
+    return cut | {each for each in moved if each not in ends}
 
 
 def _rows(cluster: Cluster) -> dict[int, dict[str, Any]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-PRODUCT: Final = ("decoders", "exporters", "stream")
+PRODUCT: Final = ("decoders", "exporters", "stream", "pyspark_consumer_offsets")
 BESIDE: Final = ("sandbox", "bench", "deploy")
 TREES: Final = (*PRODUCT, *BESIDE, "tests")
 LOG_LEVELS: Final = frozenset({"debug", "info", "warning", "error", "critical", "exception"})

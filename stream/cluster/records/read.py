@@ -57,6 +57,8 @@ class FetchedRecords:
     values: pa.BinaryArray
     positions: dict[int, int]
     """The next offset of each partition that was read; also of one whose batches had no committed record."""
+    producer: npt.NDArray[np.int64] | None = None
+    """The producer id of the record's transaction, -1 outside of transactions; None unless requested."""
 
     def rows(self) -> Iterator[tuple[int, LogRecord]]:
         """Yield the partition and the record of each row."""
@@ -75,6 +77,7 @@ def read_records(
     limit: float = LIMIT_SECONDS,
     tally: ReadTally | None = None,
     on_aborted: Callable[[int, int, LogColumns], None] | None = None,
+    with_producers: bool = False,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[FetchedRecords]:
@@ -83,9 +86,9 @@ def read_records(
     Yields after each round of requests and before each pause, even if there are no records then; with `rows` only when
     so many records are there. With `ahead` the next request is sent before the records of the last response are
     decoded. `on_aborted` is called with a partition, a producer id and records of its aborted transactions, for each
-    partition and producer in log order. Faults and skipped offsets are counted in `tally`, the latter also logged.
-    Raises ClusterError: at once if it is permanent, else after `limit` seconds without progress; a caller can then
-    continue at the positions.
+    partition and producer in log order. `with_producers` adds the column `producer`. Faults and skipped offsets are
+    counted in `tally`, the latter also logged. Raises ClusterError: at once if it is permanent, else after `limit`
+    seconds without progress; a caller can then continue at the positions.
     """
     counted = ReadTally() if tally is None else tally
     by_partition = {each.partition: each for each in wanted}
@@ -96,7 +99,8 @@ def read_records(
                 for producer, columns in part.aborted_columns():
                     on_aborted(part.partition, producer, columns)
             for columns in part.columns():
-                pending.add(part, columns)
+                producers = part.batches.transactional_producers(columns.offset) if with_producers else None
+                pending.add(part, columns, producers)
                 if pending.rows >= max(rows, ROWS) or pending.size >= _LARGEST:
                     yield _returned(pending, by_partition)
             pending.positions[part.partition] = part.position
@@ -118,18 +122,21 @@ class _Pending:
         self.rows = self.size = 0
         self.positions: dict[int, int] = {}
         self._pieces: list[tuple[int, LogColumns]] = []
+        self._producers: list[npt.NDArray[np.int64]] = []
 
-    def add(self, part: FetchedPart, columns: LogColumns) -> None:
+    def add(self, part: FetchedPart, columns: LogColumns, producer: npt.NDArray[np.int64] | None) -> None:
         """Add some records of a part."""
         if len(columns.offset):
             self._pieces.append((part.partition, columns))
+            if producer is not None:
+                self._producers.append(producer)
             self.rows += len(columns.offset)
             self.size += columns.key.nbytes + columns.value.nbytes
             self.positions[part.partition] = int(columns.offset[-1]) + 1
 
     def take(self) -> FetchedRecords:
         """Return the records, and clear them."""
-        pieces, positions = self._pieces, self.positions
+        pieces, producers, positions = self._pieces, self._producers, self.positions
         self._clear()
         sizes = [len(columns.offset) for _, columns in pieces]
         return FetchedRecords(
@@ -139,6 +146,7 @@ class _Pending:
             pa.concat_arrays([pa.array([], pa.binary()), *(columns.key for _, columns in pieces)]),
             pa.concat_arrays([pa.array([], pa.binary()), *(columns.value for _, columns in pieces)]),
             positions,
+            _joined(producers) if len(producers) == len(pieces) else None,
         )
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders import scalar
+from decoders.columnar import decode_keys
 from decoders.cursors import BinaryColumn
 from decoders.errors import DecodeError
 from decoders.schema import RecordContent
@@ -49,6 +50,13 @@ class DistinctKeys:
     """Of a commit key: its index in `canonical_keys`."""
     canonical_keys: pa.BinaryArray
     """Keys of type 1 without trailing bytes and invalid UTF-8; all spellings of one offset share one of them."""
+
+    @classmethod
+    def of_column(cls, keys: pa.BinaryArray) -> tuple[DistinctKeys, NDArray[np.int32]]:
+        """Return the distinct keys of a column, and for each row the index of its key."""
+        encoded = keys.dictionary_encode()
+        codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
+        return cls.build(encoded.dictionary, decode_keys(encoded.dictionary)), codes
 
     @classmethod
     def build(cls, keys: pa.BinaryArray, read: KeyColumns) -> DistinctKeys:

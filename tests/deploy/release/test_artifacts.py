@@ -14,6 +14,7 @@ import yaml
 from deploy.chart.tools import ToolsUnreachableError, python_tools
 from deploy.release.artifacts import ArtifactError, build_wheel, package_chart, write_sbom
 from deploy.release.versions import project_version
+from tests.architecture.sources import PRODUCT
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 DIGEST: Final = "sha256:" + "0123456789abcdef" * 4
@@ -23,7 +24,7 @@ def test_wheel_has_every_file_of_the_packages(tmp_path: Path) -> None:
     """The wheel also has pages, styles and other data. The program for executors has the right to execute."""
     wheel = build_wheel(tmp_path)
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "decoders", "exporters", "stream"],
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *PRODUCT],
         cwd=ROOT,
         capture_output=True,
         text=True,

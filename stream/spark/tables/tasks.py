@@ -1,0 +1,55 @@
+"""What the tasks of a table read, and where a read of the whole topic begins and ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream.checkpoint.spark_offsets import TOPIC
+from stream.cluster.records.ranges import OffsetRange, unread_ranges
+from stream.process_memory import release_memory
+from stream.spark.topic_ends import cluster_of
+from stream.tables.build import table_batches
+from stream.tables.files import read_files
+from stream.tables.keys import AskedNames
+from stream.tables.logged import read_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from stream.spark.batch_plan import ReadRange
+    from stream.spark.reading_options import TopicReading
+    from stream.spark.tables.options import TableOptions
+    from stream.tables.files import FileRead
+    from stream.tables.logged import LoggedRecords
+
+
+def whole_topic(reading: TopicReading) -> tuple[dict[int, int], dict[int, int]]:
+    """Return the first offset and the last stable offset of each partition. Raises ClusterError."""
+    ranges = unread_ranges(cluster_of(reading.access), TOPIC, {})
+    return {each.partition: each.position for each in ranges}, {each.partition: each.end for each in ranges}
+
+
+def read_task(
+    options: TableOptions,
+    names: Sequence[str],
+    ranges: Sequence[ReadRange],
+    files: Sequence[FileRead],
+    asked: Mapping[str, frozenset[str]],
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of one task with these columns. Raises ClusterError and Refusal."""
+    name_filter = AskedNames(asked.get("group"), asked.get("topic"))
+    yield from table_batches(options.table, names, _records(options, ranges, files), name_filter)
+    # The worker runs other tasks after this one.
+    release_memory()
+
+
+def _records(
+    options: TableOptions, ranges: Sequence[ReadRange], files: Sequence[FileRead]
+) -> Iterator[LoggedRecords | str]:
+    for each in files:
+        yield from read_files(each)
+    if options.brokers is not None and ranges:
+        cluster = cluster_of(options.brokers.access)
+        yield from read_topic(cluster, [OffsetRange(*each) for each in ranges], options.brokers.limit)

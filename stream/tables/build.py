@@ -1,0 +1,35 @@
+"""Makes the rows of a table from records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from stream.tables.columns import COMMITS, RECORDS
+from stream.tables.commits import commit_rows
+from stream.tables.records import json_rows
+from stream.tables.rows import problem_row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from stream.tables.columns import OffsetsTable
+    from stream.tables.keys import AskedNames
+    from stream.tables.logged import LoggedRecords
+
+    Rows = Callable[[LoggedRecords, pa.Schema, AskedNames], Iterator[pa.RecordBatch]]
+
+_ROWS: Final[Mapping[str, Rows]] = {COMMITS.name: commit_rows, RECORDS.name: json_rows}
+
+
+def table_batches(
+    table: OffsetsTable, names: Sequence[str], records: Iterable[LoggedRecords | str], asked: AskedNames
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a table with these columns. A text among the records is a problem, which becomes a row."""
+    schema, rows = table.schema(names), _ROWS[table.name]
+    for each in records:
+        if not isinstance(each, str):
+            yield from rows(each, schema, asked)
+        elif asked.groups is None and asked.topics is None:
+            yield problem_row(schema, each)

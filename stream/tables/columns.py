@@ -1,0 +1,158 @@
+"""The tables and their columns: name, type, meaning and source in Kafka, declared once.
+
+The Arrow schema, Spark's schema and docs/tables.md are made from these rows. Columns are stable: new ones are added at
+the end of a table.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from stream.errors import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TIME: Final = pa.timestamp("us", tz="UTC")
+"""A time, as Spark has it. Kafka's are in ms."""
+TEXTS: Final = pa.list_(pa.field("element", pa.string()))
+ASSIGNMENT: Final = pa.list_(
+    pa.field(
+        "element",
+        pa.struct([
+            ("topic", pa.string()),
+            ("topic_id", pa.string()),
+            ("task", pa.string()),
+            ("partitions", pa.list_(pa.field("element", pa.int32()))),
+        ]),
+    )
+)  # fmt: skip
+_DDL: Final = {
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.bool_(): "boolean",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    TIME: "timestamp",
+    TEXTS: "array<string>",
+    ASSIGNMENT: "array<struct<topic:string,topic_id:string,task:string,partitions:array<int>>>",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Column:
+    """A column; `source` is the field of Kafka's message from which it is read."""
+
+    name: str
+    type: pa.DataType
+    meaning: str
+    source: str = ""
+
+    @property
+    def ddl(self) -> str:
+        """Spark's name of the type."""
+        return _DDL[self.type]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OffsetsTable:
+    """A table: one row per `row`."""
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+    streams: bool = True
+    """False if a row depends on earlier records, so that only a batch query can read it."""
+
+    def schema(self, names: Sequence[str] | None = None) -> pa.Schema:
+        """Return the Arrow schema of these columns, in this order; None: all. Raises Refusal for other names."""
+        types = {column.name: column.type for column in self.columns}
+        if unknown := [name for name in names or () if name not in types]:
+            raise Refusal(
+                f"table {self.name} has no column {', '.join(unknown)}",
+                f"its columns are {', '.join(types)}",
+                ExitCode.USAGE,
+            )
+        return pa.schema([(name, types[name]) for name in (names or types)])
+
+    def ddl(self, names: Sequence[str] | None = None) -> str:
+        """Return the schema of these columns as Spark's DDL. Raises Refusal."""
+        kinds = {column.name: column.ddl for column in self.columns}
+        return ", ".join(f"`{name}` {kinds[name]}" for name in self.schema(names).names)
+
+
+_TAIL: Final = (
+    Column("tombstone", pa.bool_(), "True if the record has no value: the broker removed what the key names."),
+    Column(
+        "transactional",
+        pa.bool_(),
+        "True if the record was written in a transaction; null in a capture, which does not have this.",
+        "RecordBatch attributes, bit 4",
+    ),
+    Column("aborted", pa.bool_(), "True if that transaction was aborted: the record has no effect.", "end markers"),
+    Column("producer_id", pa.int64(), "The producer of that transaction.", "RecordBatch producerId"),
+    Column("offsets_partition", pa.int32(), "The partition of `__consumer_offsets`.", "log"),
+    Column("position", pa.int64(), "The offset of the record in that partition.", "log"),
+    Column("record_time", TIME, "The timestamp of the record.", "log"),
+    Column(
+        "error",
+        pa.string(),
+        "Why the record cannot be decoded, or what else could not be read; the other columns then have what is known.",
+    ),
+)
+"""The columns that the tables of records have in common."""
+_GROUP: Final = Column("group", pa.string(), "The group id.", "first field of the key")
+_KIND: Final = Column("kind", pa.string(), "`classic`, `consumer` (KIP-848), `share` or `streams`.", "record type")
+
+COMMITS: Final = OffsetsTable(
+    "commits",
+    "record of a committed offset (types 0 and 1), also of a removed and of an aborted one",
+    (
+        _GROUP,
+        Column("topic", pa.string(), "The topic of the offset.", "OffsetCommitKey topic"),
+        Column("partition", pa.int32(), "Its partition.", "OffsetCommitKey partition"),
+        Column("offset", pa.int64(), "The next offset to read.", "OffsetCommitValue offset"),
+        Column("leader_epoch", pa.int32(), "The epoch of the last read record.", "OffsetCommitValue leaderEpoch"),
+        Column("metadata", pa.string(), "The text that the client committed.", "OffsetCommitValue metadata"),
+        Column("commit_time", TIME, "When the coordinator got the commit.", "OffsetCommitValue commitTimestamp"),
+        Column(
+            "expire_time",
+            TIME,
+            "When it expires, if the client or a broker up to 2.0 set a time.",
+            "OffsetCommitValue expireTimestamp",
+        ),
+        Column(
+            "topic_id",
+            pa.string(),
+            "The id of the topic as Kafka prints it (4.1 and later).",
+            "OffsetCommitValue topicId",
+        ),
+        *_TAIL,
+    ),
+)
+RECORDS: Final = OffsetsTable(
+    "records",
+    "record of any type",
+    (
+        Column("type", pa.int32(), "The number of the record type.", "first int16 of the key"),
+        Column("type_name", pa.string(), "Its name; null for unknown types.", "CoordinatorRecordType"),
+        Column("version", pa.int32(), "The version of the value.", "first int16 of the value"),
+        _GROUP,
+        Column("topic", pa.string(), "The topic of a committed offset.", "OffsetCommitKey topic"),
+        Column("json", pa.string(), "The record as `lagwarden decode` prints it.", "OffsetsMessageFormatter"),
+        Column("key", pa.binary(), "The bytes of the key."),
+        Column("value", pa.binary(), "The bytes of the value."),
+        *_TAIL,
+    ),
+)
+TABLES: Final = {table.name: table for table in (COMMITS, RECORDS)}
+
+
+def table_of(name: str) -> OffsetsTable:
+    """Return the table with this name. Raises Refusal."""
+    if name not in TABLES:
+        raise Refusal(f"there is no table {name!r}", f"the tables are {', '.join(TABLES)}", ExitCode.USAGE)
+    return TABLES[name]

@@ -1,0 +1,114 @@
+"""Reads `__consumer_offsets` from a path: a broker's log directory, a partition's directory, a segment or a capture.
+
+What is read is fixed when the read is planned, by the sizes of the files, so that a task that runs again returns the
+same although a broker appends to them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+from decoders.log.codecs import DEFAULT_LIMIT
+from decoders.log.columns import partition_records
+from decoders.log.directory import PartitionDirectory, read_directory
+from decoders.log.errors import LogError
+from decoders.log.partition import PartitionLog
+from decoders.log.segment import Segment
+from stream.offline.capture import CaptureFile
+from stream.offline.folder import LogFolder
+from stream.offline.paths import display_path, is_directory, os_error_text
+from stream.offline.replay import ROWS_PER_BATCH, record_columns
+from stream.offline.rows import OFFSETS_TOPIC, UnreadableRefusal, batch_rows
+from stream.tables.logged import NO_PARTITION, LoggedRecords
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from stream.offline.rows import LogRow
+
+_SEGMENT: Final = ".log"
+_ADVICE: Final = (
+    "name a broker's log directory, a directory such as __consumer_offsets-0, a segment (<offset>.log) or a capture"
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FileRead:
+    """What one task reads: a partition's directory, a segment or a capture, each file up to its size in bytes."""
+
+    path: Path
+    sizes: tuple[tuple[str, int], ...]
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(size for _, size in self.sizes)
+
+
+def plan_files(path: Path) -> list[FileRead]:
+    """Return the reads of a path, the largest first. Raises Refusal."""
+    if not is_directory(path):
+        if path.suffix != _SEGMENT:
+            CaptureFile(path)  # raises the refusal if it is none
+        return [FileRead(path, ((path.name, path.stat().st_size),))]
+    reads = []
+    for log in LogFolder(path).logs():
+        if log.directory.topic != OFFSETS_TOPIC:
+            raise UnreadableRefusal(f"{display_path(path)} is a partition of {log.directory.topic}", _ADVICE)
+        sizes = tuple((segment.path.name, segment.size) for segment in log.segments)
+        reads.append(FileRead(log.directory.path, sizes))
+    return sorted(reads, key=lambda each: -each.size)
+
+
+def read_files(read: FileRead) -> Iterator[LoggedRecords | str]:
+    """Yield the records, without those of open transactions, then a line for each problem. Raises Refusal."""
+    if read.path.suffix == _SEGMENT:
+        yield from _read_log(_log_of_segment(read.path), read, _partition_of(read.path.parent))
+    elif is_directory(read.path):
+        folder = LogFolder(read.path)
+        for log in folder.logs():
+            yield from _read_log(log, read, log.directory.partition)
+        yield from folder.problems
+    else:
+        capture = CaptureFile(read.path)
+        for rows in batch_rows(_rows_up_to(capture, read.size), ROWS_PER_BATCH):
+            yield LoggedRecords(record_columns(rows, no_time=-1), None)
+        yield from capture.problems
+
+
+def _read_log(log: PartitionLog, read: FileRead, partition: int) -> Iterator[LoggedRecords | str]:
+    sizes = dict(read.sizes)
+    with log:
+        for segment in log.segments:
+            segment.size = min(segment.size, sizes.get(segment.path.name, 0))
+        for columns, producer, aborted in partition_records(log):
+            if len(columns.offset):
+                yield LoggedRecords.of_log(partition, columns, producer, aborted=aborted)
+        yield from map(str, log.errors)
+
+
+def _log_of_segment(path: Path) -> PartitionLog:
+    try:
+        segment = Segment.open(path)
+    except ValueError as error:
+        raise UnreadableRefusal(str(error), _ADVICE) from error
+    except OSError as error:
+        raise UnreadableRefusal(f"{display_path(path)} cannot be read: {os_error_text(error)}", _ADVICE) from error
+    directory = PartitionDirectory(path.parent, OFFSETS_TOPIC, NO_PARTITION, None, None, None, None, ())
+    return PartitionLog(directory, (segment,), limit=DEFAULT_LIMIT)
+
+
+def _partition_of(folder: Path) -> int:
+    """Return the partition that a folder is named after."""
+    directory = read_directory(folder)
+    return NO_PARTITION if isinstance(directory, LogError) else directory.partition
+
+
+def _rows_up_to(capture: CaptureFile, size: int) -> Iterator[LogRow]:
+    """Yield the rows of the offsets topic in the blocks that end within the first `size` bytes."""
+    for block in capture.blocks():
+        if block.end > size:
+            return
+        yield from (row for row in block.rows if row.topic == OFFSETS_TOPIC)
