@@ -43,7 +43,7 @@ _DDL: Final = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TableColumn:
+class RowField:
     """A column; `source` is the field of Kafka's message from which it is read."""
 
     name: str
@@ -63,7 +63,7 @@ class OffsetsTable:
 
     name: str
     row: str
-    columns: tuple[TableColumn, ...]
+    columns: tuple[RowField, ...]
     streams: bool = True
     """False if a row depends on earlier records, so that only a batch query can read it."""
 
@@ -85,48 +85,46 @@ class OffsetsTable:
 
 
 _TAIL: Final = (
-    TableColumn("tombstone", pa.bool_(), "True if the record has no value: the broker removed what the key names."),
-    TableColumn(
+    RowField("tombstone", pa.bool_(), "True if the record has no value: the broker removed what the key names."),
+    RowField(
         "transactional",
         pa.bool_(),
         "True if the record was written in a transaction; null in a capture, which does not have this.",
         "RecordBatch attributes, bit 4",
     ),
-    TableColumn(
-        "aborted", pa.bool_(), "True if that transaction was aborted: the record has no effect.", "end markers"
-    ),
-    TableColumn("producer_id", pa.int64(), "The producer of that transaction.", "RecordBatch producerId"),
-    TableColumn("offsets_partition", pa.int32(), "The partition of `__consumer_offsets`.", "log"),
-    TableColumn("position", pa.int64(), "The offset of the record in that partition.", "log"),
-    TableColumn("record_time", TIME, "The timestamp of the record.", "log"),
-    TableColumn(
+    RowField("aborted", pa.bool_(), "True if that transaction was aborted: the record has no effect.", "end markers"),
+    RowField("producer_id", pa.int64(), "The producer of that transaction.", "RecordBatch producerId"),
+    RowField("offsets_partition", pa.int32(), "The partition of `__consumer_offsets`.", "log"),
+    RowField("position", pa.int64(), "The offset of the record in that partition.", "log"),
+    RowField("record_time", TIME, "The timestamp of the record.", "log"),
+    RowField(
         "error",
         pa.string(),
         "Why the record cannot be decoded, or what else could not be read; the other columns then have what is known.",
     ),
 )
 """The columns that the tables of records have in common."""
-_GROUP: Final = TableColumn("group", pa.string(), "The group id.", "first field of the key")
-_KIND: Final = TableColumn("kind", pa.string(), "`classic`, `consumer` (KIP-848), `share` or `streams`.", "record type")
+_GROUP: Final = RowField("group", pa.string(), "The group id.", "first field of the key")
+_KIND: Final = RowField("kind", pa.string(), "`classic`, `consumer` (KIP-848), `share` or `streams`.", "record type")
 
 COMMITS: Final = OffsetsTable(
     "commits",
     "record of a committed offset (types 0 and 1), also of a removed and of an aborted one",
     (
         _GROUP,
-        TableColumn("topic", pa.string(), "The topic of the offset.", "OffsetCommitKey topic"),
-        TableColumn("partition", pa.int32(), "Its partition.", "OffsetCommitKey partition"),
-        TableColumn("offset", pa.int64(), "The next offset to read.", "OffsetCommitValue offset"),
-        TableColumn("leader_epoch", pa.int32(), "The epoch of the last read record.", "OffsetCommitValue leaderEpoch"),
-        TableColumn("metadata", pa.string(), "The text that the client committed.", "OffsetCommitValue metadata"),
-        TableColumn("commit_time", TIME, "When the coordinator got the commit.", "OffsetCommitValue commitTimestamp"),
-        TableColumn(
+        RowField("topic", pa.string(), "The topic of the offset.", "OffsetCommitKey topic"),
+        RowField("partition", pa.int32(), "Its partition.", "OffsetCommitKey partition"),
+        RowField("offset", pa.int64(), "The next offset to read.", "OffsetCommitValue offset"),
+        RowField("leader_epoch", pa.int32(), "The epoch of the last read record.", "OffsetCommitValue leaderEpoch"),
+        RowField("metadata", pa.string(), "The text that the client committed.", "OffsetCommitValue metadata"),
+        RowField("commit_time", TIME, "When the coordinator got the commit.", "OffsetCommitValue commitTimestamp"),
+        RowField(
             "expire_time",
             TIME,
             "When it expires, if the client or a broker up to 2.0 set a time.",
             "OffsetCommitValue expireTimestamp",
         ),
-        TableColumn(
+        RowField(
             "topic_id",
             pa.string(),
             "The id of the topic as Kafka prints it (4.1 and later).",
@@ -139,14 +137,14 @@ RECORDS: Final = OffsetsTable(
     "records",
     "record of any type",
     (
-        TableColumn("type", pa.int32(), "The number of the record type.", "first int16 of the key"),
-        TableColumn("type_name", pa.string(), "Its name; null for unknown types.", "CoordinatorRecordType"),
-        TableColumn("version", pa.int32(), "The version of the value.", "first int16 of the value"),
+        RowField("type", pa.int32(), "The number of the record type.", "first int16 of the key"),
+        RowField("type_name", pa.string(), "Its name; null for unknown types.", "CoordinatorRecordType"),
+        RowField("version", pa.int32(), "The version of the value.", "first int16 of the value"),
         _GROUP,
-        TableColumn("topic", pa.string(), "The topic of a committed offset.", "OffsetCommitKey topic"),
-        TableColumn("json", pa.string(), "The record as `lagwarden decode` prints it.", "OffsetsMessageFormatter"),
-        TableColumn("key", pa.binary(), "The bytes of the key."),
-        TableColumn("value", pa.binary(), "The bytes of the value."),
+        RowField("topic", pa.string(), "The topic of a committed offset.", "OffsetCommitKey topic"),
+        RowField("json", pa.string(), "The record as `lagwarden decode` prints it.", "OffsetsMessageFormatter"),
+        RowField("key", pa.binary(), "The bytes of the key."),
+        RowField("value", pa.binary(), "The bytes of the value."),
         *_TAIL,
     ),
 )
