@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from stream.errors import ExitCode, Refusal
+from stream.process_memory import limit_heaps
 from stream.service.descriptor_limit import raise_limit
 from stream.service.temporary_folder import temporary_folder
 from stream.spark.class_archive import ClassArchive
@@ -49,6 +50,7 @@ def start_jvm(config: Config) -> Iterator[StartedJvm]:
     Raises Refusal if there is no Java, if no temporary file can be written, and if jars for the checkpoint are missing.
     """
     raise_limit()
+    limit_heaps()
     stopping = _stop_signals()
     with _temporary_folder() as folder:
         variables = jvm_environment(config.job.master_url, folder)

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from stream.checkpoint.usage import CheckpointSpace, checkpoint_space
-from stream.spark.heap import HeapUsage, heap_usage
+from stream.spark.heap import HeapUsage, heap_usage, shrink_heap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from stream.spark.types import SparkSession
 
 _POLL_SECONDS: Final = 15.0
+_SETTLE_SECONDS: Final = 60.0
+"""From the end of the catch-up until the heap is shrunk: what it needed is garbage by then."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class ResourcePoller:
         self._spark = spark
         self._clock = clock
         self._read_at: float | None = None
+        self._shrink_at = float("inf")
+
+    def caught_up(self) -> None:
+        """Note that the catch-up is over: what the heap needed for it is returned to the system after a minute."""
+        self._shrink_at = self._clock() + _SETTLE_SECONDS
 
     def poll(self, checkpoint: CheckpointPath) -> Resources | None:
         """Return the resources now; None if the last reading is recent enough."""
@@ -43,4 +50,7 @@ class ResourcePoller:
         if self._read_at is not None and now - self._read_at < _POLL_SECONDS:
             return None
         self._read_at = now
+        if now >= self._shrink_at:
+            self._shrink_at = float("inf")
+            shrink_heap(self._spark)
         return Resources(heap_usage(self._spark), checkpoint_space(checkpoint))

@@ -129,6 +129,7 @@ class QuerySupervisor:
         watchdog = Watchdog(self._spark, watchdog_limit)
         if status.phase != CATCHING_UP:
             view.done()
+            resources.caught_up()
         try:
             while not stopping.wait(_POLL_SECONDS if status.phase == RUNNING else _CATCH_UP_POLL_SECONDS):
                 self._poll_report(watchdog)
@@ -136,6 +137,7 @@ class QuerySupervisor:
                 if status.phase == CATCHING_UP and self._is_caught_up(view):
                     status.phase = RUNNING
                     caught_up.set()
+                    resources.caught_up()
                 exit_code = self._exit_code(ticker)
                 if exit_code is not None:
                     return exit_code

@@ -12,9 +12,17 @@ _OPTIONS: Final = (
     # default the JVM moves it to a random address and writes its pointers again: 135 MB of its own memory, not 61.
     "-XX:+UnlockDiagnosticVMOptions",
     "-XX:ArchiveRelocationMode=0",
+    # A full collection leaves a quarter of the live objects' size free, and returns the rest at once.
+    "-XX:MinHeapFreeRatio=10",
+    "-XX:MaxHeapFreeRatio=20",
+    "-XX:-ShrinkHeapInSteps",
+    # The memory of RocksDB and of Arrow is malloc's, which keeps what is freed: returned each minute. Java 17 to 20
+    # have no such option.
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    "-XX:TrimNativeHeapInterval=60000",
 )
-_INITIAL_HEAP: Final = 256 << 20
-"""Bytes. The default is 1/64 of the machine: a heap that full collections must grow, or one larger than ever needed."""
+_INITIAL_HEAP: Final = 32 << 20
+"""Bytes. The default is 1/64 of the machine."""
 _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 

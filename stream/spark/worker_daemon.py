@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 
+import pandas as pd  # noqa: F401 -- Arrow imports it into each worker otherwise
 import pyspark.worker  # noqa: F401 -- imported for the workers
 from pyspark.daemon import manager
 

@@ -14,6 +14,7 @@ class Runtime:
 
     def __init__(self, fault: Exception | None = None) -> None:
         self.fault = fault
+        self.collections = 0
 
     def totalMemory(self) -> int:  # noqa: N802 - Java's name
         if self.fault is not None:
@@ -23,6 +24,9 @@ class Runtime:
     def freeMemory(self) -> int:  # noqa: N802 - Java's name
         return 150
 
+    def gc(self) -> None:
+        self.collections += 1
+
     def maxMemory(self) -> int:  # noqa: N802 - Java's name
         return 512
 
@@ -30,6 +34,8 @@ class Runtime:
 def session(runtime: Runtime) -> Any:
 
     class Node:
+        System = runtime
+
         def __getattr__(self, _name: str) -> Any:
             return self
 
@@ -65,3 +71,16 @@ def test_resources_are_read_every_fifteen_seconds(tmp_path: Path) -> None:
     assert poller.poll(tmp_path) is None
     now[0] = 65.0
     assert poller.poll(tmp_path) is not None
+
+
+def test_heap_is_shrunk_once_a_minute_after_the_catch_up(tmp_path: Path) -> None:
+    """The JVM runs one full collection: what the catch-up needed is garbage by then."""
+    now, runtime = [0.0], Runtime()
+    poller = ResourcePoller(session(runtime), lambda: now[0])
+    collections = []
+    for now[0] in (0.0, 30.0, 90.0, 105.0, 200.0):
+        if now[0] == 30.0:
+            poller.caught_up()
+        poller.poll(tmp_path)
+        collections.append(runtime.collections)
+    assert collections == [0, 0, 1, 1, 1]

@@ -8,9 +8,9 @@ from stream.spark.java import find_java
 from stream.spark.java_memory import memory_options
 
 
-def test_heap_grows_from_256_mib() -> None:
+def test_heap_grows_from_32_mib() -> None:
     """The initial size does not depend on the memory of the machine, and is never above the maximum."""
-    initial = dict.fromkeys(("512m", "4G", "256m"), "-Xms262144k") | {"100000k": "-Xms100000k"}
+    initial = dict.fromkeys(("512m", "4G", "32m"), "-Xms32768k") | {"10000k": "-Xms10000k"}
     assert {heap: memory_options(heap)[:2] for heap in initial} == {
         heap: (f"-Xmx{heap}", option) for heap, option in initial.items()
     }

@@ -81,7 +81,7 @@ def test_environment_of_the_jvm(
 ) -> None:
     """SPARK_HOME is removed, because Spark's Python processes would import PySpark from a source archive there.
 
-    An unusable JAVA_HOME is replaced by the runtime of the JVM, which also starts executors. MALLOC_ARENA_MAX is 2 for
+    An unusable JAVA_HOME is replaced by the runtime of the JVM, which also starts executors. MALLOC_ARENA_MAX is 1 for
     the JVM and its Python workers; a value of the environment is kept.
     """
     java_is(f"env > {tmp_path / 'environment'}; exit 1")
@@ -89,7 +89,7 @@ def test_environment_of_the_jvm(
     monkeypatch.setenv("PATH", f"{tmp_path / 'jdk' / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
-    for arenas in ("2", "8"):
+    for arenas in ("1", "8"):
         with pytest.raises(JvmStartError):
             JvmProcess.start(OPTIONS).connection()
         lines = (tmp_path / "environment").read_text().splitlines()
