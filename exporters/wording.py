@@ -67,8 +67,8 @@ def count(value: int, noun: str) -> str:
 
 def duration(seconds: float) -> str:
     """Return a duration in its two largest units, the second only if it is not 0: `3 d 4 h`, `7 d`, `12 s`, `0.4 s`."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
+    if seconds < 1:
+        return f"{seconds:.1f} s" if seconds >= 0.05 else "0 s"
     rest, parts = int(seconds), list[tuple[int, str]]()
     for unit, size in _UNITS:
         amount, rest = divmod(rest, size)
@@ -147,7 +147,7 @@ def _evidence_value(name: str, value: EvidenceValue, now: float, numbered: Calla
 def _text_of_evidence(name: str, value: str, now: float) -> tuple[str, str]:
     if name in _VERDICT_LISTS:
         return phrase(value), ""
-    then = _unix_time(value) if name.endswith(("_time", "_since")) else None
+    then = unix_time(value) if name.endswith(("_time", "_since")) else None
     return (printable(value), "") if then is None else (_when(then, now), printable(value))
 
 
@@ -155,8 +155,9 @@ def _when(then: float, now: float) -> str:
     return ago(then, now) if then <= now else f"in {duration(then - now)}"
 
 
-def _unix_time(text: str) -> float | None:
+def unix_time(text: EvidenceValue) -> float | None:
+    """Return an RFC 3339 time as Unix seconds; None for any other value."""
     try:
-        return dt.datetime.fromisoformat(text).timestamp()
+        return dt.datetime.fromisoformat(text).timestamp() if isinstance(text, str) else None
     except ValueError:
         return None

@@ -14,25 +14,18 @@ _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "
 
 
 def duration(milliseconds: int) -> str:
-    """Return a duration in its two largest units, as in `3 min 20 s`; `less than a second` below one."""
+    """Return a duration in its two largest units, as in `3 min 20 s`, and as in `0.4 s` below one second.
+
+    It is that of `exporters.wording`, which this package must not import.
+    """
     if milliseconds < 1_000:
-        return "less than a second"
+        return f"{milliseconds / 1_000:.1f} s" if milliseconds >= 50 else "0 s"
     for at, (size, unit) in enumerate(_UNITS):
         if milliseconds >= size:
             rest = milliseconds % size
             smaller = [f"{rest // length} {symbol}" for length, symbol in _UNITS[at + 1 : at + 2] if rest >= length]
             return " ".join([f"{milliseconds // size} {unit}", *smaller])
     raise AssertionError(milliseconds)
-
-
-def compact_duration(seconds: float) -> str:
-    """Return a duration in its two largest units as one word, for tables: `3d4h`, `12s`. Below zero: `0s`."""
-    rest, parts = max(int(seconds), 0), list[str]()
-    for size, unit in _UNITS:
-        amount, rest = divmod(rest, size // 1_000)
-        if amount or parts:
-            parts.append(f"{amount}{unit.removesuffix('in')}")
-    return "".join(parts[:2]) or "0s"
 
 
 def duration_in_one_unit(milliseconds: float, *, exact: bool) -> str:

@@ -1,4 +1,7 @@
-"""The form that filters the groups of the overview page, and the links that select them by one word."""
+"""The form that filters the groups of the overview page, and the links that select them by one word.
+
+One input is shown; all else is folded, unless the filter uses it.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ if TYPE_CHECKING:
 _LABELS: Final = {"topic": "Topic", "client": "Client id", "host": "Host", "owner": "Owner"}
 
 
-def filter_section(groups: pa.Table, group_filter: GroupFilter, *, with_members: bool) -> Element:
-    """Return the inputs for a part of the name and for exact texts, and the links by state.
+def filter_section(groups: pa.Table, group_filter: GroupFilter, verdicts: Content, *, with_members: bool) -> Element:
+    """Return the input for a part of the name; folded: inputs for exact texts, and the links by verdict and state.
 
     Without `with_members` there are no inputs for client and host.
     """
@@ -30,19 +33,27 @@ def filter_section(groups: pa.Table, group_filter: GroupFilter, *, with_members:
         chip(group_filter, "state", word, amount, f"state-chip {'quiet' if word is None else state_class(word)}")
         for word, amount in counts(groups, "state").items()
     ]
+    uses_folded = any(name not in {"filter", "severity"} for name, _ in group_filter.conditions())
+    folded = el(
+        "details",
+        el("summary", "More filters"),
+        el("p", [_field(name, _LABELS[name], getattr(group_filter, name), "") for name in texts], class_="fields"),
+        el("ul", verdicts, class_="chips", aria_label="Groups by verdict") if verdicts else None,
+        el("ul", states, class_="chips", aria_label="Groups by state"),
+        open=uses_folded,
+    )
     return el(
         "section",
         el(
             "form",
-            _field("filter", "Filter", group_filter.filter, "part of the name"),
-            [_field(name, _LABELS[name], getattr(group_filter, name), "") for name in texts],
-            hidden,
+            _field("filter", "Search", group_filter.filter, "part of the name"),
             el("button", "Show"),
+            el("a", "show all", href="./", class_="all") if group_filter else None,
+            hidden,
+            folded,
             action="./",
             role="search",
         ),
-        el("ul", states, class_="chips", aria_label="Groups by state"),
-        el("a", "show all", href="./", class_="all") if group_filter else None,
         class_="choose",
         aria_label="Filter groups",
     )

@@ -1,4 +1,4 @@
-"""The page of one group at `/group?name=…` and `/groups/…`: verdict, facts, members, partitions, history."""
+"""The page of one group at `/group?name=…` and `/groups/…`: verdict, facts, partitions, members, history."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from exporters.page.links import PageLinks
 from exporters.page.monitor_card import is_old
 from exporters.page.overview_tables import group_link, in_milliseconds
 from exporters.page.partition_strip import strips_section
-from exporters.page.verdict_section import findings_section, history_section, verdict_card
+from exporters.page.verdict_section import findings_section, history_section, partition_in_card, verdict_card
 from exporters.wording import ago, count, number, phrase, printable, ranges, utc
 
 if TYPE_CHECKING:
@@ -77,15 +77,17 @@ def group_page(
     links = links or PageLinks()
     severities = {each["verdict"]: each["severity"] for each in snapshot.verdict_groups.to_pylist()}
     partitions = in_milliseconds(_of(snapshot.partitions, name))
+    strips, table_of_partitions = _partitions(row, partitions, detail, severities, now, root=root)
     content = [
         _about(snapshot, row, detail, now),
-        _outside_links(row, links, root),
-        None if dead else _chart(row["kind"]),
+        _outside_links(row, links, detail, root),
         _notes(row, detail),
+        strips,
+        None if dead else _chart(row["kind"]),
         findings_section(detail, now) if detail is not None else None,
         topics_section(_of(snapshot.topics, name), severities),
+        table_of_partitions,
         members_section(detail) if detail is not None else None,
-        *_partitions(row, partitions, detail, severities, now, root=root),
         history_section(detail, now) if detail is not None else None,
         commands_section(row, links, root),
     ]
@@ -100,9 +102,12 @@ def failed_page(reason: str, name: str | None, root: str) -> Page:
     return _page(name or "", root, content, code=500)
 
 
-def _outside_links(row: dict[str, Any], links: PageLinks, root: str) -> Content:
-    """Return the links to Grafana and to the runbook of the verdict; None if there is neither."""
+def _outside_links(row: dict[str, Any], links: PageLinks, detail: GroupDetail | None, root: str) -> Content:
+    """Return the links to the next record, to Grafana and to the runbook of the verdict; None if there is none."""
+    topic, partition, found = (None if detail is None else partition_in_card(detail)) or ("", -1, None)
+    offset = None if found is None else found.evidence.get("committed_offset")
     urls = (
+        (f"next record of {printable(topic)}-{partition}", links.message(topic, partition, offset)),
         ("dashboard in Grafana", links.dashboard(row["group"])),
         ("runbook of this verdict", links.runbook(row["verdict"], row["severity"], root)),
     )
@@ -131,14 +136,14 @@ def _partitions(
     now: float,
     *,
     root: str,
-) -> list[Content]:
+) -> tuple[Content, Content]:
     """Return the strips and the table of the partitions; those of a share group have no row in `partitions`."""
     if row["kind"] != _SHARE or len(partitions) or row["state"] == _DEAD:
         strips = strips_section(partitions.to_pylist(), severities)
-        return [strips, partitions_section(partitions, detail, severities, now, root)]
+        return strips, partitions_section(partitions, detail, severities, now, root)
     shares = () if detail is None else detail.share_partitions or ()
     strips = strips_section([dataclasses.asdict(each) for each in shares], severities)
-    return [strips, share_partitions_section(detail, severities, now, root)]
+    return strips, share_partitions_section(detail, severities, now, root)
 
 
 def _marks(detail: GroupDetail | None) -> list[tuple[float, str]]:
@@ -193,7 +198,7 @@ def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, 
     stale = is_old(snapshot.taken_at, now)
     return [
         el("h1", named(row["group"]), class_="name"),
-        verdict_card(row, detail.finding if detail is not None else None, now),
+        verdict_card(row, detail, now),
         el(
             "section",
             el("p", state(row["state"], asked=row["state_asked"]), " ", duration_of_state),
@@ -216,6 +221,9 @@ def _chart(kind: str) -> Element:
         "section",
         el("h2", "Over time"),
         el("div", id="chart", data_keep=True, data_panels=_LAG_PANEL if kind == _SHARE else None),
+        el(
+            "p", el("span", class_="mark-key"), " a change of the verdict or of the members: see History", class_="note"
+        ),
         el("noscript", el("p", "The chart needs JavaScript.", class_="note")),
         aria_label="Over time",
     )

@@ -1,4 +1,4 @@
-"""Links from the page of a group to Grafana, where it is configured, and to the runbook of its verdict.
+"""Links from the page of a group to Grafana and a message browser, where configured, and to the runbook of its verdict.
 
 The configured name of the cluster, which the dashboards select by and all pages show, is here too.
 """
@@ -54,6 +54,8 @@ class PageLinks:
     bootstrap_servers: tuple[str, ...] = ()
     command_config: str | None = None
     cluster_name: str | None = None
+    messages_url: str | None = None
+    """A URL with `{topic}`, `{partition}` and `{offset}`."""
 
     def dashboard(self, group: str) -> str | None:
         """Return the URL of the dashboard of a group."""
@@ -62,6 +64,12 @@ class PageLinks:
         chosen = {"group": group} | ({} if self.cluster_name is None else {"cluster": self.cluster_name})
         variables = "&".join(f"var-{name}={urllib.parse.quote(value, safe='')}" for name, value in chosen.items())
         return f"{self.grafana_url}/d/lagwarden-group?{variables}"
+
+    def message(self, topic: str, partition: int, offset: object) -> str | None:
+        """Return the URL of the record at an offset in the message browser; None also if the offset is not known."""
+        if self.messages_url is None or not isinstance(offset, int):
+            return None
+        return self.messages_url.format(topic=urllib.parse.quote(topic, safe=""), partition=partition, offset=offset)
 
     def runbook(self, verdict: str | None, severity: str | None, root: str) -> str | None:
         """Return the URL of the runbook for a verdict; None if the verdict raises no alert.

@@ -31,21 +31,24 @@ Rates: TypeAlias = Mapping[str, tuple[float | None, float | None]]
 _HEADS: Final[tuple[tuple[str, str, SortKey | None], ...]] = (
     ("Group", "", SortKey.NAME),
     ("Verdict", "", SortKey.WORST),
-    ("Lag", "number", SortKey.LAG),
-    ("Trend", "", None),
-    ("Time lag", "number", SortKey.TIME_LAG),
-    ("Produced", "number", None),
-    ("Consumed", "number", None),
-    ("Members", "number", SortKey.MEMBERS),
-    ("State", "", None),
-    ("Last commit", "number", SortKey.LAST_COMMIT),
-    ("Partitions", "number", None),
-    ("Offsets expire", "number", None),
-    ("Lag unknown", "number", None),
-    ("Kind", "", None),
-    ("Owner", "", None),
+    ("Lag", "number lag", SortKey.LAG),
+    ("Time lag", "number time-lag", SortKey.TIME_LAG),
+    ("Trend", "from-900", None),
+    ("Members", "number from-900", SortKey.MEMBERS),
+    ("Produced", "number from-1280", None),
+    ("Consumed", "number from-1280", None),
+    ("State", "from-1280", None),
+    ("Last commit", "number from-1280", SortKey.LAST_COMMIT),
+    ("Owner", "cut from-1440", None),
+    ("Offsets expire", "number from-1600", None),
+    ("Partitions", "number from-1910", None),
+    ("Lag unknown", "number from-1910", None),
+    ("Kind", "from-1910", None),
 )
-"""The heads with their class and, if the table can be sorted by the column, the key."""
+"""The heads with their classes and, if the table can be sorted by the column, the key.
+
+A class `from-PIXELS` hides the column in a narrower window (style.css); the page of a group has all of them.
+"""
 _OPTIONAL: Final = {"Offsets expire": "first_offset_expiry_time", "Owner": "team"}
 """Heads and columns that are omitted if no group has a value."""
 
@@ -106,7 +109,7 @@ def live_section(page: RowsPage, now: float, group_filter: GroupFilter, activity
     return el(
         "section",
         el("h2", "Groups ", el("small", note)),
-        table("Groups", heads, [_row(row, now, activity, page) for row in page.rows.to_pylist()], "lines"),
+        table("Groups", heads, [_row(row, now, activity, page) for row in page.rows.to_pylist()], "lines groups"),
         el("nav", [[step, " "] for step in steps], class_="steps", aria_label="More groups") if steps else None,
         aria_label="Groups",
     )
@@ -124,7 +127,6 @@ def _head(words: str, class_: str, key: SortKey | None, group_filter: GroupFilte
 
 
 def _row(row: dict[str, Any], now: float, activity: GroupActivity, page: RowsPage) -> Element:
-    # The most important columns come first: on a phone the others need scrolling.
     name = row["group"]
     produced, consumed = activity.rates.get(name, (None, None))
     cells: dict[str, Content] = {

@@ -89,7 +89,9 @@ def _groups(
 ) -> Content:
     if not len(snapshot.groups):
         return el("p", "No group has committed an offset or has members.", class_="note")
-    form = filter_section(snapshot.groups, group_filter, with_members=search is not None)
+    form = filter_section(
+        snapshot.groups, group_filter, _verdict_chips(snapshot, group_filter), with_members=search is not None
+    )
     query = group_filter.query()
     try:
         shown = in_milliseconds(select_groups(snapshot, query, search).groups)
@@ -140,27 +142,30 @@ def _mixed_versions(facts: ClusterFacts | None) -> list[Element]:
 
 
 def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content, mixed: list[Element]) -> Element:
-    """Return the headline and the number of groups per severity and verdict, each a link to these groups."""
+    """Return the headline and the number of groups per severity, each a link to these groups."""
     severities = counts(snapshot.groups, "severity")
     worst = max((SEVERITIES.index(word) for word in severities if word in SEVERITIES), default=1)
     of_severity = [
         chip(group_filter, "severity", severity, severities.get(severity, 0), f"severity-chip {severity}")
         for severity in reversed(SEVERITIES)
     ]
-    severity_of = {row["verdict"]: row["severity"] for row in snapshot.verdict_groups.to_pylist()}
-    verdicts = [pair for pair in counts(snapshot.groups, "verdict").items() if pair[0] is not None]
-    verdicts.sort(key=lambda pair: -_rank(severity_of.get(str(pair[0]))))
-    of_verdict = [chip(group_filter, "verdict", verdict, groups, "verdict-chip") for verdict, groups in verdicts]
     return el(
         "section",
         el("h1", _headline(snapshot)),
-        el("p", fresh, class_="fresh"),
+        el("p", fresh, el("a", "Search", href="#filter", class_="to-filter"), class_="fresh"),
         mixed,
         el("ul", of_severity, class_="chips big", aria_label="Groups by severity"),
-        el("ul", of_verdict, class_="chips", aria_label="Groups by verdict") if of_verdict else None,
         class_=f"glance {SEVERITIES[worst]}",
         aria_label="Summary",
     )
+
+
+def _verdict_chips(snapshot: Snapshot, group_filter: GroupFilter) -> list[Element]:
+    """Return the number of groups per verdict, the worst first, each a link to these groups."""
+    severity_of = {row["verdict"]: row["severity"] for row in snapshot.verdict_groups.to_pylist()}
+    verdicts = [pair for pair in counts(snapshot.groups, "verdict").items() if pair[0] is not None]
+    verdicts.sort(key=lambda pair: -_rank(severity_of.get(str(pair[0]))))
+    return [chip(group_filter, "verdict", verdict, groups, "verdict-chip") for verdict, groups in verdicts]
 
 
 def _rank(severity: str | None) -> int:

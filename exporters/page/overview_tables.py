@@ -20,7 +20,7 @@ from exporters.page.formatting import (
     time_lag,
 )
 from exporters.page.html_tree import Element, el
-from exporters.wording import ATTENTION, count, number, phrase, printable, utc
+from exporters.wording import ATTENTION, number, phrase, printable, utc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,6 @@ def _attention_item(row: dict[str, Any], now: float) -> Element:
         ("lag", offsets(row["lag_sum"])),
         ("time lag", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
         ("members", known(row["members"])),
-        ("with this verdict", _share(row)),
         *([("team", owner_link(row["team"]))] if row["team"] else []),
     ]
     note = alert_note(row)
@@ -117,12 +116,6 @@ def _duration_and_severity(row: dict[str, Any], now: float) -> Content:
     return [[lasting(begun, now), " \N{MIDDLE DOT} "] if begun is not None else None, phrase(row["severity"])]
 
 
-def _share(row: dict[str, Any]) -> Content:
-    if row["verdict_partitions"] is None:
-        return known(None)
-    return f"{number(row['verdict_partitions'])} of {count(row['partitions'] or 0, 'partition')}"
-
-
 def table(
     title: str, heads: Sequence[tuple[str, str] | Element], rows: Sequence[Element], class_: str | None = None
 ) -> Element:
@@ -136,7 +129,8 @@ def table(
 
 def owner_link(team: str | None) -> Content:
     """Return a team with a link to its groups, nothing for a group without one."""
-    return el("a", printable(team), href=f"./?{urllib.parse.urlencode({'owner': team})}") if team else None
+    words = printable(team or "")
+    return el("a", words, href=f"./?{urllib.parse.urlencode({'owner': team})}", title=words) if team else None
 
 
 def alert_note(row: dict[str, Any]) -> Content:

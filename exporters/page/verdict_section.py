@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporters.page.formatting import badge, known, lasting, listed, named, severity_class
 from exporters.page.group_tables import ROWS, section
 from exporters.page.html_tree import Element, el
-from exporters.wording import FINE, ago, duration, evidence_words, number, phrase, printable, utc
+from exporters.wording import FINE, ago, count, duration, evidence_words, number, phrase, printable, unix_time, utc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,11 +19,18 @@ _FINDINGS: Final = (("Topic", ""), ("Partition", "number"), ("Verdict", ""), ("F
 _HISTORY: Final = (("Time (UTC)", ""), ("Age", ""), ("Event", ""), ("Description", ""))
 
 
-def verdict_card(row: Mapping[str, Any], finding: FindingDetail | None, now: float) -> Content:
+_NEAR_SECONDS: Final = 300.0
+"""What happened to a group at most this long before or after it stopped is named beside it."""
+_IN_FIELDS: Final = ("owner_client", "owner_host", "owner_member")
+"""Evidence that the field of the owner has."""
+
+
+def verdict_card(row: Mapping[str, Any], detail: GroupDetail | None, now: float) -> Content:
     """Return the card with the verdict of the snapshot, and the evidence and next step if the detail is known."""
     if row["verdict"] is None:
         return None
-    sentence = finding.sentence if finding is not None else row["sentence"]
+    finding = None if detail is None else detail.finding
+    sentence = row["sentence"] if finding is None else finding.sentence.removesuffix(finding.about_owner)
     # The duration is that of the verdict; an earlier verdict may have had the same severity.
     # Of a fine one there is none: a busy group alternates between these, and its history does not have the changes.
     has_duration = row["verdict_since"] is not None and row["severity"] != FINE
@@ -35,25 +42,61 @@ def verdict_card(row: Mapping[str, Any], finding: FindingDetail | None, now: flo
         ),
         el("p", printable(sentence), class_="sentence") if sentence else None,
         el("p", el("b", "What to do: "), printable(finding.next_step), class_="next") if finding is not None else None,
-        _evidence(finding, now) if finding is not None else None,
+        _evidence(finding, _fields(detail, finding), now) if detail is not None and finding is not None else None,
         class_=f"card verdict {severity_class(row['severity'])}",
         aria_label="Verdict",
     )
 
 
-def _evidence(finding: FindingDetail, now: float) -> Content:
-    """Return the numbers behind the sentence, with the exact values as titles."""
-    words = evidence_words(finding.evidence, now)
+def _fields(detail: GroupDetail, finding: FindingDetail) -> list[tuple[str, str, str]]:
+    """Return the owner, and since when a fault lasts, with what happened to the group shortly before."""
+    client, host, member = (finding.evidence.get(name) for name in _IN_FIELDS)
+    owner = [("owner", printable(f"{client or member} on {host}"), printable(str(member)))] if client or member else []
+    stood = unix_time(finding.evidence.get("progress_time"))
+    begun = finding.since if stood is None else stood
+    if begun is None or finding.severity == FINE:
+        return owner
+    near = [each for each in detail.transitions if abs(each.time - begun) <= _NEAR_SECONDS]
+    cause = f", {_beside(min(near, key=lambda each: abs(each.time - begun)), begun)}" if near else ""
+    return [*owner, ("since", f"{utc(begun)[11:]}{cause}", f"{utc(begun)} UTC")]
+
+
+def _beside(transition: TransitionDetail, begun: float) -> str:
+    """Return what happened to a group shortly before or after, as in "after a rebalance: 1 member joined"."""
+    when = "after" if transition.time <= begun else "before"
+    if transition.transition != "rebalanced":
+        return f"{when}: {printable(transition.text)}"
+    changes = ((transition.came, "joined"), (transition.went, "left"))
+    words = ", ".join(f"{count(number, 'member')} {verb}" for number, verb in changes if number)
+    return f"{when} a rebalance: {words or 'the same members'}"
+
+
+def _evidence(finding: FindingDetail, fields: list[tuple[str, str, str]], now: float) -> Content:
+    """Return fields and the numbers behind the sentence, with the exact values as titles."""
+    numbers = {name: value for name, value in finding.evidence.items() if name not in _IN_FIELDS}
+    words = (*fields, *evidence_words(numbers, now))
     shown = [el("div", el("dt", label), el("dd", text, title=exact or None)) for label, text, exact in words]
     return el("dl", shown, aria_label="Evidence") if shown else None
 
 
 def findings_section(detail: GroupDetail, now: float) -> Content:
-    """Return the partitions that are not fine with their sentences, the worst first."""
-    if not detail.partition_findings:
+    """Return the partitions that are not fine with their sentences, the worst first.
+
+    The one of which the card of the verdict has the sentence is left out.
+    """
+    in_card = partition_in_card(detail)
+    found = [each for each in detail.partition_findings if each is not in_card]
+    if not found:
         return None
-    rows = [_finding(*each, detail.finding, now) for each in detail.partition_findings[:ROWS]]
-    return section("Partitions that are not fine", len(detail.partition_findings), _FINDINGS, rows)
+    title = "Partitions that are not fine" if in_card is None else "Other partitions that are not fine"
+    return section(title, len(found), _FINDINGS, [_finding(*each, detail.finding, now) for each in found[:ROWS]])
+
+
+def partition_in_card(detail: GroupDetail) -> tuple[str, int, FindingDetail] | None:
+    """Return topic, partition and finding of the partition that the sentence of the group is about; None: not known."""
+    sentence = "" if detail.finding is None else detail.finding.sentence
+    named = ((f"{each[0]}-{each[1]}", each) for each in detail.partition_findings)
+    return next((each for name, each in named if sentence.startswith((f"{name} ", f"{name}:"))), None)
 
 
 def _finding(topic: str, partition: int, finding: FindingDetail, of_group: FindingDetail | None, now: float) -> Element:

@@ -2,14 +2,14 @@
 // Nothing is ever parsed as HTML: text becomes text nodes, and only the elements and attributes listed below are created.
 
 const TAGS = new Set(
-  `a abbr article b bdi br button code dd div dl dt em form h1 h2 input label li nav noscript ol p pre progress section
-  small span strong table tbody td th thead tr ul`.split(/\s+/),
+  `a abbr article b bdi br button code dd details div dl dt em form h1 h2 input label li nav noscript ol p pre progress
+  section small span strong summary table tbody td th thead tr ul`.split(/\s+/),
 );
 const SVG = "http://www.w3.org/2000/svg";
 const SVG_TAGS = new Set(["svg", "path"]);
 const ATTRIBUTES = new Set(
-  `action autocomplete class d for height hidden href id max name placeholder rel role scope spellcheck start tabindex title
-  type value viewBox width`.split(/\s+/),
+  `action autocomplete class d for height hidden href id max name open placeholder rel role scope spellcheck start tabindex
+  title type value viewBox width`.split(/\s+/),
 );
 
 /** Update the children of an element to match the trees. Elements with data-keep and the focus are preserved. */
@@ -56,8 +56,9 @@ function update(node, tree) {
   }
   const [, attributes, children] = tree;
   if ("data-keep" in attributes) return;
-  for (const { name } of [...node.attributes]) if (!(name in attributes)) node.removeAttribute(name);
-  for (const [name, value] of Object.entries(attributes)) if (node.getAttribute(name) !== value) set(node, name, value);
+  const differs = (name) => name !== "open" && node.getAttribute(name) !== (attributes[name] ?? null); // the user folds
+  for (const { name } of [...node.attributes]) if (!(name in attributes) && differs(name)) node.removeAttribute(name);
+  for (const [name, value] of Object.entries(attributes)) if (differs(name)) set(node, name, value);
   updateChildren(node, children);
 }
 

@@ -63,6 +63,8 @@ class FindingDetail:
     sentence: str
     evidence: Mapping[str, str | float | int | bool | None]
     next_step: str
+    # The end of the sentence that names the owner and the last rebalance.
+    about_owner: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

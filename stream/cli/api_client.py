@@ -14,11 +14,11 @@ import urllib.request
 from typing import TYPE_CHECKING, Any, Final
 
 from exporters.group_query import ALL_GROUPS
+from exporters.wording import duration
 from stream.cli.group_source import unix_time
 from stream.cli.instance_login import LOGIN_ADVICE, instance_login
 from stream.cli.render.tables import display_text
 from stream.errors import ExitCode, Refusal
-from stream.wording import compact_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -107,7 +107,7 @@ class InstanceClient:
         snapshot_time = unix_time(answer["snapshot_time"]) if answer else None
         age = 0.0 if snapshot_time is None else self._clock() - snapshot_time
         if age > _STALE_SECONDS:
-            old = compact_duration(age)
+            old = duration(age)
             self.notes = [f"these numbers are {old} old: the instance has no newer snapshot; see {self._url}/"]
         return answer
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from exporters.wording import FINE, SEVERITIES
+from exporters.wording import FINE, SEVERITIES, phrase
 from stream.cli.completion import complete_groups
 from stream.cli.options import ASK_PANEL, ConfigFile, InstanceUrl, PlainJson, instance_url
 from stream.errors import ExitCode
@@ -91,7 +91,7 @@ def _is_shown(group: Answer) -> bool:
 def _line(group: Answer) -> str:
     from stream.cli.render.tables import display_text
 
-    what = group["verdict"] or ("dead" if group["state"] == _DEAD else "no verdict yet")
+    what = phrase(group["verdict"] or ("dead" if group["state"] == _DEAD else "no verdict yet"))
     sentence = f": {display_text(group['sentence'])}" if group["sentence"] else ""
     return f"{_severity(group)} {display_text(group['group'])} {what}{sentence}"
 

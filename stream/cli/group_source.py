@@ -11,9 +11,9 @@ import difflib
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from exporters.group_query import ALL_GROUPS, GroupQuery, SortKey
+from exporters.wording import duration, duration_or_zero
 from stream.cli.render.tables import display_text
 from stream.errors import ExitCode, Refusal
-from stream.wording import compact_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,20 +68,20 @@ def unix_time(text: str | None) -> float | None:
 
 
 def age(time: str | None, now: float) -> str:
-    """Return how long ago a time of the API was, as one word; `-` for none."""
+    """Return how long ago a time of the API was; `-` for none."""
     then = unix_time(time)
-    return "-" if then is None else compact_duration(now - then)
+    return "-" if then is None else duration(max(now - then, 0.0))
 
 
 def time_left(time: str | None, now: float) -> str:
-    """Return how far ahead a time of the API is, as one word; `due` if it has passed, `-` for none."""
+    """Return how far ahead a time of the API is; `due` if it has passed, `-` for none."""
     then = unix_time(time)
     if then is None:
         return "-"
-    return compact_duration(then - now) if then > now else "due"
+    return duration(then - now) if then > now else "due"
 
 
 def format_time_lag(seconds: float | None, *, exact: bool | None) -> str:
-    """Return the age of the oldest unread record as one word, marked with `≥` if it is a lower bound; `-` for none."""
-    least = "\N{GREATER-THAN OR EQUAL TO}" if exact is False else ""
-    return "-" if seconds is None else least + compact_duration(seconds)
+    """Return the age of the oldest unread record, marked with `≥` if it is a lower bound; `-` for none."""
+    least = "\N{GREATER-THAN OR EQUAL TO} " if exact is False else ""
+    return "-" if seconds is None else least + duration_or_zero(seconds)

@@ -224,17 +224,17 @@ def history(
     capture: CaptureSource = None,
     config: ConfigFile = None,
 ) -> int:
-    """Print the history of a group: created, rebalanced, emptied, converted, forgotten, dead, each with its cause."""
+    """Print the history of a group: created, rebalanced, emptied, dead, each with its cause, and verdicts."""
     from stream.cli import group_source
     from stream.cli.render import group_tables
 
     source = _SourceOptions(url, capture, config).open()
     group = group_source.find_group(source, name)
-    transitions = group["transitions"]
+    transitions, verdicts = group["transitions"], group["verdicts"]
     if as_json:
-        print_api_json({"group": name, "transitions": transitions})
-    elif transitions:
-        _print([group_tables.transitions_table(transitions)])
+        print_api_json({"group": name, "transitions": transitions, "verdicts": verdicts})
+    elif transitions or verdicts:
+        _print([group_tables.history_table(transitions or (), verdicts or ())])
     else:
         typer.echo("no events recorded for this group", err=True)
     return _print_notes(source)

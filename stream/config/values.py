@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import string
 from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import SplitResult, urlsplit
@@ -194,6 +195,23 @@ def check_webhook_url(value: str) -> str:
     return value
 
 
+def check_messages_url(value: str) -> str:
+    """Return the value if it is a URL with `{topic}` and perhaps `{partition}` and `{offset}`. Raises ValueError."""
+    advice = "must be a URL such as https://kafka.example.com/{topic}/messages?partition={partition}&offset={offset}"
+    try:
+        fields = [fields for _, *fields in string.Formatter().parse(value) if fields[0] is not None]
+    except ValueError as error:
+        raise ValueError(f"{advice}: {error}") from error
+    wrong = [name for name, *rest in fields if name not in {"topic", "partition", "offset"} or any(rest)]
+    if wrong or ["topic", "", None] not in fields:
+        why = f"{{{wrong[0]}}} is none of these" if wrong else "{topic} is missing"
+        raise ValueError(f"{advice}: {why}")
+    # The name of a topic must not decide to which server a link leads.
+    if "{" in urlsplit(check_webhook_url(value)).netloc:
+        raise ValueError(f"{advice}: the host must have no placeholder")
+    return value
+
+
 def check_otlp_endpoint(value: str) -> str:
     """Return the value if it is the whole URL of a receiver of OTLP metrics over HTTP. Raises ValueError."""
     if not urlsplit(check_webhook_url(value)).path.strip("/"):
@@ -249,6 +267,7 @@ MetricNames = Annotated[tuple[Annotated[str, AfterValidator(check_metric_name)],
 TopicSettings = Annotated[tuple[Annotated[str, AfterValidator(check_setting)], ...], BeforeValidator(split_patterns)]
 Peers = Annotated[tuple[Annotated[str, AfterValidator(check_peer)], ...], BeforeValidator(split_patterns)]
 BaseUrl = Annotated[str, AfterValidator(check_base_url)]
+MessagesUrl = Annotated[str, AfterValidator(check_messages_url)]
 BaseUrls = Annotated[tuple[BaseUrl, ...], BeforeValidator(split_patterns)]
 HostNames = Annotated[tuple[Annotated[str, AfterValidator(check_host_name)], ...], BeforeValidator(split_patterns)]
 Targets = Annotated[tuple[Annotated[str, AfterValidator(check_target)], ...], BeforeValidator(split_patterns)]

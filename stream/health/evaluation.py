@@ -22,6 +22,8 @@ class Finding:
     sentence: str
     evidence: dict[str, Value]
     next_step: str
+    about_owner: str = ""
+    """The end of the sentence that names the owner and the last rebalance."""
 
 
 StoredShareGroups = Sequence[Sequence[Any]]

@@ -22,7 +22,7 @@ from stream.health.rules import RULES
 from stream.health.rules.log.unknown import briefly_unknown_rows
 from stream.health.rules.members import members_text
 from stream.health.rules.membership.unassigned import may_be_assigned_soon
-from stream.health.rules.rule import unread_text
+from stream.health.rules.rule import about, counted_text, unread_text
 from stream.health.share.evaluator import ShareEvaluator, share_legend, share_severities
 from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict, roll_up
@@ -124,13 +124,15 @@ class EvaluationResult:
         """Return the finding of one partition of a group."""
         verdict = VERDICTS[self.verdict[row]]
         rule = _RULE_BY_VERDICT[verdict]
+        sentence, _, members = self._row_sentence(row, np.arange(row, row + 1))
         return Finding(
             verdict=verdict,
             severity=SEVERITY[verdict],
             since=int(self.since[row]),
-            sentence=self._row_sentence(row, np.arange(row, row + 1)),
+            sentence=f"{sentence}{members}",
             evidence=self._evidence(row),
             next_step=rule.next_step if rule.next_step_of is None else rule.next_step_of(self.window, row),
+            about_owner=members,
         )
 
     def group_finding(self, group: int) -> Finding:
@@ -138,8 +140,13 @@ class EvaluationResult:
         row = int(self.group_row[group])
         if row < 0:
             return self._finding_without_commits(group)
-        sentence, since = self.group_sentence(group), int(self.group_since[group])
-        return dataclasses.replace(self.row_finding(row), since=since, sentence=sentence)
+        sentence, members = self._sentence_of_rows(group, row)
+        return dataclasses.replace(
+            self.row_finding(row),
+            since=int(self.group_since[group]),
+            sentence=f"{sentence}{members}",
+            about_owner=members,
+        )
 
     def _evidence(self, row: int) -> dict[str, Value]:
         """Return the numbers that the verdict rests on, and other faults of the row with their numbers."""
@@ -150,18 +157,23 @@ class EvaluationResult:
         return evidence(self.window, row, tuple(names)) | ({"also": others} if others else {})
 
     def group_sentence(self, group: int) -> str:
-        """Return the sentence of that finding: number of partitions, the partition that represents them, its fault."""
+        """Return the sentence of that finding: the partition that represents the group, its fault, how many have it."""
         row = int(self.group_row[group])
         if row < 0:
             return self._finding_without_commits(group).sentence
-        first, last = np.searchsorted(self.window.inputs.group, (group, group + 1))
-        counted = f"{int(self.group_rows[group])} of {last - first} partitions; " if last - first > 1 else ""
-        rows = first + np.flatnonzero(self.verdict[first:last] == self.verdict[row])
-        return f"{counted}{self.partition_name(row)}: {self._row_sentence(row, rows)}"
+        return "".join(self._sentence_of_rows(group, row))
 
-    def _row_sentence(self, row: int, rows: Ints) -> str:
+    def _sentence_of_rows(self, group: int, row: int) -> tuple[str, str]:
+        first, last = np.searchsorted(self.window.inputs.group, (group, group + 1))
+        rows = first + np.flatnonzero(self.verdict[first:last] == self.verdict[row])
+        sentence, verb, members = self._row_sentence(row, rows)
+        counted = counted_text(int(self.group_rows[group]), last - first)
+        return f"{about(self.partition_name(row), verb, sentence)}{counted}", members
+
+    def _row_sentence(self, row: int, rows: Ints) -> tuple[str, str | None, str]:
         """Return the sentence of the verdict if the rules find it now, else one with the numbers of this tick.
 
+        Beside it: the verb that joins a name to it (`Rule.verb`), and its end with the owner and the last rebalance.
         `rows` are those of the group that the sentence is about, of which `row` is one.
         """
         verdict, rule_verdict = VERDICTS[self.verdict[row]], int(self.rule_verdict[row])
@@ -169,13 +181,14 @@ class EvaluationResult:
         if rule_verdict == hysteresis.UNDECIDED:
             previous = "" if verdict == Verdict.UNKNOWN else f" It was {name} before."
             unread = f": {unread_text(self.window, row)}" if self.window.lag[row] > 0 else ""
-            return f"Not observed for long enough to decide{unread}.{previous}"
+            return f"Not observed for long enough to decide{unread}.{previous}", None, ""
         current = VERDICTS[rule_verdict]
         rule = _RULE_BY_VERDICT[current]
         sentence = rule.sentence(self.window, row)
-        if rule.names_members:
-            sentence += members_text(self.window, row, rows)
-        return sentence if current == verdict else f"Still shown as {name} until this has lasted: {sentence}"
+        hints, members = members_text(self.window, row, rows) if rule.names_members else ("", "")
+        if current == verdict:
+            return f"{sentence}{hints}", rule.verb, members
+        return f"Still shown as {name} until this has lasted: {sentence}{hints}", None, members
 
     def share_partition_findings(self, group: int) -> Sequence[PartitionFinding]:
         """Return the findings of the partitions of a share group that are not fine, worst first."""

@@ -271,7 +271,7 @@ def small_snapshot() -> Snapshot:
         "members_away": 0,
         "partitions_unowned": 2,
         "topics_unsubscribed": 0,
-        "sentence": "1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread.",
+        "sentence": "orders-0 has had no commit for 30 s: 1 offset unread.",
         "rebalances": 12,
     }
     gone = {"state": "Dead", "state_asked": False, "state_since": _LAST, "died_time": _LAST}
@@ -358,7 +358,7 @@ STOPPED = FindingDetail(
     verdict="stopped",
     severity="critical",
     since=NOON / 1000 - 30,
-    sentence="1 of 2 partitions; orders-0: No commit for 30 s, where 20 s is the longest to expect: <unread>.",
+    sentence="orders-0 has had no commit for 30 s, where 20 s is the longest to expect: <unread>.",
     evidence={"commit_time": "2023-11-14T22:12:50.000Z", "patience_seconds": 20.0, "lag": 400, "members": None},
     next_step="See whether the consumer still runs and what it waits for; a hung one is restarted.",
 )

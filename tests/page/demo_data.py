@@ -79,14 +79,14 @@ MUTES: Final = {
 """The columns of a maintenance window, of a silence, or of a fault older than the monitor."""
 
 SENTENCES: Final = {
-    "poison_record": "1 of 6 partitions; invoices-3: Stuck at offset 48,211 for 14 min 20 s while other partitions of "
-    "the group make progress: 9,118 offsets unread, the oldest for 14 min 20 s.",
-    "no_members": "6 of 6 partitions; stock-0: The group has had no members for 2 h 5 min, with 182,440 offsets "
-    "unread, the oldest for 2 h 5 min.",
-    "losing_data": "2 of 6 partitions; audit-1: Retention has removed 12,004 offsets before the group read them: the "
-    "log now starts at 9,100,233.",
-    "falling_behind": "6 of 6 partitions; products-4: Falls behind: 1,240 offsets/s come, 910/s are read; 401,220 "
-    "offsets unread, the oldest for 8 min 12 s.",
+    "poison_record": "invoices-3 is stuck at offset 48,211 for 14 min 20 s while other partitions of the group make "
+    "progress: 9,118 offsets unread, the oldest for 14 min 20 s. Partitions with this verdict: 1 of 6.",
+    "no_members": "stock-0: The group has had no members for 2 h 5 min, with 182,440 offsets unread, the oldest for "
+    "2 h 5 min. Partitions with this verdict: 6 of 6.",
+    "losing_data": "audit-1: Retention has removed 12,004 offsets before the group read them: the log now starts at "
+    "9,100,233. Partitions with this verdict: 2 of 6.",
+    "falling_behind": "products-4: More lag is left after every commit (reads 910/s, written at 1,240/s): 401,220 "
+    "offsets unread, the oldest for 8 min 12 s. Partitions with this verdict: 6 of 6.",
     "expiring": "The broker forgets the group's offsets in 5 h 12 min: it has no members since 6 d 18 h.",
     "recovering": "Behind, but catching up, done in about 6 min at this rate: 88,410 offsets unread, the oldest for "
     "41 min.",
@@ -101,6 +101,7 @@ LINKS: Final = PageLinks(
     runbook_url="https://wiki.example/alerts",
     bootstrap_servers=("kafka-1:9092", "kafka-2:9092"),
     cluster_name="eu-payments",
+    messages_url="https://messages.example/{topic}?partition={partition}&offset={offset}",
 )
 """The links to other services, and the name of the cluster."""
 
@@ -142,7 +143,7 @@ def detail_of(name: str, now: float) -> GroupDetail:
         demo.verdict,
         demo.severity,
         now - demo.minutes * 60,
-        demo.sentence or "Keeps up: 41 offsets unread, the oldest for less than a second.",
+        demo.sentence or "Keeps up: 41 offsets unread, the oldest for 0.4 s.",
         {
             "committed_offset": 48_211,
             "progress_time": rfc3339(now - demo.minutes * 60 - 2),
@@ -150,6 +151,9 @@ def detail_of(name: str, now: float) -> GroupDetail:
             "time_lag": demo.time_lag,
             "patience_seconds": 62.5,
             "consume_rate": 0.0,
+            "owner_client": f"{demo.group[:20]}-0",
+            "owner_host": "10.0.3.11",
+            "owner_member": f"{demo.group[:20]}-0-5f0c2d1e",
         },
         _RULE[demo.verdict].next_step,
     )
@@ -159,8 +163,8 @@ def detail_of(name: str, now: float) -> GroupDetail:
         members=tuple(_member(demo, at) for at in range(demo.members)),
         transitions=(
             TransitionDetail(now - 90_000, "created", "first seen", None, live=False, came=0, went=0),
-            TransitionDetail(now - 1_500, "rebalanced", "a member left, 2 stay", None, live=True, came=0, went=1),
-            TransitionDetail(now - 1_490, "rebalanced", "a member came: 3", None, live=True, came=1, went=0),
+            _rebalance(now - 1_500, came=0, went=1),
+            _rebalance(now - demo.minutes * 60 - 6, came=1, went=0),
         ),
         unowned=(),
         unsubscribed=(),
@@ -173,6 +177,11 @@ def detail_of(name: str, now: float) -> GroupDetail:
             VerdictChange(now - demo.minutes * 60, "ok", demo.verdict, finding.sentence),
         ),
     )
+
+
+def _rebalance(time: float, came: int, went: int) -> TransitionDetail:
+    words = "rebalanced: 1 member " + ("joined" if came else "left")
+    return TransitionDetail(time, "rebalanced", words, None, live=True, came=came, went=went)
 
 
 def demo_search(client: str | None, host: str | None) -> frozenset[str]:

@@ -47,7 +47,7 @@ OF_DOCUMENTATION: Final = {
 ALL: Final = {
     f"{name}-{width}-{'dark' if dark else 'light'}": Picture(path, width, height, dark)
     for (name, path), (width, height), dark in itertools.product(
-        PATHS.items(), ((1280, 2400), (390, 2800)), (False, True)
+        PATHS.items(), ((1440, 2400), (1280, 2400), (390, 2800)), (False, True)
     )
 }
 

@@ -115,8 +115,8 @@ def test_the_chart_draws_the_samples(browser: Browser, serve: Serve) -> None:
         now_refresh(page)
         page.wait_for("document.querySelectorAll('#chart svg[role=img] path.curve').length === 4")
         page.wait_for("document.querySelector('#chart path.curve').getAttribute('d').split('L').length === 10")
-        assert page.run("document.querySelectorAll('#chart svg line.mark').length") == 3
-        assert "poison record" in page.run("document.querySelector('#chart line.mark title').textContent")
+        assert page.run("document.querySelectorAll('#chart svg line.mark').length") == 6
+        assert "poison record" in page.run("document.querySelector('#chart .mark + .mark title').textContent")
         assert page.run("document.querySelector('#chart svg title').textContent").startswith(
             "Lag (offsets) over 1 min 30 s"
         )
@@ -177,6 +177,7 @@ def test_inputs_filter_while_the_user_types_and_the_address_keeps_them(browser: 
             ("owner", "payments", ["audit-archive", "billing-invoices"]),
         ):
             page.open(url)
+            page.run("document.querySelector('form details').open = true")
             page.run(f"document.getElementById({field!r}).focus()")
             page.type(text)
             # A part of the text may select the same groups.

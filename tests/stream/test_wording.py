@@ -1,15 +1,16 @@
 """Formatting of durations, times, counts and rates."""
 
+from exporters import wording as page_wording
 from stream import wording
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 
 
 def test_duration_has_the_two_largest_units() -> None:
-    """A duration has at most two units; a unit with the value zero is omitted."""
+    """A duration has at most two units; a unit with the value zero is omitted. Pages and sentences have the same."""
     texts = {
-        -5: "less than a second",
-        999: "less than a second",
+        0: "0 s",
+        420: "0.4 s",
         1_000: "1 s",
         59_999: "59 s",
         60_000: "1 min",
@@ -20,6 +21,7 @@ def test_duration_has_the_two_largest_units() -> None:
         172_800_000: "2 d",
     }
     assert {milliseconds: wording.duration(milliseconds) for milliseconds in texts} == texts
+    assert [page_wording.duration(milliseconds / 1_000) for milliseconds in texts] == list(texts.values())
 
 
 def test_duration_in_one_unit() -> None:

@@ -1,7 +1,8 @@
 """Groups as tables: the columns of `kafka-consumer-groups`, and those that only the log can fill.
 
-Cells have no blanks except in names, so a script can split a line at them. `-` is an unknown or absent value, as in
-Kafka's tool. Ages and remaining times are relative to `now`, Unix seconds.
+Columns are at least two blanks apart, and only names and sentences can have two in a row, so a script can split a line
+at them; scripts had better read `--json`. `-` is an unknown or absent value, as in Kafka's tool. Ages and remaining
+times are relative to `now`, Unix seconds.
 
 Source of the columns: ConsumerGroupCommand of Kafka 4.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.cli.group_source import age, format_time_lag, time_left
+from stream.cli.group_source import age, format_time_lag, time_left, unix_time
 from stream.cli.render.tables import TableColumn, TextTable, display_text
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def groups_table(groups: Sequence[Answer], now: float) -> TextTable:
         (
             [
                 display_text(group["group"]),
-                *(map(_cell, (group["severity"], group["verdict"])) if judged else ()),
+                *((_cell(group["severity"]), _verdict(group["verdict"])) if judged else ()),
                 *map(_cell, (group["kind"], group["state"], group["members"], group["partitions"], group["lag_sum"])),
                 *([format_time_lag(group["time_lag_max"], exact=group["time_lag_max_exact"])] if judged else ()),
                 _cell(group["partitions_lag_unknown"]),
@@ -207,6 +208,16 @@ def transitions_table(transitions: Iterable[Answer]) -> TextTable:
     return _table(("TIME (UTC)", "WHAT", "CAUSE", "SEEN", "STORY"), rows, spare=("CAUSE", "SEEN"))
 
 
+def history_table(transitions: Iterable[Answer], changes: Iterable[Answer]) -> TextTable:
+    """Return a row per transition and per change of the verdict, the oldest first, as `transitions_table`."""
+    verdicts = (
+        each
+        | {"transition": f"verdict {_verdict(each['verdict'])}", "cause": None, "live": True, "text": each["sentence"]}
+        for each in changes
+    )
+    return transitions_table(sorted([*transitions, *verdicts], key=lambda each: unix_time(each["time"]) or 0.0))
+
+
 def verdicts_table(changes: Iterable[Answer]) -> TextTable:
     """Return a row per change of the verdict, the oldest first, with the sentence of that time."""
     rows = (
@@ -317,8 +328,8 @@ def _word(value: str | None) -> str:
 
 
 def _verdict(word: str | None) -> str:
-    """Return a verdict as one word, as in the API: `falling_behind`."""
-    return "-" if word is None else display_text(word)
+    """Return a verdict as on the pages: `falling behind`."""
+    return "-" if word is None else display_text(word).replace("_", " ")
 
 
 def _assignment(assignment: dict[str, list[int]]) -> str:

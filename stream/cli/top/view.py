@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console, Group
 from rich.text import Text
 
-from exporters.wording import SEVERITIES
+from exporters.wording import SEVERITIES, duration
 from stream.cli.group_source import age, format_time_lag, time_left, unix_time
 from stream.cli.render.blocks import COLOURS, draw_blocks
 from stream.cli.render.explanation import explain
 from stream.cli.render.group_tables import common_cause_lines
 from stream.cli.render.tables import display_text
-from stream.wording import compact_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,7 +70,7 @@ def status_line(result: PollResult, address: str, now: float) -> Text:
             line.append(" · ").append(f"{counts[severity]:,} {severity}", COLOURS[severity])
     snapshot_time = unix_time(result.snapshot_time)
     if snapshot_time is not None:
-        line.append(f" · {compact_duration(now - snapshot_time)} old", "dim")
+        line.append(f" · {duration(max(now - snapshot_time, 0.0))} old", "dim")
     return line.append(f" · {address}", "dim")
 
 

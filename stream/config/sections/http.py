@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stream.config.sections.option import OptionSection, option
-from stream.config.values import BaseUrl, BaseUrls, HostNames
+from stream.config.values import BaseUrl, BaseUrls, HostNames, MessagesUrl
 
 
 class HttpOptions(OptionSection):
@@ -66,6 +66,13 @@ class HttpOptions(OptionSection):
         None,
         "Base URL of your own runbooks, before `/ALERT`: pages of groups link to the one of the verdict. If it is not"
         " set, lagwarden serves its own at `/runbook/ALERT`. The chart sets it to `rules.runbookUrl`.",
+    )
+
+    messages_url: MessagesUrl | None = option(
+        None,
+        "URL of your message browser, with `{topic}`, `{partition}` and `{offset}`: the page of a group links to the"
+        " record at which it is stuck. Kafbat UI: `https://kafka.example/ui/clusters/NAME/all-topics/{topic}/messages?"
+        "seekType=OFFSET&seekTo={partition}::{offset}`.",
     )
 
     siblings: BaseUrls = option(

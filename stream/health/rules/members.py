@@ -64,12 +64,15 @@ def sends_heartbeats(window: Window, row: int) -> bool:
     return shortest > client.session_timeout + window.limits.tick
 
 
-def members_text(window: Window, row: int, rows: Ints) -> str:
+def members_text(window: Window, row: int, rows: Ints) -> tuple[str, str]:
     """Return sentences about the members behind a finding, each with a leading space; "" if nothing is known.
 
-    `rows` are those of the finding, `row` one of them; all are of one group. An owner is named only if it owns all.
+    The first ones are about what members do, the others name the owner and the last rebalance. `rows` are those of the
+    finding, `row` one of them; all are of one group. An owner is named only if it owns all.
     """
-    return f"{_owner_text(window, row, rows)}{_rebalance_text(window, row)}{fenced_text(window, row)}"
+    owner, idles = _owner_text(window, row, rows)
+    idle = " Its owner still sends heartbeats: it is alive, and does not work." if idles else ""
+    return f"{idle}{fenced_text(window, row)}", f"{owner}{_rebalance_text(window, row)}"
 
 
 def fenced_text(window: Window, row: int) -> str:
@@ -108,18 +111,17 @@ def _first(names: Sequence[str], separator: str = ", ") -> str:
     return separator.join([*names[:_NAMED], *others])
 
 
-def _owner_text(window: Window, row: int, rows: Ints) -> str:
+def _owner_text(window: Window, row: int, rows: Ints) -> tuple[str, bool]:
+    """Return the owner of all rows, "" if it is not known, and whether it certainly lives but makes no progress."""
     client = owner_of(window, row)
     owned = _owned_with(window, row)
     if client is None or not owned[rows - _group_rows(window, row).start].all():
-        return ""
+        return "", False
     others = int(owned.sum()) - len(rows)
     them = "it" if len(rows) == 1 else "all of them"
     also = f"; {say.count(others, 'other partition')} of that member {'is' if others == 1 else 'are'} not affected"
     text = f" Owner of {them}: {client_text(window, client)}{also if others else ', which owns no other partition'}."
-    if others or not sends_heartbeats(window, row):
-        return text
-    return f"{text} The member still sends heartbeats: it is alive, and does not work."
+    return text, not others and sends_heartbeats(window, row)
 
 
 def _rebalance_text(window: Window, row: int) -> str:

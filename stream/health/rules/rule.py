@@ -40,6 +40,8 @@ class Rule:
     """Number of ticks in a row without any fault before the verdict is withdrawn."""
     next_step_of: Callable[[Window, int], str] | None = None
     """Returns what an operator does about a row, where that depends on the row; None: `next_step`."""
+    verb: str | None = None
+    """What joins the partition's name to the sentence, as in "orders-1 is stuck at …"; None: a colon."""
     names_members: bool = False
     """Sentences name the member that owns the partitions, and the last rebalance before they stopped."""
     is_reported_beside: bool = False
@@ -50,6 +52,18 @@ class Rule:
         """Return what the verdict means: the first paragraph of the docstring of the rule's module."""
         text = sys.modules[self.matches.__module__].__doc__ or ""
         return " ".join(text.strip().split("\n\n", maxsplit=1)[0].split())
+
+
+def about(name: str, verb: str | None, sentence: str) -> str:
+    """Return a sentence about a partition that begins with its name, see `Rule.verb`."""
+    if verb is None:
+        return f"{name}: {sentence}"
+    return " ".join(filter(None, (name, verb, f"{sentence[0].lower()}{sentence[1:]}")))
+
+
+def counted_text(rows: int, of: int) -> str:
+    """Return how many partitions of a group have its verdict, with a leading space; "" for the only one."""
+    return f" Partitions with this verdict: {rows} of {of}." if of > 1 else ""
 
 
 def no_rows(window: Window) -> Flags:

@@ -16,6 +16,7 @@ from stream import wording as say
 from stream.health.evaluation import Finding, PartitionFinding, ShownVerdict
 from stream.health.inputs import GroupStage
 from stream.health.limits import HealthLimits
+from stream.health.rules.rule import about, counted_text
 from stream.health.share.memory import SharePartitionMemory, first_memory, remember
 from stream.health.share.progress import SharePartitionProgress
 from stream.health.share.rules import SHARE_RULES, ShareSituation, ShareVerdict
@@ -254,8 +255,8 @@ def _group_finding(found: Sequence[PartitionFinding]) -> ShareGroupFinding:
     worst = max(delivered, key=_rank)
     verdict = worst.finding.verdict
     same = [each for each in delivered if each.finding.verdict == verdict]
-    counted = f"{len(same)} of {len(found)} partitions; " if len(found) > 1 else ""
-    sentence = f"{counted}{worst.topic}-{worst.partition}: {worst.finding.sentence}"
+    name = f"{worst.topic}-{worst.partition}"
+    sentence = f"{about(name, None, worst.finding.sentence)}{counted_text(len(same), len(found))}"
     since = min(each.finding.since or 0 for each in same)
     return ShareGroupFinding(
         code=_code(verdict),

@@ -37,6 +37,7 @@ def finding(found: Finding) -> FindingDetail:
         sentence=found.sentence,
         evidence=dict(_evidence(name, value) for name, value in found.evidence.items()),
         next_step=found.next_step,
+        about_owner=found.about_owner,
     )
 
 

@@ -1,14 +1,15 @@
 """The page of one group."""
 
+import dataclasses
 from typing import Any
 
 from exporters.page.group import group_page
 from exporters.page.group_tables import ROWS
 from exporters.page.links import PageLinks
-from exporters.readmodel import GroupDetail, QuotaDetail, SharePartitionDetail, Snapshot
+from exporters.readmodel import GroupDetail, QuotaDetail, SharePartitionDetail, Snapshot, TransitionDetail
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
-from tests.exporters.snapshots import NOON, detail, share_partition, small_snapshot, snapshot
+from tests.exporters.snapshots import NOON, STOPPED, detail, share_partition, small_snapshot, snapshot
 
 NOW = NOON / 1000 + 5
 DASH = "\u2013"
@@ -54,14 +55,36 @@ def test_the_verdict_with_evidence_and_next_step() -> None:
     Without detail it has the sentence of the snapshot but no next step; a group without a verdict has no card.
     """
     page = read(found=detail())
-    assert "stopped for 35 s · critical1 of 2 partitions; orders-0: No commit for 30 s" in page.text
+    assert "stopped for 35 s · criticalorders-0 has had no commit for 30 s" in page.text
     assert "longest to expect: <unread>." in page.text
     assert "unread" not in page.tags
     assert "What to do: See whether the consumer still runs" in page.text
     assert "last commit35 s agopatience20 slag400membersunknown" in page.text
-    assert "stopped for 35 s · critical1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread." in read().text
+    assert "stopped for 35 s · criticalorders-0 has had no commit for 30 s: 1 offset unread." in read().text
     assert "What to do" not in read().text
     assert "Verdict" not in read("gone").tables
+
+
+def test_a_stuck_partition_has_owner_cause_and_record() -> None:
+    """The sentence is there once, without what the fields have; its partition has no row of its own below."""
+    found = dataclasses.replace(
+        STOPPED,
+        sentence="orders-0 is stuck. Owner of it: client app.",
+        about_owner=" Owner of it: client app.",
+        evidence={"committed_offset": 41, "progress_time": "2023-11-14T22:12:30Z", "owner_client": "app",
+                  "owner_host": "10.0.0.1", "owner_member": "app-1"},
+    )  # fmt: skip
+    joined = TransitionDetail(NOON / 1000 - 60, "rebalanced", "rebalanced", None, live=True, came=1, went=0)
+    stuck = detail(finding=found, transitions=(joined,), partition_findings=(("orders", 0, found),))
+    links = PageLinks(messages_url="https://m.example/{topic}/{partition}/{offset}")
+    published = PublishedSnapshot.build(small_snapshot())
+    document = group_page(published, "billing", stuck, NOW, root="./", links=links).html()
+    page = Reader(document)
+    assert page.text.count("orders-0 is stuck.") == 1
+    assert "Owner of it" not in page.text
+    assert "ownerapp on 10.0.0.1since22:12:30, after a rebalance: 1 member joined" in page.text
+    assert "https://m.example/orders/0/41" in page.links
+    assert document.index(b'aria-label="Partitions"') < document.index(b'aria-label="Members"')
 
 
 def test_partitions_with_their_owners() -> None:
@@ -70,11 +93,11 @@ def test_partitions_with_their_owners() -> None:
     least = "\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s"
     assert read(found=detail()).tables["Partitions"][1:] == [
         [
-            *("orders", "0", "stopped", huge, least, "41", end, "120/s", "0/s", "6.5 s ago", "1 min 6 s ago"),
+            *("orders", "0", "stopped", huge, least, "41", end, "120/s", "0/s", "6 s ago", "1 min 6 s ago"),
             *("in 6 d 23 h", "41", "app"),
         ],
         [
-            *("orders", "1", "unknown", "no leader", "unknown", "7", "unknown", "unknown", "unknown", "5.0 s ago"),
+            *("orders", "1", "unknown", "no leader", "unknown", "7", "unknown", "unknown", "unknown", "5 s ago"),
             *("unknown", DASH, "unknown", "app"),
         ],
     ]
@@ -120,7 +143,7 @@ def test_problems_have_a_note() -> None:
 
 def test_the_history_is_sorted_with_the_latest_first() -> None:
     """One table has transitions and verdict changes; replayed transitions are marked."""
-    sentence = "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s is the longest to expect: <unread>."
+    sentence = "orders-0 has had no commit for 30 s, where 20 s is the longest to expect: <unread>."
     assert read(found=detail()).tables["History"][1:] == [
         ["2023-11-14 22:12:50", "35 s ago", "verdict ok \N{RIGHTWARDS ARROW} stopped", sentence],
         ["2023-11-14 22:12:49", "35 s ago", "forgotten topic deleted", "1 offset"],

@@ -20,6 +20,13 @@ def test_the_dashboard_has_the_exact_group_and_cluster() -> None:
     assert urllib.parse.parse_qs(query) == {"var-group": ["billing"], "var-cluster": ["eu & us"]}
 
 
+def test_the_message_browser_opens_at_the_record() -> None:
+    """A topic cannot add a path or a parameter; without an offset there is no link."""
+    links = PageLinks(messages_url="https://m.example/{topic}?at={partition}:{offset}")
+    assert links.message("a/b?c", 3, 54) == "https://m.example/a%2Fb%3Fc?at=3:54"
+    assert (links.message("a", 3, None), PageLinks().message("a", 3, 54)) == (None, None)
+
+
 def test_the_runbook_is_that_of_the_alert() -> None:
     """Or of the severity, for an unhealthy verdict without one. By default it is a page of lagwarden."""
     for verdict, severity, alert in (

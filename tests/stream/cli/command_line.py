@@ -1,6 +1,7 @@
 """Runs command lines of lagwarden in the process of the test."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -20,11 +21,11 @@ class CommandLine:
         self.out = self.err = ""
 
     def run(self, *arguments: str, code: int | None = ExitCode.OK) -> list[list[str]]:
-        """Run a command line, check its exit code (None: any error), and return the words of each line on stdout."""
+        """Run a command line, check its exit code (None: any error), and return the cells of each line on stdout."""
         found = cli.main(arguments)
         self.out, self.err = self._capsys.readouterr()
         assert found != ExitCode.OK if code is None else found == code, (arguments, found, self.err)
-        return [line.split() for line in self.out.splitlines()]
+        return [re.findall(r"\S+(?: \S+)*", line) for line in self.out.splitlines()]
 
     def json(self, *arguments: str, code: int = ExitCode.OK) -> Any:
         """Run a command line with `--json`, check its exit code, and return the value on stdout."""

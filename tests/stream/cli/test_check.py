@@ -47,10 +47,10 @@ def test_code_is_that_of_the_worst_group(groups: list[dict[str, Any]], code: Exi
 def test_output_of_a_group(url: str, command: CommandLine) -> None:
     """The output is a line with severity, name, verdict and sentence, also for a group that is fine."""
     for name, code, line in (
-        ("billing", ExitCode.GROUP_CRITICAL, "critical billing stopped: 1 of 2 partitions; orders-0: No commit for"),
+        ("billing", ExitCode.GROUP_CRITICAL, "critical billing stopped: orders-0 has had no commit for"),
         ("plain", ExitCode.GROUP_UNKNOWN, "unknown plain unknown: The group has committed no offsets."),
         ("gone", ExitCode.GROUP_UNKNOWN, "unknown gone dead"),
-        ('say "hi"\\\nthere', ExitCode.OK, r'fine say "hi"\\nthere caught_up'),
+        ('say "hi"\\\nthere', ExitCode.OK, r'fine say "hi"\\nthere caught up'),
     ):
         command.run("check", name, "--url", url, code=code)
         assert command.out.startswith(line)
@@ -67,7 +67,7 @@ def test_all_prints_what_needs_attention_first(command: CommandLine) -> None:
         answer = command.json("check", "--all", "--url", address, code=ExitCode.GROUP_CRITICAL)
     assert lines == [
         "critical c stopped: It stands.",
-        "warning w falling_behind",
+        "warning w falling behind",
         "notice n abandoned",
         "5 groups: 1 critical, 1 warning, 1 notice, 2 fine",
     ]

@@ -12,7 +12,7 @@ from tests.stream.cli.command_line import CommandLine
 def test_group_is_explained_in_plain_lines(url: str, command: CommandLine) -> None:
     """The output has no colours and no wrapped lines without a terminal. Notes are printed on stderr."""
     command.run("explain", "billing", "--url", url)
-    assert command.out.startswith("billing: stopped (critical) for 30 s.\n1 of 2 partitions;")
+    assert command.out.startswith("billing: stopped (critical) for 30 s.\norders-0 has had no commit")
     assert "\x1b" not in command.out
     assert "these numbers are" in command.err
 

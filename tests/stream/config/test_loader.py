@@ -74,6 +74,10 @@ ERRORS: list[tuple[dict[str, Any], list[str]]] = [
     ({"http.siblings": "a:1"}, ["must be a URL"]),
     ({"http.allowed_hosts": "a.example,b:10848"}, ["'b:10848' must be the name of a host without a port"]),
     ({"http.grafana_url": "javascript:0//a"}, ["must be a URL"]),
+    ({"http.messages_url": "https://a/{topic}?p={part}"}, ["{part} is none of these"]),
+    ({"http.messages_url": "https://a/messages"}, ["{topic} is missing"]),
+    ({"http.messages_url": "https://{topic}.example/"}, ["the host must have no placeholder"]),
+    ({"http.messages_url": "https://a/{topic"}, ["must be a URL"]),
     ({"job.tick_interval": "nan"}, ["must be a number of seconds"]),
     ({"kafka.security_protocol": "TLS"}, ["must be 'PLAINTEXT', 'SSL'"]),
     (LOGIN, ["kafka.sasl_password (default or not set): is needed with"]),
@@ -202,7 +206,7 @@ def test_extensions_that_may_be_secrets_are_masked() -> None:
 
 URLS = (
     *("kafka.oauth_token_endpoint", "checkpoint.s3_endpoint", "http.grafana_url", "http.runbook_url", "http.siblings"),
-    *("webhook.url", "otlp.endpoint"),
+    *("webhook.url", "otlp.endpoint", "http.messages_url"),
 )
 
 

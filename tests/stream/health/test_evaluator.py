@@ -71,7 +71,8 @@ def test_the_finding_of_a_group_is_that_of_its_worst_partition() -> None:
     finding = watch(scene, -2 * MINUTE, 2 * MINUTE)[-1].result.group_finding(0)
     assert finding.verdict is V.STOPPED
     assert finding.severity is Severity.CRITICAL
-    assert finding.sentence.startswith("3 of 3 partitions; orders-0: No commit for 2 min 10 s, where ")
+    assert finding.sentence.startswith("orders-0 has had no commit for 2 min 10 s, where ")
+    assert finding.sentence.endswith(" Partitions with this verdict: 3 of 3.")
     assert finding.since == NOON + 50 * SECOND
     assert finding.evidence["lag"] == 13_000
     assert finding.evidence["commit_time"] == NOON - 10 * SECOND

@@ -91,7 +91,7 @@ def test_the_owner_of_a_partition_that_carries_the_lag_is_named() -> None:
     scene = hot(1_000, owner=1)
     found = finding(scene)
     assert found.verdict is V.SKEWED
-    assert found.sentence.endswith(" Its owner: client orders-2 on 10.0.0.8.")
+    assert " Its owner: client orders-2 on 10.0.0.8. Partitions with" in found.sentence
     assert found.evidence["owner_member"] == "orders-2-09c1"
     assert "orders-2" not in finding(scene, hide_members=True).sentence
 
@@ -158,7 +158,7 @@ def test_the_member_that_joined_last_is_named_in_a_storm() -> None:
         storm = hangs(0, 0, memberships=[Membership(LONG), last], rebalances=[*range(0, HOUR, 15 * SECOND)])
         found = finding(storm)
         assert found.verdict is V.REBALANCE_STORM
-        assert found.sentence.endswith(ends)
+        assert f"{ends} Partitions with" in found.sentence
 
 
 def test_aborted_transactions_of_another_member_do_not_count() -> None:

@@ -91,7 +91,7 @@ def test_a_stopped_share_group_is_shown_everywhere(monitor: Monitor) -> None:
     assert monitor.tick(polled(0, 40, 7, 0))["verdict"] == "unknown"
     row = monitor.tick(polled(5, 40, 7, 0))
     assert (row["verdict"], row["severity"], row["verdict_partitions"]) == ("share_stopped", "critical", 2)
-    assert row["sentence"].startswith("2 of 3 partitions; orders-0: The group has 1 member, but no record was")
+    assert row["sentence"].startswith("orders-0: The group has 1 member, but no record was")
     assert 'lagwarden_group_verdict{group="g",verdict="share_stopped",severity="critical"} 1' in monitor.metrics()
     legend = {each["verdict"]: each for each in monitor.published.snapshot.verdict_groups.to_pylist()}
     assert (legend["share_stopped"]["groups"], legend["share_stopped"]["severity"]) == (1, "critical")

@@ -35,6 +35,7 @@ RULE = Rule(
     verdict=Verdict.HELD_BACK,
     matches=_matches,
     sentence=_sentence,
+    verb="is",
     next_step="End the producer's transaction; one that hangs is aborted with kafka-transactions.sh abort.",
     evidence=("last_stable_offset", "high_watermark", "committed_offset", "stable_since", "transaction", "time_lag"),
     confirm=1,

@@ -27,6 +27,7 @@ RULE = Rule(
     verdict=Verdict.COMMITS_LAST_READ,
     matches=_matches,
     sentence=_sentence,
+    verb="",
     next_step="Commit the offset of the next record (last + 1): now each restart reads the last record again.",
     evidence=("committed_offset", "high_watermark", "lag", "commit_time", "progress_time"),
 )

@@ -34,6 +34,7 @@ RULE = Rule(
     verdict=Verdict.OK,
     matches=_matches,
     sentence=_sentence,
+    verb="",
     next_step="Nothing.",
     evidence=("lag", "time_lag", "commit_time", "produce_rate", "consume_rate"),
     confirm=1,

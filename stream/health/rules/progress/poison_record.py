@@ -91,6 +91,7 @@ RULE = Rule(
     verdict=Verdict.POISON_RECORD,
     matches=_matches,
     sentence=_sentence,
+    verb="is",
     next_step="Check the record at the committed offset and the consumer's log; or the partition may be paused.",
     evidence=("committed_offset", "progress_time", "commit_time", "lag", "time_lag", "longest_pause", *OWNER),
     names_members=True,

@@ -30,6 +30,7 @@ RULE = Rule(
     verdict=Verdict.RECOVERING,
     matches=_matches,
     sentence=_sentence,
+    verb="is",
     next_step="Nothing, unless it takes too long for you.",
     evidence=("lag", "time_lag", "produce_rate", "consume_rate", "catch_up"),
 )

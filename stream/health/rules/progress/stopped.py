@@ -54,6 +54,7 @@ RULE = Rule(
     verdict=Verdict.STOPPED,
     matches=_matches,
     sentence=_sentence,
+    verb="has had",
     next_step=_NEXT_STEP,
     next_step_of=_next_step_of,
     evidence=("commit_time", "longest_pause", "committed_offset", "lag", "time_lag", "members", *OWNER),

@@ -33,7 +33,7 @@ def test_sick_groups_have_their_verdicts_and_no_details(questions: AgentQuestion
     answer = questions.sick_groups()
     assert [group["group"] for group in answer["groups"]] == ["billing"]
     assert answer["groups"][0]["verdict"] == "stopped"
-    assert answer["groups"][0]["sentence"] == "1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread."
+    assert answer["groups"][0]["sentence"] == "orders-0 has had no commit for 30 s: 1 offset unread."
     assert "by_partition" not in answer["groups"][0]
     assert questions.sick_groups(name_part="no such")["total"] == 0
     assert questions.sick_groups(owner="no such team")["groups"] == []

@@ -12,7 +12,7 @@ def test_status_counts_groups_by_severity() -> None:
     """A dead group counts and has no severity. The name of the cluster is first, with escaped characters."""
     result = PollResult(groups_of(), "2023-11-14T22:13:20.000Z")
     line = status_line(result, "http://here", NOW)
-    assert line.plain == "4 groups · 1 critical · 1 unknown · 1 fine · 5s old · http://here"
+    assert line.plain == "4 groups · 1 critical · 1 unknown · 1 fine · 5 s old · http://here"
     assert status_line(PollResult(), "http://here", NOW).plain == "0 groups · http://here"
     named = status_line(PollResult(cluster_name="eu\x1b[1"), "http://here", NOW).plain
     assert named.endswith(" · 0 groups · http://here")

@@ -53,7 +53,8 @@ def test_a_group_has_the_finding_of_its_worst_partition() -> None:
     evaluator.evaluate(poll(0, OTHER, WAITING, idle), groups())
     found = evaluator.evaluate(poll(1, OTHER, WAITING, idle), groups())[0]
     assert found.rows == 2
-    assert found.group.sentence.startswith("2 of 3 partitions; jobs-0: The group has 2 members, but no record")
+    assert found.group.sentence.startswith("jobs-0: The group has 2 members, but no record")
+    assert found.group.sentence.endswith(" Partitions with this verdict: 2 of 3.")
     assert [(each.topic, each.partition) for each in found.partitions] == [("jobs", 0), ("jobs", 1)]
     assert found.group.evidence == {
         "lag": 40,

@@ -135,7 +135,7 @@ SENTENCES: dict[str, tuple[ShareVerdict, ShareSituation]] = {
         situation(UNKNOWN, [progress(lag=9, returned=1, most_deliveries=1)] * 6, members=-1),
     ),
     (
-        "No record was accepted for less than a second, but deliveries came back; 1 record waits for another "
+        "No record was accepted for 0 s, but deliveries came back; 1 record waits for another "
         "delivery, after at most 1 delivery each."
     ): (REDELIVERING, situation(STABLE, [progress(returned=1, most_deliveries=1)])),
     "The group has had no members for 5 min, with 40 records not finished from offset 10 on.": (
