@@ -33,7 +33,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test full quick lint types contracts coverage cluster play chaos fuzz soak stable programs bench docs audit release release-check clean
+.PHONY: help setup demo pictures test full quick lint types contracts coverage cluster play chaos fuzz soak stable programs bench docs audit release release-check clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -47,6 +47,9 @@ $(STAMP): requirements/dev.txt pyproject.toml sandbox/programs/install.sh
 
 demo: setup  ## a real broker, living traffic and lagwarden on this machine; DURATION=60 stops and checks by itself
 	@$(BIN)/python -m sandbox.demo $(if $(DURATION),--duration $(DURATION))
+
+pictures: setup  ## the pictures of the documentation, from a real run of the demo and a headless browser; eight minutes
+	@$(BIN)/python -m tests.page.pictures
 
 lint: $(STAMP)  ## ruff: rules and format; the word list; code that nothing calls
 	$(BIN)/ruff check .

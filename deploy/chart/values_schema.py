@@ -127,7 +127,7 @@ def _pod() -> dict[str, Schema]:
     return {
         "image": _closed(
             {
-                "repository": {"type": "string", "minLength": 1},
+                "repository": _TEXT,
                 "tag": _TEXT,
                 "digest": {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"},
                 "pullPolicy": {"enum": ["Always", "IfNotPresent", "Never"]},

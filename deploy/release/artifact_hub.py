@@ -14,7 +14,7 @@ import yaml
 PREFIX: Final = "artifacthub.io/"
 PLATFORMS: Final = ("linux/amd64", "linux/arm64")
 LINKS: Final = {
-    "Documentation": "README.md",
+    "Documentation": "docs/install.md",
     "Metrics": "docs/metrics.md",
     "Comparison with other monitors": "docs/comparison.md",
     "Supported versions": "docs/support.md",

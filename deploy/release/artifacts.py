@@ -57,8 +57,8 @@ def _with_image(values: str, image: str) -> str:
     parts = _IMAGE.fullmatch(image)
     if parts is None:
         raise ArtifactError(f"the image {image!r} is not NAME@sha256:DIGEST")
-    for key, default in (("repository", "lagwarden"), ("digest", '""')):
-        line = f"  {key}: {default}\n"
+    for key in ("repository", "digest"):
+        line = f'  {key}: ""\n'
         if values.count(line) != 1:
             raise ArtifactError(f"values.yaml does not have the line {line.strip()!r} once")
         values = values.replace(line, f"  {key}: {parts[key]}\n")

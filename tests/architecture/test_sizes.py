@@ -1,4 +1,4 @@
-"""The README's table of sizes, and the defaults that follow from it."""
+"""The table of sizes in docs/install.md, and the defaults that follow from it."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,7 @@ def in_bytes(size: str) -> int:
 
 def sizes() -> list[Size]:
     rows = re.findall(
-        r"^\| ([0-9,]+) \| `(\w+)` \| `([\w.]+)` \| ([0-9.]+) GB", Path("README.md").read_text(), re.MULTILINE
+        r"^\| ([0-9,]+) \| `(\w+)` \| `([\w.]+)` \| ([0-9.]+) GB", Path("docs/install.md").read_text(), re.MULTILINE
     )
     return [
         Size(int(partitions.replace(",", "")), heap, in_bytes(limit), int(float(expected) * 1e9))

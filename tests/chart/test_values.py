@@ -82,6 +82,7 @@ CONTRADICTIONS: Final = """
 {} -> config.kafka.bootstrap_servers: name the brokers
 # minimal
 {bootstrapServersFrom.secretKeyRef: {name: a, key: b}} -> bootstrapServersFrom: has no effect beside
+{image.repository: ''} -> image.repository: name the image
 {config.kafka.security_protocol: SASL_SSL} -> credentials.sasl.existingSecret: is needed
 {credentials.sasl.existingSecret: x} -> credentials.sasl.existingSecret: has no effect
 {credentials.ca.existingSecret: x} -> credentials.ca.existingSecret: has no effect

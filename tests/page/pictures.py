@@ -1,14 +1,18 @@
-"""Takes pictures of the pages: `python -m tests.page.pictures` writes those of the documentation into docs/pictures.
+"""Takes the pictures of the documentation from a run of the demo: `make pictures`, which takes seven minutes.
 
-`python -m tests.page.pictures FOLDER` writes them for all pages, both colour schemes and a phone, to look at them after
-a change. They show the demo data of the tests after ten minutes of snapshots, without its hostile names.
+It writes the pages and what the demo prints into docs/pictures, and prints `lagwarden explain` of the group on the page
+for the README. `python -m tests.page.pictures FOLDER` writes pictures of all pages, both colour schemes and a phone, to
+look at them after a change. Those show the demo data of the tests after ten minutes, without its hostile names.
 """
 
 import dataclasses
 import itertools
+import re
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.readmodel import Snapshot
+from sandbox.demo.picture.__main__ import COLUMNS, ROWS, write_picture
+from sandbox.demo.picture.recording import record
+from sandbox.demo.run import VERDICTS_KNOWN
 from tests.page.chromium import Browser, find
 from tests.page.demo_data import demo_snapshot
 from tests.page.served import Served
@@ -40,10 +47,13 @@ class Picture:
 
 
 PATHS: Final = {"overview": "", "group": "group?name=billing-invoices", "topic": "topic?name=invoices"}
+SHOWN: Final = "stalled"
+"""The group of the demo whose page is a picture."""
 OF_DOCUMENTATION: Final = {
-    "overview": Picture(PATHS["overview"], 1280, 1500),
-    "group": Picture(PATHS["group"], 1280, 1290),
+    "overview": Picture("", 1280, 1100),
+    "group": Picture(f"group?name={SHOWN}", 1280, 1290),
 }
+DEMO: Final = ("make", "demo", "DURATION=480")
 ALL: Final = {
     f"{name}-{width}-{'dark' if dark else 'light'}": Picture(path, width, height, dark)
     for (name, path), (width, height), dark in itertools.product(
@@ -60,23 +70,49 @@ def pictured(now: float, end: float) -> Snapshot:
     return dataclasses.replace(snapshot, groups=snapshot.groups.filter(plain), taken_at=now)
 
 
+def take(browser: Browser, url: str, picture: Picture, file: Path) -> None:
+    """Write the picture of a page of the server at a URL, which ends in a slash."""
+    with browser.page(width=picture.width, height=picture.height, dark=picture.dark) as page:
+        page.open(url + picture.path)
+        page.wait_for(UPDATED)
+        page.wait_for("document.fonts.status === 'loaded'")
+        page.picture(file)
+
+
+def of_demo(program: str, url: str) -> None:
+    """Wait until the demo's verdicts are known, write the pictures of its pages, and explain the group shown."""
+    time.sleep(VERDICTS_KNOWN)
+    with Browser(program) as browser:
+        for name, picture in OF_DOCUMENTATION.items():
+            take(browser, url, picture, FOLDER / f"{name}.png")
+    command = [str(Path(sys.executable).with_name("lagwarden")), "explain", SHOWN, "--url", url.rstrip("/")]
+    print(subprocess.run(command, capture_output=True, text=True, check=False).stdout)  # noqa: T201  # for the README
+
+
 def main(arguments: Sequence[str]) -> None:
     """Write the pictures of the documentation, or all into a folder."""
     program = find()
     if program is None:
         raise SystemExit("no Chromium: sandbox/programs/install_browser.sh gets Debian's")
-    folder, pictures = (Path(arguments[0]), ALL) if arguments else (FOLDER, OF_DOCUMENTATION)
+    if not arguments:
+        with ThreadPoolExecutor() as threads:
+            started: list[Future[None]] = []
+
+            def on_output(text: str) -> None:
+                if not started and (found := re.search(r"(http://127\.0\.0\.1:\d+/)metrics", text)):
+                    started.append(threads.submit(of_demo, program, found[1]))
+
+            write_picture(record(DEMO, COLUMNS, ROWS, on_output))
+            started[0].result()
+        return
+    folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
     now = time.time()
     with Served(pictured(now - SECONDS, now)) as served, Browser(program) as browser:
         served.record(pictured(now - back, now) for back in range(SECONDS, 0, -STEP))
-        for name, picture in pictures.items():
+        for name, picture in ALL.items():
             served.record([pictured(time.time(), now)])
-            with browser.page(width=picture.width, height=picture.height, dark=picture.dark) as page:
-                page.open(served.url + picture.path)
-                page.wait_for(UPDATED)
-                page.wait_for("document.fonts.status === 'loaded'")
-                page.picture(folder / f"{name}.png")
+            take(browser, served.url, picture, folder / f"{name}.png")
 
 
 if __name__ == "__main__":

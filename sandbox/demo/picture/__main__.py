@@ -34,11 +34,16 @@ def main() -> int:
     recording = TerminalRecording.read(options.recording) if options.recording else record(COMMAND, COLUMNS, ROWS)
     if options.keep:
         recording.write(options.keep)
+    write_picture(recording)
+    return 0
+
+
+def write_picture(recording: TerminalRecording) -> None:
+    """Write the picture of the documentation, drawn from a recording, and print its size."""
     frames = chosen(screens(recording))
     PICTURE.write_text(drawing(frames, recording.columns, DESCRIPTION), "utf-8")
     seconds = sum(frame.shown for frame in frames)
     print(f"picture: {len(frames)} frames, {seconds:.0f} s, {PICTURE.stat().st_size // 1024} KiB in {PICTURE}")
-    return 0
 
 
 if __name__ == "__main__":

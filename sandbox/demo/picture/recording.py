@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,10 +38,13 @@ class TerminalRecording:
         return cls(header["width"], header["height"], tuple((at, text) for at, kind, text in events if kind == "o"))
 
 
-def record(command: Sequence[str], columns: int, rows: int) -> TerminalRecording:
+def record(
+    command: Sequence[str], columns: int, rows: int, on_output: Callable[[str], None] = lambda _: None
+) -> TerminalRecording:
     """Run a command on a terminal of its own until it ends. The first output is the prompt with the command.
 
-    The path of the home folder is written as `~`. Raises RuntimeError if the command fails.
+    The path of the home folder is written as `~`. `on_output` gets each output at once. Raises RuntimeError if the
+    command fails.
     """
     child, terminal = pty.fork()
     if child == 0:  # pragma: no cover -- the process of the command
@@ -53,6 +56,7 @@ def record(command: Sequence[str], columns: int, rows: int) -> TerminalRecording
     while text := _read(terminal):
         output = text.decode("utf-8", "replace").replace(str(Path.home()), "~")
         outputs.append((round(time.monotonic() - began, 3), output))
+        on_output(output)
     os.close(terminal)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code:

@@ -147,7 +147,7 @@ def _too_old(error: BaseException, where: str, _: str) -> ClusterError:
     if "MetadataRequest" in str(error):
         return WrongProtocol(f"{where} is a KRaft controller, not a broker", "name brokers in kafka.bootstrap_servers")
     return Unsupported(
-        f"the broker {where} does not support a request ({error})", "see the README for supported versions"
+        f"the broker {where} does not support a request ({error})", "see docs/support.md for supported versions"
     )
 
 

@@ -57,7 +57,7 @@ class JobOptions(OptionSection):
         " `local-cluster[EXECUTORS,CORES,MEGABYTES]` run them in executors (docs/cluster.md).",
     )
     driver_memory: Annotated[str, AfterValidator(check_heap_size)] = option(
-        "512m", "The heap size of Spark's JVM, such as `1536m`. The README has a table of sizes."
+        "512m", "The heap size of Spark's JVM, such as `1536m`. docs/install.md has a table of sizes."
     )
     class_archive: Path = option(
         class_archive_folder,

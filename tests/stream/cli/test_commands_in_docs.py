@@ -58,8 +58,8 @@ def test_documented_command_lines_are_valid() -> None:
     assert {place: error for place, error in errors.items() if error} == {}
 
 
-def test_the_record_of_the_readme_is_decoded(command: CommandLine) -> None:
+def test_the_record_of_the_documentation_is_decoded(command: CommandLine) -> None:
     """The example is a complete key, and `decode` prints its fields."""
-    (line,) = (line for page, line in LINES if page == "README.md" and line.startswith("decode "))
+    (line,) = (line for page, line in LINES if page == "install.md" and line.startswith("decode "))
     command.run(*shlex.split(line, comments=True))
     assert json.loads(command.out)["key"]["data"] == {"group": "g", "topic": "t", "partition": 1}

@@ -10,6 +10,9 @@
 {{- if and $kafka.bootstrap_servers .Values.bootstrapServersFrom -}}
 {{- fail "bootstrapServersFrom: has no effect beside config.kafka.bootstrap_servers; leave one of them out" -}}
 {{- end -}}
+{{- if not .Values.image.repository -}}
+{{- fail "image.repository: name the image, such as registry.example/lagwarden; no registry has a public one yet, so build it with deploy/Dockerfile" -}}
+{{- end -}}
 {{- if gt (len .Values.bootstrapServersFrom) 1 -}}
 {{- fail "bootstrapServersFrom: takes secretKeyRef or configMapKeyRef, not both" -}}
 {{- end -}}
