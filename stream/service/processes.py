@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import threading
 import time
 from collections import defaultdict
@@ -25,6 +27,8 @@ that forks them as a daemon. Executors that the JVM starts are JVMs beside it.
 """
 _EXECUTOR: Final = "org.apache.spark.executor."
 """In the command of an executor: the package of its class."""
+_PLANNER: Final = "pyspark.sql.worker."
+"""In the command of a daemon whose workers create a data source or plan its reading: the package of its module."""
 PROC: Final = Path("/proc")
 _CACHE_SECONDS: Final = 10.0
 """Reading the memory of a JVM walks its page tables, which takes milliseconds per gigabyte."""
@@ -52,6 +56,13 @@ def processes_by_role(driver: int, proc: Path = PROC) -> Mapping[str, Sequence[i
     found["python_daemon"] += readers
     found["python_worker"] += _running_children(readers, proc)
     return found
+
+
+def end_planners(driver: int, proc: Path = PROC) -> None:
+    """End the Python daemons that planned the query, which is over when it runs; Spark starts them again on demand."""
+    for process in _that_run(_PLANNER, processes_by_role(driver, proc)["python_daemon"], proc):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGTERM)
 
 
 class ProcessUsage:

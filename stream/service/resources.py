@@ -6,10 +6,12 @@ The HTTP server only shows them: a JVM or a volume that does not answer must not
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from typing import TYPE_CHECKING, Final
 
 from stream.checkpoint.usage import CheckpointSpace, checkpoint_space
+from stream.service.processes import end_planners
 from stream.spark.heap import HeapUsage, heap_usage, shrink_heap
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS: Final = 15.0
 _SETTLE_SECONDS: Final = 60.0
-"""From the end of the catch-up until the heap is shrunk: what it needed is garbage by then."""
+"""From the end of the catch-up until its memory is returned: what it needed is garbage by then."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class ResourcePoller:
         self._shrink_at = float("inf")
 
     def caught_up(self) -> None:
-        """Note that the catch-up is over: what the heap needed for it is returned to the system after a minute."""
+        """Note that the catch-up is over: what it needed is returned to the system after a minute."""
         self._shrink_at = self._clock() + _SETTLE_SECONDS
 
     def poll(self, checkpoint: CheckpointPath) -> Resources | None:
@@ -53,4 +55,5 @@ class ResourcePoller:
         if now >= self._shrink_at:
             self._shrink_at = float("inf")
             shrink_heap(self._spark)
+            end_planners(os.getpid())
         return Resources(heap_usage(self._spark), checkpoint_space(checkpoint))
