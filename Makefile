@@ -5,6 +5,10 @@ PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Without the packages that only tests need.
+DEMO_STAMP := $(VENV)/.installed-demo
+# What a broker and lagwarden need beside packages; without the archive of classes Spark starts slower.
+RUNNABLE = $(BIN)/python -m sandbox.kafka.jars && { $(BIN)/python -m deploy.bake_classes --unless-busy || true; }
 # Seconds the demo runs; empty means until Ctrl-C.
 DURATION ?=
 # When which test runs: tests/tiers/table.py.
@@ -39,13 +43,16 @@ help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
 setup: $(STAMP)  ## virtual environment from hashed requirements, jars through Ivy, the archive of the JVM's classes
-	@$(BIN)/python -m sandbox.kafka.jars
-	@$(BIN)/python -m deploy.bake_classes || true
+	@$(RUNNABLE)
 
 $(STAMP): requirements/dev.txt pyproject.toml sandbox/programs/install.sh
 	@PYTHON='$(PYTHON)' bash sandbox/programs/install.sh $(VENV)
 
-demo: setup  ## a real broker, living traffic and lagwarden on this machine; DURATION=60 stops and checks by itself
+$(DEMO_STAMP): requirements/demo.txt pyproject.toml sandbox/programs/install.sh
+	@PYTHON='$(PYTHON)' bash sandbox/programs/install.sh $(VENV) demo
+
+demo: $(DEMO_STAMP)  ## a real broker, living traffic and lagwarden on this machine; DURATION=60 stops and checks by itself
+	@$(RUNNABLE)
 	@$(BIN)/python -m sandbox.demo $(if $(DURATION),--duration $(DURATION))
 
 pictures: setup  ## the pictures of the documentation, from a real run of the demo and a headless browser; eight minutes
@@ -114,7 +121,7 @@ release-check: $(STAMP)
 audit: $(STAMP)  ## known vulnerabilities of the pinned packages; needs the vulnerability data of the package index
 	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements/run.txt
 
-release: $(STAMP)  ## wheel, chart, SBOM and checksums in dist/; TAG=v0.1.0 compares the versions, RELEASED_IMAGE=NAME@DIGEST
+release: $(STAMP)  ## wheel, constraints, chart, SBOM and checksums in dist/; TAG=v0.1.0 compares the versions, RELEASED_IMAGE=NAME@DIGEST
 	@$(BIN)/python -m deploy.release --tag "$(TAG)" --image "$(RELEASED_IMAGE)" --source "$(SOURCE_URL)"
 
 clean:  ## remove .venv and what tools left in the tree; the cache of jars stays

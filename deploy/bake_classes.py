@@ -4,17 +4,18 @@ Spark starts in about half the time with it. The JVM writes the archive, 170 MB,
 time for that when it is stopped. This starts the session that `lagwarden run` starts and the same query over a source
 without records; the archive is kept only if the JVM ended in good order.
 
-All of it is bounded in time. A failure is one line and exit code 1, and is remembered in a file beside the archive, so
-that it is not tried again with every `make setup`.
+All of it is bounded in time, in seconds of a quiet machine. A failure is one line and exit code 1, and is remembered in
+a file beside the archive, so that it is not tried again with every `make setup`. With `--unless-busy` a busy machine is
+left alone, with one line and without that file. SIGTERM ends the JVM, too.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import tempfile
-import threading
 import time
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final
@@ -32,7 +33,7 @@ from stream.groups.shard import empty_delta
 from stream.spark.class_archive import ClassArchive
 from stream.spark.delta_source import COLUMNS
 from stream.spark.errors import SparkCallError, spark_call
-from stream.spark.jvm_process import JvmOptions
+from stream.spark.jvm_process import JvmOptions, JvmProcess, JvmStartError
 from stream.spark.pipeline import PipelineOptions, changes, write
 from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from stream.spark.session import SessionOptions, end_session, open_session
@@ -44,55 +45,55 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-WORK_SECONDS: Final = 180.0
-"""For the start of the JVM and the stream; a quiet machine needs a tenth of it."""
-WRITE_SECONDS: Final = 120.0
-"""For the JVM to write the archive."""
+LIMIT: Final = 300.0
+"""Seconds for all of it on a quiet machine, which needs a tenth of that."""
+PERIOD: Final = 15.0
+"""Seconds between two looks at the load, each with a line."""
+BUSY: Final = 4.0
+"""The load per core above which the archive is left for another time."""
+_FOREVER: Final = 86_400.0
 
 
 class BakeError(RuntimeError):
     """There is no archive. The message is one line."""
 
 
-def bake(folder: Path, spark_version: str) -> Path:
+class BusyError(BakeError):
+    """The machine is too busy."""
+
+
+def bake(folder: Path, spark_version: str, *, unless_busy: bool) -> Path:
     """Write the archive of this machine's JVM and return its path. Raises BakeError."""
-    over = threading.Event()
+    end: list[BakeError] = []
     try:
         archive = ClassArchive.to_write(folder, spark_version)
         complete = False
         try:
-            with _time_limit(WORK_SECONDS, over), spark_call("run a stream"):
-                session = _run_stream(archive)
-            complete = end_session(session, WRITE_SECONDS)
+            complete = _run_stream(archive, end, unless_busy=unless_busy)
         finally:
             kept = archive.keep(complete=complete)
-    except (OSError, Refusal, SparkCallError) as error:
-        raise BakeError(f"no stream ran within {WORK_SECONDS:g} s" if over.is_set() else str(error)) from None
+    except (OSError, JvmStartError, Refusal, SparkCallError) as error:
+        raise (end[0] if end else BakeError(str(error))) from None
     if not kept:
-        raise BakeError("the JVM wrote none" if complete else f"the JVM did not write it within {WRITE_SECONDS:g} s")
+        raise BakeError("the JVM wrote none" if complete else "the JVM did not end in good order")
     return archive.path
 
 
-def _run_stream(archive: ClassArchive) -> SparkSession:
-    """Start a session, run the stream in it and return it; a session whose stream fails is ended."""
-    session = _session(archive)
+def _run_stream(archive: ClassArchive, end: list[BakeError], *, unless_busy: bool) -> bool:
+    """Run the stream in a session that writes the archive at its end; return whether that was in good order.
+
+    The JVM does not outlive an error or a signal.
+    """
+    options = SessionOptions("local[2]", JvmOptions("512m", archive), driver_host="127.0.0.1", shuffle_partitions=2)
+    jvm = JvmProcess.start(options.jvm)
     try:
-        _work(session)
+        with _watched(end, unless_busy=unless_busy), spark_call("run a stream"):
+            session = open_session(options, jvm)
+            _work(session)
+            return end_session(session, _FOREVER)
     except BaseException:
-        end_session(session, 0.0)
+        jvm.kill()
         raise
-    return session
-
-
-def _session(archive: ClassArchive) -> SparkSession:
-    return open_session(
-        SessionOptions(
-            master="local[2]",
-            jvm=JvmOptions("512m", archive),
-            driver_host="127.0.0.1",
-            shuffle_partitions=2,
-        )
-    )
 
 
 def _work(session: SparkSession) -> None:
@@ -155,18 +156,28 @@ class _EmptyReader(DataSourceStreamReader):
 
 
 @contextlib.contextmanager
-def _time_limit(seconds: float, over: threading.Event) -> Iterator[None]:
-    """Raise TimeoutError in the block when it takes longer, and set `over`: py4j turns the error into one of its own.
+def _watched(end: list[BakeError], *, unless_busy: bool) -> Iterator[None]:
+    """Print that the block goes on; raise TimeoutError in it, with its reason in `end`, when its time is over.
 
-    For the main thread.
+    py4j turns the error into one of its own. For the main thread.
     """
+    began, left = time.monotonic(), LIMIT
 
-    def end(*_: object) -> None:
-        over.set()
-        raise TimeoutError
+    def look(*_: object) -> None:
+        nonlocal left
+        load = load_per_core()
+        left -= PERIOD / max(load, 1.0)
+        if unless_busy and load > BUSY:
+            end.append(BusyError(busy(load)))
+        elif left < 0:
+            end.append(BakeError(f"not written after {time.monotonic() - began:.0f} s"))
+        if end:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise TimeoutError
+        say(f"{time.monotonic() - began:.0f} s, load {load:.1f} per core")
 
-    before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, PERIOD, PERIOD)
     try:
         yield
     finally:
@@ -174,9 +185,20 @@ def _time_limit(seconds: float, over: threading.Event) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def main() -> int:
+def load_per_core() -> float:
+    """Return how many processes ran or waited per core of this machine in the last minute."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
+
+
+def busy(load: float) -> str:
+    """Return the line for a machine with this load per core."""
+    return f"skipped on a busy machine (load {load:.1f} per core), Spark starts slower; `make setup` tries it again"
+
+
+def main(arguments: Sequence[str] = ()) -> int:
     """Bake unless there is an archive, or it failed before. Returns 1 if there is none in the end."""
     logs.configure("error")
+    unless_busy = "--unless-busy" in arguments
     folder, version = class_archive_folder(), metadata.version("pyspark")
     archive = ClassArchive.existing(folder, version)
     failed = folder / f"spark-{version}.failed"
@@ -186,10 +208,16 @@ def main() -> int:
     if failed.exists():
         say(f"none: {failed.read_text().strip()}. To try again, remove {failed}")
         return 1
+    if unless_busy and (load := load_per_core()) > BUSY:
+        say(busy(load))
+        return 1
     say("archiving the JVM's classes, so that Spark starts in half the time (a minute on a quiet machine)")
     started = time.monotonic()
     try:
-        path = bake(folder, version)
+        path = bake(folder, version, unless_busy=unless_busy)
+    except BusyError as error:
+        say(str(error))
+        return 1
     except BakeError as error:
         say(f"none, Spark starts slower: {error}")
         with contextlib.suppress(OSError):
@@ -205,4 +233,6 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    for end_signal in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(end_signal, lambda number, _: sys.exit(128 + number))
+    sys.exit(main(sys.argv[1:]))

@@ -1,7 +1,11 @@
-"""Retries while a broker is not ready: after a start it answers NOT_COORDINATOR and similar errors."""
+"""Retries while a broker is not ready: after a start it answers NOT_COORDINATOR and similar errors.
+
+Waits whose limit depends on the load of the machine.
+"""
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -13,6 +17,33 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LIMIT: Final = 30.0
 """Seconds."""
+_SLOWEST: Final = 20.0
+"""How many times its limit a wait may take at most."""
+
+
+class LoadedLimit:
+    """A limit in seconds of a quiet machine: where processes wait for a core, each second counts for less."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+        self._began = self._seen = time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start, as a clock shows them."""
+        return time.monotonic() - self._began
+
+    def reached(self) -> bool:
+        """Count the time since the last call; return whether the limit is reached."""
+        now = time.monotonic()
+        self._left -= (now - self._seen) / min(max(load_per_core(), 1.0), _SLOWEST)
+        self._seen = now
+        return self._left < 0
+
+
+def load_per_core() -> float:
+    """Return how many processes ran or waited per core of this machine in the last minute."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
 
 
 def eventually(call: Callable[[], T], *, limit: float = LIMIT, pause: float = 0.1) -> T:

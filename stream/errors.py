@@ -7,8 +7,12 @@ interrupt is the one of shells.
 
 from __future__ import annotations
 
+import contextlib
 import enum
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class ExitCode(enum.IntEnum):
@@ -100,3 +104,13 @@ class Refusal(Exception):  # noqa: N818 -- an expected failure, not a program er
 
     def __str__(self) -> str:
         return f"{self.what}: {self.advice}" if self.advice else self.what
+
+
+@contextlib.contextmanager
+def imports_of_extra(extra: str, user: str) -> Iterator[None]:
+    """Raise Refusal inside `with` if a package of an extra is not installed; `user` is the command or option."""
+    try:
+        yield
+    except ImportError as error:
+        what = f"{user} needs a package that is not installed ({error.name})"
+        raise Refusal(what, f"pip install 'lagwarden[{extra}]'", ExitCode.USAGE) from error

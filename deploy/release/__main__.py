@@ -1,4 +1,4 @@
-"""Writes the wheel, the chart and the SBOM of a release: `python -m deploy.release --tag v0.1.0 --image NAME@DIGEST`.
+"""Writes the files of a release into `dist`: `python -m deploy.release --tag v0.1.0 --image NAME@DIGEST`.
 
 The exit code is 1 if the versions of the tree differ from the tag; nothing is written then.
 """
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deploy.release.artifacts import build_wheel, package_chart, write_checksums, write_sbom
+from deploy.release.artifacts import build_wheel, package_chart, write_checksums, write_constraints, write_sbom
 from deploy.release.versions import differing_versions, project_version
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.only_check:
         options.into.mkdir(parents=True, exist_ok=True)
         chart = package_chart(options.into, options.image, options.source)
-        written = [build_wheel(options.into), chart, write_sbom(options.into)]
+        written = [build_wheel(options.into), write_constraints(options.into), chart, write_sbom(options.into)]
         for path in (*written, write_checksums(options.into, written)):
             print(f"release: {path}", flush=True)  # noqa: T201 -- the answer of a build
     return 0

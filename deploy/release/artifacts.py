@@ -1,4 +1,4 @@
-"""The files of a release: the wheel, the packaged chart, the SBOM and their checksums."""
+"""The files of a release: the wheel and its constraints, the packaged chart, the SBOM and their checksums."""
 
 from __future__ import annotations
 
@@ -80,6 +80,12 @@ def write_sbom(folder: Path) -> Path:
         ]
     )
     return path
+
+
+def write_constraints(folder: Path) -> Path:
+    """Write the versions that were tested, of all packages that an install can bring, for `pip install -c`."""
+    path = folder / f"lagwarden-{project_version()}-constraints.txt"
+    return Path(shutil.copy(ROOT / "requirements" / "constraints.txt", path))
 
 
 def write_checksums(folder: Path, files: Sequence[Path]) -> Path:

@@ -33,12 +33,15 @@ from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.programs.prometheus import Prometheus
 from sandbox.programs.prometheus_tools import ToolMissingError
+from sandbox.waiting import LoadedLimit, load_per_core
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 READY_LIMIT: Final = 180.0
-"""Seconds from lagwarden's start until it is ready; most of it is the start of Spark."""
+"""Seconds of a quiet machine from lagwarden's start until it is ready; most of it is the start of Spark."""
+PROGRESS_PERIOD: Final = 15.0
+"""Seconds between two lines of a wait."""
 STOP_LIMIT: Final = 45.0
 FROZEN_AFTER: Final = 150.0
 """Seconds after which a stop ends the process at once; the limits of its parts are shorter together."""
@@ -85,17 +88,19 @@ def start_lagwarden(bootstrap: str, folder: Path, port: int) -> GuardedProcess:
 
 
 def wait_until_ready(process: GuardedProcess, address: str) -> None:
-    """Wait for `/readyz`, and print each new reason why lagwarden is not ready. Raises DemoError."""
-    deadline = time.monotonic() + READY_LIMIT
-    printed = None
+    """Wait for `/readyz`, and print each new reason why lagwarden is not ready, and the time. Raises DemoError."""
+    limit, printed, lines = LoadedLimit(READY_LIMIT), None, 0
     while (reason := not_ready_because(address)) is not None:
         if process.exit_code is not None:
             raise DemoError(f"lagwarden ended with exit code {process.exit_code} before it was ready")
-        if time.monotonic() > deadline:
-            raise DemoError(f"lagwarden was not ready after {READY_LIMIT:.0f} s: {reason}")
+        if limit.reached():
+            raise DemoError(f"lagwarden was not ready after {limit.elapsed:.0f} s: {reason}")
         if reason != printed and "refused" not in reason:
             console.print(f"       not ready yet: {reason}", highlight=False)
             printed = reason
+        if limit.elapsed >= PROGRESS_PERIOD * (lines + 1):
+            lines += 1
+            console.print(f"       {limit.elapsed:.0f} s, load {load_per_core():.1f} per core", highlight=False)
         time.sleep(0.5)
 
 
@@ -170,7 +175,8 @@ def run(duration: float | None) -> int:
             watched = prometheus_of(stack, address, folder)
             step(
                 f"ready after {time.monotonic() - began:.0f} s\n\n  metrics  {address}/metrics\n  status   {address}/\n"
-                f"  {watched}\n"
+                f"  {watched}\n\n"
+                "verdicts need a minute: a group must be seen to stand still, or to fall behind, before it has one\n"
             )
             until = max(began + duration, time.monotonic() + SHOW_LEAST) if duration is not None else float("inf")
             show_groups(process, address, until)

@@ -26,12 +26,13 @@ from sandbox.kafka.jars import BROKER, broker_jars
 from sandbox.kafka.java import SMALL_JVM, ClassArchive, class_path, find_java
 from sandbox.ports import LOOPBACK, accepts, free_port_pair
 from sandbox.process import GuardedProcess
+from sandbox.waiting import LoadedLimit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 START_LIMIT: Final = 60.0
-"""Seconds in which a broker must open its port; after a kill with many partitions it needs a quarter of that."""
+"""Seconds of a quiet machine in which a broker must open its port; a kill with many partitions makes it a quarter."""
 STOP_LIMIT: Final = 30.0
 LOG_FLAGS: Final = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -228,8 +229,8 @@ class Broker:
 
     def _is_listening(self) -> bool:
         """Wait until the port is open, the process has ended, or the limit has passed; returns whether it is open."""
-        deadline = time.monotonic() + START_LIMIT
-        while self.running and time.monotonic() < deadline:
+        limit = LoadedLimit(START_LIMIT)
+        while self.running and not limit.reached():
             if accepts(self.port):
                 return True
             time.sleep(0.02)

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# install.sh VENV: creates the virtual environment that all targets of the Makefile use, from hashed requirements.
+# install.sh VENV [demo]: creates the virtual environment that all targets of the Makefile use, from hashed requirements:
+# requirements/dev.txt, or with `demo` the part of it that the demo needs.
 # The Python is that of the variable PYTHON, else the first on PATH that fits. A Java comes with the requirements.
-# Repeatable: the stamp VENV/.installed is written last, so that an interrupted run continues where pip stopped.
+# Repeatable: the stamp VENV/.installed (-demo) is written last, so that an interrupted run continues where pip stopped.
 set -euo pipefail
 
-venv=${1:?usage: install.sh VENV}
+venv=${1:?usage: install.sh VENV [demo]}
+part=${2:-dev}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-requirements=$root/requirements/dev.txt
-stamp=$venv/.installed
+requirements=$root/requirements/$part.txt
+all=$venv/.installed
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -36,8 +38,12 @@ else
   [ -n "$python" ] || fail "no Python 3.11, 3.12 or 3.13 found: install one with its venv module, or give its path: make setup PYTHON=/path/to/python3"
 fi
 
-# The inputs of the environment: unchanged ones mean that it is up to date.
-wanted=$(cat "$requirements" "$root/pyproject.toml" "${BASH_SOURCE[0]}" | sha256sum)
+# The inputs of the environment: unchanged ones mean that it is up to date. All packages include those of the demo.
+inputs() { cat "$root/requirements/$1.txt" "$root/pyproject.toml" "${BASH_SOURCE[0]}" | sha256sum; }
+wanted=$(inputs "$part")
+stamp=$all
+[ "$part" = dev ] || stamp=$all-$part
+[ "$part" = dev ] || [ "$(cat "$all" 2>/dev/null)" != "$(inputs dev)" ] || printf '%s\n' "$wanted" >"$stamp"
 if [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
   touch "$stamp"
   say "$venv is up to date"
@@ -56,7 +62,7 @@ pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-input)
 # The pinned pip comes first. Before 23.3, pip took the newest release where a package asks for another one with an extra,
 # such as pytest-cov for coverage[toml], and then refused it, because the requirements have no hash of it.
 awk '/^[a-zA-Z0-9]/ { is_pip = /^pip==/ } is_pip' "$requirements" >"$venv/pip.txt"
-"${pip[@]}" install --quiet --require-hashes -r "$venv/pip.txt" >"$log" 2>&1 \
+[ ! -s "$venv/pip.txt" ] || "${pip[@]}" install --quiet --require-hashes -r "$venv/pip.txt" >"$log" 2>&1 \
   || fail "pip failed: $(grep -E '^ERROR|Could not|Connection|timed out' "$log" | tail -1) (check the network; full output: $log)"
 
 # One line per package on the terminal, the full output in the log.

@@ -15,7 +15,7 @@ import typer
 from stream.cli.completion import GroupName  # noqa: TC001 -- typer reads the annotations
 from stream.cli.options import ASK_PANEL, ConfigFile, InstanceUrl, JsonOutput, instance_url
 from stream.cli.render.stdout import print_api_json
-from stream.errors import ExitCode
+from stream.errors import ExitCode, imports_of_extra
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,8 @@ def top(
         print_api_json(source.groups(WORST_FIRST))
         _print_notes(source)
         return ExitCode.OK
-    from stream.cli.top.app import watch
+    with imports_of_extra("top", "lagwarden top"):
+        from stream.cli.top.app import watch
 
     return watch(_client(url, config), every)
 

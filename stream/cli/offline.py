@@ -30,7 +30,7 @@ from stream.cli.options import (
     load_section,
 )
 from stream.cli.render.stdout import print_lines, print_problems, printable, printable_json, progress_bar
-from stream.errors import ExitCode, Refusal
+from stream.errors import ExitCode, Refusal, imports_of_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -171,7 +171,8 @@ def capture(
     as_json: PlainJson = False,
 ) -> int:
     """Capture the records of internal topics in an Avro file; the next run continues where the last one stopped."""
-    from stream.offline.capture import CaptureWriter
+    with imports_of_extra("captures", "lagwarden capture"):
+        from stream.offline.capture import CaptureWriter
     from stream.offline.paths import display_path
     from stream.offline.rows import UnwritableRefusal
 

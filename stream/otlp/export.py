@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from stream.errors import ExitCode, Refusal
+from stream.errors import imports_of_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,14 +31,8 @@ def otlp_export(
     if options.endpoint is None:
         yield None
         return
-    try:
+    with imports_of_extra("otlp", "otlp.endpoint"):
         from stream.otlp.pusher import MetricsSource, OtlpPusher, OtlpTarget  # noqa: PLC0415 -- an optional extra
-    except ImportError as error:
-        raise Refusal(
-            f"otlp.endpoint needs the packages of OpenTelemetry ({error.name} is missing)",
-            "pip install lagwarden[otlp]",
-            ExitCode.USAGE,
-        ) from None
     target = OtlpTarget(
         options.endpoint,
         interval=options.interval,

@@ -7,7 +7,7 @@ import inspect
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.errors import ExitCode, Refusal
+from stream.errors import Refusal, imports_of_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,12 +26,9 @@ INSTRUCTIONS: Final = (
 
 def build_server(questions: AgentQuestions) -> MCPServer:
     """Return the server with a tool per question. Raises Refusal if the extra is not installed."""
-    try:
+    with imports_of_extra("mcp", "lagwarden mcp"):
         from mcp.server import MCPServer  # noqa: PLC0415 -- an extra
         from mcp_types import ToolAnnotations  # noqa: PLC0415 -- an extra
-    except ImportError as error:
-        what = f"lagwarden mcp needs a package that is not installed ({error.name})"
-        raise Refusal(what, "install lagwarden[mcp]", ExitCode.USAGE) from error
     server: MCPServer = MCPServer(
         "lagwarden", instructions=INSTRUCTIONS, version=metadata.version("lagwarden"), log_level="WARNING"
     )

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,7 @@ import pytest
 import yaml
 
 from deploy.chart.tools import ToolsUnreachableError, python_tools
-from deploy.release.artifacts import ArtifactError, build_wheel, package_chart, write_sbom
+from deploy.release.artifacts import ArtifactError, build_wheel, package_chart, write_constraints, write_sbom
 from deploy.release.versions import project_version
 from tests.architecture.sources import PRODUCT
 
@@ -67,6 +68,20 @@ def test_image_without_a_digest_is_refused(tmp_path: Path) -> None:
     for image in ("lagwarden", "lagwarden:0.1.0", "lagwarden@sha256:12", f"a b@{DIGEST}"):
         with pytest.raises(ArtifactError, match="is not NAME@sha256:DIGEST"):
             package_chart(tmp_path, image)
+
+
+def test_constraints_are_the_tested_versions_of_every_extra(tmp_path: Path) -> None:
+    """Each pin of the image is among them, each is a pin of the tests, and the packages of all extras have one."""
+    pins = {
+        name: set(re.findall(r"^[a-z0-9-]+==[^ \n]+", (ROOT / "requirements" / name).read_text(), re.MULTILINE))
+        for name in ("run.txt", "dev.txt")
+    }
+    constraints = set(write_constraints(tmp_path).read_text().splitlines())
+    assert pins["run.txt"] < constraints < pins["dev.txt"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + [line for name in extras.keys() - {"dev", "demo"} for line in extras[name]]
+    assert {re.split("[<>=]", line)[0] for line in wanted} <= {pin.partition("==")[0] for pin in constraints}
 
 
 def test_sbom_lists_every_pinned_package_with_its_hashes(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from deploy.release.artifacts import build_wheel
+from deploy.release.artifacts import build_wheel, write_constraints
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import describe_groups
 from sandbox.ports import LOOPBACK, free_port
@@ -45,14 +45,15 @@ def python_of(version: str) -> str | None:
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return `lagwarden` in an environment of its own, installed from the wheel without hashes and constraints."""
+    """Return `lagwarden` in an environment of its own, installed from the wheel with its constraints."""
     python = python_of(request.param)
     if python is None:
         pytest.skip(f"this machine has no Python {request.param}")
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run([python, "-m", "venv", folder / "venv"], check=True, capture_output=True)
     # Of half a gigabyte of modules, the program imports a few and compiles these itself.
-    install = [folder / "venv/bin/pip", "install", "--quiet", "--no-input", "--no-compile", build_wheel(folder)]
+    install = [folder / "venv/bin/pip", "install", "--quiet", "--no-input", "--no-compile"]
+    install += ["-c", write_constraints(folder), build_wheel(folder)]
     done = subprocess.run(install, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode and any(sign in done.stderr for sign in OFFLINE):
         pytest.skip(f"pip reaches no registry: {done.stderr.strip().splitlines()[-1]}")

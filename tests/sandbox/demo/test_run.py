@@ -1,6 +1,7 @@
 """The demo ends with the right exit code and removes everything that it has started."""
 
 import contextlib
+import itertools
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -61,6 +63,23 @@ def test_exit_code_of_the_comparison_of_verdicts(
         monkeypatch.setattr(demo, "compare_verdicts_until_agreed", lambda *_, rows=rows: rows)
         assert demo.compare_with_table("http://l", Traffic(["g"]), observed) == code  # type: ignore[arg-type]
         assert printed in capsys.readouterr().out
+
+
+def test_a_busy_machine_gets_more_time_and_sees_progress(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A quiet machine gives up after the limit; ten waiting processes per core make it ten times as long."""
+    monkeypatch.setattr(demo, "not_ready_because", lambda _: "no batch")
+    process = SimpleNamespace(exit_code=None)
+    for load, seconds in ((0.0, 180), (10.0, 1800)):
+        now = itertools.count(0.0, 1.0)
+        monkeypatch.setattr("sandbox.waiting.time", SimpleNamespace(monotonic=lambda now=now: next(now)))
+        monkeypatch.setattr("sandbox.demo.run.time.sleep", lambda _: None)
+        monkeypatch.setattr("os.getloadavg", lambda load=load: (load * (os.cpu_count() or 1), 0.0, 0.0))
+        with pytest.raises(demo.DemoError, match=r"not ready after \d+ s: no batch") as raised:
+            demo.wait_until_ready(process, "http://l")  # type: ignore[arg-type]
+        assert seconds <= int(re.findall(r"\d+", str(raised.value))[0]) <= seconds + 10
+        assert f"load {load:.1f} per core" in capsys.readouterr().out
 
 
 def test_demo_continues_without_prometheus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -127,6 +146,7 @@ def test_demo_with_a_duration_agrees_with_the_official_tool(tmp_path: Path) -> N
         output = process.communicate(timeout=380)[0]
     assert process.returncode == 0, output
     assert "34 partitions of 10 groups agree" in output
+    assert output.count("verdicts need a minute") == 1
     assert left_behind(tmp_path) == []
 
 

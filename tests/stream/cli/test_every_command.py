@@ -1,10 +1,12 @@
 """Properties of every command of the command line: JSON, and the text of its help."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 import typer.main
 
 from stream.cli import app as cli
@@ -70,6 +72,21 @@ def test_every_command_prints_json(url: str, tmp_path: Path, command: CommandLin
         values = parsed(command.out)
         assert values, name
         assert all(values), name
+
+
+def test_commands_without_their_extra_say_what_to_install(
+    url: str, tmp_path: Path, command: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A missing package is one line with the extra. What does not need it works: a log directory, and `top --json`."""
+    for name in ("stream.cli.top.app", "stream.cli.top.screens", "stream.offline.capture", "stream.offline.container"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    for name in ("textual.app", "fastavro"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert "pip install 'lagwarden[top]'" in command.fails("top", "--url", url)
+    assert "pip install 'lagwarden[captures]'" in command.fails("replay", str(RECORDED))
+    assert "pip install 'lagwarden[captures]'" in command.fails("capture", str(tmp_path / "new.avro"))
+    command.run("top", "--url", url, "--json")
+    command.run("replay", str(LOG.parent.parent))
 
 
 def test_top_prints_the_answer_of_groups(url: str, command: CommandLine) -> None:

@@ -51,6 +51,6 @@ def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
     options = OtlpOptions(endpoint="http://collector:4318/v1/metrics")
     export = otlp_export(options, lambda: None, lambda: None, ServiceStatus("0.1.0", 60.0).monitor_status)
-    with pytest.raises(Refusal, match=r"pip install lagwarden\[otlp\]") as refused, export:
+    with pytest.raises(Refusal, match=r"pip install 'lagwarden\[otlp\]'") as refused, export:
         pass
     assert refused.value.code is ExitCode.USAGE

@@ -91,4 +91,4 @@ def test_without_the_extra_the_command_says_what_to_install(
 ) -> None:
     """The error names the extra to install, without a traceback."""
     monkeypatch.setitem(sys.modules, "mcp.server", None)
-    assert "install lagwarden[mcp]" in command.fails("mcp", "--url", "http://127.0.0.1:1")
+    assert "pip install 'lagwarden[mcp]'" in command.fails("mcp", "--url", "http://127.0.0.1:1")
