@@ -263,6 +263,8 @@ def _monitoring() -> dict[str, Schema]:
         "rules": _closed(
             {
                 **common,
+                "profile": {"enum": ["start", "all"]},
+                "inhibitions": _FLAG,
                 "disabled": _NAMES,
                 "alertLabels": _TEXTS,
                 "alerts": {"type": "object", "additionalProperties": _closed(_CHANGES_OF_ALERT)},

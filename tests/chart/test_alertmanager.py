@@ -101,6 +101,8 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 INHIBITED: Final[dict[str, tuple[list[dict[str, str]], set[str]]]] = {
     "stuck group": ([STUCK], set()),
     "monitor of the group stale": ([STUCK, STALE | HERE], {"LagwardenGroupStuck"}),
+    "monitor stale, which is an info": ([STUCK, STALE | HERE | {"severity": "info"}], set()),
+    "late group that is stuck, which is an info": ([STUCK | {"severity": "info"}, LATE], set()),
     "another monitor stale": ([STUCK, STALE | THERE], set()),
     "monitor of the same cluster stale": ([STUCK | EAST, STALE | HERE | EAST], {"LagwardenGroupStuck"}),
     "monitor of another cluster with the same instance stale": ([STUCK | EAST, STALE | HERE | WEST], set()),

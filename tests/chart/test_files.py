@@ -8,20 +8,26 @@ import pytest
 import yaml
 
 from deploy.chart.values_schema import CHART
+from tests.chart.alerts.case import alerts
 from tests.chart.conftest import DASHBOARD, RULES
 from tests.chart.rendering import Object, case, merged, refusal, render
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
 
-ON: Object = merged(case("minimal"), {"rules": {"enabled": True}, "dashboards": {"enabled": True}})
+EVERY_ALERT: Object = {"rules": {"enabled": True, "profile": "all", "inhibitions": True}}
+ON: Object = merged(case("minimal"), {**EVERY_ALERT, "dashboards": {"enabled": True}})
+KUBECTL: Final = "kubectl --namespace kafka exec watch-lagwarden-0 -- "
+QUOTED: Final = """'{{ reReplaceAll "'" "'\\\\''" $labels.group }}'"""
 
 
 def without_links(groups: list[Object]) -> list[Object]:
-    """Return groups of rules without the links of their alerts, which depend on the values."""
+    """Return groups of rules without the links and the place of the commands of alerts, which depend on the values."""
     for rule in (rule for group in groups for rule in group["rules"]):
         annotations = rule.pop("annotations", {})
         if texts := {name: text for name, text in annotations.items() if name not in {"runbook_url", "dashboard_url"}}:
             rule["annotations"] = texts
+            for name, text in texts.items():
+                texts[name] = text.replace(KUBECTL, "").replace(QUOTED, "{{ $labels.group }}")
     return groups
 
 
@@ -139,6 +145,55 @@ def test_an_alert_can_be_changed(chart_with_files: Path) -> None:
     assert first["annotations"] == plain["FirstAlert"]["annotations"] | change["annotations"]
     assert first["expr"] == plain["FirstAlert"]["expr"]
     assert changed["SecondAlert"] == plain["SecondAlert"] | {"labels": {"team": "blue", "site": "x"}}
+
+
+def test_the_commands_of_alerts_run_in_the_pod() -> None:
+    """Each one is run by kubectl in a pod, of several pods in the one that the alert is about."""
+    for values, pod in (
+        ({}, "watch-lagwarden-0"),
+        ({"shards": 3}, '{{ reReplaceAll "^.*/" "" $labels.instance }}'),
+        ({"shards": 3, "serviceMonitor": {"stableInstance": False}}, "watch-lagwarden-0"),
+        ({"mode": "operator"}, "$(kubectl --namespace kafka get pod --selector "),
+    ):
+        texts = [text for one in alerts_of(merged(ON, values)).values() for text in one["annotations"].values()]
+        commands = [text for text in texts if re.search("lagwarden (explain|groups)", text)]
+        assert len(commands) > 20
+        assert [text for text in commands if not re.search(r"exec \S.* -- lagwarden (explain|groups)", text)] == []
+        stuck = alerts_of(merged(ON, values))["LagwardenGroupStuck"]["annotations"]["description"]
+        assert f"kubectl --namespace kafka exec {pod}" in stuck
+        assert stuck.endswith(f" -- lagwarden explain {QUOTED}")
+
+
+def severities_of(values: Object) -> dict[str, str]:
+    """Return the severity of each alert with these values of `rules`."""
+    found = alerts_of(merged(case("minimal"), {"rules": {"enabled": True, **values}}))
+    return {name: alert["labels"]["severity"] for name, alert in found.items()}
+
+
+def test_in_the_first_week_six_alerts_page() -> None:
+    """The others are infos until `profile: all`, or the severity of one of them, switches them on.
+
+    Alerts that mute others are installed with the inhibitions only, and only if the alert that pages instead does.
+    """
+    section = (CHART.parents[2] / "docs" / "alerting.md").read_text().partition("## The first week")[2]
+    six = set(re.findall(r"Lagwarden\w+", section.partition("\n- ")[0]))
+    muting = {"LagwardenGroupInCommonCause", "LagwardenGroupInUnhealthyCluster"}
+    files, start = alerts(), severities_of({})
+    assert len(six) == 6
+    assert start == {
+        name: rule["labels"]["severity"] if name in six else "info"
+        for name, rule in files.items()
+        if name not in muting
+    }
+    everything = {name: rule["labels"]["severity"] for name, rule in files.items()}
+    assert severities_of({"profile": "all", "inhibitions": True}) == everything
+    assert severities_of({"profile": "all"}).keys() == everything.keys() - muting
+    assert severities_of({"inhibitions": True}) == start | {"LagwardenGroupInCommonCause": "info"}
+    on = {"LagwardenClusterUnhealthy": {"severity": "critical"}}
+    switched = dict.fromkeys(muting, "info") | {"LagwardenClusterUnhealthy": "critical"}
+    assert severities_of({"inhibitions": True, "alerts": on}) == start | switched
+    assert severities_of({"inhibitions": True, "disabled": ["LagwardenCommonCause"]}).keys() & muting == set()
+    assert "profile" in refusal(merged(case("minimal"), {"rules": {"profile": "first"}}))
 
 
 def test_a_wrong_change_of_alerts_is_refused(chart_with_files: Path) -> None:

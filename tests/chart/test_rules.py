@@ -1,15 +1,28 @@
 """The alerts, evaluated by promtool: which ones fire, which do not, and their texts."""
 
 import dataclasses
+import json
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.chart.alerts.case import FILES, MONITOR, alerts, in_clusters, of, promtool_complaints, rules_of
+from tests.chart.alerts.case import (
+    FILES,
+    MONITOR,
+    alerts,
+    in_clusters,
+    of,
+    promtool_complaints,
+    rules_of,
+    run_promtool,
+)
 from tests.chart.alerts.cases import CASES
 from tests.chart.alerts.groups import ANOTHER, GROUP
+from tests.chart.rendering import case, merged, render
 
 pytestmark = pytest.mark.chart
 
@@ -30,6 +43,23 @@ def test_an_alert_fires_when_it_should_and_only_then(alert: str, promtool: str, 
     cases = [case for case in CASES if case.alert == alert]
     output = promtool_complaints(promtool, cases, tmp_path, rules_of(alert))
     assert output is None, output
+
+
+@pytest.mark.usefixtures("helm")
+def test_a_command_of_an_alert_quotes_the_group(promtool: str, tmp_path: Path) -> None:
+    """A shell that runs the command of the chart's alert gets the name of the group as one word, whatever is in it."""
+    name = "it's; $(id) `id` \\"
+    labels = {**MONITOR, "group": name}
+    rules = render(merged(case("minimal"), {"rules": {"enabled": True}})).of_kind("PrometheusRule")
+    groups = [group for each in rules for group in each["spec"]["groups"] if group["name"] == "lagwarden-groups"]
+    file = tmp_path / "rules.yaml"
+    file.write_text(yaml.safe_dump({"groups": groups}))
+    series = of("lagwarden_group_verdict", labels, verdict="stopped", severity="critical")
+    asked = {"eval_time": "5m", "alertname": "LagwardenGroupStuck", "exp_alerts": []}
+    test = {"interval": "30s", "input_series": [{"series": series, "values": "1x20"}], "alert_rule_test": [asked]}
+    output = run_promtool(promtool, [test], tmp_path, [file]) or ""
+    (command,) = re.findall(r'explain (.*?)", ', output)
+    assert shlex.split(json.loads(f'"{command}"')) == [name]
 
 
 ABOUT_GROUPS = [name for name, rule in alerts().items() if "finding_info" in rule["annotations"]["description"]]

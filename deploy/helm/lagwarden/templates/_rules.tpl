@@ -11,6 +11,61 @@
 {{- end -}}
 {{- end }}
 
+{{/* The alerts that keep their severity with the profile `start`. */}}
+{{- define "lagwarden.alerts.start" -}}
+LagwardenGroupStuck LagwardenGroupNoMembers LagwardenGroupLosingData LagwardenCommonCause LagwardenMonitorDown LagwardenMonitorStale
+{{- end }}
+
+{{/* The severity of an alert: its own in rules.alerts, else that of the profile, else that of the file. */}}
+{{- define "lagwarden.alert.severity" -}}
+{{- $values := .root.Values.rules -}}
+{{- $own := default dict (get $values.alerts .alert.alert) -}}
+{{- with coalesce $own.severity (get (default dict $own.labels) "severity") -}}
+{{ . }}
+{{- else -}}
+{{- if and (eq $values.profile "start") (not (has .alert.alert (include "lagwarden.alerts.start" . | splitList " "))) -}}
+info
+{{- else -}}
+{{ dig "labels" "severity" "" .alert }}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/*
+"true" for an alert to install. One that mutes others needs the inhibitions, and the alert that pages instead: if that is
+disabled or an info, nobody would be paged.
+*/}}
+{{- define "lagwarden.alert.installed" -}}
+{{- $values := .root.Values.rules -}}
+{{- $pages := dict "LagwardenGroupInCommonCause" "LagwardenCommonCause" "LagwardenGroupInUnhealthyCluster" "LagwardenClusterUnhealthy" -}}
+{{- $name := .alert.alert -}}
+{{- $wanted := not (has $name $values.disabled) -}}
+{{- with get $pages (default "" $name) -}}
+{{- $severity := include "lagwarden.alert.severity" (dict "root" $.root "alert" (dict "alert" . "labels" (dict "severity" "critical"))) -}}
+{{- $wanted = and $wanted $values.inhibitions (not (has . $values.disabled)) (ne $severity "info") -}}
+{{- end -}}
+{{ $wanted }}
+{{- end }}
+
+{{/* A text of an alert whose commands run where on-call people are: in the pod, by kubectl. Names of groups are quoted. */}}
+{{- define "lagwarden.alert.text" -}}
+{{- $root := .root -}}
+{{- $namespace := printf "--namespace %s" $root.Release.Namespace -}}
+{{- $pod := printf "%s-0" (include "lagwarden.fullname" $root) -}}
+{{- if eq $root.Values.mode "operator" -}}
+{{- $labels := printf "app.kubernetes.io/component=monitor,app.kubernetes.io/instance=%s" $root.Release.Name -}}
+{{- $pod = printf "$(kubectl %s get pod --selector %s --output name)" $namespace $labels -}}
+{{- end -}}
+{{- $its := $pod -}}
+{{- if and (gt (int $root.Values.shards) 1) $root.Values.serviceMonitor.stableInstance -}}
+{{- $its = `{{ reReplaceAll "^.*/" "" $labels.instance }}` -}}
+{{- end -}}
+{{- $text := .text | replace "lagwarden groups" (printf "kubectl %s exec %s -- lagwarden groups" $namespace $pod) -}}
+{{- $text = $text | replace "lagwarden explain GROUP" (printf "kubectl %s exec %s -- lagwarden explain GROUP" $namespace $pod) -}}
+{{- $explain := printf "kubectl %s exec %s -- lagwarden explain %s" $namespace $its `'{{ reReplaceAll "'" "'\\''" $labels.group }}'` -}}
+{{- $text | replace `lagwarden explain {{ $labels.group }}` $explain -}}
+{{- end }}
+
 {{/* The links of an alert as URLs, as YAML; the rule files have none. `file`: the name of its rule file. */}}
 {{- define "lagwarden.alert.links" -}}
 {{- $values := .root.Values.rules -}}
@@ -37,13 +92,18 @@
 {{- end -}}
 {{- end -}}
 {{- $labels := mergeOverwrite (deepCopy .root.Values.rules.alertLabels) (default dict $alert.labels) (default dict $own.labels) -}}
-{{- with $own.severity -}}
+{{- with include "lagwarden.alert.severity" . -}}
 {{- $_ := set $labels "severity" . -}}
 {{- end -}}
 {{- if $labels -}}
 {{- $_ := set $alert "labels" $labels -}}
 {{- end -}}
 {{- $links := include "lagwarden.alert.links" . | fromYaml -}}
+{{- range $name := list "summary" "description" -}}
+{{- with get (default dict $alert.annotations) $name -}}
+{{- $_ := set $alert.annotations $name (include "lagwarden.alert.text" (dict "root" $.root "text" .)) -}}
+{{- end -}}
+{{- end -}}
 {{- $annotations := mergeOverwrite (default dict $alert.annotations) $links (default dict $own.annotations) -}}
 {{- if $annotations -}}
 {{- $_ := set $alert "annotations" $annotations -}}
