@@ -33,7 +33,7 @@ info
 
 {{/*
 "true" for an alert to install. One that mutes others needs the inhibitions, and the alert that pages instead: if that is
-disabled or an info, nobody would be paged.
+disabled or an info, there would be no page.
 */}}
 {{- define "lagwarden.alert.installed" -}}
 {{- $values := .root.Values.rules -}}
