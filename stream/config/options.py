@@ -90,7 +90,7 @@ def contradictions_between(sections: Mapping[str, OptionSection | None]) -> list
         if master.is_on_other_machines and not checkpoint.shared and not in_store:
             advice = "put checkpoint.dir on a volume that this machine and all executors mount at the same path"
             found.append(("checkpoint", "shared", f"must be true {with_master}: {advice}, and set it"))
-        if in_store and isinstance(webhook, WebhookOptions) and webhook.url is not None:
+        if in_store and isinstance(webhook, WebhookOptions) and webhook.url and webhook.format == "cloudevents":
             found.append(("webhook", "url", f"needs a checkpoint in a directory for its queue, not {checkpoint.dir}"))
         if checkpoint.shared and not master.has_executors:
             found.append(("checkpoint", "shared", f"has no effect {with_master}"))

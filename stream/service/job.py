@@ -26,6 +26,7 @@ from stream.service.startup import check_share, open_kept_state, read_tombstone_
 from stream.service.status import CATCHING_UP, STARTING
 from stream.service.supervisor import QuerySupervisor, end_of_query
 from stream.service.ticker import Ticker
+from stream.service.web_access import page_links
 from stream.service.wiring import (
     context_poller,
     driver_host,
@@ -39,6 +40,7 @@ from stream.spark.pipeline import start
 from stream.spark.task_progress import ProgressReceiver
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.verdicts.store import VerdictStore
+from stream.webhook.alert_poster import AlertPoster
 from stream.webhook.announcer import VerdictAnnouncer
 from stream.webhook.notifier import WebhookNotifier
 
@@ -103,12 +105,14 @@ class MonitorJob:
         ends = dataclasses.replace(ends, tombstone_seconds=read_tombstone_seconds(self._cluster))
         state = open_kept_state(self._config, self._cluster, topic, ends, self._status)
         folder = state.checkpoint.folder
-        # The queue needs a directory: the options refuse a webhook with a checkpoint in an object store.
+        # The queue of CloudEvents needs a directory: the options refuse it with a checkpoint in an object store.
         queue = folder if isinstance(folder, Path) else None
         webhook = WebhookNotifier.running(self._config.webhook, queue, topic.cluster_id)
-        with contextlib.closing(state), webhook as notifier:
-            self._status.webhook = None if notifier is None else notifier.status
-            self._announcer = VerdictAnnouncer(self._events, topic.cluster_id, notifier)
+        alerts = AlertPoster.running(self._config.webhook, topic.cluster_id, page_links(self._config))
+        with contextlib.closing(state), webhook as notifier, alerts as poster:
+            used = notifier or poster
+            self._status.webhook = None if used is None else used.status
+            self._announcer = VerdictAnnouncer(self._events, topic.cluster_id, notifier, poster)
             while True:
                 try:
                     return self._run_query(session, state, ends)

@@ -1,1 +1,1 @@
-"""Sends changes of verdicts to a webhook: events, the queue on disk, requests and retries. No Spark and no Kafka."""
+"""Sends changes of verdicts to a webhook: events with a queue on disk, or alerts to Alertmanager. No Spark."""

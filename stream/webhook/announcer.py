@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from exporters.http.event_stream.recent_events import RecentEvents
     from exporters.readmodel import FindingDetail, Snapshot
     from exporters.verdict_event import AnnouncedVerdict
+    from stream.webhook.alert_poster import AlertPoster
     from stream.webhook.notifier import WebhookNotifier
 
 
@@ -24,15 +25,25 @@ class VerdictAnnouncer:
     verdicts are kept in memory: after a start, the first snapshot is an event for each group that is not fine.
     """
 
-    def __init__(self, recent: RecentEvents, cluster_id: str, notifier: WebhookNotifier | None = None) -> None:
+    def __init__(
+        self,
+        recent: RecentEvents,
+        cluster_id: str,
+        notifier: WebhookNotifier | None = None,
+        poster: AlertPoster | None = None,
+    ) -> None:
+        """Use the `notifier` of a webhook for CloudEvents, or the `poster` of one that is an Alertmanager."""
         self._recent = recent
         self._cluster_id = cluster_id
         self._notifier = notifier
+        self._poster = poster
         self._announced: dict[str, AnnouncedVerdict] = {}
         self._gaps = KnowledgeGaps()
 
     def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> None:
         """Announce the verdicts of a snapshot that differ from the announced ones."""
+        if self._poster is not None:
+            self._poster.update(snapshot)
         if self._notifier is not None:
             self._recent.append(self._notifier.announce(snapshot, finding_of))
             return

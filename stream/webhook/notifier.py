@@ -10,7 +10,7 @@ from stream.errors import ExitCode, Refusal
 from stream.webhook.event_queue import EventQueue, QueueUnavailableError
 from stream.webhook.events import forgotten_groups, record_announced, verdict_changes, verdict_events
 from stream.webhook.gaps import KnowledgeGaps
-from stream.webhook.request import WebhookTarget
+from stream.webhook.request import CONTENT_TYPE, WebhookTarget
 from stream.webhook.sender import WebhookSender
 
 if TYPE_CHECKING:
@@ -36,6 +36,12 @@ class WebhookStatus:
     oldest: float | None
 
 
+def webhook_target(options: WebhookOptions, content_type: str = CONTENT_TYPE) -> WebhookTarget:
+    """Return the configured target, which has a URL, for bodies of this type."""
+    url, token, authorities = options.url or "", options.bearer_token_file, options.ca_file
+    return WebhookTarget(url, options.timeout, token, authorities, content_type)
+
+
 class WebhookNotifier:
     """Queues the verdict changes of snapshots. `announce` is called by the tick thread, `status` by any thread."""
 
@@ -50,11 +56,11 @@ class WebhookNotifier:
     @classmethod
     @contextlib.contextmanager
     def running(cls, options: WebhookOptions, folder: Path | None, cluster_id: str) -> Iterator[Self | None]:
-        """Yield the notifier with its sender running, None without a configured webhook.
+        """Yield the notifier with its sender running, None without a configured webhook for CloudEvents.
 
         The queue is kept in `folder`, which belongs to this process alone. Raises Refusal if it cannot be opened.
         """
-        if options.url is None or folder is None:
+        if options.url is None or folder is None or options.format != "cloudevents":
             yield None
             return
         try:
@@ -65,8 +71,7 @@ class WebhookNotifier:
                 "make room and check the rights, or remove webhook.url",
                 ExitCode.CHECKPOINT_UNUSABLE,
             ) from error
-        target = WebhookTarget(options.url, options.timeout, options.bearer_token_file, options.ca_file)
-        with contextlib.closing(queue), WebhookSender(queue, target) as sender:
+        with contextlib.closing(queue), WebhookSender(queue, webhook_target(options)) as sender:
             yield cls(queue, sender, cluster_id)
 
     def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> Sequence[VerdictEvent]:

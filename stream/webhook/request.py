@@ -1,4 +1,4 @@
-"""One request to the webhook: a POST of an event in the structured mode of CloudEvents, with a limit on its time."""
+"""One request to the webhook: a POST of an event, or of alerts, with a limit on its time."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class WebhookTarget:
     timeout: float = 10.0
     token_file: Path | None = None
     ca_file: Path | None = None
+    content_type: str = CONTENT_TYPE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ class RequestFailedError(Exception):
 
 
 def post(target: WebhookTarget, body: bytes) -> WebhookResponse:
-    """Send an event and return the response. Raises RequestFailedError; no text contains the token."""
-    headers = {"Content-Type": CONTENT_TYPE, "User-Agent": "lagwarden", **_authorization(target)}
+    """Send a body and return the response. Raises RequestFailedError; no text contains the token."""
+    headers = {"Content-Type": target.content_type, "User-Agent": "lagwarden", **_authorization(target)}
     try:
         response = post_within(target.timeout, target.url, body, headers, ca_file=target.ca_file, most_read=_MOST_READ)
     except TimeoutError:

@@ -75,38 +75,16 @@ def pause_seconds(failures: int, retry_after: float | None) -> float:
     return max(pause, min(retry_after or 0.0, _LONGEST_RETRY_AFTER))
 
 
-class WebhookSender:
-    """Sends events inside `with sender:`. `wake` and the counters may be used from any thread.
+class Deliveries:
+    """Counts what a webhook accepted, failed to accept and was not sent, and logs it. May be used from any thread."""
 
-    `pace` multiplies all pauses.
-    """
-
-    def __init__(self, queue: EventQueue, target: WebhookTarget, *, pace: float = 1.0) -> None:
-        self._queue = queue
+    def __init__(self, target: WebhookTarget) -> None:
         self._target = target
-        self._pace = pace
-        self._wake = threading.Event()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="webhook", daemon=True)
         self._lock = threading.Lock()
         self._failures = collections.Counter(dict.fromkeys(FAILURES, 0))
         self._drops = collections.Counter(dict.fromkeys(DROPS, 0))
         self._sent = 0
         self._logged: str | None = None
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop; events that are not sent stay in the queue. A running request is not waited for to its end."""
-        self._stopping.set()
-        self._wake.set()
-        self._thread.join(_STOP_SECONDS)
-
-    def wake(self) -> None:
-        """Look for new events."""
-        self._wake.set()
 
     @property
     def sent(self) -> int:
@@ -138,11 +116,48 @@ class WebhookSender:
             self._logged = cause
             _log.warning("webhook failing; events stay in the queue", to=self._address, reason=reason, cause=cause)
 
+    def count_sent(self, events: int) -> None:
+        """Count accepted events; the first one after a failure is logged."""
+        with self._lock:
+            self._sent += events
+        if self._logged is not None:
+            self._logged = None
+            _log.info("webhook working again", to=self._address)
+
     @property
     def _address(self) -> str:
         # Without path and query, which may have a secret.
         url = urlsplit(self._target.url)
         return f"{url.scheme}://{url.hostname}" + (f":{url.port}" if url.port else "")
+
+
+class WebhookSender(Deliveries):
+    """Sends events inside `with sender:`. `wake` and the counters may be used from any thread.
+
+    `pace` multiplies all pauses.
+    """
+
+    def __init__(self, queue: EventQueue, target: WebhookTarget, *, pace: float = 1.0) -> None:
+        super().__init__(target)
+        self._queue = queue
+        self._pace = pace
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="webhook", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop; events that are not sent stay in the queue. A running request is not waited for to its end."""
+        self._stopping.set()
+        self._wake.set()
+        self._thread.join(_STOP_SECONDS)
+
+    def wake(self) -> None:
+        """Look for new events."""
+        self._wake.set()
 
     def _run(self) -> None:
         failures, refusals, refused = 0, 0, None
@@ -182,9 +197,10 @@ class WebhookSender:
             return _FAILED
         reason = failure_reason(response.status)
         if reason is None:
-            self._record_sent(event)
+            self._queue.remove(event)
+            self.count_sent(1)
             return _SENT
-        self.count_failure(reason, _cause(response))
+        self.count_failure(reason, response_cause(response))
         return _Outcome(done=False, refused=reason == "refused_event", retry_after=response.retry_after)
 
     def _drop_refused(self, event: QueuedEvent) -> None:
@@ -192,16 +208,9 @@ class WebhookSender:
             _log.error("event refused by the webhook", group=event.subject, id=event.id)
             self.count_drops("refused", 1)
 
-    def _record_sent(self, event: QueuedEvent) -> None:
-        self._queue.remove(event)
-        with self._lock:
-            self._sent += 1
-        if self._logged is not None:
-            self._logged = None
-            _log.info("webhook working again", to=self._address)
 
-
-def _cause(response: WebhookResponse) -> str:
+def response_cause(response: WebhookResponse) -> str:
+    """Return the cause of a failure by its response, for the log."""
     if response.location is not None and response.status // 100 == 3:
         return f"status {response.status}, a redirect, which is not followed: set webhook.url to the final address"
     return f"status {response.status}"

@@ -6,15 +6,19 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
+from exporters.page.links import PageLinks
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
+from stream.config.options import WebhookOptions
+from stream.webhook.alert_poster import AlertPoster
 from tests.chart.alerts.case import alerts
+from tests.exporters.snapshots import NOON, snapshot
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 EXAMPLE: Final = ROOT / "deploy" / "alertmanager.example.yaml"
@@ -148,11 +152,47 @@ def test_inhibited_alerts(alertmanager: str) -> None:
     }
 
 
+@pytest.mark.chart
+def test_the_webhook_posts_alerts(alertmanager: str) -> None:
+    """A real Alertmanager shows the labels, texts and start of an unhealthy group, and drops the alert when it is well.
+
+    The receiver is that of the example: the owner makes the critical alert a ticket.
+    """
+    options = WebhookOptions(url=alertmanager, format="alertmanager")
+    row = {"group": "billing", "verdict": "stopped", "severity": "critical", "verdict_since": NOON, "team": "payments"}
+    row |= {"sentence": "orders-3: No commit for 30 s.", "max_severity": "warning", "state": "Stable"}
+    legend = [{"verdict": "stopped", "severity": "critical", "next_step": "Restart it."}]
+    links = PageLinks(runbook_url="https://docs.example", cluster_name="east")
+    with AlertPoster.running(options, "c-posted", links) as poster:
+        assert poster is not None
+        poster.update(snapshot(groups=[row], verdict_groups=legend))
+        wait_until(lambda: len(_shown(alertmanager, 'cluster_id="c-posted"')) == 1, "the alert", limit=120)
+        (alert,) = _shown(alertmanager, 'cluster_id="c-posted"')
+        wait_until(lambda: poster.status().sent == 1, "the answer")
+        poster.update(snapshot(groups=[row | {"verdict": "ok", "severity": "fine"}]))
+        wait_until(lambda: _shown(alertmanager, 'cluster_id="c-posted"') == [], "the end of the alert", limit=120)
+    own = {"cluster": "east", "cluster_id": "c-posted", "verdict": "stopped", "team": "payments"}
+    of_rule = {name: text for name, text in STUCK.items() if name != "instance"}
+    assert alert["labels"] == {**of_rule, **own, "max_severity": "warning"}
+    assert alert["annotations"] == {
+        "summary": "Group billing of cluster east: stopped",
+        "description": "orders-3: No commit for 30 s.",
+        "next_step": "Restart it.",
+        "runbook_url": links.runbook("stopped", "critical"),
+    }
+    assert alert["startsAt"] == "2023-11-14T22:13:20.000Z"
+    assert [each["name"] for each in alert["receivers"]] == ["tickets"]
+
+
 def _muted(alertmanager: str, job: str) -> set[str]:
-    query = urllib.parse.urlencode({"filter": f'job="{job}"'})
-    with urllib.request.urlopen(f"{alertmanager}?{query}", timeout=60) as answer:  # noqa: S310 - http on loopback
-        shown = json.load(answer)
+    shown = _shown(alertmanager, f'job="{job}"')
     return {one["labels"]["alertname"] for one in shown if one["status"]["state"] == "suppressed"}
+
+
+def _shown(alertmanager: str, matcher: str) -> list[Any]:
+    query = urllib.parse.urlencode({"filter": matcher})
+    with urllib.request.urlopen(f"{alertmanager}?{query}", timeout=60) as answer:  # noqa: S310 - http on loopback
+        return list(json.load(answer))
 
 
 def _at_home(program: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, FilePath
 
@@ -31,6 +32,7 @@ class LogOptions(OptionSection):
 
 
 _PEER_CLUSTER: Final = "kafka"
+_ALERTS_PATH: Final = "/api/v2/alerts"
 
 
 class MetricsOptions(OptionSection):
@@ -119,12 +121,18 @@ class MetricsOptions(OptionSection):
 
 
 class WebhookOptions(OptionSection):
-    """A webhook that receives each change of a group's verdict as a CloudEvent (docs/webhook.md)."""
+    """A webhook that receives the changes of groups' verdicts: CloudEvents, or alerts (docs/webhook.md)."""
 
     url: Annotated[str, AfterValidator(check_webhook_url)] | None = option(
         None,
         "URL of the receiver, `https` or `http`; without it nothing is sent.",
         shown="none",
+        experimental=True,
+    )
+    format: Literal["cloudevents", "alertmanager"] = option(
+        "cloudevents",
+        "What is sent: `cloudevents`, each change of a verdict once; `alertmanager`, the unhealthy groups as alerts,"
+        " again and again, to Alertmanager's API v2.",
         experimental=True,
     )
     bearer_token_file: Path | None = option(
@@ -148,8 +156,8 @@ class WebhookOptions(OptionSection):
     )
     queue: int = option(
         10_000,
-        "The maximum number of events that wait in the checkpoint directory; beyond it the oldest are dropped and"
-        " counted.",
+        "The maximum number of events that wait in the checkpoint directory, beyond which the oldest are dropped and"
+        " counted; or of alerts, beyond which the least severe and newest are.",
         ge=1,
         le=1_000_000,
         experimental=True,
@@ -158,8 +166,13 @@ class WebhookOptions(OptionSection):
     def contradictions(self) -> list[tuple[str, str]]:
         """See Section."""
         given = [name for name in ("bearer_token_file", "ca_file") if getattr(self, name) is not None]
+        is_alertmanager = self.format == "alertmanager"
         if self.url is None:
+            given += ["format"] if is_alertmanager else []
             return [(name, "has no effect without webhook.url") for name in given]
+        if is_alertmanager and not urlsplit(self.url).path.endswith(_ALERTS_PATH):
+            wanted = f"must end in {_ALERTS_PATH} with webhook.format alertmanager"
+            return [("url", f"{wanted}, such as http://alertmanager:9093{_ALERTS_PATH}")]
         if self.ca_file is not None and not self.url.startswith("https"):
             return [("ca_file", "has no effect with an http URL")]
         return []

@@ -1,0 +1,113 @@
+"""The unhealthy groups of a snapshot as alerts of Alertmanager's API v2. Pure.
+
+An alert has the name, the labels and the links of the alert of the shipped rules about the same verdict, so that the
+same routes apply. The verdict is a label, so a change of the verdict ends one alert and begins another.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.page.links import alert_of_verdict
+from exporters.selection.muted_groups import muted_by_configuration
+from exporters.timestamps import rfc3339
+from exporters.wording import ATTENTION, phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping
+
+    from exporters.page.links import PageLinks
+    from exporters.readmodel import Snapshot
+
+JOB: Final = "lagwarden"
+"""The label `job` of the shipped rules."""
+_OWNER: Final = ("team", "tier", "max_severity")
+_COLUMNS: Final = ("group", "verdict", "severity", "sentence", "link", *_OWNER)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Alert:
+    """An alert: its labels, by which Alertmanager knows it, its texts and links, and when it began (Unix seconds)."""
+
+    labels: tuple[tuple[str, str], ...]
+    annotations: Mapping[str, str]
+    starts_at: float
+
+    @property
+    def group(self) -> str:
+        """The group that it is about."""
+        return self.label("group")
+
+    def label(self, name: str) -> str:
+        """Return a label; empty if it has none of this name."""
+        return dict(self.labels).get(name, "")
+
+    def until(self, ends_at: float) -> dict[str, Any]:
+        """Return the JSON object of an alert that ends at a time (Unix seconds), unless it is sent again before."""
+        times = {"startsAt": rfc3339(min(self.starts_at, ends_at)), "endsAt": rfc3339(ends_at)}
+        return {"labels": dict(self.labels), "annotations": dict(self.annotations), **times}
+
+
+def alerts_of(
+    snapshot: Snapshot, last: Iterable[Alert], gaps: Container[str], cluster_id: str, links: PageLinks
+) -> list[Alert]:
+    """Return the alerts of a snapshot, the most severe first, then the oldest.
+
+    Groups in maintenance, silenced ones and faults that are not paged have none, as with the shipped rules. Groups of
+    the `gaps`, whose verdict is unknown but not for long, keep those of the `last` ones.
+    """
+    groups = snapshot.groups
+    is_sick = pc.is_in(groups.column("severity").cast(pa.string()), value_set=pa.array(ATTENTION, pa.string()))
+    is_muted = pc.or_(groups.column("unpaged").fill_null(False), muted_by_configuration(groups))
+    sick = groups.filter(pc.and_(is_sick, pc.invert(is_muted)))
+    columns = [sick.column(name).to_pylist() for name in _COLUMNS]
+    since = [milliseconds / 1000 for milliseconds in _since(sick, snapshot.taken_at)]
+    steps = dict(
+        zip(*(snapshot.verdict_groups.column(name).to_pylist() for name in ("verdict", "next_step")), strict=True)
+    )
+    rows = [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
+    found = [
+        _alert(row, began, steps.get(row["verdict"]), cluster_id, links) for row, began in zip(rows, since, strict=True)
+    ]
+    found += [each for each in last if each.group in gaps]
+    return sorted(found, key=lambda each: (-ATTENTION.index(each.label("severity")), each.starts_at, each.group))
+
+
+def _since(groups: pa.Table, now: float) -> list[int]:
+    """Return when each verdict began (Unix ms), now where that is not known."""
+    since: list[int] = groups.column("verdict_since").cast(pa.int64()).fill_null(round(now * 1000)).to_pylist()
+    return since
+
+
+def _alert(row: Mapping[str, Any], began: float, next_step: str | None, cluster_id: str, links: PageLinks) -> Alert:
+    group, verdict, severity = row["group"], row["verdict"], row["severity"]
+    cluster = links.cluster_name
+    labels = {
+        "alertname": alert_of_verdict(verdict, severity),
+        "about": "group",
+        "job": JOB,
+        "cluster": cluster,
+        "cluster_id": cluster_id,
+        "group": group,
+        "verdict": verdict,
+        "severity": severity,
+        **{name: row[name] for name in _OWNER},
+    }
+    annotations = {
+        "summary": f"Group {group}{'' if cluster is None else f' of cluster {cluster}'}: {phrase(verdict)}",
+        "description": row["sentence"],
+        "next_step": next_step,
+        "runbook_url": links.runbook(verdict, severity),
+        "dashboard_url": links.dashboard(group),
+        "link": row["link"],
+    }
+    return Alert(tuple(_given(labels).items()), _given(annotations), began)
+
+
+def _given(texts: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the texts that are known; Alertmanager treats an empty label as a missing one."""
+    return {name: text for name, text in texts.items() if text}
