@@ -101,7 +101,8 @@ def _alert(row: Mapping[str, Any], began: float, next_step: str | None, cluster_
         "summary": f"Group {group}{'' if cluster is None else f' of cluster {cluster}'}: {phrase(verdict)}",
         "description": row["sentence"],
         "next_step": next_step,
-        "runbook_url": links.runbook(verdict, severity),
+        # A relative link leads nowhere from an alert.
+        "runbook_url": links.runbook(verdict, severity, "") if links.runbook_url else None,
         "dashboard_url": links.dashboard(group),
         "link": row["link"],
     }
