@@ -1,4 +1,4 @@
-"""The exit codes of `lagwarden`, and `Refusal`, the exception for errors that the user can fix.
+"""The exit codes of `lagwarden`, `Refusal`, the exception for errors that the user can fix, and `Caution`.
 
 Supervisors, scripts and runbooks distinguish failures by exit code. The codes are an interface: a published code keeps
 its meaning. They stay below 64 and so differ from the codes of shells (126 and above) and of `sysexits.h`; that of an
@@ -84,6 +84,12 @@ class ExitCode(enum.IntEnum):
     GROUP_UNKNOWN = 62, "`check`: a group cannot be judged, or is dead; no other one has severity warning or critical."
 
     INTERRUPTED = 130, "A command was interrupted by SIGINT (Ctrl-C) before it had ended; `run` and `top` stop cleanly."
+
+
+class Caution(str):
+    """A sentence about a setting that works and may not be wanted."""
+
+    __slots__ = ()
 
 
 class Refusal(Exception):  # noqa: N818 -- an expected failure, not a program error

@@ -63,6 +63,8 @@ class InstanceClient:
         """
         self.problems: list[str] = []
         self.notes: list[str] = []
+        self.is_stale = False
+        """Whether the last answer is of an old snapshot."""
         self._clock = clock
         self._advice = advice
         self._url = url.rstrip("/")
@@ -106,7 +108,8 @@ class InstanceClient:
         answer = self._request(path)
         snapshot_time = unix_time(answer["snapshot_time"]) if answer else None
         age = 0.0 if snapshot_time is None else self._clock() - snapshot_time
-        if age > _STALE_SECONDS:
+        self.is_stale = age > _STALE_SECONDS
+        if self.is_stale:
             old = duration(age)
             self.notes = [f"these numbers are {old} old: the instance has no newer snapshot; see {self._url}/"]
         return answer

@@ -37,7 +37,7 @@ from stream.cli.options import (
     load_config,
 )
 from stream.cli.render.stdout import report_internal_error
-from stream.errors import ExitCode, Refusal
+from stream.errors import Caution, ExitCode, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,6 +120,7 @@ def check_config(
     bootstrap_servers: BootstrapServers = None,
     config: ConfigFile = None,
     connect: Annotated[bool, typer.Option("--connect", help="Also check this machine and the cluster.")] = False,  # noqa: FBT002 -- a flag
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,  # noqa: FBT002 -- a flag
     *,
     as_json: PlainJson = False,
     settings: Settings = None,
@@ -128,6 +129,9 @@ def check_config(
     effective = load_config(config, {"kafka.bootstrap_servers": bootstrap_servers}, settings)
     if as_json:
         return _print_config_json(effective, connect=connect)
+
+    if quiet:
+        return _print_checks(effective, quiet=True) if connect else ExitCode.OK
 
     import yaml  # noqa: PLC0415 -- see the module's docstring
 
@@ -220,19 +224,22 @@ app.command(rich_help_panel=OTHER_PANEL)(metrics)
 app.command(rich_help_panel=OTHER_PANEL)(version)
 
 
-def _print_checks(config: Config) -> int:
-    """Print the results of the checks; returns the exit code of the first failed one."""
+def _print_checks(config: Config, *, quiet: bool = False) -> int:
+    """Print the results of the checks; returns the exit code of the first failed one. `quiet` leaves out successes."""
     from stream import logs  # noqa: PLC0415 -- see the module's docstring
     from stream.cli.preflight import run_checks  # noqa: PLC0415 -- loads the Kafka client
 
-    logs.configure(config.log.level, config.log.format)
+    logs.configure("error" if quiet else config.log.level, config.log.format)
     code = ExitCode.OK
-    typer.echo("")
+    if not quiet:
+        typer.echo("")
     for result in run_checks(config):
         if isinstance(result, Refusal):
             _print_refusal(result)
             code = result.code if code is ExitCode.OK else code
-        else:
+        elif isinstance(result, Caution):
+            typer.echo(f"warning: {result}", err=True)
+        elif not quiet:
             typer.echo(f"ok: {result}")
     return code
 
@@ -240,7 +247,7 @@ def _print_checks(config: Config) -> int:
 def _print_config_json(config: Config, *, connect: bool) -> int:
     """Print the configuration, and with `connect` the results of the checks; returns the exit code as `_print_checks`.
 
-    A result has `ok`, and `text`; a failed one also `advice` and `code`.
+    A result has `ok`, and `text`; a failed one also `advice` and `code`, a warning `warning`.
     """
     results: list[str | Refusal] = []
     if connect:
@@ -252,7 +259,7 @@ def _print_config_json(config: Config, *, connect: bool) -> int:
     checks = [
         {"ok": False, "text": result.what, "advice": result.advice, "code": int(result.code)}
         if isinstance(result, Refusal)
-        else {"ok": True, "text": result}
+        else {"ok": True, "text": result} | ({"warning": True} if isinstance(result, Caution) else {})
         for result in results
     ]
     answer = {"config": config.masked(), **({"checks": checks} if connect else {})}

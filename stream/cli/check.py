@@ -1,9 +1,9 @@
-"""The command `check`: the verdict of one group or of all, as an exit code for scripts.
+"""The command `check`: the verdict of one group or of all, as an exit code for scripts or for a Nagios plugin.
 
 Modules are imported inside the command, as in `stream.cli.app`.
 """
 
-# ruff: noqa: FBT002 -- typer passes flags and options by name
+# ruff: noqa: FBT002, PLR0917 -- typer passes flags and options by name
 # ruff: noqa: PLC0415 -- see above
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ import typer
 from exporters.wording import FINE, SEVERITIES, phrase
 from stream.cli.completion import complete_groups
 from stream.cli.options import ASK_PANEL, ConfigFile, InstanceUrl, PlainJson, instance_url
-from stream.errors import ExitCode
+from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
+    from stream.cli.api_client import InstanceClient
     from stream.cli.group_source import Answer
 
 _DEAD: Final = "Dead"
@@ -31,6 +33,10 @@ _CODES: Final = {
     _UNKNOWN: ExitCode.GROUP_UNKNOWN,
 }
 """The exit codes by severity, the worst first; all other severities are a success."""
+
+
+_NAGIOS: Final = {"critical": (2, "CRITICAL"), "warning": (1, "WARNING"), _UNKNOWN: (3, "UNKNOWN")}
+"""The exit code and the word of the plugin API by severity, the worst first."""
 
 
 def register(app: typer.Typer) -> None:
@@ -46,6 +52,9 @@ def check(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Check all groups that are not dead, instead of one.")] = False,
+    nagios: Annotated[
+        bool, typer.Option("--nagios", help="A plugin of Nagios or Icinga: exit codes 0 to 3, performance data.")
+    ] = False,
     as_json: PlainJson = False,
     url: InstanceUrl = None,
     config: ConfigFile = None,
@@ -53,21 +62,18 @@ def check(
     """Check a group: exit code 0 if all is well, 60 for a warning, 61 if critical, 62 if it cannot be judged.
 
     Prints the group in one line; with --all a line for each group with a problem, the worst first, and the number of
-    groups by severity.
+    groups by severity. With --nagios the exit code is 0, 1 (warning), 2 (critical) or 3 (unknown, also for any error).
     """
-    from stream.cli.api_client import InstanceClient
-    from stream.cli.group_source import WORST_FIRST, find_group
     from stream.cli.render.stdout import print_lines, printable_json
 
-    if (name is None) != every:
-        raise typer.BadParameter("give the name of one group, or --all")
-    source = InstanceClient(
-        instance_url(url, config), advice="start `lagwarden run`, or name a running instance with --url"
-    )
-    if name is None:
-        ranked = [group for group in source.groups(WORST_FIRST)["groups"] if group["state"] != _DEAD]
-    else:
-        ranked = [find_group(source, name)]
+    problem = "" if (name is None) == every else "give the name of one group, or --all"
+    if nagios and as_json:
+        problem = "--nagios and --json exclude each other"
+    if nagios:
+        return _check_as_plugin(name, url, config, problem)
+    if problem:
+        raise typer.BadParameter(problem)
+    source, ranked = _ranked(name, url, config)
     numbers = Counter(map(_severity, ranked))
     if as_json:
         print_lines([printable_json(json.dumps({"severities": numbers, "groups": list(map(_brief, ranked))}))])
@@ -77,6 +83,47 @@ def check(
     for note in source.notes:
         typer.echo(f"note: {note}", err=True)
     return next((code for severity, code in _CODES.items() if numbers[severity]), ExitCode.OK)
+
+
+def _ranked(name: str | None, url: str | None, config: Path | None) -> tuple[InstanceClient, list[Answer]]:
+    """Return the group of this name, or all that are not dead, the worst first. Raises Refusal."""
+    from stream.cli.api_client import InstanceClient
+    from stream.cli.group_source import WORST_FIRST, find_group
+
+    source = InstanceClient(
+        instance_url(url, config), advice="start `lagwarden run`, or name a running instance with --url"
+    )
+    if name is not None:
+        return source, [find_group(source, name)]
+    return source, [group for group in source.groups(WORST_FIRST)["groups"] if group["state"] != _DEAD]
+
+
+def _check_as_plugin(name: str | None, url: str | None, config: Path | None, problem: str) -> int:
+    """Print the state, the groups with a problem and performance data as a plugin; return its exit code.
+
+    Source: the guidelines of Monitoring Plugins. A bar begins performance data, so no text has one.
+    """
+    from stream.cli.render.stdout import print_lines
+
+    source: InstanceClient | None = None
+    ranked: list[Answer] = []
+    try:
+        if not problem:
+            source, ranked = _ranked(name, url, config)
+    except Refusal as refusal:
+        problem = refusal.what
+    if source is None:
+        print_lines([f"UNKNOWN - {problem.replace('|', '/')}"])
+        return _NAGIOS[_UNKNOWN][0]
+    numbers = Counter(map(_severity, ranked))
+    code, word = next((_NAGIOS[severity] for severity in _NAGIOS if numbers[severity]), (0, "OK"))
+    if source.is_stale and not code:
+        code, word = _NAGIOS[_UNKNOWN]
+    shown = [line.replace("|", "/") for line in map(_line, ranked if name is not None else filter(_is_shown, ranked))]
+    first = shown.pop(0) if name is not None else _summary(numbers)
+    counts = " ".join(f"{severity}={numbers[severity]}" for severity in reversed(SEVERITIES))
+    print_lines([f"{word} - {'; '.join([first, *source.notes])} | {counts}", *shown])
+    return code
 
 
 def _severity(group: Answer) -> str:

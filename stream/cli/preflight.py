@@ -1,6 +1,7 @@
 """The checks of `check-config --connect`: whether `lagwarden run` would start on this machine and cluster.
 
-A check returns a sentence on success. It raises Refusal otherwise, with the text and the exit code of `run`.
+A check returns a sentence on success, a Caution if `run` would start and it needs a look. It raises Refusal
+otherwise, with the text and the exit code of `run`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from stream.cluster.offsets_topic import NAME, describe
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import login_from_options
-from stream.errors import ExitCode, Refusal
+from stream.config.values import is_loopback
+from stream.errors import Caution, ExitCode, Refusal
 from stream.service.web_access import open_web_access
 from stream.service.wiring import checkpoint_root, object_storage
 from stream.spark.executors.driver_machine import address_for, check_python, check_reachable
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 def run_checks(config: Config) -> Iterator[str | Refusal]:
     """Run all checks in the order of `run`; yields a sentence or the Refusal of each."""
-    checks: list[Callable[[Config], str]] = [_port, _web_access, _java, _checkpoint]
+    checks: list[Callable[[Config], str]] = [_port, check_web_access, _java, _checkpoint]
     if config.job.master_url.has_executors:
         checks.append(_executors)
     for check in checks:
@@ -59,10 +61,18 @@ def _port(config: Config) -> str:
         ) from error
 
 
-def _web_access(config: Config) -> str:
+def check_web_access(config: Config) -> str:
+    """Return how the HTTP server is protected, a Caution if it is not."""
     access = open_web_access(config.http)
     tls = "with TLS" if access.has_tls else "without TLS"
-    return f"the HTTP server is {tls}, and {'needs a login' if access.credentials().needed else 'open to everybody'}"
+    if access.credentials().needed:
+        return f"the HTTP server is {tls}, and needs a login"
+    if is_loopback(config.http.host):
+        return f"the HTTP server is {tls} and without a login, for this machine only"
+    return Caution(
+        f"the HTTP server is {tls}, and everybody who reaches {config.http.host} port {config.http.port} reads groups,"
+        " members and hosts: set http.web_config or http.bearer_token_file (docs/http.md), or http.host=127.0.0.1"
+    )
 
 
 def _java(_: Config) -> str:

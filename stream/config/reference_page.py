@@ -49,7 +49,7 @@ Options are stable but for those marked *experimental*, which may change in any 
 ([upgrading.md](upgrading.md#what-stays)).
 
 `lagwarden check-config` prints the effective configuration. With `--connect` it also tests the connection, the login
-and the rights on the cluster.
+and the rights on the cluster; `--quiet` prints warnings and errors only.
 """
 
 _EXITS: Final = """

@@ -168,7 +168,7 @@ def check_token_endpoint(value: str) -> str:
         raise ValueError("must be a URL such as https://login.example.com/oauth2/token")
     if parts.username is not None or parts.fragment:
         raise ValueError("must be a URL without user name, password and fragment")
-    if parts.scheme == "http" and not _is_loopback(host):
+    if parts.scheme == "http" and not is_loopback(host):
         raise ValueError("must be an https URL: the client secret would be sent in the clear")
     return value
 
@@ -227,9 +227,10 @@ def check_resource_attributes(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str | None) -> bool:
+    """Return whether a host is this machine, by its address or as `localhost`."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(host or "").is_loopback
     except ValueError:
         return host == "localhost"
 

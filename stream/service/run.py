@@ -23,6 +23,7 @@ from stream.cluster_facts.watch import ClusterWatch
 from stream.config.group_policies import policies_from_options
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
+from stream.config.values import is_loopback
 from stream.errors import ExitCode, Refusal
 from stream.otlp.export import otlp_export
 from stream.service.job import MonitorJob
@@ -101,6 +102,8 @@ def _http_server(
 ) -> Iterator[HttpServer]:
     http = config.http
     access = open_web_access(http)
+    if not access.credentials().needed and not is_loopback(http.host):
+        _log.warning("http server open without a login", host=http.host, port=http.port, advice="see docs/http.md")
     server = HttpServer(
         http.host,
         http.port,

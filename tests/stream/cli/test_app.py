@@ -17,8 +17,9 @@ import yaml
 from exporters.catalogue.estimate import estimate_lines
 from exporters.catalogue.metrics import METRICS
 from stream.cli import preflight
+from stream.config.loader import load
 from stream.config.options import Config
-from stream.errors import ExitCode, Refusal
+from stream.errors import Caution, ExitCode, Refusal
 from tests.decoders.log.fixtures import RECORDED as LOGS
 from tests.stream.cli.command_line import CommandLine
 
@@ -111,12 +112,22 @@ def test_check_config_prints_the_effective_configuration(tmp_path: Path, command
 def test_checks_as_json(command: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each failed check has its advice and exit code, and the command returns the code of the first one."""
     taken = Refusal("the port is taken", "choose another", ExitCode.PORT_IN_USE)
-    monkeypatch.setattr(preflight, "run_checks", lambda _: iter(["java is there", taken]))
+    monkeypatch.setattr(preflight, "run_checks", lambda _: iter(["java is there", Caution("it is open"), taken]))
     answer = command.json("check-config", "-b", "a:1", "--connect", code=ExitCode.PORT_IN_USE)
     assert answer["checks"] == [
         {"ok": True, "text": "java is there"},
+        {"ok": True, "text": "it is open", "warning": True},
         {"ok": False, "text": "the port is taken", "advice": "choose another", "code": int(ExitCode.PORT_IN_USE)},
     ]
+    command.run("check-config", "-b", "a:1", "--connect", "--quiet", code=ExitCode.PORT_IN_USE)
+    assert (command.out, command.err.splitlines()[0]) == ("", "warning: it is open")
+
+
+@pytest.mark.parametrize(("host", "warns"), [("::", True), ("127.0.0.1", False), ("localhost", False)])
+def test_an_open_http_server_is_a_warning(host: str, *, warns: bool) -> None:
+    """A server without a login is a warning unless only this machine reaches it."""
+    found = preflight.check_web_access(load(None, {}, {"kafka.bootstrap_servers": "a:1", "http.host": host}))
+    assert isinstance(found, Caution) == warns
 
 
 def test_metrics_prints_the_whole_catalogue(command: CommandLine) -> None:

@@ -1,13 +1,16 @@
 """The command `check`: the exit code is the severity of the worst group."""
 
+import dataclasses
 import signal
 import socket
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
 
+from exporters.readmodel import Snapshot
 from stream.cli import app as cli
 from stream.errors import ExitCode
 from tests.exporters.serving import serving_url
@@ -73,6 +76,35 @@ def test_all_prints_what_needs_attention_first(command: CommandLine) -> None:
     ]
     assert answer["severities"] == {"critical": 1, "warning": 1, "notice": 1, "fine": 2}
     assert answer["groups"][0] == CRITICAL
+
+
+def test_plugin_has_the_codes_of_nagios(command: CommandLine) -> None:
+    """The first line has the state and, after the only bar, performance data. Errors and old snapshots are UNKNOWN."""
+
+    def new(groups: list[dict[str, Any]]) -> Snapshot:
+        return dataclasses.replace(snapshot(groups=groups), taken_at=time.time())
+
+    states = [([FINE, NOTICE], 0), ([WARNING, UNKNOWN], 1), ([CRITICAL, WARNING], 2), ([FINE, UNKNOWN], 3)]
+    for groups, code in states:
+        with serving_url(new(groups)) as address:
+            command.run("check", "--all", "--nagios", "--url", address, code=code)
+    hostile = {**CRITICAL, "group": "a|b", "sentence": "It | stands."}
+    with serving_url(new([hostile, FINE])) as address:
+        command.run("check", "--all", "--nagios", "--url", address, code=2)
+        counts = "critical=1 warning=0 notice=0 unknown=0 fine=1"
+        assert command.out.splitlines() == [
+            f"CRITICAL - 2 groups: 1 critical, 1 fine | {counts}",
+            "critical a/b stopped: It / stands.",
+        ]
+        command.run("check", "a|b", "--nagios", "--url", address, code=2)
+        assert command.out.startswith("CRITICAL - critical a/b stopped: It / stands. | critical=1 ")
+        command.run("check", "none|such", "--nagios", "--url", address, code=3)
+        assert command.out.startswith("UNKNOWN - there is no group named none/such")
+    command.run("check", "--nagios", code=3)
+    assert command.out == "UNKNOWN - give the name of one group, or --all\n"
+    with serving_url(snapshot(groups=[FINE])) as address:
+        command.run("check", "f", "--nagios", "--url", address, code=3)
+        assert command.out.startswith("UNKNOWN - fine f ok; these numbers are ")
 
 
 def test_interrupt_of_the_start_is_no_success(command: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
