@@ -11,8 +11,9 @@ DASH = "\N{EN DASH}"
 
 
 DURATIONS = {
-    0.04: "0.0 s",
-    9.96: "10.0 s",
+    0.04: "0 s",
+    0.96: "1.0 s",
+    9.96: "9 s",
     10.9: "10 s",
     59: "59 s",
     60: "1 min",
@@ -26,7 +27,7 @@ SIZES = {0: "0 B", 1023: "1,023 B", 1024: "1 KiB", 1_048_588: "1 MiB", 1_073_741
 
 
 def test_numbers_in_words() -> None:
-    """A duration has its two largest units, below ten seconds one decimal; a rate below ten has two digits.
+    """A duration has its two largest units, below one second one decimal; a rate below ten has two digits.
 
     Consecutive numbers become a range, in any order of the input. A size has three digits in a binary unit, in the last
     one as many as it needs.
