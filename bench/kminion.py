@@ -1,8 +1,8 @@
 """Measures KMinion on the same topic: from the start of its process to a correct lag of every partition.
 
-KMinion is not part of this project. Build it from its repository (`go build -o kminion .`; docs/performance.md used
-revision 4f3867a), and name the binary in the variable KMINION_BINARY. It also reads `__consumer_offsets`
-(`scrapeMode: offsetsTopic`) and otherwise has its default configuration.
+KMinion is not part of this project. Build it from its repository (`go build -o kminion .`; the measurements of
+docs/internals/performance.md used revision 4f3867a), and name the binary in the variable KMINION_BINARY. It also
+reads `__consumer_offsets` (`scrapeMode: offsetsTopic`) and otherwise has its default configuration.
 """
 
 from __future__ import annotations

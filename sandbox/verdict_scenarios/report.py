@@ -1,4 +1,4 @@
-"""The page about a run: totals, a table of sick and one of healthy groups, next to the results of Burrow's rules."""
+"""The pages about a run, next to the results of Burrow's rules: its totals, and each sick and healthy group."""
 
 from __future__ import annotations
 
@@ -11,21 +11,38 @@ from sandbox.verdict_scenarios.assess import AFTER_PAUSE, MAX_TICKS_LATE, Scenar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from sandbox.verdict_scenarios.assess import ExpectationResult, FalseAlarm
     from sandbox.verdict_scenarios.burrow import BurrowOutcome
     from sandbox.verdict_scenarios.record import RunRecord
 
-HEAD: Final = """\
+RESULTS: Final = """\
 # Verdicts, tried on real groups
 
 <!-- Written by `python -m sandbox.verdict_scenarios --report docs/verdicts.md`; do not edit. -->
 
 {groups} groups of real clients run on one real broker at the same time, {sick} of them sick and {healthy} healthy but
-unusual, monitored by one `lagwarden run`. What happens to each group, which verdict is expected and when it can be
-known is data: [sick](../sandbox/verdict_scenarios/sick), [healthy](../sandbox/verdict_scenarios/healthy.py) and
-[outages](../sandbox/verdict_scenarios/outages.py). A fault "can be known" from every commit and from the end offsets of
-all partitions at every tick; the formulas with their reasons are in [pace](../sandbox/verdict_scenarios/pace.py).
+unusual, monitored by one `lagwarden run`. On the right are the exact rules of Burrow with its defaults, applied to the
+same commits and end offsets; it needs to raise any alarm only, at the first time at which one is due. Times are those
+of production.
+
+| | lagwarden | Burrow's rules |
+|---|---|---|
+{sums}
+[Each group](internals/{name}) has its verdict, its delay and the conditions of the run. The groups were chosen by the
+authors of lagwarden; the [labelled recording](../bench/incidents/README.md) of such a run scores any monitor.
+"""
+DETAILS: Final = """\
+# The groups behind the verdicts
+
+<!-- Written by `python -m sandbox.verdict_scenarios --report docs/verdicts.md`; do not edit. -->
+
+[The totals](../{name}) are of this run. What happens to each group, which verdict is expected and when it can be known
+is data: [sick](../../sandbox/verdict_scenarios/sick), [healthy](../../sandbox/verdict_scenarios/healthy.py) and
+[outages](../../sandbox/verdict_scenarios/outages.py). A fault "can be known" from every commit and from the end offsets
+of all partitions at every tick; the formulas with their reasons are in
+[pace](../../sandbox/verdict_scenarios/pace.py).
 
 The run is {faster:g} times as fast as production: the tick is {tick:g} s where the default is {production:g} s, and
 every other limit is divided by the same number. All seconds below are those of production. What cannot be made faster
@@ -34,16 +51,9 @@ every other limit is divided by the same number. All seconds below are those of 
 {pace}
 
 Eight of the sick groups with a healthy look-alike each run in `.ci/run`
-([test_few_verdicts](../tests/integration/verdicts/test_few_verdicts.py)), where neither lateness nor an alarm after a
-pause of the clients is judged. The other groups, the outages and all times need a machine without other load: at this
-speed, clients that get no turn for {missed:g} seconds have missed three commits. A run like this is recorded with
-labels in [bench/incidents](../bench/incidents/README.md).
-
-The last columns are the exact rules of Burrow with its defaults, applied to the same commits and end offsets at the
-speed of production. It needs to raise any alarm only, at the first time at which one is due.
-
-| | lagwarden | Burrow's rules |
-|---|---|---|
+([test_few_verdicts](../../tests/integration/verdicts/test_few_verdicts.py)), where neither lateness nor an alarm after
+a pause of the clients is judged. The other groups, the outages and all times need a machine without other load: at this
+speed, clients that get no turn for {missed:g} seconds have missed three commits.
 """
 SICK_HEAD: Final = """
 ## Sick groups
@@ -65,28 +75,33 @@ which it began, and its duration.
 """
 
 
-def page(found: Sequence[ScenarioOutcome], others: Sequence[BurrowOutcome], record: RunRecord) -> str:
-    """Return the page in Markdown."""
+def write_pages(
+    results: Path, found: Sequence[ScenarioOutcome], others: Sequence[BurrowOutcome], record: RunRecord
+) -> None:
+    """Write the totals as Markdown to a file, and each group to the file of the same name in the folder `internals`."""
     pairs = list(zip(found, others, strict=True))
     sick = [(ours, theirs) for ours, theirs in pairs if ours.scenario.kind == "sick"]
     healthy = [(ours, theirs) for ours, theirs in pairs if ours.scenario.kind == "healthy"]
-    head = HEAD.format(
-        groups=len(pairs), sick=len(sick), healthy=len(healthy), faster=record.pace.faster,
-        tick=record.pace.wall(pace.TICK), production=pace.production(pace.TICK), pace=_pace(record),
-        missed=record.pace.wall(3 * pace.COMMIT),
-    )  # fmt: skip
-    return "".join(
-        [
-            head,
-            *_lines(_sums(sick, healthy)),
-            SICK_HEAD,
-            *_lines(_sick(ours, theirs) for ours, theirs in sick),
-            *_false_alarms([ours for ours, _ in sick], record),
-            HEALTHY_HEAD,
-            *_lines(_healthy(ours, theirs, record) for ours, theirs in healthy),
-            *_faults(record),
-        ]
+    sums = "".join(_lines(_sums(sick, healthy)))
+    results.write_text(
+        RESULTS.format(groups=len(pairs), sick=len(sick), healthy=len(healthy), sums=sums, name=results.name), "utf-8"
     )
+    details = DETAILS.format(
+        name=results.name, faster=record.pace.faster, tick=record.pace.wall(pace.TICK),
+        production=pace.production(pace.TICK), pace=_pace(record), missed=record.pace.wall(3 * pace.COMMIT),
+    )  # fmt: skip
+    parts = [
+        details,
+        SICK_HEAD,
+        *_lines(_sick(ours, theirs) for ours, theirs in sick),
+        *_false_alarms([ours for ours, _ in sick], record),
+        HEALTHY_HEAD,
+        *_lines(_healthy(ours, theirs, record) for ours, theirs in healthy),
+        *_faults(record),
+    ]
+    folder = results.parent / "internals"
+    folder.mkdir(exist_ok=True)
+    (folder / results.name).write_text("".join(parts), "utf-8")
 
 
 def _pace(record: RunRecord) -> str:

@@ -1,4 +1,4 @@
-"""The options of the JVM that decide how much memory it takes; docs/performance.md has what each one saves."""
+"""The options of the JVM that decide how much memory it takes; docs/internals/performance.md has what each saves."""
 
 from __future__ import annotations
 

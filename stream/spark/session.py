@@ -1,7 +1,7 @@
 """The Spark session: every setting with its reason.
 
-The settings that decide speed and correctness were measured on a real `__consumer_offsets`; docs/performance.md holds
-the figures.
+The settings that decide speed and correctness were measured on a real `__consumer_offsets`; the figures are in
+docs/internals/performance.md.
 """
 
 from __future__ import annotations
