@@ -1,193 +1,159 @@
-"""The metrics of the metadata quorum, reassignments, features and quotas, rendered once per poll.
-
-`exporters.catalogue.cluster` joins them.
-"""
+"""The tables about the metadata quorum, reassignments, features and quotas, with their columns and metrics."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability, ValueConversion
+from exporters.catalogue.metric import MetricSource
+from exporters.catalogue.table import (
+    BROKER,
+    EXPERIMENTAL,
+    FLOAT,
+    INT32,
+    INT64,
+    NAME,
+    NODES,
+    PARTITION,
+    STANDARD,
+    TIMESTAMP,
+    TOPIC,
+    Column,
+    Exported,
+    Table,
+)
 
-_TOPIC: Final = ("topic",)
-_QUORUM_REPLICA: Final = ("replica", "role")
 _NO_QUORUM: Final = "unknown (needs Describe on the cluster), or the cluster has no quorum (ZooKeeper)"
-_NO_REASSIGNMENTS: Final = "unknown: needs Describe on the cluster, and Kafka 2.4"
+_NO_FETCH: Final = f"{_NO_QUORUM}; or the node has not fetched from this leader"
+_NO_MOVES: Final = "unknown: needs Describe on the cluster, and Kafka 2.4"
 _NO_QUOTAS: Final = "unknown: needs DescribeConfigs on the cluster, and Kafka 2.6; or hidden by http.hide_members"
 _NO_FEATURES: Final = "unknown: no broker answered, or the cluster has no features (before Kafka 2.7)"
+_NO_FEATURE: Final = "the broker did not answer, or does not know the feature"
+_FEATURE: Final = Column("feature", NAME, "The name of a feature (KIP-584), such as metadata.version.")
 
-ADMIN_METRICS: Final = (
-    Metric(
-        "lagwarden_quorum_leader_epoch",
-        MetricKind.GAUGE,
-        "Epoch of the metadata quorum's leader (KRaft): increases with each election.",
-        MetricSource.CLUSTER_TOTALS,
-        "leader_epoch",
-        absent=_NO_QUORUM,
-        preset=Preset.STANDARD,
+_QUORUM: Final = (
+    Column("leader_epoch", INT32, "Epoch of the metadata quorum's leader (KRaft): increases with each election.",
+           Exported("lagwarden_quorum_leader_epoch", STANDARD), null=_NO_QUORUM),
+    Column("metadata_high_watermark", INT64, "High watermark of the metadata log (KRaft).",
+           Exported("lagwarden_quorum_high_watermark"), null=_NO_QUORUM),
+    Column("quorum_voters", INT32, "Voters of the metadata quorum: the controllers that elect its leader (KRaft).",
+           Exported("lagwarden_quorum_voters", STANDARD), null=_NO_QUORUM),
+    Column("quorum_voters_behind", INT32, "Voters that have not fetched from the quorum's leader for 10 s, or not had"
+           " the whole metadata log for 60 s.", Exported("lagwarden_quorum_voters_behind", STANDARD),
+           null=f"{_NO_QUORUM}; or Kafka is older than 3.3"),
+)  # fmt: skip
+_MOVES: Final = (
+    Column("reassigning_partitions", INT32,
+           "Partitions whose replicas are being moved (kafka-reassign-partitions --list).",
+           Exported("lagwarden_reassigning_partitions", STANDARD), null=_NO_MOVES),
+    Column("adding_replicas", INT32, "Replicas that reassignments in progress add.",
+           Exported("lagwarden_reassigning_adding_replicas"), null=_NO_MOVES),
+    Column("removing_replicas", INT32, "Replicas that reassignments in progress remove.",
+           Exported("lagwarden_reassigning_removing_replicas"), null=_NO_MOVES),
+)  # fmt: skip
+_VERSIONS: Final = Column(
+    "version_sets", INT32, "Number of different sets of supported requests and features among the brokers; more than 1:"
+    " mixed versions.", Exported("lagwarden_cluster_version_sets", STANDARD),
+    null="unknown: no broker answered", stability=EXPERIMENTAL,
+)  # fmt: skip
+_SUMS: Final = (
+    Column("under_replicated_ratio", FLOAT, "Share of all partitions with a replica that is not in sync.",
+           Exported("lagwarden_cluster_under_replicated_ratio", STANDARD),
+           null="there is no topic, or Describe is not allowed", stability=EXPERIMENTAL),
+    # Also of those that QUOTAS leaves out.
+    Column("quotas", INT32, "Configured quotas of users, clients and addresses.",
+           Exported("lagwarden_cluster_quotas", STANDARD), null=_NO_QUOTAS),
+)  # fmt: skip
+
+CLUSTER_TOTALS: Final = Table(MetricSource.CLUSTER_TOTALS, (), (*_QUORUM, *_MOVES, _VERSIONS, *_SUMS))
+"""One row; a value is null if it is unknown."""
+
+QUORUM_REPLICAS: Final = Table(
+    MetricSource.QUORUM_REPLICAS,
+    (
+        Column("replica", INT32, "The id of a controller or broker."),
+        Column("role", NAME, "Its role: voter or observer."),
     ),
-    Metric(
-        "lagwarden_quorum_high_watermark",
-        MetricKind.GAUGE,
-        "High watermark of the metadata log (KRaft).",
-        MetricSource.CLUSTER_TOTALS,
-        "metadata_high_watermark",
-        absent=_NO_QUORUM,
+    (
+        Column("directory", NAME, "The id of its log directory."),
+        Column("log_end_offset", INT64, "The end of its metadata log."),
+        Column("lag", INT64,
+               "Records of the metadata log that a controller or broker has not fetched from the quorum's leader.",
+               Exported("lagwarden_quorum_replica_lag", STANDARD), null=_NO_FETCH),
+        Column("last_fetch_time", TIMESTAMP,
+               "When a controller or broker last fetched from the quorum's leader, by the leader's clock.",
+               Exported("lagwarden_quorum_replica_last_fetch_timestamp_seconds", STANDARD),
+               null=f"{_NO_FETCH}, or Kafka is older than 3.3"),
+        Column("last_caught_up_time", TIMESTAMP,
+               "When a controller or broker last had the whole metadata log, by the leader's clock.",
+               Exported("lagwarden_quorum_replica_last_caught_up_timestamp_seconds"),
+               null=f"{_NO_FETCH}, or Kafka is older than 3.3"),
     ),
-    Metric(
-        "lagwarden_quorum_voters",
-        MetricKind.GAUGE,
-        "Voters of the metadata quorum: the controllers that elect its leader (KRaft).",
-        MetricSource.CLUSTER_TOTALS,
-        "quorum_voters",
-        absent=_NO_QUORUM,
-        preset=Preset.STANDARD,
-    ),
-    Metric(
-        "lagwarden_quorum_voters_behind",
-        MetricKind.GAUGE,
-        "Voters that have not fetched from the quorum's leader for 10 s, or not had the whole metadata log for 60 s.",
-        MetricSource.CLUSTER_TOTALS,
-        "quorum_voters_behind",
-        absent=f"{_NO_QUORUM}; or Kafka is older than 3.3",
-        preset=Preset.STANDARD,
-    ),
-    Metric(
-        "lagwarden_quorum_replica_lag",
-        MetricKind.GAUGE,
-        "Records of the metadata log that a controller or broker has not fetched from the quorum's leader.",
-        MetricSource.QUORUM_REPLICAS,
-        "lag",
-        _QUORUM_REPLICA,
-        absent=f"{_NO_QUORUM}; or the node has not fetched from this leader",
-        preset=Preset.STANDARD,
-    ),
-    Metric(
-        "lagwarden_quorum_replica_last_fetch_timestamp_seconds",
-        MetricKind.GAUGE,
-        "When a controller or broker last fetched from the quorum's leader, by the leader's clock.",
-        MetricSource.QUORUM_REPLICAS,
-        "last_fetch_time",
-        _QUORUM_REPLICA,
-        unit="seconds",
-        conversion=ValueConversion.TIMESTAMP,
-        absent=f"{_NO_QUORUM}; or the node has not fetched from this leader, or Kafka is older than 3.3",
-        preset=Preset.STANDARD,
-    ),
-    Metric(
-        "lagwarden_quorum_replica_last_caught_up_timestamp_seconds",
-        MetricKind.GAUGE,
-        "When a controller or broker last had the whole metadata log, by the leader's clock.",
-        MetricSource.QUORUM_REPLICAS,
-        "last_caught_up_time",
-        _QUORUM_REPLICA,
-        unit="seconds",
-        conversion=ValueConversion.TIMESTAMP,
-        absent=f"{_NO_QUORUM}; or the node has not fetched from this leader, or Kafka is older than 3.3",
-    ),
-    Metric(
-        "lagwarden_reassigning_partitions",
-        MetricKind.GAUGE,
-        "Partitions whose replicas are being moved (kafka-reassign-partitions --list).",
-        MetricSource.CLUSTER_TOTALS,
-        "reassigning_partitions",
-        absent=_NO_REASSIGNMENTS,
-        preset=Preset.STANDARD,
-    ),
-    Metric(
-        "lagwarden_reassigning_adding_replicas",
-        MetricKind.GAUGE,
-        "Replicas that reassignments in progress add.",
-        MetricSource.CLUSTER_TOTALS,
-        "adding_replicas",
-        absent=_NO_REASSIGNMENTS,
-    ),
-    Metric(
-        "lagwarden_reassigning_removing_replicas",
-        MetricKind.GAUGE,
-        "Replicas that reassignments in progress remove.",
-        MetricSource.CLUSTER_TOTALS,
-        "removing_replicas",
-        absent=_NO_REASSIGNMENTS,
-    ),
-    Metric(
-        "lagwarden_topic_reassigning_partitions",
-        MetricKind.GAUGE,
-        "Partitions of the topic whose replicas are being moved.",
-        MetricSource.REASSIGNING_TOPICS,
-        "partitions",
-        _TOPIC,
-        absent="no partition of the topic is being moved, or unknown",
-        preset=Preset.STANDARD,
-    ),
-    Metric(
-        "lagwarden_cluster_version_sets",
-        MetricKind.GAUGE,
-        "Number of different sets of supported requests and features among the brokers; more than 1: mixed versions.",
-        MetricSource.CLUSTER_TOTALS,
-        "version_sets",
-        absent="unknown: no broker answered",
-        preset=Preset.STANDARD,
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_cluster_feature_level",
-        MetricKind.GAUGE,
-        "Finalized level of a feature of the cluster, such as metadata.version.",
-        MetricSource.FEATURES,
-        "level",
-        ("feature",),
-        absent=_NO_FEATURES,
-        preset=Preset.STANDARD,
-    ),
-    Metric(
-        "lagwarden_broker_feature_max_level",
-        MetricKind.GAUGE,
-        "Highest level of a feature that the broker supports.",
-        MetricSource.BROKER_FEATURES,
-        "max_level",
-        ("broker", "feature"),
-        absent="the broker did not answer, or does not know the feature",
-    ),
-    Metric(
-        "lagwarden_broker_feature_min_level",
-        MetricKind.GAUGE,
-        "Lowest level of a feature that the broker supports.",
-        MetricSource.BROKER_FEATURES,
-        "min_level",
-        ("broker", "feature"),
-        absent="the broker did not answer, or does not know the feature",
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_cluster_under_replicated_ratio",
-        MetricKind.GAUGE,
-        "Share of all partitions with a replica that is not in sync.",
-        MetricSource.CLUSTER_TOTALS,
-        "under_replicated_ratio",
-        unit="ratio",
-        absent="there is no topic, or Describe is not allowed",
-        preset=Preset.STANDARD,
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_cluster_quotas",
-        MetricKind.GAUGE,
-        "Configured quotas of users, clients and addresses.",
-        MetricSource.CLUSTER_TOTALS,
-        "quotas",
-        absent=_NO_QUOTAS,
-        preset=Preset.STANDARD,
-    ),
-    Metric(
-        "lagwarden_client_quota",
-        MetricKind.GAUGE,
-        "Configured quota by Kafka's key: bytes per second and broker, percent of threads, or changes per second.",
-        MetricSource.QUOTAS,
-        "value",
-        ("user", "client_id", "ip", "key"),
-        absent=f"{_NO_QUOTAS}; or there are more than 500 quotas",
-        stability=Stability.EXPERIMENTAL,
+)  # fmt: skip
+"""One row per node that holds the metadata log of a KRaft cluster, sorted by role and id; none if unknown."""
+
+REASSIGNMENTS: Final = Table(
+    None,
+    (TOPIC, PARTITION),
+    (
+        Column("replica_brokers", NODES, "Brokers of its replicas, also of those that come and go.", null=None),
+        Column("adding_brokers", NODES, "Brokers that get a replica.", null=None),
+        Column("removing_brokers", NODES, "Brokers that lose a replica.", null=None),
     ),
 )
-"""Metrics of the metadata quorum, of reassignments, of the features of the cluster and of quotas."""
+"""One row per partition that is being moved to other brokers."""
+
+REASSIGNING_TOPICS: Final = Table(
+    MetricSource.REASSIGNING_TOPICS,
+    (TOPIC,),
+    (Column("partitions", INT32, "Partitions of the topic whose replicas are being moved.",
+            Exported("lagwarden_topic_reassigning_partitions", STANDARD),
+            null="no partition of the topic is being moved, or unknown"),),
+)  # fmt: skip
+"""One row per topic with partitions in REASSIGNMENTS."""
+
+FEATURES: Final = Table(
+    MetricSource.FEATURES,
+    (_FEATURE,),
+    (Column("level", INT32, "Finalized level of a feature of the cluster, such as metadata.version.",
+            Exported("lagwarden_cluster_feature_level", STANDARD, absent=_NO_FEATURES), null=None),),
+)  # fmt: skip
+"""One row per finalized feature of the cluster."""
+
+BROKER_FEATURES: Final = Table(
+    MetricSource.BROKER_FEATURES,
+    (BROKER, _FEATURE),
+    (
+        Column("max_level", INT32, "Highest level of a feature that the broker supports.",
+               Exported("lagwarden_broker_feature_max_level", absent=_NO_FEATURE), null=None),
+        Column("min_level", INT32, "Lowest level of a feature that the broker supports.",
+               Exported("lagwarden_broker_feature_min_level", absent=_NO_FEATURE), null=None, stability=EXPERIMENTAL),
+    ),
+)  # fmt: skip
+"""One row per broker and feature that it supports."""
+
+QUOTAS: Final = Table(
+    MetricSource.QUOTAS,
+    # Empty: not part of the quota; `<default>`: of all that have no quota of their own.
+    (
+        Column("user", NAME, "The user."),
+        Column("client_id", NAME, "The client id."),
+        Column("ip", NAME, "The address."),
+        Column("key", NAME, "Kafka's name of the quota."),
+    ),
+    (Column("value", FLOAT, "Configured quota by Kafka's key: bytes per second and broker, percent of threads, or"
+            " changes per second.", Exported("lagwarden_client_quota", absent=f"{_NO_QUOTAS}; or there are more than"
+            " 500 quotas"), null="not a finite number, which limits nothing", stability=EXPERIMENTAL),),
+)  # fmt: skip
+"""One row per configured quota."""
+
+ADMIN_METRICS: Final = (
+    *CLUSTER_TOTALS.metrics_of(_QUORUM),
+    *QUORUM_REPLICAS.metrics,
+    *CLUSTER_TOTALS.metrics_of(_MOVES),
+    *REASSIGNING_TOPICS.metrics,
+    *CLUSTER_TOTALS.metrics_of([_VERSIONS]),
+    *FEATURES.metrics,
+    *BROKER_FEATURES.metrics,
+    *CLUSTER_TOTALS.metrics_of(_SUMS),
+    *QUOTAS.metrics,
+)

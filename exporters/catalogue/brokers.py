@@ -1,68 +1,143 @@
-"""The metrics of brokers, the controller and settings, rendered once per poll.
-
-`exporters.catalogue.cluster` joins them.
-"""
+"""The tables about brokers, the controller, settings, and sizes on disk, with their columns and metrics."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability, ValueConversion
-
-_BROKER: Final = ("broker",)
-
-BROKER_METRICS: Final = (
-    Metric(
-        "lagwarden_broker_info",
-        MetricKind.INFO,
-        "A live broker with its advertised address.",
-        MetricSource.BROKERS,
-        "host",
-        ("broker", "host", "port", "rack"),
-        conversion=ValueConversion.ONE,
-        absent="the broker is not in the cluster's metadata",
-        preset=Preset.STANDARD,
-    ),
-    Metric(
-        "lagwarden_broker_leaders",
-        MetricKind.GAUGE,
-        "Partitions that the broker leads.",
-        MetricSource.BROKERS,
-        "leads",
-        _BROKER,
-        absent="the broker is not in the cluster's metadata",
-        preset=Preset.STANDARD,
-    ),
-    Metric(
-        "lagwarden_broker_replicas",
-        MetricKind.GAUGE,
-        "Replicas assigned to the broker, in sync or not.",
-        MetricSource.BROKERS,
-        "holds",
-        _BROKER,
-        absent="the broker is not in the cluster's metadata",
-    ),
-    Metric(
-        "lagwarden_controller",
-        MetricKind.GAUGE,
-        "1 for the active controller, which with KRaft need not be a broker.",
-        MetricSource.CONTROLLERS,
-        "active",
-        _BROKER,
-        absent="unknown (needs Describe on the cluster), or no controller is elected at the moment",
-        preset=Preset.STANDARD,
-    ),
-    Metric(
-        "lagwarden_config_info",
-        MetricKind.INFO,
-        "An effective setting of a broker, of __consumer_offsets or of a topic that groups read"
-        " (cluster.topic_settings), and its source.",
-        MetricSource.CONFIGS_SHOWN,
-        "value",
-        ("scope", "name", "key", "value", "source"),
-        conversion=ValueConversion.ONE,
-        absent="unknown (needs DescribeConfigs), or this version of Kafka has no such setting",
-        stability=Stability.EXPERIMENTAL,
-    ),
+from exporters.catalogue.metric import MetricSource
+from exporters.catalogue.table import (
+    BOOL,
+    BROKER,
+    EXPERIMENTAL,
+    FLOAT,
+    INT32,
+    INT64,
+    LEAN,
+    NAME,
+    STANDARD,
+    TIMESTAMP,
+    TOPIC,
+    Column,
+    Exported,
+    Table,
 )
-"""Metrics of brokers, controller and settings."""
+
+_AWAY: Final = "the broker is not in the cluster's metadata"
+_NO_SIZES: Final = "unknown: needs Describe on the cluster; or the cluster has more than 30,000 replicas"
+
+BROKERS: Final = Table(
+    MetricSource.BROKERS,
+    (BROKER,),
+    (
+        Column("host", NAME, "Its advertised host.", Exported("lagwarden_broker_info", STANDARD,
+               "A live broker with its advertised address.", _AWAY, ("host", "port", "rack"))),
+        Column("port", INT32, "Its advertised port."),
+        Column("rack", NAME, "Its rack.", null="it has none"),
+        # Of the topics that may be described.
+        Column("leads", INT32, "Partitions that the broker leads.",
+               Exported("lagwarden_broker_leaders", STANDARD, absent=_AWAY)),
+        Column("holds", INT32, "Replicas assigned to the broker, in sync or not.",
+               Exported("lagwarden_broker_replicas", absent=_AWAY)),
+    ),
+)  # fmt: skip
+"""One row per live broker."""
+
+CONTROLLERS: Final = Table(
+    MetricSource.CONTROLLERS,
+    (BROKER,),
+    (Column("active", BOOL, "1 for the active controller, which with KRaft need not be a broker.",
+            Exported("lagwarden_controller", STANDARD),
+            null="unknown (needs Describe on the cluster), or no controller is elected at the moment"),),
+)  # fmt: skip
+"""One row for the active controller; no row if unknown."""
+
+CONFIGS: Final = Table(
+    MetricSource.CONFIGS_SHOWN,
+    (
+        Column("scope", NAME, "What has the setting: broker or topic."),
+        Column("name", NAME, "The id of the broker or the name of the topic."),
+        Column("key", NAME, "The name of the setting."),
+    ),
+    (
+        Column("value", NAME, "Its value.", Exported("lagwarden_config_info", help="An effective setting of a broker,"
+               " of __consumer_offsets or of a topic that groups read (cluster.topic_settings), and its source.",
+               absent="unknown (needs DescribeConfigs), or this version of Kafka has no such setting",
+               also=("value", "source")), null="unknown, with its reason", stability=EXPERIMENTAL),
+        Column("source", NAME, "Its source, as Kafka names it (ConfigEntry.ConfigSource), in lower case."),
+        Column("unknown_reason", NAME, "Why the value is unknown.", null="it is known"),
+    ),
+)  # fmt: skip
+"""One row per requested configuration. Those that a broker does not know (another version of Kafka) are left out."""
+
+BROKER_DISKS: Final = Table(
+    MetricSource.BROKER_DISKS,
+    (BROKER,),
+    (
+        Column("bytes", INT64, "Size of all replicas on the broker, without indexes (kafka-log-dirs).",
+               Exported("lagwarden_broker_bytes", STANDARD,
+                        absent=f"{_NO_SIZES}; or a log directory of the broker is offline"), null=None),
+        Column("left_replicas", INT32, "Replicas deleted or moved away while the broker was away: Kafka keeps their"
+               " files as -stray folders.", Exported("lagwarden_broker_left_replicas_total", absent=f"{_NO_SIZES}; or"
+               " the broker is away, or a log directory of it is offline"), null=None, stability=EXPERIMENTAL),
+    ),
+)  # fmt: skip
+"""One row per broker that reported all of its log directories; none if the cluster has too many replicas to ask."""
+
+TOPIC_SIZES: Final = Table(
+    MetricSource.TOPIC_SIZES,
+    (TOPIC,),
+    (Column("bytes", INT64, "Size of all replicas of the topic, without indexes (kafka-log-dirs).",
+            Exported("lagwarden_topic_bytes"), null=f"{_NO_SIZES}; or a broker with a replica of the topic did not"
+            " answer, or has an offline log directory"),),
+)  # fmt: skip
+"""One row per topic; none if a broker with a replica did not report it."""
+
+OFFSETS_REPLICAS: Final = Table(
+    MetricSource.OFFSETS_REPLICAS,
+    (BROKER,),
+    (
+        Column("bytes", INT64, "Size of all replicas of __consumer_offsets on the broker.",
+               Exported("lagwarden_offsets_topic_bytes", STANDARD), null="unknown: needs Describe on the cluster, and"
+               " all log directories of the broker must be online"),
+        # In bytes per second; negative while the log cleaner shrinks the topic.
+        Column("growth", FLOAT, "Growth of __consumer_offsets on the broker over the last hour; around 0 while the log"
+               " cleaner works.", Exported("lagwarden_offsets_topic_growth_bytes_per_second", STANDARD),
+               null="before two polls with a known size", stability=EXPERIMENTAL),
+        Column("unknown_reason", NAME, "Why the size is unknown.", null="it is known"),
+    ),
+)  # fmt: skip
+"""One row per broker that has replicas of `__consumer_offsets`, or whose log directories are unknown."""
+
+POLLS: Final = Table(
+    MetricSource.POLLS,
+    (),
+    (
+        Column("cleaner_suspect", BOOL, "1 if __consumer_offsets is larger than expected with a working log cleaner,"
+               " else 0; the API has the evidence.", Exported("lagwarden_offsets_topic_cleaner_suspect", LEAN),
+               null="unknown: no ACL for the size or the settings of __consumer_offsets, or the topic does not exist",
+               stability=EXPERIMENTAL),
+        Column("poll_time", TIMESTAMP, "When the poll began whose results are served.",
+               Exported("lagwarden_cluster_facts_timestamp_seconds", LEAN), null="before the first poll, after three"
+               " failed polls in a row, with cluster.interval 0, or if another of several instances is the first"),
+        Column("poll_seconds", FLOAT, "Duration of that poll.",
+               Exported("lagwarden_cluster_facts_duration_seconds", STANDARD),
+               null="as lagwarden_cluster_facts_timestamp_seconds"),
+    ),
+)  # fmt: skip
+"""One row: the poll itself."""
+
+UNKNOWN_FACTS: Final = Table(
+    MetricSource.UNKNOWN_FACTS,
+    (
+        Column("fact", NAME, "What is unknown: controller, topic, offsets topic size, …"),
+        Column("reason", NAME, "Why."),
+    ),
+    (Column("amount", INT32, "Facts that the poll requested and did not get, by fact and reason.",
+            Exported("lagwarden_cluster_facts_unknown", STANDARD, absent="no fact is unknown for this reason"),
+            null=None, stability=EXPERIMENTAL),),
+)  # fmt: skip
+"""Number of requested facts that are unknown, by fact and reason."""
+
+BROKER_METRICS: Final = BROKERS.metrics + CONTROLLERS.metrics + CONFIGS.metrics
+DISK_METRICS: Final = BROKER_DISKS.metrics + TOPIC_SIZES.metrics
+POLL_METRICS: Final = OFFSETS_REPLICAS.metrics + POLLS.metrics + UNKNOWN_FACTS.metrics

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from exporters.catalogue.administration import ADMIN_METRICS
-from exporters.catalogue.brokers import BROKER_METRICS
-from exporters.catalogue.disks import DISK_METRICS, POLL_METRICS
+from exporters.catalogue.brokers import BROKER_METRICS, DISK_METRICS, POLL_METRICS
 from exporters.catalogue.share import SHARE_METRICS
 from exporters.catalogue.topics import REPLICA_METRICS, TOPIC_METRICS
 

@@ -185,8 +185,8 @@ UNKNOWN_LAGS: Final = Table(
     MetricSource.UNKNOWN_LAGS,
     (GROUP, Column("reason", NAME, "Why the lag is unknown.")),
     (Column("partitions", INT32, "Partitions of the group whose lag is unknown, by reason.",
-            Exported("lagwarden_group_partitions_lag_unknown", STANDARD, absent="the group has no such partition")),),
-    is_complete=True,
+            Exported("lagwarden_group_partitions_lag_unknown", STANDARD, absent="the group has no such partition"),
+            null=None),),
 )  # fmt: skip
 """Number of partitions with unknown lag, per group and reason. Only rows above zero."""
 

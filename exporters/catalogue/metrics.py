@@ -18,9 +18,8 @@ from __future__ import annotations
 from typing import Final
 
 from exporters.catalogue.administration import ADMIN_METRICS
-from exporters.catalogue.brokers import BROKER_METRICS
+from exporters.catalogue.brokers import BROKER_METRICS, DISK_METRICS, POLL_METRICS
 from exporters.catalogue.cluster import CLUSTER_METRICS
-from exporters.catalogue.disks import DISK_METRICS, POLL_METRICS
 from exporters.catalogue.groups import (
     DEAD_GROUPS,
     FOLDED_GROUPS,

@@ -31,6 +31,7 @@ INT64: Final = pa.int64()
 FLOAT: Final = pa.float64()
 BOOL: Final = pa.bool_()
 TEXT: Final = pa.string()
+NODES: Final = pa.list_(pa.int32())
 LEAN: Final = Preset.LEAN
 STANDARD: Final = Preset.STANDARD
 EXPERIMENTAL: Final = Stability.EXPERIMENTAL
@@ -61,8 +62,9 @@ class Exported:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name, its Arrow type, what a value means, its metric, and when it is null (empty: not stated).
+    """A column: its name, its Arrow type, what a value means, its metric, and when it is null.
 
+    `null` is empty if that is not stated, and None if it never is.
     `fold` is how /metrics combines the values of groups with generated names, as Arrow names it; empty: it does not.
     Of two metrics of a table, the series budget first leaves out that of the lower `importance`. `stability` is that of
     the field of the API and of the metric.
@@ -72,7 +74,7 @@ class Column:
     type: pa.DataType
     meaning: str
     metric: Exported | None = None
-    null: str = ""
+    null: str | None = ""
     fold: str = ""
     importance: int = 0
     stability: Stability = Stability.STABLE
@@ -86,13 +88,12 @@ class Column:
 class Table:
     """A table: the source of its metrics (None: it has none), its label columns, and all others.
 
-    Label columns are never null; with `is_complete`, no column is.
+    Label columns are never null.
     """
 
     source: MetricSource | None
     labels: tuple[Column, ...]
     values: tuple[Column, ...]
-    is_complete: bool = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -161,3 +162,4 @@ def _conversion(kind_of_value: pa.DataType, kind: MetricKind) -> ValueConversion
 GROUP: Final = Column("group", NAME, "The name of the group.")
 TOPIC: Final = Column("topic", NAME, "The name of the topic.")
 PARTITION: Final = Column("partition", INT32, "The number of the partition.")
+BROKER: Final = Column("broker", INT32, "The id of the broker.")

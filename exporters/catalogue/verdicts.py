@@ -70,19 +70,18 @@ COMMON_CAUSES: Final = Table(
     (
         Column("sick", INT32,
                "Unhealthy groups with one common cause, such as their coordinator; at most five causes at a time.",
-               Exported("lagwarden_common_cause_groups", LEAN, absent=_NO_CAUSE)),
+               Exported("lagwarden_common_cause_groups", LEAN, absent=_NO_CAUSE), null=None),
         Column("muted", INT32, "Those of lagwarden_common_cause_groups that raise no alert: in maintenance, silenced,"
                " or with a fault that is not paged.", Exported("lagwarden_common_cause_muted_groups", LEAN,
-               absent=_NO_CAUSE), stability=EXPERIMENTAL),
-        Column("affected", INT32, "The greatest number of unhealthy groups that there was."),
-        Column("compared", INT32, "The unhealthy groups and the healthy ones that share it."),
+               absent=_NO_CAUSE), null=None, stability=EXPERIMENTAL),
+        Column("affected", INT32, "The greatest number of unhealthy groups that there was.", null=None),
+        Column("compared", INT32, "The unhealthy groups and the healthy ones that share it.", null=None),
         Column("since", TIMESTAMP, "When the first of the groups with this common cause became unhealthy.",
-               Exported("lagwarden_common_cause_timestamp_seconds", STANDARD, absent=_NO_CAUSE)),
-        Column("sentence", TEXT, "The finding in one sentence."),
-        Column("next_step", TEXT, "What an operator does."),
-        Column("groups", pa.list_(pa.string()), "The names of the groups that are unhealthy now, sorted."),
+               Exported("lagwarden_common_cause_timestamp_seconds", STANDARD, absent=_NO_CAUSE), null=None),
+        Column("sentence", TEXT, "The finding in one sentence.", null=None),
+        Column("next_step", TEXT, "What an operator does.", null=None),
+        Column("groups", pa.list_(pa.string()), "The names of the groups that are unhealthy now, sorted.", null=None),
     ),
-    is_complete=True,
 )  # fmt: skip
 """One row per common cause: many groups that became unhealthy together and share something. At most five."""
 
