@@ -6,43 +6,46 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
+from exporters.api_types.json_object import Fields, Json, JsonObject, row
 from exporters.api_types.stability import EXPERIMENTAL
+from exporters.catalogue.administration import BROKER_FEATURES, FEATURES, QUORUM_REPLICAS, QUOTAS, REASSIGNMENTS
+from exporters.catalogue.brokers import BROKER_DISKS, BROKERS, CONFIGS, OFFSETS_REPLICAS, UNKNOWN_FACTS
+from exporters.catalogue.share import SHARE_PARTITIONS
+from exporters.catalogue.topics import CLUSTER_TOPICS, FOLLOWERS, TOPIC_PARTITIONS
+
+ConfigRow = Annotated[
+    Json,
+    row("ConfigRow", "A row of CONFIGS without its scope and name.", CONFIGS, "scope", "name", are_stable=True),
+]
+OffsetsReplicaRow = Annotated[Json, row("OffsetsReplicaRow", "A row of OFFSETS_REPLICAS.", OFFSETS_REPLICAS)]
+UnknownFactRow = Annotated[Json, row("UnknownFactRow", "A row of UNKNOWN_FACTS.", UNKNOWN_FACTS, are_stable=True)]
+QuorumReplicaRow = Annotated[Json, row("QuorumReplicaRow", "A row of QUORUM_REPLICAS.", QUORUM_REPLICAS)]
+ReassignmentRow = Annotated[Json, row("ReassignmentRow", "A row of REASSIGNMENTS.", REASSIGNMENTS)]
+FeatureRow = Annotated[Json, row("FeatureRow", "A row of FEATURES.", FEATURES)]
+BrokerFeatureRow = Annotated[Json, row("BrokerFeatureRow", "A row of BROKER_FEATURES.", BROKER_FEATURES)]
+BrokerDiskRow = Annotated[Json, row("BrokerDiskRow", "A row of BROKER_DISKS.", BROKER_DISKS)]
+QuotaRow = Annotated[Json, row("QuotaRow", "A row of QUOTAS.", QUOTAS)]
+SharePartitionRow = Annotated[Json, row("SharePartitionRow", "A row of SHARE_PARTITIONS.", SHARE_PARTITIONS)]
+TopicPartitionRow = Annotated[
+    Json,
+    row(
+        "TopicPartitionRow", "A row of TOPIC_PARTITIONS without the topic.", TOPIC_PARTITIONS, "topic", are_stable=True
+    ),
+]
+FollowerRow = Annotated[Json, row("FollowerRow", "A row of FOLLOWERS without the topic.", FOLLOWERS, "topic")]
 
 
-class ConfigRow(TypedDict):
-    """A row of CONFIGS without its scope and name."""
-
-    key: str
-    value: str | None
-    source: str | None
-    unknown_reason: str | None
-
-
-class BrokerRow(TypedDict):
-    """A row of BROKERS."""
-
-    broker: int
-    host: str | None
-    port: int | None
-    rack: str | None
-    leads: int | None
-    holds: int | None
-
-
-class BrokerObject(BrokerRow):
-    """A broker with its role and its settings."""
+class _BrokerParts(TypedDict):
+    """What is not in the row of a broker."""
 
     controller: bool | None
     configs: list[ConfigRow]
 
 
-class OffsetsReplicaRow(TypedDict):
-    """A row of OFFSETS_REPLICAS."""
-
-    broker: int
-    bytes: int | None
-    growth: Annotated[float | None, EXPERIMENTAL]
-    unknown_reason: str | None
+BrokerObject = Annotated[
+    Json,
+    JsonObject("BrokerObject", "A broker with its role and its settings.", (Fields(BROKERS), _BrokerParts)),
+]
 
 
 class OffsetsTopicObject(TypedDict):
@@ -63,26 +66,6 @@ class TotalsObject(TypedDict):
     leaderless: int
 
 
-class UnknownFactRow(TypedDict):
-    """A row of UNKNOWN_FACTS."""
-
-    fact: str
-    reason: str
-    amount: int
-
-
-class QuorumReplicaRow(TypedDict):
-    """A row of QUORUM_REPLICAS."""
-
-    replica: int
-    role: str
-    directory: str | None
-    log_end_offset: int | None
-    lag: int | None
-    last_fetch_time: str | None
-    last_caught_up_time: str | None
-
-
 class QuorumObject(TypedDict):
     """The metadata quorum of a KRaft cluster; its leader is the controller."""
 
@@ -93,73 +76,12 @@ class QuorumObject(TypedDict):
     replicas: list[QuorumReplicaRow]
 
 
-class ReassignmentRow(TypedDict):
-    """A row of REASSIGNMENTS."""
-
-    topic: str
-    partition: int
-    replica_brokers: list[int]
-    adding_brokers: list[int]
-    removing_brokers: list[int]
-
-
-class FeatureRow(TypedDict):
-    """A row of FEATURES."""
-
-    feature: str
-    level: int
-
-
-class BrokerFeatureRow(TypedDict):
-    """A row of BROKER_FEATURES."""
-
-    broker: int
-    feature: str
-    min_level: int
-    max_level: int
-
-
 class VersionsObject(TypedDict):
     """The features of the cluster and of its brokers, and a sentence for each set of brokers that differs."""
 
     features: list[FeatureRow]
     by_broker: list[BrokerFeatureRow]
     mixed: tuple[str, ...]
-
-
-class BrokerDiskRow(TypedDict):
-    """A row of BROKER_DISKS."""
-
-    broker: int
-    bytes: int
-    left_replicas: int
-
-
-class QuotaRow(TypedDict):
-    """A row of QUOTAS. `value` is null for a quota that is no finite number, which limits nothing."""
-
-    user: str
-    client_id: str
-    ip: str
-    key: str
-    value: float | None
-
-
-class SharePartitionRow(TypedDict):
-    """A row of SHARE_PARTITIONS."""
-
-    group: str
-    topic: str
-    partition: int
-    end: int | None
-    start_offset: int | None
-    lag: int | None
-    finished: int | None
-    returned: int | None
-    most_deliveries: int | None
-    acknowledged: int
-    archived: int
-    returns: int
 
 
 class ClusterResponse(TypedDict):
@@ -181,51 +103,17 @@ class ClusterResponse(TypedDict):
     unknown: list[UnknownFactRow]
 
 
-class ClusterTopicRow(TypedDict):
-    """A row of CLUSTER_TOPICS."""
-
-    topic: str
-    partitions: int | None
-    replication_factor: int | None
-    under_replicated: int | None
-    leaderless: int | None
-    at_min_isr: int | None
-    under_min_isr: int | None
-    preferred_leaders_ratio: float | None
-    brokers_skewed_ratio: float | None
-    brokers_spread_ratio: float | None
-    leaders_skewed_ratio: float | None
-    under_replicated_ratio: float | None
-
-
-class TopicPartitionRow(TypedDict):
-    """A row of TOPIC_PARTITIONS without the topic."""
-
-    partition: int
-    leader: int | None
-    leader_epoch: int | None
-    replicas: int | None
-    in_sync_replicas: int | None
-    under_replicated: bool | None
-    preferred_leader: bool | None
-    replica_brokers: list[int] | None
-    in_sync_brokers: list[int] | None
-    offline_brokers: list[int] | None
-
-
-class FollowerRow(TypedDict):
-    """A row of FOLLOWERS without the topic."""
-
-    partition: int
-    broker: int
-    lag: int
-
-
-class TopicResponse(ClusterTopicRow):
-    """`/api/v1/topics/NAME`."""
+class _TopicParts(TypedDict):
+    """What is not in the row of a topic."""
 
     time: str
     bytes: Annotated[int | None, EXPERIMENTAL]
     configs: list[ConfigRow]
     by_partition: list[TopicPartitionRow]
     followers: Annotated[list[FollowerRow], EXPERIMENTAL]
+
+
+TopicResponse = Annotated[
+    Json,
+    JsonObject("TopicResponse", "`/api/v1/topics/NAME`.", (Fields(CLUSTER_TOPICS, are_stable=True), _TopicParts)),
+]

@@ -6,115 +6,18 @@ from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
+from exporters.api_types.json_object import Fields, Json, JsonObject, row
 from exporters.api_types.stability import EXPERIMENTAL
+from exporters.catalogue.groups import GROUPS
+from exporters.catalogue.partitions import PARTITIONS, TOPICS
+from exporters.catalogue.verdicts import COMMON_CAUSES
 
 EvidenceValue = str | float | int | bool | None
 
-
-class GroupRow(TypedDict):
-    """A row of GROUPS."""
-
-    group: str
-    kind: str | None
-    state: str | None
-    protocol_type: str | None
-    protocol: str | None
-    generation: int | None
-    members: int | None
-    partitions: int | None
-    lag_sum: int | None
-    lag_max: int | None
-    partitions_lag_unknown: int | None
-    last_commit_time: str | None
-    state_asked: bool | None
-    state_since: str | None
-    created_time: str | None
-    group_epoch: Annotated[int | None, EXPERIMENTAL]
-    assignment_epoch: Annotated[int | None, EXPERIMENTAL]
-    members_idle: int | None
-    members_away: int | None
-    partitions_unowned: int | None
-    topics_unsubscribed: int | None
-    first_offset_expiry_time: str | None
-    group_expiry_time: str | None
-    died_time: str | None
-    death_cause: str | None
-    verdict: str | None
-    severity: str | None
-    verdict_since: str | None
-    verdict_partitions: int | None
-    sentence: str | None
-    time_lag_max: float | None
-    time_lag_max_exact: bool | None
-    held_back: Annotated[bool | None, EXPERIMENTAL]
-    odd_times: Annotated[int | None, EXPERIMENTAL]
-    lost_sum: int | None
-    rebalances: int | None
-    scalable_lag: Annotated[int | None, EXPERIMENTAL]
-    members_useful: Annotated[int | None, EXPERIMENTAL]
-    commit_interval: Annotated[float | None, EXPERIMENTAL]
-    unread_ratio: Annotated[float | None, EXPERIMENTAL]
-    records_skipped: Annotated[int | None, EXPERIMENTAL]
-    commits: Annotated[int | None, EXPERIMENTAL]
-    team: Annotated[str | None, EXPERIMENTAL]
-    tier: Annotated[str | None, EXPERIMENTAL]
-    link: Annotated[str | None, EXPERIMENTAL]
-    max_severity: Annotated[str | None, EXPERIMENTAL]
-    maintenance_until: Annotated[str | None, EXPERIMENTAL]
-    silence_reason: Annotated[str | None, EXPERIMENTAL]
-    silence_until: Annotated[str | None, EXPERIMENTAL]
-    unpaged: Annotated[bool | None, EXPERIMENTAL]
-
-
-class PartitionRow(TypedDict):
-    """A row of PARTITIONS without the group."""
-
-    topic: str
-    partition: int
-    committed_offset: int | None
-    commit_time: str | None
-    progress_time: str | None
-    high_watermark: int | None
-    last_stable_offset: int | None
-    log_start_offset: int | None
-    lag: int | None
-    lag_unknown_reason: str | None
-    offset_expiry_time: str | None
-    lost: int | None
-    margin: int | None
-    time_lag: float | None
-    time_lag_exact: bool | None
-    produce_rate: Annotated[float | None, EXPERIMENTAL]
-    consume_rate: Annotated[float | None, EXPERIMENTAL]
-    catch_up_seconds: Annotated[float | None, EXPERIMENTAL]
-    trend: str | None
-    verdict: str | None
-    verdict_since: str | None
-    offset_hidden: bool | None
-    odd_time: bool | None
-
-
-class TopicRow(TypedDict):
-    """A row of TOPICS without the group."""
-
-    topic: str
-    partitions: int | None
-    lag_sum: int | None
-    lag_max: int | None
-    time_lag_max: float | None
-    time_lag_max_exact: bool | None
-    partitions_lag_unknown: int | None
-    verdict: str | None
-    members: Annotated[int | None, EXPERIMENTAL]
-    partitions_assigned: Annotated[int | None, EXPERIMENTAL]
-
-
-class UnknownLagRow(TypedDict):
-    """A row of UNKNOWN_LAGS."""
-
-    group: str
-    reason: str
-    partitions: int
+GroupRow = Annotated[Json, row("GroupRow", "A row of GROUPS.", GROUPS)]
+PartitionRow = Annotated[Json, row("PartitionRow", "A row of PARTITIONS without the group.", PARTITIONS, "group")]
+TopicRow = Annotated[Json, row("TopicRow", "A row of TOPICS without the group.", TOPICS, "group")]
+CommonCauseRow = Annotated[Json, row("CommonCauseRow", "A row of COMMON_CAUSES.", COMMON_CAUSES)]
 
 
 class MemberObject(TypedDict):
@@ -217,21 +120,6 @@ class GroupDetailObject(TypedDict):
     share_progress_time: Annotated[str | None, EXPERIMENTAL]
 
 
-class CommonCauseRow(TypedDict):
-    """A row of COMMON_CAUSES."""
-
-    dimension: str
-    key: str
-    sick: int
-    affected: int
-    compared: int
-    since: str
-    sentence: str
-    next_step: str
-    groups: list[str]
-    muted: Annotated[int, EXPERIMENTAL]
-
-
 class GroupsResponse(TypedDict):
     """`/api/v1/groups`.
 
@@ -250,22 +138,23 @@ class GroupsResponse(TypedDict):
     cluster_name: NotRequired[str]
 
 
-class TopicGroupRow(TypedDict):
-    """A group that reads a topic: a row of TOPICS without the topic, and what the row of the group says of it."""
+class _GroupOfTopic(TypedDict):
+    """What the row of a group says of it."""
 
     group: str
     group_state: str | None
     group_severity: str | None
     team: Annotated[str | None, EXPERIMENTAL]
-    partitions: int | None
-    lag_sum: int | None
-    lag_max: int | None
-    time_lag_max: float | None
-    time_lag_max_exact: bool | None
-    partitions_lag_unknown: int | None
-    verdict: str | None
-    members: Annotated[int | None, EXPERIMENTAL]
-    partitions_assigned: Annotated[int | None, EXPERIMENTAL]
+
+
+TopicGroupRow = Annotated[
+    Json,
+    JsonObject(
+        "TopicGroupRow",
+        "A group that reads a topic: a row of TOPICS without the topic, and what the row of the group says of it.",
+        (_GroupOfTopic, Fields(TOPICS, ("group", "topic"))),
+    ),
+]
 
 
 class TopicGroupsResponse(TypedDict):
@@ -278,10 +167,20 @@ class TopicGroupsResponse(TypedDict):
     groups: list[TopicGroupRow]
 
 
-class GroupResponse(GroupRow, GroupDetailObject):
-    """`/api/v1/group` and `/api/v1/groups/NAME`."""
+class _GroupParts(TypedDict):
+    """The parts of a group that are no columns of GROUPS."""
 
     snapshot_time: str
     unknown_lags: dict[str, int]
     by_partition: list[PartitionRow]
     by_topic: list[TopicRow]
+
+
+GroupResponse = Annotated[
+    Json,
+    JsonObject(
+        "GroupResponse",
+        "`/api/v1/group` and `/api/v1/groups/NAME`.",
+        (Fields(GROUPS), GroupDetailObject, _GroupParts),
+    ),
+]

@@ -79,6 +79,11 @@ class Column:
     importance: int = 0
     stability: Stability = Stability.STABLE
 
+    @property
+    def description(self) -> str:
+        """Its meaning, and when it is null if that is stated."""
+        return f"{self.meaning} Null: {self.null}." if self.null else self.meaning
+
     def with_metric(self, metric: Exported) -> Column:
         """Return the column as one of another table, with another metric."""
         return dataclasses.replace(self, metric=metric)

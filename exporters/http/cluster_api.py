@@ -7,33 +7,11 @@ value is `null`, with a reason. Before the first poll, and if polling is disable
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 from starlette.routing import Route
 
-from exporters.api_types.cluster import (
-    BrokerDiskRow,
-    BrokerFeatureRow,
-    BrokerObject,
-    BrokerRow,
-    ClusterResponse,
-    ClusterTopicRow,
-    ConfigRow,
-    FeatureRow,
-    FollowerRow,
-    OffsetsReplicaRow,
-    QuorumObject,
-    QuorumReplicaRow,
-    QuotaRow,
-    ReassignmentRow,
-    SharePartitionRow,
-    TopicPartitionRow,
-    TopicResponse,
-    TotalsObject,
-    UnknownFactRow,
-    VersionsObject,
-)
 from exporters.cluster.model import SHARE_GROUPS_FACT
 from exporters.http.api import encode, table_rows
 from exporters.timestamps import rfc3339
@@ -45,6 +23,17 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from exporters.api_types.cluster import (
+        BrokerObject,
+        ClusterResponse,
+        ConfigRow,
+        QuorumObject,
+        QuotaRow,
+        SharePartitionRow,
+        TopicResponse,
+        TotalsObject,
+        VersionsObject,
+    )
     from exporters.cluster.exposition import PublishedCluster
     from exporters.cluster.model import ClusterFacts
 
@@ -89,7 +78,7 @@ def topic_json(published: PublishedCluster | None, topic: str) -> BodyAndCode:
     facts = None if published is None else published.whole_facts
     if facts is None:
         return _not_polled()
-    found = table_rows(_where(facts.cluster_topics, topic=topic), ClusterTopicRow)
+    found = table_rows(_where(facts.cluster_topics, topic=topic))
     if not found:
         return encode({"error": "no such topic, or no right to describe it", "topic": topic}), 404
     response: TopicResponse = {
@@ -97,10 +86,8 @@ def topic_json(published: PublishedCluster | None, topic: str) -> BodyAndCode:
         **found[0],
         "bytes": next(iter(_where(facts.topic_sizes, topic=topic)["bytes"].to_pylist()), None),
         "configs": _configs(facts, "topic", topic),
-        "by_partition": table_rows(
-            _where(facts.topic_partitions, topic=topic).drop_columns(["topic"]), TopicPartitionRow
-        ),
-        "followers": table_rows(_where(facts.followers, topic=topic).drop_columns(["topic"]), FollowerRow),
+        "by_partition": table_rows(_where(facts.topic_partitions, topic=topic).drop_columns(["topic"])),
+        "followers": table_rows(_where(facts.followers, topic=topic).drop_columns(["topic"])),
     }
     return encode(response), 200
 
@@ -111,25 +98,21 @@ def _cluster(facts: ClusterFacts) -> ClusterResponse:
         "cluster_id": facts.cluster_id,
         "controller": facts.controller,
         "controller_unknown_reason": facts.controller_unknown_reason,
-        "brokers": [_broker(facts, broker) for broker in table_rows(facts.brokers, BrokerRow)],
+        "brokers": [_broker(facts, broker) for broker in table_rows(facts.brokers)],
         "totals": _totals(facts),
         "offsets_topic": {
-            "by_broker": table_rows(facts.offsets_replicas, OffsetsReplicaRow),
+            "by_broker": table_rows(facts.offsets_replicas),
             "cleaner_suspect": facts.cleaner_suspect,
             "cleaner_evidence": facts.cleaner_evidence,
             "configs": _configs(facts, "topic", _OFFSETS_TOPIC),
         },
         "quorum": _quorum(facts),
-        "reassignments": None
-        if _total(facts, "reassigning_partitions") is None
-        else table_rows(facts.reassignments, ReassignmentRow),
+        "reassignments": None if _total(facts, "reassigning_partitions") is None else table_rows(facts.reassignments),
         "versions": _versions(facts),
-        "quotas": None
-        if _total(facts, "quotas") is None
-        else [_quota(row) for row in table_rows(facts.quotas, QuotaRow)],
-        "disks": table_rows(facts.broker_disks, BrokerDiskRow),
+        "quotas": None if _total(facts, "quotas") is None else [_quota(row) for row in table_rows(facts.quotas)],
+        "disks": table_rows(facts.broker_disks),
         "share_groups": _share_groups(facts),
-        "unknown": table_rows(facts.unknown_facts, UnknownFactRow),
+        "unknown": table_rows(facts.unknown_facts),
     }
 
 
@@ -148,21 +131,21 @@ def _quorum(facts: ClusterFacts) -> QuorumObject | None:
         "high_watermark": _total(facts, "metadata_high_watermark"),
         "voters": _total(facts, "quorum_voters"),
         "voters_behind": _total(facts, "quorum_voters_behind"),
-        "replicas": table_rows(facts.quorum_replicas, QuorumReplicaRow),
+        "replicas": table_rows(facts.quorum_replicas),
     }
 
 
 def _share_groups(facts: ClusterFacts) -> list[SharePartitionRow] | None:
     unknown = pc.any(pc.equal(facts.unknown_facts["fact"].cast("string"), SHARE_GROUPS_FACT)).as_py()
-    return None if unknown else table_rows(facts.share_partitions, SharePartitionRow)
+    return None if unknown else table_rows(facts.share_partitions)
 
 
 def _versions(facts: ClusterFacts) -> VersionsObject | None:
     if _total(facts, "version_sets") is None:
         return None
     return {
-        "features": table_rows(facts.features, FeatureRow),
-        "by_broker": table_rows(facts.broker_features, BrokerFeatureRow),
+        "features": table_rows(facts.features),
+        "by_broker": table_rows(facts.broker_features),
         "mixed": facts.mixed_versions,
     }
 
@@ -172,7 +155,7 @@ def _total(facts: ClusterFacts, name: str) -> int | None:
     return next(iter(facts.cluster_totals[name].to_pylist()), None)
 
 
-def _broker(facts: ClusterFacts, broker: BrokerRow) -> BrokerObject:
+def _broker(facts: ClusterFacts, broker: dict[str, Any]) -> BrokerObject:
     return {
         **broker,
         "controller": None if facts.controller is None else broker["broker"] == facts.controller,
@@ -181,7 +164,7 @@ def _broker(facts: ClusterFacts, broker: BrokerRow) -> BrokerObject:
 
 
 def _configs(facts: ClusterFacts, scope: str, name: str) -> list[ConfigRow]:
-    return table_rows(_where(facts.configs, scope=scope, name=name).drop_columns(["scope", "name"]), ConfigRow)
+    return table_rows(_where(facts.configs, scope=scope, name=name).drop_columns(["scope", "name"]))
 
 
 def _totals(facts: ClusterFacts) -> TotalsObject:

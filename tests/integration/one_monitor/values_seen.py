@@ -3,8 +3,9 @@
 from typing import Final
 from urllib.parse import quote
 
-from exporters.api_types.groups import GroupRow, PartitionRow, TopicRow
+from exporters.catalogue.groups import GROUPS
 from exporters.catalogue.metrics import METRICS
+from exporters.catalogue.partitions import PARTITIONS, TOPICS
 from tests.support.monitor import ObservedMonitor
 from tests.support.scrape import Metrics
 
@@ -63,15 +64,15 @@ def without_value(monitor: ObservedMonitor, scrape: Metrics) -> set[str]:
     groups = monitor.get("/api/v1/groups").json["groups"]
     details = [monitor.get(f"/api/v1/group?name={quote(row['group'])}").json for row in groups]
     rows = {
-        GroupRow: groups,
-        TopicRow: [row for detail in details for row in detail["by_topic"]],
-        PartitionRow: [row for detail in details for row in detail["by_partition"]],
+        "GroupRow": (GROUPS, groups),
+        "TopicRow": (TOPICS, [row for detail in details for row in detail["by_topic"]]),
+        "PartitionRow": (PARTITIONS, [row for detail in details for row in detail["by_partition"]]),
     }
     fields = {
-        f"{kind.__name__}.{name}"
-        for kind, shown in rows.items()
-        for name in kind.__annotations__
-        if all(row.get(name) is None for row in shown)
+        f"{kind}.{column.name}"
+        for kind, (table, shown) in rows.items()
+        for column in table.columns
+        if all(row.get(column.name, "left out") is None for row in shown)
     }
     missing = fields | {metric.name for metric in METRICS if not scrape.rows(metric.name)}
     return {name for name in missing if not name.startswith(tuple(WITHOUT_VALUE))}

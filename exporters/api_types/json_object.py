@@ -1,0 +1,95 @@
+"""JSON objects that have the columns of a table as fields, for the OpenAPI document."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pyarrow as pa
+from pydantic import Field
+from typing_extensions import TypedDict, get_type_hints
+
+from exporters.api_types.stability import EXPERIMENTAL
+from exporters.catalogue.metric import Stability
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+    from exporters.catalogue.table import Column, Table
+
+Json = dict[str, Any]
+_MAKE_TYPE: Any = TypedDict
+"""Typed as any: a checker of types accepts no fields that are known at run time only."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fields:
+    """The columns of a table as fields, in their order.
+
+    With `are_stable`, a field keeps its meaning even if the metric of the column is experimental.
+    """
+
+    table: Table
+    without: tuple[str, ...] = ()
+    are_stable: bool = False
+
+    @property
+    def types(self) -> dict[str, Any]:
+        """The type of each field."""
+        labels = self.table.labels
+        return {
+            column.name: self._type(column, may_be_null=column not in labels and column.null is not None)
+            for column in self.table.columns
+            if column.name not in self.without
+        }
+
+    def _type(self, column: Column, *, may_be_null: bool) -> Any:
+        json_type = _json_type(column.type)
+        if may_be_null:
+            json_type = json_type | None
+        is_experimental = column.stability is Stability.EXPERIMENTAL and column not in self.table.labels
+        if is_experimental and not self.are_stable:
+            json_type = Annotated[json_type, EXPERIMENTAL]
+        return Annotated[json_type, Field(description=column.description)]
+
+
+@dataclasses.dataclass(frozen=True)
+class JsonObject:
+    """An object with the fields of its parts, one after the other; a part is a TypedDict or the columns of a table.
+
+    Used as `Annotated[Json, JsonObject(…)]`: pydantic reads the fields, a checker of types does not.
+    """
+
+    name: str
+    meaning: str
+    parts: tuple[Fields | type, ...]
+
+    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(self.type)
+
+    @functools.cached_property
+    def type(self) -> Any:
+        """The object as a TypedDict."""
+        fields: dict[str, Any] = {}
+        for part in self.parts:
+            fields |= part.types if isinstance(part, Fields) else get_type_hints(part, include_extras=True)
+        made = _MAKE_TYPE(self.name, fields)
+        made.__doc__ = self.meaning
+        return made
+
+
+def row(name: str, meaning: str, table: Table, *without: str, are_stable: bool = False) -> JsonObject:
+    """Return a row of a table as an object."""
+    return JsonObject(name, meaning, (Fields(table, without, are_stable),))
+
+
+def _json_type(kind: pa.DataType) -> Any:
+    if pa.types.is_list(kind):
+        return list[_json_type(kind.value_type)]  # type: ignore[misc] # known at run time only
+    if pa.types.is_boolean(kind):
+        return bool
+    if pa.types.is_integer(kind):
+        return int
+    return float if pa.types.is_floating(kind) else str
