@@ -75,6 +75,11 @@ _COUNTS: Final = (
            "Greatest unread share of a partition's retained offsets, from 0 to 1; at 1 retention deletes unread "
            "records.", Exported("lagwarden_group_unread_ratio"), fold="max", importance=30, stability=EXPERIMENTAL,
            null="no partition of the group has a known lag and a known log start offset"),
+    # A folded row has none: of its groups, one may not catch up.
+    Column("catch_up_seconds", FLOAT,
+           "Time until the group has no unread records in the partitions that it has committed to, at present rates.",
+           Exported("lagwarden_group_catch_up_seconds"), importance=35, stability=EXPERIMENTAL,
+           null="the group does not catch up in one of these partitions, or a lag or rate is unknown"),
     # Those of its partitions, and its own.
     Column("odd_times", INT32,
            "Impossible times in the group's records: in the future, before 1970 or after the year 9999.",

@@ -1,4 +1,4 @@
-"""How often groups commit, how much of the retained records they have not read, and which partitions are hot. Pure."""
+"""How often groups commit, what they have not read and for how long, and which partitions are hot. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_INTERVAL: Final = np.iinfo(np.int64).max
 
 
 def throughput_columns(rows: InputRows, window: Window, runs: Runs) -> dict[str, pa.Array]:
-    """Return the columns `commit_interval` (seconds) and `unread_ratio` of GROUPS; null where they are not known.
+    """Return the columns `commit_interval`, `catch_up_seconds` and `unread_ratio` of GROUPS; null if not known.
 
     `runs` are those of the driver state, since the window of an evaluated tick has no slots any more.
     """
@@ -34,8 +34,11 @@ def throughput_columns(rows: InputRows, window: Window, runs: Runs) -> dict[str,
     intervals = commit_intervals(plausible_slots(runs.slots, window.now), len(runs))
     shortest = -max_by_owner(-_or_none(rows.align(intervals, NOT_KNOWN)), rows.group, groups, -_NO_INTERVAL)
     unread = _greatest(unread_ratios(window, rows.committed), rows.group, groups)
+    own = rows.committed
+    catch_up = np.where(window.known, window.rates.catch_up, NOT_KNOWN)[own]
     return {
         "commit_interval": pa.array(shortest / 1000, mask=shortest == _NO_INTERVAL),
+        "catch_up_seconds": longest_catch_up(catch_up, rows.group[own], groups),
         "unread_ratio": pa.array(unread, mask=np.isnan(unread)),
     }
 
@@ -55,6 +58,12 @@ def commit_intervals(slots: Slots, rows: int) -> Ints:
     known = (last > first) & (commits > 0) & (time >= 0)
     intervals[slots.row[first[known]]] = time[known] // commits[known]
     return intervals
+
+
+def longest_catch_up(times: Ints, group: Ints, groups: int) -> pa.Array:
+    """Return the greatest of the times (ms, -1: not known) of each group in seconds; null if one is not known."""
+    longest = max_by_owner(_or_none(times), group, groups, NOT_KNOWN)
+    return pa.array(longest / 1000, mask=(longest == _NO_INTERVAL) | (longest == NOT_KNOWN))
 
 
 def unread_ratios(window: Window, committed: Flags) -> Reals:

@@ -8,7 +8,7 @@ from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.snapshot.build import build_evaluated
-from stream.tick.snapshot.throughput import commit_intervals, hot_ratios
+from stream.tick.snapshot.throughput import commit_intervals, hot_ratios, longest_catch_up
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.health.tables import wrong
 from tests.support.driver_states import ShardReader, ends_of
@@ -47,8 +47,24 @@ def test_a_group_has_the_shortest_interval_and_the_greatest_unread_share() -> No
     ends = EndsIndex(ends_of([("t", 0, 50, 50, 10, None), ("t", 1, 40, 40, 0, None)]))
     evaluated = VerdictEvaluator().evaluate(nothing_hidden(state), ends, context, 62.0)
     groups = build_evaluated(evaluated, context, 62.0).groups
-    found = {row["group"]: (row["commit_interval"], row["unread_ratio"]) for row in groups.to_pylist()}
-    assert found == {"a": (39.0, 0.75), "b": (None, None)}
+    columns = ("commit_interval", "unread_ratio", "catch_up_seconds")
+    found = {row["group"]: tuple(row[column] for column in columns) for row in groups.to_pylist()}
+    assert found == {"a": (39.0, 0.75, None), "b": (None, None, None)}
+
+
+def test_a_group_has_caught_up_when_its_last_partition_has() -> None:
+    """If one of its partitions does not catch up, the group does not either; without partitions it is not known."""
+    stories = {
+        "the slowest decides": ([(0, 1000), (0, 5500)], [5.5, None]),
+        "caught up": ([(0, 0), (1, 0)], [0.0, 0.0]),
+        "one does not catch up": ([(0, 1000), (0, -1), (1, 0)], [None, 0.0]),
+    }
+
+    def times(rows: list[tuple[int, int]]) -> list[float | None]:
+        group, time = np.array(rows, np.int64).T
+        return longest_catch_up(time, group, 2).to_pylist()  # type: ignore[no-any-return]
+
+    assert wrong(stories, times) == []
 
 
 def test_hot_partitions() -> None:
