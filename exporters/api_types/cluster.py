@@ -15,24 +15,34 @@ from exporters.catalogue.topics import CLUSTER_TOPICS, FOLLOWERS, TOPIC_PARTITIO
 
 ConfigRow = Annotated[
     Json,
-    row("ConfigRow", "A row of CONFIGS without its scope and name.", CONFIGS, "scope", "name", are_stable=True),
+    row("ConfigRow", "A row of CONFIGS without its scope and name.", CONFIGS, "scope", "name", are_unmarked=True),
 ]
 OffsetsReplicaRow = Annotated[Json, row("OffsetsReplicaRow", "A row of OFFSETS_REPLICAS.", OFFSETS_REPLICAS)]
-UnknownFactRow = Annotated[Json, row("UnknownFactRow", "A row of UNKNOWN_FACTS.", UNKNOWN_FACTS, are_stable=True)]
+UnknownFactRow = Annotated[Json, row("UnknownFactRow", "A row of UNKNOWN_FACTS.", UNKNOWN_FACTS, are_unmarked=True)]
 QuorumReplicaRow = Annotated[Json, row("QuorumReplicaRow", "A row of QUORUM_REPLICAS.", QUORUM_REPLICAS)]
 ReassignmentRow = Annotated[Json, row("ReassignmentRow", "A row of REASSIGNMENTS.", REASSIGNMENTS)]
 FeatureRow = Annotated[Json, row("FeatureRow", "A row of FEATURES.", FEATURES)]
-BrokerFeatureRow = Annotated[Json, row("BrokerFeatureRow", "A row of BROKER_FEATURES.", BROKER_FEATURES)]
-BrokerDiskRow = Annotated[Json, row("BrokerDiskRow", "A row of BROKER_DISKS.", BROKER_DISKS)]
-QuotaRow = Annotated[Json, row("QuotaRow", "A row of QUOTAS.", QUOTAS)]
-SharePartitionRow = Annotated[Json, row("SharePartitionRow", "A row of SHARE_PARTITIONS.", SHARE_PARTITIONS)]
+BrokerFeatureRow = Annotated[
+    Json, row("BrokerFeatureRow", "A row of BROKER_FEATURES.", BROKER_FEATURES, are_unmarked=True)
+]
+BrokerDiskRow = Annotated[Json, row("BrokerDiskRow", "A row of BROKER_DISKS.", BROKER_DISKS, are_unmarked=True)]
+QuotaRow = Annotated[Json, row("QuotaRow", "A row of QUOTAS.", QUOTAS, are_unmarked=True)]
+SharePartitionRow = Annotated[
+    Json, row("SharePartitionRow", "A row of SHARE_PARTITIONS.", SHARE_PARTITIONS, are_unmarked=True)
+]
 TopicPartitionRow = Annotated[
     Json,
     row(
-        "TopicPartitionRow", "A row of TOPIC_PARTITIONS without the topic.", TOPIC_PARTITIONS, "topic", are_stable=True
+        "TopicPartitionRow",
+        "A row of TOPIC_PARTITIONS without the topic.",
+        TOPIC_PARTITIONS,
+        "topic",
+        are_unmarked=True,
     ),
 ]
-FollowerRow = Annotated[Json, row("FollowerRow", "A row of FOLLOWERS without the topic.", FOLLOWERS, "topic")]
+FollowerRow = Annotated[
+    Json, row("FollowerRow", "A row of FOLLOWERS without the topic.", FOLLOWERS, "topic", are_unmarked=True)
+]
 
 
 class _BrokerParts(TypedDict):
@@ -115,5 +125,5 @@ class _TopicParts(TypedDict):
 
 TopicResponse = Annotated[
     Json,
-    JsonObject("TopicResponse", "`/api/v1/topics/NAME`.", (Fields(CLUSTER_TOPICS, are_stable=True), _TopicParts)),
+    JsonObject("TopicResponse", "`/api/v1/topics/NAME`.", (Fields(CLUSTER_TOPICS, are_unmarked=True), _TopicParts)),
 ]

@@ -28,12 +28,13 @@ _MAKE_TYPE: Any = TypedDict
 class Fields:
     """The columns of a table as fields, in their order.
 
-    With `are_stable`, a field keeps its meaning even if the metric of the column is experimental.
+    With `are_unmarked`, no field is marked as experimental: it is stable although its metric is not, or the whole list
+    is experimental.
     """
 
     table: Table
     without: tuple[str, ...] = ()
-    are_stable: bool = False
+    are_unmarked: bool = False
 
     @property
     def types(self) -> dict[str, Any]:
@@ -50,7 +51,7 @@ class Fields:
         if may_be_null:
             json_type = json_type | None
         is_experimental = column.stability is Stability.EXPERIMENTAL and column not in self.table.labels
-        if is_experimental and not self.are_stable:
+        if is_experimental and not self.are_unmarked:
             json_type = Annotated[json_type, EXPERIMENTAL]
         return Annotated[json_type, Field(description=column.description)]
 
@@ -80,9 +81,9 @@ class JsonObject:
         return made
 
 
-def row(name: str, meaning: str, table: Table, *without: str, are_stable: bool = False) -> JsonObject:
+def row(name: str, meaning: str, table: Table, *without: str, are_unmarked: bool = False) -> JsonObject:
     """Return a row of a table as an object."""
-    return JsonObject(name, meaning, (Fields(table, without, are_stable),))
+    return JsonObject(name, meaning, (Fields(table, without, are_unmarked),))
 
 
 def _json_type(kind: pa.DataType) -> Any:

@@ -66,7 +66,7 @@ _RATIOS: Final = {
 
 def poll_table(time: float, seconds: float, suspect: bool | None) -> pa.Table:  # noqa: FBT001 -- a value of a row
     """Return the row of the poll itself (POLLS)."""
-    return rows_table([(int(time * 1000), seconds, suspect)], POLLS)
+    return rows_table([(suspect, int(time * 1000), seconds)], POLLS)
 
 
 def brokers_table(topology: Topology) -> pa.Table:
@@ -170,7 +170,7 @@ def totals_table(
     different = len(version_sets(versions)) or None
     under = pc.mean(partitions["under_replicated"]).as_py()
     return rows_table(
-        [(*of_quorum, *moving, different, None if quotas is None else len(quotas), under)], CLUSTER_TOTALS
+        [(*of_quorum, *moving, different, under, None if quotas is None else len(quotas))], CLUSTER_TOTALS
     )
 
 
@@ -205,9 +205,9 @@ def features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
 def broker_features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
     """Return the features that each broker supports (BROKER_FEATURES)."""
     rows = [
-        (node, feature, *levels)
+        (node, feature, highest, lowest)
         for node, each in sorted(versions.items())
-        for feature, levels in sorted(each.features.items())
+        for feature, (lowest, highest) in sorted(each.features.items())
     ]
     return rows_table(rows, BROKER_FEATURES)
 

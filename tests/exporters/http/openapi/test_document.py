@@ -1,8 +1,6 @@
 """The OpenAPI document against the routes of the server, its examples and docs/api.md."""
 
 import json
-import re
-from pathlib import Path
 
 from starlette.routing import Route
 
@@ -39,20 +37,3 @@ def test_every_example_is_valid() -> None:
             validator(path, code).validate(content["example"])
     # An example of an unknown response, or of one with another example, would not be shown.
     assert [key for key in EXAMPLES if key not in RESPONSES or RESPONSES[key].example is not None] == []
-
-
-def test_experimental_fields_are_those_that_the_page_names() -> None:
-    """docs/api.md lists each experimental field by its schema; generators of clients see the mark of a field."""
-    schemas = openapi_document()["components"]["schemas"]
-    marked = {
-        (name, field)
-        for name, schema in schemas.items()
-        for field, content in schema.get("properties", {}).items()
-        if content.get("x-stability") == "experimental"
-    }
-    page = (Path(__file__).resolve().parents[4] / "docs" / "api.md").read_text()
-    rows = re.findall(r"^\| `(\w+)` \| (`.*`) \|$", page.partition("## Stability")[2], re.MULTILINE)
-    named = {(name, field) for name, fields in rows for field in re.findall(r"`(\w+)`", fields)}
-    # A response with the fields of a row has its marks, too.
-    assert named <= marked
-    assert {field for _, field in marked} == {field for _, field in named}
