@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -49,169 +49,120 @@ class CountedSince(enum.Enum):
     GROUP_CREATED = "the first record of the group in the log"
 
 
-class MetricSource(enum.Enum):
-    """The table of the read model that has a metric's rows; the value is the name of the field.
+class Rendered(enum.Enum):
+    """When the rows of a table are rendered."""
 
-    Fields of `Snapshot` (`in_snapshot`) are rendered once per snapshot, fields of `ClusterFacts` (`in_cluster`) once
-    per poll of the cluster. The others are fields of `MonitorStatus`, rendered at each scrape, also before the first
-    snapshot. `STATUS` is the status itself: one row whose columns are its fields.
-    """
+    SNAPSHOT = "once per snapshot"
+    POLL = "once per poll of the cluster"
+    SCRAPE = "at each scrape, also before the first snapshot"
 
-    PARTITIONS = "partitions"
-    GROUPS = "groups"
-    DEAD_GROUPS = "dead_groups"
-    FOLDED_GROUPS = "folded_groups"
-    UNKNOWN_LAGS = "unknown_lags"
-    TRANSITIONS = "transitions"
-    TOPICS = "topics"
-    LOG_ENDS = "log_ends"
-    SUMMARY = "summary"
-    VERDICT_GROUPS = "verdict_groups"
-    TARGETS = "targets"
-    COMMON_CAUSES = "common_causes"
-    COVERED_GROUPS = "covered_groups"
-    FINDINGS = "findings"
-    OWNERS = "owners"
-    MAINTENANCE = "maintenance"
-    UNPAGED = "unpaged"
-    STATUS = "status"
-    RECORDS_READ = "records_read"
-    DECODE_ERRORS = "decode_errors"
-    OFFSETS_SKIPPED = "offsets_skipped"
-    OFFSETS_PARTITIONS = "offsets_partitions"
-    DEATHS = "deaths"
-    EXPIRY_CHECKS = "expiry_checks"
-    VERDICT_CHANGES = "verdict_changes"
-    OFFSETS_HELD_BACK = "offsets_held_back"
-    OFFSETS_UNAVAILABLE = "offsets_unavailable"
-    OFFSETS_UNAVAILABLE_GROUPS = "offsets_unavailable_groups"
-    UNREADABLE_TAILS = "unreadable_tails"
-    SERIES_DROPPED = "series_dropped"
-    INTERNAL_ERRORS = "internal_errors"
-    HTTP_REFUSALS = "http_refusals"
-    FILE_FAILURES = "file_failures"
-    DESCRIPTORS = "descriptors"
-    PROCESSES = "processes"
-    WEBHOOK_FAILURES = "webhook_failures"
-    WEBHOOK_DROPS = "webhook_drops"
-    OTLP_FAILURES = "otlp_failures"
-    POLLS = "polls"
-    BROKERS = "brokers"
-    CONTROLLERS = "controllers"
-    CLUSTER_TOPICS = "cluster_topics"
-    PARTITIONS_SHOWN = "partitions_shown"
-    OFFSETS_REPLICAS = "offsets_replicas"
-    CONFIGS_SHOWN = "configs_shown"
-    CLUSTER_TOTALS = "cluster_totals"
-    QUORUM_REPLICAS = "quorum_replicas"
-    REASSIGNING_TOPICS = "reassigning_topics"
-    FEATURES = "features"
-    BROKER_FEATURES = "broker_features"
-    QUOTAS = "quotas"
-    BROKER_DISKS = "broker_disks"
-    TOPIC_SIZES = "topic_sizes"
-    FOLLOWERS = "followers"
-    SHARE_READS = "share_reads"
-    SHARE_PARTITIONS = "share_partitions"
-    SHARE_GROUPS = "share_groups"
-    UNKNOWN_FACTS = "unknown_facts"
+
+class Source(enum.Enum):
+    """A table that has rows of metrics; the value of a member is the name of the field, and `rendered` says when."""
+
+    rendered: Rendered
+
+    def __new__(cls, field: str, rendered: Rendered) -> Self:
+        """Return a member. Its value is the name of the field alone."""
+        member = object.__new__(cls)
+        member._value_ = field
+        member.rendered = rendered
+        return member
 
     @property
     def in_snapshot(self) -> bool:
-        """True if the rows are part of a `Snapshot`."""
-        return self in _IN_SNAPSHOT
+        """True if the rows are part of a snapshot."""
+        return self.rendered is Rendered.SNAPSHOT
 
     @property
     def in_cluster(self) -> bool:
-        """True if the rows are part of a `ClusterFacts`."""
-        return self in _IN_CLUSTER
+        """True if the rows are part of a poll of the cluster."""
+        return self.rendered is Rendered.POLL
 
 
-_IN_SNAPSHOT: Final = frozenset(
-    {
-        MetricSource.PARTITIONS,
-        MetricSource.GROUPS,
-        MetricSource.DEAD_GROUPS,
-        MetricSource.FOLDED_GROUPS,
-        MetricSource.UNKNOWN_LAGS,
-        MetricSource.TRANSITIONS,
-        MetricSource.TOPICS,
-        MetricSource.LOG_ENDS,
-        MetricSource.SUMMARY,
-        MetricSource.VERDICT_GROUPS,
-        MetricSource.TARGETS,
-        MetricSource.COMMON_CAUSES,
-        MetricSource.COVERED_GROUPS,
-        MetricSource.FINDINGS,
-        MetricSource.OWNERS,
-        MetricSource.MAINTENANCE,
-        MetricSource.UNPAGED,
-    }
-)
-_IN_CLUSTER: Final = frozenset(
-    {
-        MetricSource.POLLS,
-        MetricSource.BROKERS,
-        MetricSource.CONTROLLERS,
-        MetricSource.CLUSTER_TOPICS,
-        MetricSource.PARTITIONS_SHOWN,
-        MetricSource.OFFSETS_REPLICAS,
-        MetricSource.CONFIGS_SHOWN,
-        MetricSource.CLUSTER_TOTALS,
-        MetricSource.QUORUM_REPLICAS,
-        MetricSource.REASSIGNING_TOPICS,
-        MetricSource.FEATURES,
-        MetricSource.BROKER_FEATURES,
-        MetricSource.QUOTAS,
-        MetricSource.BROKER_DISKS,
-        MetricSource.TOPIC_SIZES,
-        MetricSource.FOLLOWERS,
-        MetricSource.SHARE_PARTITIONS,
-        MetricSource.SHARE_GROUPS,
-        MetricSource.SHARE_READS,
-        MetricSource.UNKNOWN_FACTS,
-    }
-)
+class MetricSource(Source):
+    """The table of the read model that has a metric's rows: a field of `Snapshot`, `ClusterFacts` or `MonitorStatus`.
 
-
-class PeerSource(enum.Enum):
-    """The table that has the rows of a metric under the name of another exporter; the value is the name of the field.
-
-    Fields of `PeerSnapshot` (`in_snapshot`) and of `PeerClusterFacts`, see `exporters.compatibility`.
+    `STATUS` is the status itself: one row whose columns are its fields.
     """
 
-    PEER_PARTITIONS = "peer_partitions"
-    PEER_GROUP_TOPICS = "peer_group_topics"
-    PEER_GROUPS = "peer_groups"
-    PEER_LOG_ENDS = "peer_log_ends"
-    PEER_TOPICS = "peer_topics"
-    PEER_CLUSTER = "peer_cluster"
-    PEER_BROKERS = "peer_brokers"
-    PEER_BROKER_ADDRESSES = "peer_broker_addresses"
-    PEER_CLUSTER_TOPICS = "peer_cluster_topics"
-    PEER_TOPIC_SIZES = "peer_topic_sizes"
-    PEER_REPLICAS = "peer_replicas"
+    PARTITIONS = "partitions", Rendered.SNAPSHOT
+    GROUPS = "groups", Rendered.SNAPSHOT
+    DEAD_GROUPS = "dead_groups", Rendered.SNAPSHOT
+    FOLDED_GROUPS = "folded_groups", Rendered.SNAPSHOT
+    UNKNOWN_LAGS = "unknown_lags", Rendered.SNAPSHOT
+    TRANSITIONS = "transitions", Rendered.SNAPSHOT
+    TOPICS = "topics", Rendered.SNAPSHOT
+    LOG_ENDS = "log_ends", Rendered.SNAPSHOT
+    SUMMARY = "summary", Rendered.SNAPSHOT
+    VERDICT_GROUPS = "verdict_groups", Rendered.SNAPSHOT
+    TARGETS = "targets", Rendered.SNAPSHOT
+    COMMON_CAUSES = "common_causes", Rendered.SNAPSHOT
+    COVERED_GROUPS = "covered_groups", Rendered.SNAPSHOT
+    FINDINGS = "findings", Rendered.SNAPSHOT
+    OWNERS = "owners", Rendered.SNAPSHOT
+    MAINTENANCE = "maintenance", Rendered.SNAPSHOT
+    UNPAGED = "unpaged", Rendered.SNAPSHOT
+    STATUS = "status", Rendered.SCRAPE
+    RECORDS_READ = "records_read", Rendered.SCRAPE
+    DECODE_ERRORS = "decode_errors", Rendered.SCRAPE
+    OFFSETS_SKIPPED = "offsets_skipped", Rendered.SCRAPE
+    OFFSETS_PARTITIONS = "offsets_partitions", Rendered.SCRAPE
+    DEATHS = "deaths", Rendered.SCRAPE
+    EXPIRY_CHECKS = "expiry_checks", Rendered.SCRAPE
+    VERDICT_CHANGES = "verdict_changes", Rendered.SCRAPE
+    OFFSETS_HELD_BACK = "offsets_held_back", Rendered.SCRAPE
+    OFFSETS_UNAVAILABLE = "offsets_unavailable", Rendered.SCRAPE
+    OFFSETS_UNAVAILABLE_GROUPS = "offsets_unavailable_groups", Rendered.SCRAPE
+    UNREADABLE_TAILS = "unreadable_tails", Rendered.SCRAPE
+    SERIES_DROPPED = "series_dropped", Rendered.SCRAPE
+    INTERNAL_ERRORS = "internal_errors", Rendered.SCRAPE
+    HTTP_REFUSALS = "http_refusals", Rendered.SCRAPE
+    FILE_FAILURES = "file_failures", Rendered.SCRAPE
+    DESCRIPTORS = "descriptors", Rendered.SCRAPE
+    PROCESSES = "processes", Rendered.SCRAPE
+    WEBHOOK_FAILURES = "webhook_failures", Rendered.SCRAPE
+    WEBHOOK_DROPS = "webhook_drops", Rendered.SCRAPE
+    OTLP_FAILURES = "otlp_failures", Rendered.SCRAPE
+    POLLS = "polls", Rendered.POLL
+    BROKERS = "brokers", Rendered.POLL
+    CONTROLLERS = "controllers", Rendered.POLL
+    CLUSTER_TOPICS = "cluster_topics", Rendered.POLL
+    PARTITIONS_SHOWN = "partitions_shown", Rendered.POLL
+    OFFSETS_REPLICAS = "offsets_replicas", Rendered.POLL
+    CONFIGS_SHOWN = "configs_shown", Rendered.POLL
+    CLUSTER_TOTALS = "cluster_totals", Rendered.POLL
+    QUORUM_REPLICAS = "quorum_replicas", Rendered.POLL
+    REASSIGNING_TOPICS = "reassigning_topics", Rendered.POLL
+    FEATURES = "features", Rendered.POLL
+    BROKER_FEATURES = "broker_features", Rendered.POLL
+    QUOTAS = "quotas", Rendered.POLL
+    BROKER_DISKS = "broker_disks", Rendered.POLL
+    TOPIC_SIZES = "topic_sizes", Rendered.POLL
+    FOLLOWERS = "followers", Rendered.POLL
+    SHARE_READS = "share_reads", Rendered.POLL
+    SHARE_PARTITIONS = "share_partitions", Rendered.POLL
+    SHARE_GROUPS = "share_groups", Rendered.POLL
+    UNKNOWN_FACTS = "unknown_facts", Rendered.POLL
 
-    @property
-    def in_snapshot(self) -> bool:
-        """True if the rows are part of a `PeerSnapshot`."""
-        return self in _PEERS_IN_SNAPSHOT
 
-    @property
-    def in_cluster(self) -> bool:
-        """True if the rows are part of a `PeerClusterFacts`."""
-        return not self.in_snapshot
+class PeerSource(Source):
+    """The table that has the rows of a metric under the name of another exporter, see `exporters.compatibility`.
 
+    It is a field of `PeerSnapshot` or `PeerClusterFacts`.
+    """
 
-_PEERS_IN_SNAPSHOT: Final = frozenset(
-    {
-        PeerSource.PEER_PARTITIONS,
-        PeerSource.PEER_GROUP_TOPICS,
-        PeerSource.PEER_GROUPS,
-        PeerSource.PEER_LOG_ENDS,
-        PeerSource.PEER_TOPICS,
-    }
-)
+    PEER_PARTITIONS = "peer_partitions", Rendered.SNAPSHOT
+    PEER_GROUP_TOPICS = "peer_group_topics", Rendered.SNAPSHOT
+    PEER_GROUPS = "peer_groups", Rendered.SNAPSHOT
+    PEER_LOG_ENDS = "peer_log_ends", Rendered.SNAPSHOT
+    PEER_TOPICS = "peer_topics", Rendered.SNAPSHOT
+    PEER_CLUSTER = "peer_cluster", Rendered.POLL
+    PEER_BROKERS = "peer_brokers", Rendered.POLL
+    PEER_BROKER_ADDRESSES = "peer_broker_addresses", Rendered.POLL
+    PEER_CLUSTER_TOPICS = "peer_cluster_topics", Rendered.POLL
+    PEER_TOPIC_SIZES = "peer_topic_sizes", Rendered.POLL
+    PEER_REPLICAS = "peer_replicas", Rendered.POLL
 
 
 class ValueConversion(enum.Enum):

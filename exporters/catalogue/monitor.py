@@ -1,381 +1,251 @@
-"""The metrics about the monitor itself, one row each, rendered at each scrape, also before the first snapshot.
+"""The tables about the stream that reads `__consumer_offsets`, and the readiness of the monitor, with their metrics.
 
-`exporters.catalogue.metrics` joins the rows.
+Rendered at each scrape, also before the first snapshot. Columns of STATUS are fields of `MonitorStatus`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Stability, ValueConversion
-
-_OFFSETS: Final = ("offsets_partition",)
-
-READINESS_METRICS: Final = (
-    Metric(
-        "lagwarden_build_info",
-        MetricKind.INFO,
-        "The version of lagwarden.",
-        MetricSource.STATUS,
-        "version",
-        ("version",),
-        conversion=ValueConversion.ONE,
-    ),
-    Metric(
-        "lagwarden_cluster_info",
-        MetricKind.INFO,
-        "The id of the monitored Kafka cluster.",
-        MetricSource.STATUS,
-        "cluster_id",
-        ("cluster_id",),
-        conversion=ValueConversion.ONE,
-        absent="before the first response of Kafka",
-    ),
-    Metric(
-        "lagwarden_instance_info",
-        MetricKind.INFO,
-        "Which of several instances this is (job.instance): part 0/3 is the first of three, counted from 0.",
-        MetricSource.STATUS,
-        "part",
-        ("part",),
-        conversion=ValueConversion.ONE,
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_instances",
-        MetricKind.GAUGE,
-        "Number of instances that share the groups of the cluster, as this instance is configured.",
-        MetricSource.STATUS,
-        "instances",
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_phase_info",
-        MetricKind.INFO,
-        "Phase of the monitor: connecting, waiting for topic, starting, catching up, running, stopping or failed.",
-        MetricSource.STATUS,
-        "phase",
-        ("phase",),
-        conversion=ValueConversion.ONE,
-    ),
-    Metric(
-        "lagwarden_ready",
-        MetricKind.GAUGE,
-        "1 while the values about groups are complete and up to date, else 0; /readyz has the reasons.",
-        MetricSource.STATUS,
-        "ready",
-    ),
-    Metric(
-        "lagwarden_kafka_reachable",
-        MetricKind.GAUGE,
-        "1 while Kafka is reachable, else 0.",
-        MetricSource.STATUS,
-        "kafka_reachable",
-    ),
-    Metric(
-        "lagwarden_snapshot_timestamp_seconds",
-        MetricKind.GAUGE,
-        "When the end offsets for the snapshot that is served had been read.",
-        MetricSource.STATUS,
-        "snapshot_taken_at",
-        unit="seconds",
-        conversion=ValueConversion.TIMESTAMP,
-        absent="before the first snapshot",
-    ),
-    Metric(
-        "lagwarden_snapshot_age_seconds",
-        MetricKind.GAUGE,
-        "Age of the snapshot that is served, at the time of the scrape.",
-        MetricSource.STATUS,
-        "snapshot_taken_at",
-        unit="seconds",
-        conversion=ValueConversion.AGE,
-        absent="before the first snapshot",
-    ),
-    Metric(
-        "lagwarden_series",
-        MetricKind.GAUGE,
-        "Series about groups in the snapshot that is served.",
-        MetricSource.STATUS,
-        "series",
-    ),
-    Metric(
-        "lagwarden_catch_up_ratio",
-        MetricKind.GAUGE,
-        "Share of the records of the initial catch-up that has been read, from 0 to 1.",
-        MetricSource.STATUS,
-        "catch_up_ratio",
-        unit="ratio",
-        absent="the number of records to read is unknown",
-    ),
-    Metric(
-        "lagwarden_catch_up_records_per_second",
-        MetricKind.GAUGE,
-        "Records read per second during the initial catch-up.",
-        MetricSource.STATUS,
-        "catch_up_records_per_second",
-        absent="no batch has finished yet, or the catch-up is over",
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_catch_up_remaining_seconds",
-        MetricKind.GAUGE,
-        "Estimated time until the initial catch-up ends, at its present speed.",
-        MetricSource.STATUS,
-        "catch_up_seconds_left",
-        unit="seconds",
-        absent="no batch has finished yet, or the catch-up is over",
-        stability=Stability.EXPERIMENTAL,
-    ),
+from exporters.catalogue.metric import MetricSource, ValueConversion
+from exporters.catalogue.table import (
+    BOOL,
+    EXPERIMENTAL,
+    FLOAT,
+    INT32,
+    INT64,
+    NAME,
+    TIMESTAMP,
+    Column,
+    Exported,
+    Table,
 )
+
+STATUS: Final = Table(MetricSource.STATUS, (), ())
+
+_PARTITION: Final = Column("offsets_partition", INT32, "The number of the partition of `__consumer_offsets`.")
+_REASON: Final = Column("reason", NAME, "The reason.")
+_RECORD_TYPE: Final = Column("record_type", NAME, "The type of the records.")
+_NO_ENDS: Final = "the cluster returned no offsets for the partition"
+_NO_BATCH: Final = "before the first batch has finished"
+_NO_SPEED: Final = "no batch has finished yet, or the catch-up is over"
+_KNOWN: Final = "the end is known"
+
+READINESS_METRICS: Final = STATUS.metrics_of((
+    Column("version", NAME, "The version of lagwarden.", Exported("lagwarden_build_info")),
+    Column("cluster_id", NAME, "The id of the monitored Kafka cluster.",
+           Exported("lagwarden_cluster_info"), null="before the first response of Kafka"),
+    Column("part", NAME,
+           "Which of several instances this is (job.instance): part 0/3 is the first of three, counted from 0.",
+           Exported("lagwarden_instance_info"), stability=EXPERIMENTAL),
+    Column("instances", INT64,
+           "Number of instances that share the groups of the cluster, as this instance is configured.",
+           Exported("lagwarden_instances"), stability=EXPERIMENTAL),
+    Column("phase", NAME,
+           "Phase of the monitor: connecting, waiting for topic, starting, catching up, running, stopping or failed.",
+           Exported("lagwarden_phase_info")),
+    Column("ready", BOOL,
+           "1 while the values about groups are complete and up to date, else 0; /readyz has the reasons.",
+           Exported("lagwarden_ready")),
+    Column("kafka_reachable", BOOL, "1 while Kafka is reachable, else 0.", Exported("lagwarden_kafka_reachable")),
+    Column("snapshot_taken_at", TIMESTAMP, "When the end offsets for the snapshot that is served had been read.",
+           Exported("lagwarden_snapshot_timestamp_seconds"), null="before the first snapshot"),
+    Column("snapshot_taken_at", TIMESTAMP, "Age of the snapshot that is served, at the time of the scrape.",
+           Exported("lagwarden_snapshot_age_seconds", conversion=ValueConversion.AGE),
+           null="before the first snapshot"),
+    Column("series", INT64, "Series about groups in the snapshot that is served.", Exported("lagwarden_series")),
+    Column("catch_up_ratio", FLOAT, "Share of the records of the initial catch-up that has been read, from 0 to 1.",
+           Exported("lagwarden_catch_up_ratio"), null="the number of records to read is unknown"),
+    Column("catch_up_records_per_second", FLOAT, "Records read per second during the initial catch-up.",
+           Exported("lagwarden_catch_up_records_per_second"), null=_NO_SPEED, stability=EXPERIMENTAL),
+    Column("catch_up_seconds_left", FLOAT, "Estimated time until the initial catch-up ends, at its present speed.",
+           Exported("lagwarden_catch_up_remaining_seconds"), null=_NO_SPEED, stability=EXPERIMENTAL),
+))  # fmt: skip
 """Metrics of readiness and freshness."""
 
-STREAM_METRICS: Final = (
-    Metric(
-        "lagwarden_batches_total",
-        MetricKind.COUNTER,
-        "Micro-batches finished since the process started.",
-        MetricSource.STATUS,
-        "batches",
+RECORDS_READ: Final = Table(
+    MetricSource.RECORDS_READ,
+    (_RECORD_TYPE, Column("tracking", NAME, "tracked, known (not tracked yet) or unknown.")),
+    (
+        Column("records", INT64,
+               "Records of __consumer_offsets read since the process started, by type; tracking: tracked, known or"
+               " unknown.", Exported("lagwarden_records_read_total"), null="no record of this type has been read"),
     ),
-    Metric(
-        "lagwarden_last_batch_duration_seconds",
-        MetricKind.GAUGE,
-        "Duration of the last finished micro-batch.",
-        MetricSource.STATUS,
-        "last_batch_seconds",
-        unit="seconds",
-        absent="before the first batch has finished",
+)  # fmt: skip
+"""Records read since the process started, by type."""
+
+DECODE_ERRORS: Final = Table(
+    MetricSource.DECODE_ERRORS,
+    (_RECORD_TYPE, Column("version", NAME, "The version of the value."), _REASON),
+    (
+        Column("records", INT64,
+               "Records that could not be decoded since the process started, by type, version of the value and"
+               " reason.", Exported("lagwarden_decode_errors_total"), null="there was no such error"),
     ),
-    Metric(
-        "lagwarden_last_batch_timestamp_seconds",
-        MetricKind.GAUGE,
-        "When the last micro-batch finished.",
-        MetricSource.STATUS,
-        "last_batch_at",
-        unit="seconds",
-        conversion=ValueConversion.TIMESTAMP,
-        absent="before the first batch has finished",
+)  # fmt: skip
+"""Records that could not be decoded since the process started, by record type, version of the value and reason."""
+
+OFFSETS_SKIPPED: Final = Table(
+    MetricSource.OFFSETS_SKIPPED,
+    (_REASON,),
+    (
+        Column("offsets", INT64,
+               "Offsets of __consumer_offsets that were not read since the process started, by reason: deleted,"
+               " truncated or damaged.", Exported("lagwarden_offsets_skipped_total"), null="no offset was skipped"),
     ),
-    Metric(
-        "lagwarden_resyncs_total",
-        MetricKind.COUNTER,
-        "Times that the state, damaged or of another topic, was set aside and the topic was read from its start.",
-        MetricSource.STATUS,
-        "resyncs",
+)  # fmt: skip
+"""Offsets of the offsets topic that were passed without being read since the process started, by reason."""
+
+INTERNAL_ERRORS: Final = Table(
+    MetricSource.INTERNAL_ERRORS,
+    (Column("part", NAME, "The part that failed."),),
+    (
+        Column("errors", INT64,
+               "Internal errors since the process started, by part: group (evaluation), ending (its cause) or answer"
+               " (HTTP).", Exported("lagwarden_internal_errors_total"), stability=EXPERIMENTAL),
     ),
-    Metric(
-        "lagwarden_records_read_total",
-        MetricKind.COUNTER,
-        "Records of __consumer_offsets read since the process started, by type; tracking: tracked, known or unknown.",
-        MetricSource.RECORDS_READ,
-        "records",
-        ("record_type", "tracking"),
-        absent="no record of this type has been read",
+)  # fmt: skip
+"""Internal errors of lagwarden since the process started, by the part that failed."""
+
+OFFSETS_PARTITIONS: Final = Table(
+    MetricSource.OFFSETS_PARTITIONS,
+    (_PARTITION,),
+    (
+        Column("position", INT64, "The next offset of the __consumer_offsets partition that the monitor will read.",
+               Exported("lagwarden_offsets_partition_position"), null="not known yet"),
+        Column("high_watermark", INT64, "High watermark of the __consumer_offsets partition.",
+               Exported("lagwarden_offsets_partition_high_watermark"), null=_NO_ENDS),
+        Column("last_stable_offset", INT64,
+               "Last stable offset of the __consumer_offsets partition: the end of the readable records.",
+               Exported("lagwarden_offsets_partition_last_stable_offset"), null=_NO_ENDS),
+        Column("distance", INT64,
+               "Offsets between the monitor's position and the last stable offset: readable, but not read yet.",
+               Exported("lagwarden_offsets_partition_distance"),
+               null="the position or the last stable offset is unknown"),
+        Column("stable_gap", INT64,
+               "Offsets between the last stable offset and the high watermark: hidden behind an open transaction.",
+               Exported("lagwarden_offsets_partition_stable_gap"), null=_NO_ENDS),
+        Column("stable_gap_since", TIMESTAMP,
+               "Since when the last stable offset has its present value below the high watermark.",
+               Exported("lagwarden_offsets_partition_stable_gap_since_timestamp_seconds"), null="there is no gap"),
     ),
-    Metric(
-        "lagwarden_decode_errors_total",
-        MetricKind.COUNTER,
-        "Records that could not be decoded since the process started, by type, version of the value and reason.",
-        MetricSource.DECODE_ERRORS,
-        "records",
-        ("record_type", "version", "reason"),
-        absent="there was no such error",
+)  # fmt: skip
+"""One row per partition of `__consumer_offsets`."""
+
+OFFSETS_UNAVAILABLE: Final = Table(
+    MetricSource.OFFSETS_UNAVAILABLE,
+    (_PARTITION, _REASON),
+    (
+        Column("since", TIMESTAMP,
+               "Since when the end of the offsets partition is not known: its groups can neither commit nor be"
+               " evaluated.", Exported("lagwarden_offsets_partition_unavailable_since_timestamp_seconds"),
+               null=_KNOWN),
+        Column("groups", INT64, "Groups whose commits are stored in an offsets partition whose end is not known.",
+               Exported("lagwarden_offsets_partition_hidden_groups"), null=_KNOWN),
     ),
-    Metric(
-        "lagwarden_offsets_skipped_total",
-        MetricKind.COUNTER,
-        "Offsets of __consumer_offsets that were not read since the process started, by reason: deleted, truncated or"
-        " damaged.",
-        MetricSource.OFFSETS_SKIPPED,
-        "offsets",
-        ("reason",),
-        absent="no offset was skipped",
-    ),
-    Metric(
-        "lagwarden_groups_not_evaluated",
-        MetricKind.GAUGE,
-        "Groups that cannot be evaluated because of an internal error: shown as unknown, reason internal_error.",
-        MetricSource.STATUS,
-        "groups_not_evaluated",
-    ),
-    Metric(
-        "lagwarden_internal_errors_total",
-        MetricKind.COUNTER,
-        "Internal errors since the process started, by part: group (evaluation), ending (its cause) or answer (HTTP).",
-        MetricSource.INTERNAL_ERRORS,
-        "errors",
-        ("part",),
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_offsets_partition_position",
-        MetricKind.GAUGE,
-        "The next offset of the __consumer_offsets partition that the monitor will read.",
-        MetricSource.OFFSETS_PARTITIONS,
-        "position",
-        _OFFSETS,
-        absent="not known yet",
-    ),
-    Metric(
-        "lagwarden_offsets_partition_high_watermark",
-        MetricKind.GAUGE,
-        "High watermark of the __consumer_offsets partition.",
-        MetricSource.OFFSETS_PARTITIONS,
-        "high_watermark",
-        _OFFSETS,
-        absent="the cluster returned no offsets for the partition",
-    ),
-    Metric(
-        "lagwarden_offsets_partition_last_stable_offset",
-        MetricKind.GAUGE,
-        "Last stable offset of the __consumer_offsets partition: the end of the readable records.",
-        MetricSource.OFFSETS_PARTITIONS,
-        "last_stable_offset",
-        _OFFSETS,
-        absent="the cluster returned no offsets for the partition",
-    ),
-    Metric(
-        "lagwarden_offsets_partition_distance",
-        MetricKind.GAUGE,
-        "Offsets between the monitor's position and the last stable offset: readable, but not read yet.",
-        MetricSource.OFFSETS_PARTITIONS,
-        "distance",
-        _OFFSETS,
-        absent="the position or the last stable offset is unknown",
-    ),
-    Metric(
-        "lagwarden_offsets_partition_stable_gap",
-        MetricKind.GAUGE,
-        "Offsets between the last stable offset and the high watermark: hidden behind an open transaction.",
-        MetricSource.OFFSETS_PARTITIONS,
-        "stable_gap",
-        _OFFSETS,
-        absent="the cluster returned no offsets for the partition",
-    ),
-    Metric(
-        "lagwarden_offsets_partition_stable_gap_since_timestamp_seconds",
-        MetricKind.GAUGE,
-        "Since when the last stable offset has its present value below the high watermark.",
-        MetricSource.OFFSETS_PARTITIONS,
-        "stable_gap_since",
-        _OFFSETS,
-        unit="seconds",
-        conversion=ValueConversion.TIMESTAMP,
-        absent="there is no gap",
-    ),
-    Metric(
-        "lagwarden_offsets_partition_unavailable_since_timestamp_seconds",
-        MetricKind.GAUGE,
-        "Since when the end of the offsets partition is not known: its groups can neither commit nor be evaluated.",
-        MetricSource.OFFSETS_UNAVAILABLE,
-        "since",
-        (*_OFFSETS, "reason"),
-        unit="seconds",
-        conversion=ValueConversion.TIMESTAMP,
-        absent="the end is known",
-    ),
-    Metric(
-        "lagwarden_offsets_partition_hidden_groups",
-        MetricKind.GAUGE,
-        "Groups whose commits are stored in an offsets partition whose end is not known.",
-        MetricSource.OFFSETS_UNAVAILABLE,
-        "groups",
-        (*_OFFSETS, "reason"),
-        absent="the end is known",
-    ),
-    Metric(
-        "lagwarden_offsets_partition_hidden_group_info",
-        MetricKind.INFO,
-        "The first ten groups, by name, whose commits are stored in an offsets partition whose end is not known.",
-        MetricSource.OFFSETS_UNAVAILABLE_GROUPS,
-        "group",
-        (*_OFFSETS, "group"),
-        conversion=ValueConversion.ONE,
-        absent="the end is known",
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
+)  # fmt: skip
+"""One row per partition of `__consumer_offsets` without a known end offset, with the reason, as `no_leader`."""
+
+OFFSETS_UNAVAILABLE_GROUPS: Final = Table(
+    MetricSource.OFFSETS_UNAVAILABLE_GROUPS,
+    (_PARTITION, Column("group", NAME, "The first ten groups, by name, whose commits are stored in an offsets partition"
+     " whose end is not known.", Exported("lagwarden_offsets_partition_hidden_group_info", absent=_KNOWN),
+     stability=EXPERIMENTAL)),
+    (),
+)  # fmt: skip
+"""The first ten groups, by name, of each row of OFFSETS_UNAVAILABLE."""
+
+OFFSETS_HELD_BACK: Final = Table(
+    MetricSource.OFFSETS_HELD_BACK,
+    (_PARTITION.with_metric(Exported(
         "lagwarden_offsets_partition_held_back_info",
-        MetricKind.INFO,
-        "The open transaction that blocks the offsets partition: its producer, and whether it is hanging.",
-        MetricSource.OFFSETS_HELD_BACK,
-        "offsets_partition",
-        ("offsets_partition", "producer_id", "transactional_id", "hanging"),
-        conversion=ValueConversion.ONE,
+        help="The open transaction that blocks the offsets partition: its producer, and whether it is hanging.",
         absent="the partition is not blocked; a label is empty if unknown",
-        stability=Stability.EXPERIMENTAL,
+        also=("producer_id", "transactional_id", "hanging")), EXPERIMENTAL),),
+    (
+        Column("since", TIMESTAMP, "When the transaction began; if unknown, when the gap was first seen."),
+        Column("producer_id", INT64, "The producer of the oldest open transaction."),
+        Column("transactional_id", NAME, "Its transactional id."),
+        # KIP-664.
+        Column("hanging", BOOL, "True if its coordinator does not know the transaction, so that it will never end."),
+        Column("unread", INT64,
+               "Offsets behind an open transaction that the last read did not reach, because of its limits of bytes"
+               " and time.", Exported("lagwarden_offsets_partition_hidden_unread"),
+               null="the partition is not blocked, or was not read yet", stability=EXPERIMENTAL),
     ),
-    Metric(
-        "lagwarden_offsets_partition_hidden_unread",
-        MetricKind.GAUGE,
-        "Offsets behind an open transaction that the last read did not reach, because of its limits of bytes and time.",
-        MetricSource.OFFSETS_HELD_BACK,
-        "unread",
-        _OFFSETS,
-        absent="the partition is not blocked, or was not read yet",
-        stability=Stability.EXPERIMENTAL,
+)  # fmt: skip
+"""One row per partition of `__consumer_offsets` that an open transaction has blocked for longer than usual."""
+
+DEATHS: Final = Table(
+    MetricSource.DEATHS,
+    (Column("cause", NAME, "The cause."),),
+    (
+        Column("groups", INT64,
+               "Groups that died since the process was ready, by cause: expired, deleted, topic deleted or unknown.",
+               Exported("lagwarden_group_deaths_total"), null="no group has died for this cause"),
     ),
+)  # fmt: skip
+"""Groups that died since the process was ready, by cause. Deaths replayed by the initial catch-up are not counted."""
+
+EXPIRY_CHECKS: Final = Table(
+    MetricSource.EXPIRY_CHECKS,
+    (Column("outcome", NAME, "The outcome."),),
+    (
+        Column("offsets", INT64,
+               "Predicted offset expiries by outcome since the process was ready: kept, early, late, missing or"
+               " deleted.", Exported("lagwarden_expiry_checks_total"), null="no prediction had this outcome",
+               stability=EXPERIMENTAL),
+    ),
+)  # fmt: skip
+"""Predicted offset expiries compared with the tombstones, since the process was ready: `kept` (the tombstone came in
+time), `early` (shortly before), `deleted` (long before: an administrator deleted the offset), `late`, `missing` (no
+tombstone long after: the broker does not expire offsets, or the log cleaner or the reader has stopped)."""
+
+_BATCHES: Final = STATUS.metrics_of((
+    Column("batches", INT64, "Micro-batches finished since the process started.", Exported("lagwarden_batches_total")),
+    Column("last_batch_seconds", FLOAT, "Duration of the last finished micro-batch.",
+           Exported("lagwarden_last_batch_duration_seconds"), null=_NO_BATCH),
+    Column("last_batch_at", TIMESTAMP, "When the last micro-batch finished.",
+           Exported("lagwarden_last_batch_timestamp_seconds"), null=_NO_BATCH),
+    Column("resyncs", INT64,
+           "Times that the state, damaged or of another topic, was set aside and the topic was read from its start.",
+           Exported("lagwarden_resyncs_total")),
+))  # fmt: skip
+_NOT_EVALUATED: Final = STATUS.metrics_of((
+    Column("groups_not_evaluated", INT64,
+           "Groups that cannot be evaluated because of an internal error: shown as unknown, reason internal_error.",
+           Exported("lagwarden_groups_not_evaluated")),
+))  # fmt: skip
+STREAM_METRICS: Final = (
+    *_BATCHES,
+    *RECORDS_READ.metrics,
+    *DECODE_ERRORS.metrics,
+    *OFFSETS_SKIPPED.metrics,
+    *_NOT_EVALUATED,
+    *INTERNAL_ERRORS.metrics,
+    *OFFSETS_PARTITIONS.metrics,
+    *OFFSETS_UNAVAILABLE.metrics,
+    *OFFSETS_UNAVAILABLE_GROUPS.metrics,
+    *OFFSETS_HELD_BACK.metrics,
 )
 """Metrics of the stream that reads `__consumer_offsets`."""
 
-EXPIRY_METRICS: Final = (
-    Metric(
-        "lagwarden_offsets_retention_info",
-        MetricKind.INFO,
-        "Source of the offsets retention: broker, configuration or unknown.",
-        MetricSource.STATUS,
-        "offsets_retention_source",
-        ("offsets_retention_source",),
-        conversion=ValueConversion.ONE,
-    ),
-    Metric(
-        "lagwarden_offsets_retention_seconds",
-        MetricKind.GAUGE,
-        "How long the brokers keep the offsets of an inactive group (offsets.retention.minutes).",
-        MetricSource.STATUS,
-        "offsets_retention_seconds",
-        unit="seconds",
-        absent="unknown; then lagwarden_offsets_retention_info has the source unknown",
-    ),
-    Metric(
-        "lagwarden_offsets_retention_check_interval_seconds",
-        MetricKind.GAUGE,
-        "How often the brokers check for expired offsets (offsets.retention.check.interval.ms).",
-        MetricSource.STATUS,
-        "offsets_retention_check_seconds",
-        unit="seconds",
-        absent="not known",
-    ),
-    Metric(
-        "lagwarden_group_deaths_total",
-        MetricKind.COUNTER,
-        "Groups that died since the process was ready, by cause: expired, deleted, topic deleted or unknown.",
-        MetricSource.DEATHS,
-        "groups",
-        ("cause",),
-        absent="no group has died for this cause",
-    ),
-    Metric(
-        "lagwarden_expiry_checks_total",
-        MetricKind.COUNTER,
-        "Predicted offset expiries by outcome since the process was ready: kept, early, late, missing or deleted.",
-        MetricSource.EXPIRY_CHECKS,
-        "offsets",
-        ("outcome",),
-        absent="no prediction had this outcome",
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_expiry_error_seconds",
-        MetricKind.HISTOGRAM,
-        "Time from the predicted to the actual expiry of offsets; above 0 the tombstone came later than predicted.",
-        MetricSource.STATUS,
-        "expiry_error_seconds",
-        unit="seconds",
-        conversion=ValueConversion.BUCKETS,
-        absent="not known yet",
-        stability=Stability.EXPERIMENTAL,
-    ),
-)
+_RETENTION: Final = STATUS.metrics_of((
+    Column("offsets_retention_source", NAME, "Source of the offsets retention: broker, configuration or unknown.",
+           Exported("lagwarden_offsets_retention_info")),
+    Column("offsets_retention_seconds", FLOAT,
+           "How long the brokers keep the offsets of an inactive group (offsets.retention.minutes).",
+           Exported("lagwarden_offsets_retention_seconds"),
+           null="unknown; then lagwarden_offsets_retention_info has the source unknown"),
+    Column("offsets_retention_check_seconds", FLOAT,
+           "How often the brokers check for expired offsets (offsets.retention.check.interval.ms).",
+           Exported("lagwarden_offsets_retention_check_interval_seconds"), null="not known"),
+))  # fmt: skip
+_EXPIRY_ERROR: Final = STATUS.metrics_of((
+    Column("expiry_error_seconds", FLOAT,
+           "Time from the predicted to the actual expiry of offsets; above 0 the tombstone came later than"
+           " predicted.", Exported("lagwarden_expiry_error_seconds", conversion=ValueConversion.BUCKETS),
+           null="not known yet", stability=EXPERIMENTAL),
+))  # fmt: skip
+EXPIRY_METRICS: Final = _RETENTION + DEATHS.metrics + EXPIRY_CHECKS.metrics + _EXPIRY_ERROR
 """Metrics of offsets retention, of deaths of groups, and of the accuracy of expiry predictions."""

@@ -1,128 +1,184 @@
-"""The metrics about the HTTP server, optional files, the webhook and OTLP, one row each, rendered at each scrape.
+"""The tables about what the monitor uses, its HTTP server, files, webhook and OTLP, with their metrics.
 
-`exporters.catalogue.metrics` joins the rows.
+Rendered at each scrape.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Stability, ValueConversion
-
-SERVICE_METRICS: Final = (
-    Metric(
-        "lagwarden_http_connections",
-        MetricKind.GAUGE,
-        "Open connections of the HTTP server, including that of the scrape.",
-        MetricSource.STATUS,
-        "http_connections",
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_http_refusals_total",
-        MetricKind.COUNTER,
-        "Connections and requests refused or closed by the HTTP server, by reason: connections, idle, request_timeout, "
-        "bad_request, slow_reader, tls, login, host or requests.",
-        MetricSource.HTTP_REFUSALS,
-        "refusals",
-        ("reason",),
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_file_failures_total",
-        MetricKind.COUNTER,
-        "Failed writes of optional files: heartbeat or verdicts.",
-        MetricSource.FILE_FAILURES,
-        "failures",
-        ("file",),
-        stability=Stability.EXPERIMENTAL,
-    ),
+from exporters.catalogue.metric import MetricSource
+from exporters.catalogue.monitor import STATUS
+from exporters.catalogue.table import (
+    EXPERIMENTAL,
+    FLOAT,
+    INT64,
+    NAME,
+    TIMESTAMP,
+    Column,
+    Exported,
+    Table,
 )
+
+_ROLE: Final = Column("role", NAME, "The role of the process.")
+_REASON: Final = Column("reason", NAME, "The reason.")
+_NO_PROCESS: Final = "no process of the role has run on this machine, or the system does not report it"
+_NO_CHECKPOINT: Final = "the checkpoint is not open yet, or its volume does not answer"
+_NO_WEBHOOK: Final = "there is no webhook"
+
+PROCESSES: Final = Table(
+    MetricSource.PROCESSES,
+    (_ROLE,),
+    (
+        Column("processes", INT64,
+               "Running processes by role: driver (this process), jvm (Spark), python_daemon and python_worker"
+               " (started by the JVM).", Exported("lagwarden_processes"), null=_NO_PROCESS, stability=EXPERIMENTAL),
+        Column("memory", INT64,
+               "Memory of the processes of a role as proportional set size: a page that n processes share counts 1/n"
+               " for each, so the sum over the roles is the memory of the monitor.",
+               Exported("lagwarden_memory_bytes"), null=_NO_PROCESS, stability=EXPERIMENTAL),
+        Column("cpu_seconds", FLOAT,
+               "CPU time used by the processes of a role; what a process used between the last scrape and its end is"
+               " missing.", Exported("lagwarden_cpu_seconds_total"), null=_NO_PROCESS, stability=EXPERIMENTAL),
+    ),
+)  # fmt: skip
+"""Running processes per role, their memory, and the CPU time that all processes of the role have used."""
+
+DESCRIPTORS: Final = Table(
+    MetricSource.DESCRIPTORS,
+    (_ROLE,),
+    (
+        Column("open", INT64,
+               "Open file descriptors of the process nearest to its limit in each role: driver (this process), jvm"
+               " (Spark), python_daemon and python_worker (started by the JVM).",
+               Exported("lagwarden_open_descriptors"),
+               null="no process of the role runs on this machine, or the system does not report it",
+               stability=EXPERIMENTAL),
+        Column("limit", INT64, "Soft limit of open file descriptors of the process of lagwarden_open_descriptors.",
+               Exported("lagwarden_descriptor_limit"), null="as lagwarden_open_descriptors, or there is no limit",
+               stability=EXPERIMENTAL),
+    ),
+)  # fmt: skip
+"""Open file descriptors and their limit, per role, of the role's process that is nearest to its limit."""
+
+_MEMORY: Final = STATUS.metrics_of((
+    Column("memory_limit_bytes", INT64,
+           "Limit on the memory of all processes that the container or the systemd unit has (cgroups).",
+           Exported("lagwarden_memory_limit_bytes"), null="there is no limit", stability=EXPERIMENTAL),
+    Column("heap_used_bytes", INT64,
+           "Heap that Spark's JVM uses, including objects that the next garbage collection removes.",
+           Exported("lagwarden_jvm_heap_used_bytes"), null="before the query runs", stability=EXPERIMENTAL),
+    Column("heap_max_bytes", INT64, "Maximum size of the heap of Spark's JVM (job.driver_memory).",
+           Exported("lagwarden_jvm_heap_max_bytes"), null="before the query runs", stability=EXPERIMENTAL),
+    Column("executors", INT64, "Executors that are registered with Spark's driver.", Exported("lagwarden_executors"),
+           null="tasks run in the driver (job.master is local[N])", stability=EXPERIMENTAL),
+    Column("executors_expected", INT64, "Executors that Spark's driver asked for (job.executors).",
+           Exported("lagwarden_executors_expected"), null="tasks run in the driver", stability=EXPERIMENTAL),
+    Column("checkpoint_bytes", INT64, "Size of all files of the checkpoint.", Exported("lagwarden_checkpoint_bytes"),
+           null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
+    Column("checkpoint_files", INT64, "Files of the checkpoint.", Exported("lagwarden_checkpoint_files"),
+           null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
+    Column("checkpoint_volume_free_bytes", INT64,
+           "Free space on the volume of the checkpoint that this process may use.",
+           Exported("lagwarden_checkpoint_volume_free_bytes"), null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
+    Column("checkpoint_volume_bytes", INT64, "Size of the volume of the checkpoint.",
+           Exported("lagwarden_checkpoint_volume_bytes"), null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
+    Column("state_snapshot_at", TIMESTAMP,
+           "When Spark last wrote a full snapshot of a part of the state; a restart applies the changelogs since"
+           " then.", Exported("lagwarden_state_snapshot_timestamp_seconds"),
+           null="there is no snapshot in the checkpoint yet", stability=EXPERIMENTAL),
+    Column("state_repairs", INT64,
+           "Damaged snapshots of the state that Spark replaced by an older snapshot and its changelogs.",
+           Exported("lagwarden_state_repairs_total"), stability=EXPERIMENTAL),
+))  # fmt: skip
+RESOURCE_METRICS: Final = PROCESSES.metrics + DESCRIPTORS.metrics + _MEMORY
+"""Metrics of memory, CPU, heap, descriptors and checkpoint."""
+
+HTTP_REFUSALS: Final = Table(
+    MetricSource.HTTP_REFUSALS,
+    (_REASON,),
+    (
+        Column("refusals", INT64,
+               "Connections and requests refused or closed by the HTTP server, by reason: connections, idle,"
+               " request_timeout, bad_request, slow_reader, tls, login, host or requests.",
+               Exported("lagwarden_http_refusals_total"), stability=EXPERIMENTAL),
+    ),
+)  # fmt: skip
+"""Connections and requests that the HTTP server refused or closed since the process started, by reason."""
+
+FILE_FAILURES: Final = Table(
+    MetricSource.FILE_FAILURES,
+    (Column("file", NAME, "The kind of file."),),
+    (
+        Column("failures", INT64, "Failed writes of optional files: heartbeat or verdicts.",
+               Exported("lagwarden_file_failures_total"), stability=EXPERIMENTAL),
+    ),
+)  # fmt: skip
+"""Failed writes since the process started, by the kind of file."""
+
+_CONNECTIONS: Final = STATUS.metrics_of((
+    Column("http_connections", INT64, "Open connections of the HTTP server, including that of the scrape.",
+           Exported("lagwarden_http_connections"), stability=EXPERIMENTAL),
+))  # fmt: skip
+SERVICE_METRICS: Final = _CONNECTIONS + HTTP_REFUSALS.metrics + FILE_FAILURES.metrics
 """Metrics of the HTTP server and of optional files."""
 
-WEBHOOK_METRICS: Final = (
-    Metric(
-        "lagwarden_webhook_events_sent_total",
-        MetricKind.COUNTER,
-        "Events about verdict changes that the webhook accepted.",
-        MetricSource.STATUS,
-        "webhook_sent",
-        absent="there is no webhook (webhook.url)",
-        stability=Stability.EXPERIMENTAL,
+WEBHOOK_FAILURES: Final = Table(
+    MetricSource.WEBHOOK_FAILURES,
+    (_REASON,),
+    (
+        Column("failures", INT64,
+               "Failed requests to the webhook, by reason; docs/webhook.md has the reasons. They are tried again.",
+               Exported("lagwarden_webhook_failures_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
     ),
-    Metric(
-        "lagwarden_webhook_events_queued",
-        MetricKind.GAUGE,
-        "Events that the webhook has not accepted yet; they are kept over a restart.",
-        MetricSource.STATUS,
-        "webhook_queued",
-        absent="there is no webhook",
-        stability=Stability.EXPERIMENTAL,
+)  # fmt: skip
+"""Failed requests to the webhook since the process started; every reason has a row. Empty without a webhook."""
+
+WEBHOOK_DROPS: Final = Table(
+    MetricSource.WEBHOOK_DROPS,
+    (_REASON,),
+    (
+        Column("events", INT64,
+               "Events that the webhook never accepted, by reason: queue_full, or refused five times for their"
+               " content.", Exported("lagwarden_webhook_events_dropped_total"), null=_NO_WEBHOOK,
+               stability=EXPERIMENTAL),
     ),
-    Metric(
-        "lagwarden_webhook_oldest_event_timestamp_seconds",
-        MetricKind.GAUGE,
-        "When the oldest event was made that the webhook has not accepted yet.",
-        MetricSource.STATUS,
-        "webhook_oldest_at",
-        unit="seconds",
-        conversion=ValueConversion.TIMESTAMP,
-        absent="there is no such event, or no webhook",
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_webhook_failures_total",
-        MetricKind.COUNTER,
-        "Failed requests to the webhook, by reason; docs/webhook.md has the reasons. They are tried again.",
-        MetricSource.WEBHOOK_FAILURES,
-        "failures",
-        ("reason",),
-        absent="there is no webhook",
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_webhook_events_dropped_total",
-        MetricKind.COUNTER,
-        "Events that the webhook never accepted, by reason: queue_full, or refused five times for their content.",
-        MetricSource.WEBHOOK_DROPS,
-        "events",
-        ("reason",),
-        absent="there is no webhook",
-        stability=Stability.EXPERIMENTAL,
-    ),
-)
+)  # fmt: skip
+"""Events dropped before the webhook accepted them; every reason has a row. Empty without a webhook."""
+
+_WEBHOOK: Final = STATUS.metrics_of((
+    Column("webhook_sent", INT64, "Events about verdict changes that the webhook accepted.",
+           Exported("lagwarden_webhook_events_sent_total"), null="there is no webhook (webhook.url)",
+           stability=EXPERIMENTAL),
+    Column("webhook_queued", INT64, "Events that the webhook has not accepted yet; they are kept over a restart.",
+           Exported("lagwarden_webhook_events_queued"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
+    Column("webhook_oldest_at", TIMESTAMP, "When the oldest event was made that the webhook has not accepted yet.",
+           Exported("lagwarden_webhook_oldest_event_timestamp_seconds"), null="there is no such event, or no webhook",
+           stability=EXPERIMENTAL),
+))  # fmt: skip
+WEBHOOK_METRICS: Final = _WEBHOOK + WEBHOOK_FAILURES.metrics + WEBHOOK_DROPS.metrics
 """Metrics of the webhook of verdict changes."""
 
-OTLP_METRICS: Final = (
-    Metric(
-        "lagwarden_otlp_points_sent_total",
-        MetricKind.COUNTER,
-        "Data points that the receiver of OTLP accepted.",
-        MetricSource.STATUS,
-        "otlp_points",
-        absent="there is no export by OTLP (otlp.endpoint)",
-        stability=Stability.EXPERIMENTAL,
+OTLP_FAILURES: Final = Table(
+    MetricSource.OTLP_FAILURES,
+    (_REASON,),
+    (
+        Column("failures", INT64, "Failed requests of the export by OTLP, by reason; docs/otlp.md has the reasons.",
+               Exported("lagwarden_otlp_failures_total"), null="there is no export by OTLP", stability=EXPERIMENTAL),
     ),
-    Metric(
-        "lagwarden_otlp_failures_total",
-        MetricKind.COUNTER,
-        "Failed requests of the export by OTLP, by reason; docs/otlp.md has the reasons.",
-        MetricSource.OTLP_FAILURES,
-        "failures",
-        ("reason",),
-        absent="there is no export by OTLP",
-        stability=Stability.EXPERIMENTAL,
-    ),
-    Metric(
-        "lagwarden_otlp_export_timestamp_seconds",
-        MetricKind.GAUGE,
-        "When the last export by OTLP ended of which every data point was accepted.",
-        MetricSource.STATUS,
-        "otlp_exported_at",
-        unit="seconds",
-        conversion=ValueConversion.TIMESTAMP,
-        absent="no export has been accepted yet, or there is no export by OTLP",
-        stability=Stability.EXPERIMENTAL,
-    ),
-)
+)  # fmt: skip
+"""Failed requests of the export by OTLP, by reason."""
+
+_POINTS: Final = STATUS.metrics_of((
+    Column("otlp_points", INT64, "Data points that the receiver of OTLP accepted.",
+           Exported("lagwarden_otlp_points_sent_total"), null="there is no export by OTLP (otlp.endpoint)",
+           stability=EXPERIMENTAL),
+))  # fmt: skip
+_LAST_EXPORT: Final = STATUS.metrics_of((
+    Column("otlp_exported_at", TIMESTAMP,
+           "When the last export by OTLP ended of which every data point was accepted.",
+           Exported("lagwarden_otlp_export_timestamp_seconds"),
+           null="no export has been accepted yet, or there is no export by OTLP", stability=EXPERIMENTAL),
+))  # fmt: skip
+OTLP_METRICS: Final = _POINTS + OTLP_FAILURES.metrics + _LAST_EXPORT
 """Metrics of the export by OTLP."""

@@ -45,7 +45,7 @@ class Exported:
 
     `help` is by default the meaning of the column, `absent` when it is null. `also` are labels beside those of the
     table, `labels` all labels if that does not fit. By the suffix of the name it is a counter (`_total`), information
-    (`_info`) or a gauge, and has its unit. The other fields are those of `Metric`.
+    (`_info`, by default with the column as label) or a gauge, and has its unit. The other fields are those of `Metric`.
     """
 
     name: str
@@ -84,9 +84,9 @@ class Column:
         """Its meaning, and when it is null if that is stated."""
         return f"{self.meaning} Null: {self.null}." if self.null else self.meaning
 
-    def with_metric(self, metric: Exported) -> Column:
+    def with_metric(self, metric: Exported, stability: Stability | None = None) -> Column:
         """Return the column as one of another table, with another metric."""
-        return dataclasses.replace(self, metric=metric)
+        return dataclasses.replace(self, metric=metric, stability=stability or self.stability)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +132,8 @@ class Table:
     def _metric(self, column: Column, exported: Exported) -> Metric:
         if self.source is None:
             raise ValueError(f"{exported.name}: its table is no source of metrics")
-        kind = _kind(exported.name)
+        kind = _kind(exported)
+        labels = exported.labels or (*(label.name for label in self.labels), *exported.also)
         unit = exported.name.removesuffix("_total").rpartition("_")[2]
         return Metric(
             exported.name,
@@ -140,7 +141,7 @@ class Table:
             exported.help or column.meaning,
             self.source,
             column.name,
-            exported.labels or (*(label.name for label in self.labels), *exported.also),
+            labels or ((column.name,) if kind is MetricKind.INFO else ()),
             unit=unit if unit in _UNITS else "",
             conversion=exported.conversion or _conversion(column.type, kind),
             absent=exported.absent or column.null or "never",
@@ -152,10 +153,12 @@ class Table:
         )
 
 
-def _kind(name: str) -> MetricKind:
-    if name.endswith("_total"):
+def _kind(exported: Exported) -> MetricKind:
+    if exported.conversion is ValueConversion.BUCKETS:
+        return MetricKind.HISTOGRAM
+    if exported.name.endswith("_total"):
         return MetricKind.COUNTER
-    return MetricKind.INFO if name.endswith("_info") else MetricKind.GAUGE
+    return MetricKind.INFO if exported.name.endswith("_info") else MetricKind.GAUGE
 
 
 def _conversion(kind_of_value: pa.DataType, kind: MetricKind) -> ValueConversion:
