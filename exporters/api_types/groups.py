@@ -45,8 +45,8 @@ class TransitionObject(TypedDict):
     text: str
     cause: str | None
     live: bool
-    came: int
-    went: int
+    joined: int
+    left: int
 
 
 class FindingObject(TypedDict):

@@ -68,7 +68,7 @@ COMMON_CAUSES: Final = Table(
     MetricSource.COMMON_CAUSES,
     _CAUSE,
     (
-        Column("sick", INT32,
+        Column("unhealthy", INT32,
                "Unhealthy groups with one common cause, such as their coordinator; at most five causes at a time.",
                Exported("lagwarden_common_cause_groups", LEAN, absent=_NO_CAUSE), null=None),
         Column("muted", INT32, "Those of lagwarden_common_cause_groups that raise no alert: in maintenance, silenced,"

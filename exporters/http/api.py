@@ -287,8 +287,8 @@ def _transition(transition: TransitionDetail) -> TransitionObject:
         "text": transition.text,
         "cause": transition.cause,
         "live": transition.live,
-        "came": transition.came,
-        "went": transition.went,
+        "joined": transition.joined,
+        "left": transition.left,
     }
 
 

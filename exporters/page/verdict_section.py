@@ -66,7 +66,7 @@ def _beside(transition: TransitionDetail, begun: float) -> str:
     when = "after" if transition.time <= begun else "before"
     if transition.transition != "rebalanced":
         return f"{when}: {printable(transition.text)}"
-    changes = ((transition.came, "joined"), (transition.went, "left"))
+    changes = ((transition.joined, "joined"), (transition.left, "left"))
     words = ", ".join(f"{count(number, 'member')} {verb}" for number, verb in changes if number)
     return f"{when} a rebalance: {words or 'the same members'}"
 

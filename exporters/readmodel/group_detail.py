@@ -45,8 +45,8 @@ class TransitionDetail:
     cause: str | None
     live: bool
     # Number of members that joined and left.
-    came: int
-    went: int
+    joined: int
+    left: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class HttpObserver:
 
 def _observed(group: Mapping[str, Any]) -> ObservedGroup:
     transitions = tuple(
-        ExpectedTransition(each["transition"], each["came"], each["went"], each["cause"])
+        ExpectedTransition(each["transition"], each["joined"], each["left"], each["cause"])
         for each in group["transitions"] or ()
     )
     if group["state"] == DEAD_STATE:

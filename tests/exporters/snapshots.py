@@ -99,7 +99,7 @@ def verdicts_snapshot(**verdicts: str) -> Snapshot:
 COMMON_CAUSE: dict[str, Any] = {
     "dimension": "coordinator",
     "key": "3",
-    "sick": 2,
+    "unhealthy": 2,
     "affected": 17,
     "compared": 18,
     "since": NOON - 90_000,
@@ -395,9 +395,9 @@ def detail(group: str = "billing", **changes: Any) -> GroupDetail:
             member("app-3", assignment=(), regex="order.*", subscription=()),
         ),
         "transitions": (
-            TransitionDetail(NOON / 1000 - 86_400, "created", "first seen", None, live=False, came=0, went=0),
-            TransitionDetail(NOON / 1000 - 90, "rebalanced", "3 members came", None, live=True, came=3, went=0),
-            TransitionDetail(NOON / 1000 - 30.5, "forgotten", "1 offset", "topic deleted", live=True, came=0, went=0),
+            TransitionDetail(NOON / 1000 - 86_400, "created", "first seen", None, live=False, joined=0, left=0),
+            TransitionDetail(NOON / 1000 - 90, "rebalanced", "3 members came", None, live=True, joined=3, left=0),
+            TransitionDetail(NOON / 1000 - 30.5, "forgotten", "1 offset", "topic deleted", live=True, joined=0, left=0),
         ),
         "unowned": (("orders", (4, 5, 6)),),
         "unsubscribed": ("old",),

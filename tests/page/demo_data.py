@@ -162,9 +162,9 @@ def detail_of(name: str, now: float) -> GroupDetail:
         group=name,
         members=tuple(_member(demo, at) for at in range(demo.members)),
         transitions=(
-            TransitionDetail(now - 90_000, "created", "first seen", None, live=False, came=0, went=0),
-            _rebalance(now - 1_500, came=0, went=1),
-            _rebalance(now - demo.minutes * 60 - 6, came=1, went=0),
+            TransitionDetail(now - 90_000, "created", "first seen", None, live=False, joined=0, left=0),
+            _rebalance(now - 1_500, joined=0, left=1),
+            _rebalance(now - demo.minutes * 60 - 6, joined=1, left=0),
         ),
         unowned=(),
         unsubscribed=(),
@@ -179,9 +179,9 @@ def detail_of(name: str, now: float) -> GroupDetail:
     )
 
 
-def _rebalance(time: float, came: int, went: int) -> TransitionDetail:
-    words = "rebalanced: 1 member " + ("joined" if came else "left")
-    return TransitionDetail(time, "rebalanced", words, None, live=True, came=came, went=went)
+def _rebalance(time: float, joined: int, left: int) -> TransitionDetail:
+    words = "rebalanced: 1 member " + ("joined" if joined else "left")
+    return TransitionDetail(time, "rebalanced", words, None, live=True, joined=joined, left=left)
 
 
 def demo_search(client: str | None, host: str | None) -> frozenset[str]:

@@ -38,14 +38,14 @@ class AgentQuestions:
 
     client: Callable[[], InstanceClient]
 
-    def sick_groups(
+    def unhealthy_groups(
         self,
         severities: list[str] | None = None,
         owner: str | None = None,
         name_part: str | None = None,
         limit: int = 50,
     ) -> Answer:
-        """Return the sick groups, the worst first, and what many of them have in common.
+        """Return the unhealthy groups, the worst first, and what many of them have in common.
 
         `severities`: fine, unknown, notice, warning, critical; by default the last two. `owner` is a team.
         """

@@ -42,7 +42,7 @@ def common_causes_table(
         row: dict[str, Any] = {
             "dimension": str(finding.dimension),
             "key": key,
-            "sick": len(groups),
+            "unhealthy": len(groups),
             "affected": finding.affected,
             "compared": finding.compared,
             "since": finding.began,

@@ -69,8 +69,8 @@ def transition_detail(group: str, transition: Transition, context: ClusterContex
         text=transition_sentence(transition, cause, context.retention),
         cause=None if cause is None else str(cause),
         live=transition.live,
-        came=transition.joined,
-        went=transition.left,
+        joined=transition.joined,
+        left=transition.left,
     )
 
 

@@ -113,8 +113,8 @@ def findings_table(evaluated: EvaluatedTick | None) -> pa.Table:
         return FINDINGS.empty_table()
     evaluation, rows = evaluated.evaluation, evaluated.inputs.rows
     window, of_group = evaluation.window, evaluation.group_verdict
-    is_sick = evaluated.alive & (evaluation.severities[of_group] >= Severity.WARNING)
-    found = np.flatnonzero(is_sick[rows.group] & (evaluation.verdict == of_group[rows.group]))
+    is_unhealthy = evaluated.alive & (evaluation.severities[of_group] >= Severity.WARNING)
+    found = np.flatnonzero(is_unhealthy[rows.group] & (evaluation.verdict == of_group[rows.group]))
     found = found[np.lexsort((found, evaluation.since[found], rows.group[found]))]
     _, first = np.unique(rows.group[found], return_index=True)
     table = [
@@ -131,7 +131,7 @@ def findings_table(evaluated: EvaluatedTick | None) -> pa.Table:
     ]
     for group, share in evaluation.share.items():
         verdict = evaluation.verdict_names[of_group[group]]
-        with_verdict = [each for each in share.partitions if each.finding.verdict == verdict and is_sick[group]]
+        with_verdict = [each for each in share.partitions if each.finding.verdict == verdict and is_unhealthy[group]]
         if with_verdict:
             oldest = min(with_verdict, key=lambda each: (each.finding.since or 0, each.topic, each.partition))
             named = {"group": rows.groups[group], "verdict": verdict}

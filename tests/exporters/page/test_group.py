@@ -74,7 +74,7 @@ def test_a_stuck_partition_has_owner_cause_and_record() -> None:
         evidence={"committed_offset": 41, "progress_time": "2023-11-14T22:12:30Z", "owner_client": "app",
                   "owner_host": "10.0.0.1", "owner_member": "app-1"},
     )  # fmt: skip
-    joined = TransitionDetail(NOON / 1000 - 60, "rebalanced", "rebalanced", None, live=True, came=1, went=0)
+    joined = TransitionDetail(NOON / 1000 - 60, "rebalanced", "rebalanced", None, live=True, joined=1, left=0)
     stuck = detail(finding=found, transitions=(joined,), partition_findings=(("orders", 0, found),))
     links = PageLinks(messages_url="https://m.example/{topic}/{partition}/{offset}")
     published = PublishedSnapshot.build(small_snapshot())

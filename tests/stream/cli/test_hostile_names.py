@@ -57,7 +57,7 @@ def hostile_detail(name: str) -> GroupDetail | None:
     return detail(
         name,
         members=(member(name, assignment=((name, (0,)),), **dict.fromkeys(TEXTS, name)),),
-        transitions=(TransitionDetail(NOON / 1000, "dead", name, name, live=True, came=0, went=0),),
+        transitions=(TransitionDetail(NOON / 1000, "dead", name, name, live=True, joined=0, left=0),),
         unowned=((name, (4,)),),
         unsubscribed=(name,),
         finding=finding,

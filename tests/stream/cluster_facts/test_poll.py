@@ -151,7 +151,7 @@ def test_quorum_reassignments_and_features_are_read() -> None:
     assert texts(facts.reassignments) == [("read", 0, [1, 2], [2], []), ("read", 2, [1, 2], [2], [])]
     assert texts(facts.reassigning_topics) == [("read", 2)]
     assert texts(facts.features) == [("metadata.version", 20)]
-    assert texts(facts.broker_features) == [(1, "metadata.version", 7, 27), (2, "metadata.version", 7, 27)]
+    assert texts(facts.broker_features) == [(1, "metadata.version", 27, 7), (2, "metadata.version", 27, 7)]
     assert facts.mixed_versions == ()
 
 

@@ -154,7 +154,7 @@ def test_details_are_those_of_the_published_snapshot(ends: Ends, status: Service
     tick(publisher, status)
     detail = details(publisher)
     assert [member.member_id for member in detail.members] == ["m"]
-    assert [(each.transition, each.came) for each in detail.transitions] == [("created", 0), ("rebalanced", 1)]
+    assert [(each.transition, each.joined) for each in detail.transitions] == [("created", 0), ("rebalanced", 1)]
     assert publisher.details("stranger") is None
     client = detail.members[0].client_id
     assert publisher.groups_of_client(client, None) == {"g"}

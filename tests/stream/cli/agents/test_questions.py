@@ -25,19 +25,19 @@ def questions(url: str) -> AgentQuestions:
     return AgentQuestions(lambda: InstanceClient(url, environment={}))
 
 
-def test_sick_groups_have_their_verdicts_and_no_details(questions: AgentQuestions) -> None:
+def test_unhealthy_groups_have_their_verdicts_and_no_details(questions: AgentQuestions) -> None:
     """Sick groups have verdict and sentence and no details. They are filtered by name, owner and severity.
 
     The worst is the first. A group without a verdict is the last.
     """
-    answer = questions.sick_groups()
+    answer = questions.unhealthy_groups()
     assert [group["group"] for group in answer["groups"]] == ["billing"]
     assert answer["groups"][0]["verdict"] == "stopped"
     assert answer["groups"][0]["sentence"] == "orders-0 has had no commit for 30 s: 1 offset unread."
     assert "by_partition" not in answer["groups"][0]
-    assert questions.sick_groups(name_part="no such")["total"] == 0
-    assert questions.sick_groups(owner="no such team")["groups"] == []
-    every = questions.sick_groups(severities=["critical", "warning", "notice", "unknown", "fine"])
+    assert questions.unhealthy_groups(name_part="no such")["total"] == 0
+    assert questions.unhealthy_groups(owner="no such team")["groups"] == []
+    every = questions.unhealthy_groups(severities=["critical", "warning", "notice", "unknown", "fine"])
     assert [group["group"] for group in every["groups"]] == ["billing", "plain", 'say "hi"\\\nthere', "gone"]
     assert every["total"] == 4
 
@@ -47,7 +47,7 @@ def test_the_groups_of_a_common_cause_are_bounded() -> None:
     names = [f"g{at:03}" for at in range(250)]
     many = snapshot(groups=[{"group": name} for name in names], common_causes=[{**COMMON_CAUSE, "groups": names}])
     with served(many) as questions:
-        (cause,) = questions.sick_groups()["common_causes"]
+        (cause,) = questions.unhealthy_groups()["common_causes"]
         assert cause["groups"] == {"total": 250, "first": names[:20]}
         assert cause["sentence"] == COMMON_CAUSE["sentence"]
 
@@ -79,5 +79,5 @@ def test_unknown_names_are_refused(questions: AgentQuestions) -> None:
     with pytest.raises(Refusal, match="no group reads a topic named nothing"):
         questions.groups_of_topic("nothing")
     with pytest.raises(Refusal, match="did you mean critical") as refused:
-        questions.sick_groups(severities=["critcal"])
+        questions.unhealthy_groups(severities=["critcal"])
     assert refused.value.code is ExitCode.USAGE

@@ -43,12 +43,12 @@ ERRORS = [
     ("explain_group", {"group": "biling"}, "there is no group named biling: did you mean billing?"),
     ("verdict_history", {"group": "biling"}, "there is no group named biling: did you mean billing?"),
     ("groups_of_topic", {"topic": "nothing"}, "no group reads a topic named nothing"),
-    ("sick_groups", {"severities": ["critcal"]}, "did you mean critical?"),
-    ("sick_groups", {"limit": "many"}, "limit"),
+    ("unhealthy_groups", {"severities": ["critcal"]}, "did you mean critical?"),
+    ("unhealthy_groups", {"limit": "many"}, "limit"),
 ]
 ANSWERS = [
-    ("sick_groups", {"severities": ["critical"]}, ["groups", 0, "group"], "billing"),
-    ("sick_groups", {"owner": "no such team", "limit": 1}, ["total"], 0),
+    ("unhealthy_groups", {"severities": ["critical"]}, ["groups", 0, "group"], "billing"),
+    ("unhealthy_groups", {"owner": "no such team", "limit": 1}, ["total"], 0),
     ("explain_group", {"group": "billing"}, ["finding", "verdict"], "stopped"),
     ("explain_group", {"group": "plain"}, ["finding"], None),
     ("verdict_history", {"group": "billing"}, ["verdicts", "latest", -1, "verdict"], "stopped"),
@@ -66,7 +66,7 @@ def test_an_agent_finds_the_tools(conversation: Conversation) -> None:
     """Every tool has a description and is marked as read-only, and is called by a test below."""
     assert conversation.instructions == INSTRUCTIONS
     names = [tool.name for tool in conversation.tools]
-    assert names == ["sick_groups", "explain_group", "verdict_history", "groups_of_topic"]
+    assert names == ["unhealthy_groups", "explain_group", "verdict_history", "groups_of_topic"]
     assert all(tool.description and tool.annotations.read_only_hint for tool in conversation.tools)
     assert {row[0] for row in ANSWERS} == {row[0] for row in ERRORS} == set(names)
 

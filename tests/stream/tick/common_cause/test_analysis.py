@@ -188,10 +188,10 @@ def test_a_finding_is_a_row() -> None:
         " after 20 s."
     )
     assert row["next_step"].startswith("Look at this broker.")
-    assert {name: row[name] for name in ("dimension", "key", "sick", "affected", "compared", "groups")} == {
+    assert {name: row[name] for name in ("dimension", "key", "unhealthy", "affected", "compared", "groups")} == {
         "dimension": "coordinator",
         "key": "3",
-        "sick": 3,
+        "unhealthy": 3,
         "affected": 3,
         "compared": 4,
         "groups": ["a", "b", "d"],
