@@ -6,8 +6,7 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
-from exporters.api_types.json_object import Fields, Json, JsonObject, row
-from exporters.api_types.stability import EXPERIMENTAL
+from exporters.api_types.json_object import EXPERIMENTAL, Fields, Json, JsonObject, row
 from exporters.catalogue.administration import BROKER_FEATURES, FEATURES, QUORUM_REPLICAS, QUOTAS, REASSIGNMENTS
 from exporters.catalogue.brokers import BROKER_DISKS, BROKERS, CONFIGS, OFFSETS_REPLICAS, UNKNOWN_FACTS
 from exporters.catalogue.share import SHARE_PARTITIONS

@@ -6,8 +6,7 @@ from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
-from exporters.api_types.json_object import Fields, Json, JsonObject, row
-from exporters.api_types.stability import EXPERIMENTAL
+from exporters.api_types.json_object import EXPERIMENTAL, Fields, Json, JsonObject, row
 from exporters.catalogue.groups import GROUPS
 from exporters.catalogue.partitions import PARTITIONS, TOPICS
 from exporters.catalogue.verdicts import COMMON_CAUSES

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import pyarrow as pa
 from pydantic import Field
 from typing_extensions import TypedDict, get_type_hints
 
-from exporters.api_types.stability import EXPERIMENTAL
 from exporters.catalogue.metric import Stability
 
 if TYPE_CHECKING:
@@ -19,6 +18,10 @@ if TYPE_CHECKING:
 
     from exporters.catalogue.table import Column, Table
 
+STABILITY: Final = "x-stability"
+"""The extension of OpenAPI that says how stable an operation or field is; a field without it is as its operation."""
+EXPERIMENTAL: Final[Any] = Field(json_schema_extra={STABILITY: "experimental"})
+"""Marks a field that may change in any release (docs/upgrading.md): `Annotated[int, EXPERIMENTAL]`."""
 Json = dict[str, Any]
 _MAKE_TYPE: Any = TypedDict
 """Typed as any: a checker of types accepts no fields that are known at run time only."""

@@ -6,7 +6,7 @@ from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
-from exporters.api_types.stability import EXPERIMENTAL
+from exporters.api_types.json_object import EXPERIMENTAL
 
 
 class ReadinessResponse(TypedDict):

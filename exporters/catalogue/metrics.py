@@ -1,8 +1,8 @@
 """All metrics in one list.
 
 Each metric belongs to a column of a table (`exporters.catalogue.table`): about groups in `groups`, `partitions` and
-`verdicts`, about the cluster in the modules that `cluster` joins, about the monitor in `monitor`, `service` and
-`selection`. The order here is the order in `/metrics` and in `docs/metrics.md`.
+`verdicts`, about the cluster in `brokers`, `topics`, `administration` and `share`, about the monitor in `monitor` and
+`service`. The order here is the order in `/metrics` and in `docs/metrics.md`.
 
 Names follow the Prometheus conventions: one prefix, base units last, `_total` for counters, `_timestamp_seconds` for
 the time of an event (readers subtract: an age that is no longer updated looks recent), `_info` for label sets to join.
@@ -19,7 +19,6 @@ from typing import Final
 
 from exporters.catalogue.administration import ADMIN_METRICS
 from exporters.catalogue.brokers import BROKER_METRICS, DISK_METRICS, POLL_METRICS
-from exporters.catalogue.cluster import CLUSTER_METRICS
 from exporters.catalogue.groups import (
     DEAD_GROUPS,
     FOLDED_GROUPS,
@@ -33,8 +32,13 @@ from exporters.catalogue.groups import (
 )
 from exporters.catalogue.monitor import EXPIRY_METRICS, READINESS_METRICS, STREAM_METRICS
 from exporters.catalogue.partitions import LOG_ENDS, PARTITION_HEALTH_METRICS, PARTITION_METRICS, TOPICS
-from exporters.catalogue.selection import SERIES_DROPPED
-from exporters.catalogue.service import OTLP_METRICS, RESOURCE_METRICS, SERVICE_METRICS, WEBHOOK_METRICS
+from exporters.catalogue.service import (
+    OTLP_METRICS,
+    RESOURCE_METRICS,
+    SERIES_DROPPED,
+    SERVICE_METRICS,
+    WEBHOOK_METRICS,
+)
 from exporters.catalogue.share import SHARE_METRICS
 from exporters.catalogue.topics import REPLICA_METRICS, TOPIC_METRICS
 from exporters.catalogue.verdicts import COMMON_CAUSE_METRICS, FINDINGS, SUMMARY, VERDICT_CHANGE_METRICS, VERDICT_GROUPS
@@ -71,6 +75,11 @@ SELF_METRICS: Final = (
     + OTLP_METRICS
 )
 """Metrics rendered at each scrape, also before the first snapshot."""
+
+CLUSTER_METRICS: Final = (
+    BROKER_METRICS + TOPIC_METRICS + REPLICA_METRICS + ADMIN_METRICS + DISK_METRICS + SHARE_METRICS + POLL_METRICS
+)
+"""Metrics rendered once per poll of the cluster."""
 
 METRICS: Final = SNAPSHOT_METRICS + CLUSTER_METRICS + SELF_METRICS
 

@@ -1,4 +1,4 @@
-"""The tables about what the monitor uses, its HTTP server, files, webhook and OTLP, with their metrics.
+"""The tables about resources, the series budget, the HTTP server, files, webhook and OTLP, with their metrics.
 
 Rendered at each scrape.
 """
@@ -93,6 +93,20 @@ _MEMORY: Final = STATUS.metrics_of((
 ))  # fmt: skip
 RESOURCE_METRICS: Final = PROCESSES.metrics + DESCRIPTORS.metrics + _MEMORY
 """Metrics of memory, CPU, heap, descriptors and checkpoint."""
+
+SERIES_DROPPED: Final = Table(
+    MetricSource.SERIES_DROPPED,
+    (Column("metric", NAME, "The name of the metric."),),
+    (
+        Column("series_now", INT64,
+               "Series of the present snapshot left out of /metrics because of metrics.series_budget, by metric.",
+               Exported("lagwarden_series_over_budget"), null="the metric is not left out"),
+        Column("series_ever", INT64,
+               "Series left out of /metrics, by metric, summed over all snapshots since the process started.",
+               Exported("lagwarden_series_dropped_total"), null="the metric has never been left out"),
+    ),
+)  # fmt: skip
+"""Series left out by the series budget, per metric."""
 
 HTTP_REFUSALS: Final = Table(
     MetricSource.HTTP_REFUSALS,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from exporters.catalogue.cluster import CLUSTER_METRICS
+from exporters.catalogue.metrics import CLUSTER_METRICS
 from exporters.compatibility.cluster_tables import peer_cluster_facts
 from exporters.readmodel import SERIES_DROPPED
 from exporters.selection.series import EVERYTHING, SeriesSelection, filter_by_name

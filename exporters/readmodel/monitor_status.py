@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from exporters.readmodel.monitor_tables import (
+from exporters.readmodel.tables import (
     DEATHS,
     DESCRIPTORS,
     EXPIRY_CHECKS,

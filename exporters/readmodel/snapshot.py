@@ -7,7 +7,7 @@ import dataclasses
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel.group_tables import (
+from exporters.readmodel.tables import (
     COMMON_CAUSES,
     COMPATIBILITY,
     COVERED_GROUPS,

@@ -90,15 +90,6 @@ class Subscribe:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class CommitAll:
-    """Commits the positions of every client."""
-
-    def perform(self, group: HistoryGroup) -> None:
-        """See HistoryAction."""
-        group.commit_all()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Store:
     """Commits offsets without a membership."""
 

@@ -17,7 +17,7 @@ import structlog
 
 from stream.errors import ExitCode, Refusal
 from stream.process_memory import limit_heaps
-from stream.service.descriptor_limit import raise_limit
+from stream.service.system_limits import raise_limit
 from stream.service.temporary_folder import temporary_folder
 from stream.spark.class_archive import ClassArchive
 from stream.spark.executors.jvm_environment import jvm_environment

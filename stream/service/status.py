@@ -31,9 +31,9 @@ from stream.checkpoint.side_files import SideFiles
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.instances import EVERY_GROUP, owner_of
 from stream.service.descriptors import Descriptors
-from stream.service.memory_limit import memory_limit
 from stream.service.processes import ProcessUsage
 from stream.service.resources import Resources
+from stream.service.system_limits import memory_limit
 from stream.tick.run_tick import TickStatus
 from stream.wording import ranges
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter
 
-from exporters.api_types.stability import KEY as STABILITY
+from exporters.api_types.json_object import STABILITY
 from exporters.group_query import MOST_ROWS, ParameterKind, QueryParameter, SortKey
 from exporters.http.api import encode
 from exporters.http.event_stream.response import MEDIA_TYPE as EVENT_STREAM

@@ -1,0 +1,47 @@
+"""The Arrow schemas of the tables that a snapshot or a status holds. `exporters.catalogue` declares their columns."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from exporters.catalogue import groups, monitor, partitions, service, verdicts
+
+BURROW_COMMIT: Final = partitions.BURROW_COMMIT
+COMMON_CAUSES: Final = verdicts.COMMON_CAUSES.schema
+COMPATIBILITY: Final = partitions.COMPATIBILITY.schema
+COVERED_GROUPS: Final = verdicts.COVERED_GROUPS.schema
+DEAD_GROUPS: Final = groups.DEAD_GROUPS.schema
+DEATHS: Final = monitor.DEATHS.schema
+DECODE_ERRORS: Final = monitor.DECODE_ERRORS.schema
+DESCRIPTORS: Final = service.DESCRIPTORS.schema
+EXPIRY_CHECKS: Final = monitor.EXPIRY_CHECKS.schema
+FILE_FAILURES: Final = service.FILE_FAILURES.schema
+FINDINGS: Final = verdicts.FINDINGS.schema
+FOLDED_GROUPS: Final = groups.FOLDED_GROUPS.schema
+GROUPS: Final = groups.GROUPS.schema
+HTTP_REFUSALS: Final = service.HTTP_REFUSALS.schema
+INTERNAL_ERRORS: Final = monitor.INTERNAL_ERRORS.schema
+LOG_ENDS: Final = partitions.LOG_ENDS.schema
+MAINTENANCE: Final = groups.MAINTENANCE.schema
+OFFSETS_HELD_BACK: Final = monitor.OFFSETS_HELD_BACK.schema
+OFFSETS_PARTITIONS: Final = monitor.OFFSETS_PARTITIONS.schema
+OFFSETS_SKIPPED: Final = monitor.OFFSETS_SKIPPED.schema
+OFFSETS_UNAVAILABLE: Final = monitor.OFFSETS_UNAVAILABLE.schema
+OFFSETS_UNAVAILABLE_GROUPS: Final = monitor.OFFSETS_UNAVAILABLE_GROUPS.schema
+OTLP_FAILURES: Final = service.OTLP_FAILURES.schema
+OWNERS: Final = groups.OWNERS.schema
+PARTITIONS: Final = partitions.PARTITIONS.schema
+PROCESSES: Final = service.PROCESSES.schema
+RECORDS_READ: Final = monitor.RECORDS_READ.schema
+SERIES_DROPPED: Final = service.SERIES_DROPPED.schema
+SUMMARY: Final = verdicts.SUMMARY.schema
+TARGETS: Final = groups.TARGETS.schema
+TOPICS: Final = partitions.TOPICS.schema
+TRANSITIONS: Final = groups.TRANSITIONS.schema
+UNKNOWN_LAGS: Final = groups.UNKNOWN_LAGS.schema
+UNPAGED: Final = groups.UNPAGED.schema
+UNREADABLE_TAILS: Final = verdicts.UNREADABLE_TAILS.schema
+VERDICT_CHANGES: Final = verdicts.VERDICT_CHANGES.schema
+VERDICT_GROUPS: Final = verdicts.VERDICT_GROUPS.schema
+WEBHOOK_DROPS: Final = service.WEBHOOK_DROPS.schema
+WEBHOOK_FAILURES: Final = service.WEBHOOK_FAILURES.schema
