@@ -169,7 +169,7 @@ _SNAPSHOT: Final = (
         "members",
         ("consumergroup",),
         instead="lagwarden_group_members",
-        difference="kafka_exporter writes 0 for groups of the new protocol (KIP-848).",
+        difference="kafka_exporter before 1.10 writes 0 for groups of KIP-848.",
     ),
 )
 

@@ -10,7 +10,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import yaml
 
@@ -20,6 +20,9 @@ from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.programs.prometheus_tools import find_tool
 from sandbox.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 JOB: Final = "lagwarden"
 """The name of the scrape job that the rules expect."""
@@ -40,19 +43,28 @@ class Prometheus:
     """`with Prometheus("http://127.0.0.1:10848", folder) as prometheus: prometheus.query("up")`.
 
     `interval` is the scrape and evaluation interval in seconds. The rules' own intervals are longer; `short_rules` sets
-    them to `interval` too. `rules` is a folder of rule files to load instead of those of the chart. Raises
-    ToolMissingError where there is no Prometheus.
+    them to `interval` too. `rules` is a folder of rule files to load instead of those of the chart, `labels` are those
+    of the target. Raises ToolMissingError where there is no Prometheus.
     """
 
     def __init__(
-        self, target: str, folder: Path, *, interval: int = 5, short_rules: bool = False, rules: Path = RULES
+        self,
+        target: str,
+        folder: Path,
+        *,
+        interval: int = 5,
+        short_rules: bool = False,
+        rules: Path = RULES,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         self.address: Final = f"http://{LOOPBACK}:{free_port()}"
         self.interval: Final = interval
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "prometheus.yml"
-        config.write_text(configuration(target, interval, [_rules(folder, interval) if short_rules else rules]))
+        config.write_text(
+            configuration(target, interval, [_rules(folder, interval) if short_rules else rules], labels or {})
+        )
         program = find_tool("prometheus")
         self._command = [
             *(program, f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}", *_assets(program)),
@@ -126,14 +138,17 @@ def _assets(program: str) -> list[str]:
     return [f"--web.local-assets={pages}/"] if unpacked and pages.is_dir() else []
 
 
-def configuration(target: str, interval: int, rules: list[Path]) -> str:
+def configuration(target: str, interval: int, rules: list[Path], labels: Mapping[str, str]) -> str:
     """Return the configuration of Prometheus: one lagwarden as target, and folders of rules."""
     return yaml.safe_dump(
         {
             "global": {"scrape_interval": f"{interval}s", "evaluation_interval": f"{interval}s"},
             "rule_files": [f"{folder}/*.yaml" for folder in rules],
             "scrape_configs": [
-                {"job_name": JOB, "static_configs": [{"targets": [target.removeprefix("http://")]}]},
+                {
+                    "job_name": JOB,
+                    "static_configs": [{"targets": [target.removeprefix("http://")], "labels": dict(labels)}],
+                },
             ],
         },
         sort_keys=False,

@@ -104,8 +104,9 @@ def served(texts: Sequence[bytes], begin: float) -> Iterator[str]:
         thread.join()
 
 
-def write_history(peer: str, address: str, folder: Path, begin: float) -> None:
+def write_history(peer: str, address: str, folder: Path, begin: float, scraped: Mapping[str, str]) -> None:
     """Write the history of the metrics as blocks of Prometheus' database, with the labels that a scrape adds."""
+    added = ",".join(f'{name}="{value}"' for name, value in ({"instance": address, "job": JOB} | scraped).items())
     lines, help_of = [], {}
     for at in range(int(begin) - HISTORY, int(begin) - STEP, STEP):
         for line in exposition_text(peer, (at - int(begin) + HISTORY) // PACE).splitlines():
@@ -115,7 +116,7 @@ def write_history(peer: str, address: str, folder: Path, begin: float) -> None:
             name, _, value = line.rpartition(" ")
             if "{" not in name:
                 name += "{}"
-            labels = f'{{instance="{address}",job="{JOB}",'
+            labels = f"{{{added},"
             lines.append(
                 (re.split(r"[{]", name)[0], f"{name.replace('{', labels, 1).replace(',}', '}')} {value} {at}\n")
             )
@@ -136,13 +137,15 @@ def test_every_published_query_and_rule_has_a_result(peer: str, promtool: str, t
     """Prometheus accepts the scrape; each query of a dashboard returns rows, and each rule, loaded as one, fires."""
     assert promtool
     facts, begin = published(peer), time.time()
+    labels = facts.get("scrape_labels", {})
     quiet = write_rules(facts.get("rules", ()), tmp_path / "published", SCRAPE)
     assert facts.get("queries") or quiet
     texts = [exposition_text(peer, HISTORY // PACE + step).encode() for step in range(STEPS)]
     with served(texts, begin) as address:
-        write_history(peer, address, tmp_path, begin)
+        write_history(peer, address, tmp_path, begin, labels)
         empty = published_queries(peer, address)
-        with Prometheus(f"http://{address}", tmp_path, interval=SCRAPE, rules=tmp_path / "published") as prometheus:
+        folder = tmp_path / "published"
+        with Prometheus(f"http://{address}", tmp_path, interval=SCRAPE, rules=folder, labels=labels) as prometheus:
 
             def all_had_results() -> bool:
                 for each in [each for each, text in empty.items() if prometheus.query(text)]:
