@@ -32,6 +32,7 @@ REPLACED: Final = {
     "spark.network.crypto.enabled": "job.authenticate",
     "spark.io.encryption.enabled": "job.authenticate",
     "spark.sql.shuffle.partitions": "job.read_tasks",
+    **dict.fromkeys(("spark.ui.enabled", "spark.ui.port"), "job.spark_ui_port"),
     **dict.fromkeys(
         (
             f"spark.hadoop.fs.s3a.{name}"
@@ -65,7 +66,7 @@ FIXED: Final = frozenset({
     "spark.sql.ui.retainedExecutions",
     "spark.submit.pyFiles",
     "spark.task.maxFailures",
-    "spark.ui.enabled",
+    "spark.ui.killEnabled",
     "spark.ui.retainedJobs",
     "spark.ui.retainedStages",
     "spark.ui.retainedTasks",

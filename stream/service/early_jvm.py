@@ -21,7 +21,7 @@ from stream.service.system_limits import raise_limit
 from stream.service.temporary_folder import temporary_folder
 from stream.spark.class_archive import ClassArchive
 from stream.spark.executors.jvm_environment import jvm_environment
-from stream.spark.jvm_process import JvmOptions, JvmProcess, JvmStartError, start_refusal
+from stream.spark.jvm_process import UI_ENVIRONMENT, JvmOptions, JvmProcess, JvmStartError, start_refusal
 from stream.spark.object_store.client_jars import find_jars
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ def start_jvm(config: Config) -> Iterator[StartedJvm]:
     stopping = _stop_signals()
     with _temporary_folder() as folder:
         variables = jvm_environment(config.job.master_url, folder)
+        if config.job.spark_ui_port is not None:
+            variables |= UI_ENVIRONMENT
         jars = () if config.checkpoint.s3_jars is None else find_jars(config.checkpoint.s3_jars)
         options = JvmOptions(config.job.driver_memory, _class_archive(config), folder, variables, jars)
         try:

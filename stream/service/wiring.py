@@ -64,6 +64,7 @@ def session_options(config: Config, jvm: JvmOptions) -> SessionOptions:
         traces=config.log.level == "debug",
         executors=_executors(job, host) if job.master_url.has_executors else None,
         python=job.executor_python,
+        ui_port=job.spark_ui_port,
         further=job.spark_options,
         storage=object_storage(config),
     )

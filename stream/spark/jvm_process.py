@@ -56,6 +56,11 @@ _OPTIONS: Final = (
 )
 
 
+UI_HOST: Final = "127.0.0.1"
+UI_ENVIRONMENT: Final = {"SPARK_LOCAL_IP": UI_HOST}
+"""The variable by which Spark chooses where its own pages listen (`WebUI.initServer`); by default everywhere."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class JvmOptions:
     """The options of the JVM that depend on its environment."""

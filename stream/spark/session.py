@@ -15,6 +15,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
+import structlog
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
@@ -26,7 +27,7 @@ from stream.spark.executors.code_archive import write_code_archive
 from stream.spark.executors.driver_machine import check_python, check_reachable
 from stream.spark.executors.settings import executor_settings
 from stream.spark.jvm import connect, hush_accumulators, set_login_user, skip_installed_data_sources
-from stream.spark.jvm_process import JvmOptions, JvmProcess, JvmStartError, start_refusal
+from stream.spark.jvm_process import UI_HOST, JvmOptions, JvmProcess, JvmStartError, start_refusal
 from stream.spark.object_store.settings import executor_jars, forget_credentials, storage_settings
 
 if TYPE_CHECKING:
@@ -36,13 +37,15 @@ if TYPE_CHECKING:
     from stream.spark.executors.settings import ExecutorOptions
     from stream.spark.object_store.settings import ObjectStorage
 
+_log = structlog.get_logger(__name__)
+
 TASK_ATTEMPTS: Final = 3
 """Attempts of a task: the kernel kills a Python worker to free memory, and the task that it ran can run again."""
 
 SETTINGS: Final = {
     # Stands in the names of Spark's own metrics and threads.
     "spark.app.name": "lagwarden",
-    # No page of Spark's own: a port less to guard, a little heap less.
+    # A port less to guard, a little heap less; see `_UI`.
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -76,6 +79,9 @@ SETTINGS: Final = {
     "spark.task.maxFailures": str(TASK_ATTEMPTS),
 }
 
+# Spark's pages have no login, so they are for this machine only, and stop no job.
+_UI: Final = {"spark.ui.enabled": "true", "spark.ui.killEnabled": "false"}
+
 _ADVICE: Final = "see the options job.*; the log at level debug has the output of the JVM"
 _ADVICE_ON_EXECUTORS: Final = f"the logs of Spark's master, workers and executors may have the reason; {_ADVICE}"
 
@@ -101,6 +107,8 @@ class SessionOptions:
     """The interpreter of Spark's Python processes; None: that of this process."""
     storage: ObjectStorage | None = None
     """The object store of the checkpoint; None if it is in a directory."""
+    ui_port: int | None = None
+    """The port of Spark's own pages, 0: a free one; None: no pages. The JVM needs UI_ENVIRONMENT, too."""
     further: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Further settings of Spark, none of those that are set here."""
 
@@ -131,6 +139,8 @@ def open_session(options: SessionOptions, jvm: JvmProcess | None = None) -> Spar
         skip_installed_data_sources(gateway.jvm)
         # lagwarden logs a failed query in one line; Spark's stack traces are printed only on request.
         session.sparkContext.setLogLevel("WARN" if options.traces else "OFF")
+        if (url := session.sparkContext.uiWebUrl) is not None:
+            _log.info("spark ui open on this machine", url=f"http://{UI_HOST}:{url.rpartition(':')[2]}")
     except JvmStartError as error:
         raise start_refusal(error) from error
     except (Py4JError, PySparkException, OSError) as error:
@@ -176,6 +186,7 @@ def session_settings(options: SessionOptions) -> dict[str, str]:
     return {
         **options.further,
         **SETTINGS,
+        **({} if options.ui_port is None else {**_UI, "spark.ui.port": str(options.ui_port)}),
         "spark.driver.memory": options.jvm.heap,
         "spark.driver.host": options.driver_host,
         "spark.driver.bindAddress": options.driver_host,

@@ -160,6 +160,15 @@ class JobOptions(OptionSection):
     namespace: str | None = option(
         None, "The Kubernetes namespace of executors.", shown="`default`", min_length=1, experimental=True
     )
+    spark_ui_port: int | None = option(
+        None,
+        "The port of Spark's own pages (jobs, stages, SQL, the query), 0 for a free one that the log names; without"
+        " a login, so they are open on 127.0.0.1 only, with any `http.host` (docs/cluster.md).",
+        shown="no pages",
+        ge=0,
+        le=65535,
+        experimental=True,
+    )
     spark_options: Annotated[dict[str, str], BeforeValidator(as_text), AfterValidator(check_spark_options)] = option(
         dict,
         "Further settings of Spark, such as `spark.executor.memoryOverhead: 1g`. Settings that lagwarden makes itself"

@@ -1,5 +1,8 @@
 """The settings of the Spark session."""
 
+import json
+import socket
+import urllib.request
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Final
@@ -10,7 +13,7 @@ from py4j.protocol import Py4JNetworkError
 
 from stream.errors import ExitCode, Refusal
 from stream.spark import session
-from stream.spark.jvm_process import JvmOptions
+from stream.spark.jvm_process import UI_ENVIRONMENT, UI_HOST, JvmOptions
 from stream.spark.session import SessionOptions, session_settings
 
 SYSTEM: Final = "/tmp"  # noqa: S108 - the default of the JVM
@@ -24,6 +27,23 @@ def test_sockets_of_workers_are_in_the_temporary_folder() -> None:
         jvm = JvmOptions("512m", temporary_folder=Path(folder) if folder else None)
         options = SessionOptions("local[1]", jvm, "127.0.0.1", 1)
         assert session_settings(options)["spark.python.unix.domain.socket.dir"] == sockets
+
+
+@pytest.mark.spark
+def test_spark_has_its_own_pages_for_this_machine_and_an_event_log(tmp_path: Path) -> None:
+    """The pages answer on 127.0.0.1 and on no other address; settings of the event log are accepted beside them."""
+    logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": tmp_path.as_uri()}
+    jvm = JvmOptions("512m", environment=UI_ENVIRONMENT)
+    opened = session.open_session(SessionOptions("local[1]", jvm, UI_HOST, 1, ui_port=0, further=logged))
+    try:
+        port = int((opened.sparkContext.uiWebUrl or "").rpartition(":")[2])
+        with urllib.request.urlopen(f"http://{UI_HOST}:{port}/api/v1/applications") as answer:
+            assert json.load(answer)[0]["name"] == "lagwarden"
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", port), 30)
+    finally:
+        session.end_session(opened, 30)
+    assert list(tmp_path.glob("eventlog_v2_*/events_1_*"))
 
 
 @pytest.mark.parametrize("part", ["SparkContext", "SparkSession"])

@@ -94,6 +94,12 @@ spec:
         - name: http
           containerPort: 10848
           protocol: TCP
+        {{- with (.Values.config.job).spark_ui_port }}
+        # Spark's pages have no login and listen on 127.0.0.1: kubectl port-forward reaches them, a Service does not.
+        - name: spark-ui
+          containerPort: {{ . }}
+          protocol: TCP
+        {{- end }}
         {{- if eq .Values.mode "cluster" }}
         {{- range include "lagwarden.driver.ports" . | fromYamlArray }}
         - name: {{ .name }}
