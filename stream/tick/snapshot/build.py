@@ -18,7 +18,7 @@ from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
-from stream.tick.snapshot.groups import RowSums, groups_table, timestamps, transitions_table
+from stream.tick.snapshot.groups import RowSums, groups_table, known_lags, timestamps, transitions_table
 from stream.tick.snapshot.scaling import scaling_columns
 from stream.tick.snapshot.share_groups import share_topics, with_share_sums, with_share_topics
 from stream.tick.snapshot.throughput import hot_ratios, throughput_columns
@@ -71,7 +71,7 @@ def _build(
 ) -> Snapshot:
     rows, committed = inputs.rows, inputs.rows.committed
     known = window.known & committed
-    reasons = _unknown_lag_reasons(window, committed)
+    reasons = _unknown_lag_reasons(window, known)
     expiry = np.full(len(rows), -1) if context.expiry is None else rows.align(context.expiry.offset, -1)
     odd_time = inputs.odd_time | (expiry > LATEST_MS)
     columns: dict[str, Any] = {
@@ -107,7 +107,7 @@ def _build(
         taken_at=taken_at,
         partitions=pa.table([columns[field.name] for field in PARTITIONS], schema=PARTITIONS),
         groups=with_share_sums(groups, share),
-        unknown_lags=_unknown_lags(rows.group, rows.groups, known, reasons),
+        unknown_lags=_unknown_lags(rows.group, rows.groups, known_lags(window, committed), reasons),
         transitions=transitions_table(state.histories),
         topics=with_share_topics(topics_table(rows, window, inputs.assignment.members.number, evaluated), share),
         log_ends=_log_ends(rows, inputs, window),
@@ -130,11 +130,11 @@ def _log_ends(rows: InputRows, inputs: TickInputs, window: Window) -> pa.Table:
     return pa.table([*partitions, high, start, gap, hot_ratios(rows.topic[first], rate)], schema=LOG_ENDS)
 
 
-def _unknown_lag_reasons(window: Window, committed: NDArray[np.bool_]) -> pa.Array:
+def _unknown_lag_reasons(window: Window, known: NDArray[np.bool_]) -> pa.Array:
     """Return, per row, why there is no lag; null for a row with a lag."""
     unknown_ends = window.inputs.reasons
     reasons = np.full(len(window), None, object)
-    for row in np.flatnonzero(~(window.known & committed)).tolist():
+    for row in np.flatnonzero(~known).tolist():
         if window.out_of_range[row]:
             reasons[row] = out_of_range.NAMES[window.out_of_range[row]]
         elif window.known[row]:

@@ -34,6 +34,16 @@ _NO_VALUE: Final = np.iinfo(np.int64).min
 _OFFSETS_ONLY: Final = Membership(SIMPLE, "Empty", 0)
 
 
+def known_lags(window: Window, committed: Flags) -> Flags:
+    """Return the rows whose lag is known: those with a commit, and those of partitions that hold nothing to read.
+
+    Where a group without a commit begins depends on its clients, but not in an empty partition. Clients in Go and
+    JavaScript never commit these. Such a row has no lag of its own, as in Kafka's tool.
+    """
+    known: Flags = window.known & (committed | (window.lag == 0))
+    return known
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class RowSums:
     """Sums over rows, one element per owner (a group, or a topic of a group)."""
@@ -53,7 +63,7 @@ class RowSums:
     @classmethod
     def from_rows(cls, owner: Ints, owners: int, window: Window, committed: Flags) -> RowSums:
         """Return the sums by owner; `owner` has the number of the owner of each row, below `owners`."""
-        known = window.known & committed
+        known = known_lags(window, committed)
         return cls(
             rows=np.bincount(owner, minlength=owners),
             partitions=np.bincount(owner[committed], minlength=owners),
