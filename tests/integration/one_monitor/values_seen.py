@@ -27,6 +27,7 @@ WITHOUT_VALUE: Final = {
     "lagwarden_group_maintenance": "a maintenance window; test_webhook.py",
     "lagwarden_group_owner_info": "a policy with owners; test_webhook.py",
     "lagwarden_group_target_seconds": "an option sets targets; the same table as the owners",
+    "lagwarden_catch_up_records_per_second": "a catch-up that takes long enough for a pace",
     "lagwarden_webhook_": "a receiver of the webhook; test_webhook.py",
     "lagwarden_otlp_": "a receiver of OTLP; make cluster has one",
     "lagwarden_executors": "executors; executors/test_standalone.py",
