@@ -124,11 +124,13 @@ FILE_FAILURES: Final = Table(
     MetricSource.FILE_FAILURES,
     (Column("file", NAME, "The kind of file."),),
     (
-        Column("failures", INT64, "Failed writes of optional files: heartbeat or verdicts.",
+        Column("failures", INT64,
+               "Failed writes of optional files (heartbeat or verdicts), and changes of the configuration file that"
+               " cannot be used (configuration).",
                Exported("lagwarden_file_failures_total"), stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
-"""Failed writes since the process started, by the kind of file."""
+"""Failures since the process started, by the kind of file."""
 
 _CONNECTIONS: Final = STATUS.metrics_of((
     Column("http_connections", INT64, "Open connections of the HTTP server, including that of the scrape.",

@@ -134,6 +134,10 @@ class SeriesSelector:
         """The series that the budget left out (schema SERIES_DROPPED)."""
         return SERIES_DROPPED.empty_table() if self._budget is None else self._budget.dropped
 
+    def use_targets(self, targets: tuple[tuple[str, float], ...]) -> None:
+        """Use these targets from the next snapshot on."""
+        self._selection = dataclasses.replace(self._selection, targets=targets)
+
     def select(self, snapshot: Snapshot) -> SelectedSeries:
         """Return the selected series of a snapshot."""
         if self._selection.targets:

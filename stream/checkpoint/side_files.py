@@ -1,4 +1,4 @@
-"""Optional files: a failed write is logged once and counted, and the process continues."""
+"""Files without which the process continues: a failed write is logged once and counted."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ HEARTBEAT: Final = "heartbeat"
 """The file whose modification time is when the reader last reached the end of the topic."""
 VERDICTS: Final = "verdicts"
 """The file with the verdicts of the last tick."""
-KINDS: Final = (HEARTBEAT, VERDICTS)
+CONFIGURATION: Final = "configuration"
+"""The configuration file, whose changes apply while the process runs."""
+KINDS: Final = (HEARTBEAT, VERDICTS, CONFIGURATION)
 
 
 class SideFiles:
-    """The failed writes of the process. May be used from several threads."""
+    """The failures of the process. May be used from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -47,6 +49,11 @@ class SideFiles:
         else:
             with self._lock:
                 self._errors.pop(kind, None)
+
+    def count_unusable_configuration(self) -> None:
+        """Count a changed configuration file that cannot be used."""
+        with self._lock:
+            self._failures[CONFIGURATION] += 1
 
     def table(self) -> pa.Table:
         """Return the failures by kind of file, each kind with a row from the start."""

@@ -7,6 +7,7 @@ imported inside the commands, so that `--help` is fast and does not need Spark.
 from __future__ import annotations
 
 import errno
+import functools
 import importlib.metadata
 import json
 import os
@@ -101,9 +102,11 @@ def run(  # noqa: PLR0917 -- typer passes options by name
     from stream.service.early_jvm import start_jvm  # noqa: PLC0415 -- see the module's docstring
 
     with start_jvm(effective) as jvm:
+        from stream.config.config_follower import ConfigFollower  # noqa: PLC0415 -- see the module's docstring
         from stream.service.run import run as run_job  # noqa: PLC0415 -- a second of imports, while the JVM boots
 
-        return run_job(effective, jvm)
+        follower = ConfigFollower(config, effective, functools.partial(load_config, config, flags, settings))
+        return run_job(effective, jvm, follower)
 
 
 @app.command(hidden=True)

@@ -144,7 +144,7 @@ def _from_file(path: Path | None, faults: list[ConfigFault]) -> Iterator[tuple[s
         reason = getattr(error, "strerror", None) or "not UTF-8"
         faults.append(ConfigFault(str(path), f"cannot be read: {reason}", "configuration file"))
         return
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist
         faults.append(ConfigFault(str(path), f"is not valid YAML: {_yaml_problem(error)}", "configuration file"))
         return
     for section, options in _mapping(str(path), tree, "configuration file", faults):
@@ -166,7 +166,7 @@ def _mapping(key: str, value: object, origin: str, faults: list[ConfigFault]) ->
     return []
 
 
-def _yaml_problem(error: yaml.YAMLError) -> str:
+def _yaml_problem(error: yaml.YAMLError | ValueError) -> str:
     mark = getattr(error, "problem_mark", None)
     where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
     return f"{getattr(error, 'problem', None) or error}{where}"

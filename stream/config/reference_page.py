@@ -46,6 +46,12 @@ and set the option with the suffix `_file` to its path (in the environment, `_FI
 are read again at each login, so a changed file needs no restart. `--set` does not accept a secret, because all users
 of a machine can read the arguments of its processes.
 
+`groups.owners`, `groups.maintenance`, `groups.silences` and `metrics.targets` apply at the next tick after the file
+has changed, without a restart. A changed file that cannot be used leaves the previous one in force; the log has the
+errors, and `lagwarden_file_failures_total{file="configuration"}` counts it. Replace the file by renaming another one,
+as Kubernetes does: a file that is written in part may be valid. All other options are read at the start, and the log
+names those that wait for a restart.
+
 After each key are its value and its default, if it has one. Options are stable but for those marked *experimental*,
 which may change in any release ([upgrading.md](upgrading.md#what-stays)).
 

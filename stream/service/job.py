@@ -46,7 +46,7 @@ from stream.webhook.notifier import WebhookNotifier
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from concurrent.futures import Future
 
     import pyarrow as pa
@@ -79,10 +79,11 @@ class MonitorJob:
         *,
         events: RecentEvents,
         folder: Path | None = None,
+        follow: Callable[[], None] = lambda: None,
     ) -> None:
         """Read a long topic first, while the session is opened, if there is a `folder` for temporary files.
 
-        Verdict changes are added to `events`.
+        Verdict changes are added to `events`. `follow` is called before each tick.
         """
         self._config = config
         self._folder = folder
@@ -92,6 +93,7 @@ class MonitorJob:
         self._stopping = stopping
         self._cluster = cluster
         self._events = events
+        self._follow = follow
         self._announcer: VerdictAnnouncer | None = None
 
     def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
@@ -259,6 +261,7 @@ class MonitorJob:
             tick_interval=job.tick_interval,
             trigger_interval=job.trigger_interval,
             announcer=self._announcer,
+            follow=self._follow,
         )
 
     def _configure_evaluation(self, checkpoint: CheckpointDirectory) -> None:

@@ -39,6 +39,7 @@ from stream.tick.publisher import Publisher
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from stream.config.config_follower import ConfigFollower
     from stream.config.options import Config
     from stream.service.early_jvm import StartedJvm
     from stream.spark.jvm_process import JvmProcess
@@ -49,8 +50,11 @@ _log = structlog.get_logger(__name__)
 _JVM_GRACE_SECONDS: Final = 12.0
 
 
-def run(config: Config, jvm: StartedJvm) -> int:
-    """Run the monitor until SIGTERM or SIGINT; return the exit code. Raises Refusal for what the user must fix."""
+def run(config: Config, jvm: StartedJvm, follower: ConfigFollower | None = None) -> int:
+    """Run the monitor until SIGTERM or SIGINT; return the exit code. Raises Refusal for what the user must fix.
+
+    The `follower` has the changes of the configuration file.
+    """
     status = ServiceStatus(
         metadata.version("lagwarden"),
         config.job.freshness_limit,
@@ -66,6 +70,14 @@ def run(config: Config, jvm: StartedJvm) -> int:
         policies=policies_from_options(config.groups),
         share=config.job.share,
     )
+
+    def apply(changed: Config) -> None:
+        publisher.use(policies_from_options(changed.groups), selection_from_options(changed.metrics).targets)
+
+    def follow() -> None:
+        if follower is not None:
+            follower.follow(apply, status.files.count_unusable_configuration)
+
     watch = ClusterWatch.from_config(config, publisher.current)
     publisher.read_polls(watch.facts)
     events = RecentEvents()
@@ -87,7 +99,9 @@ def run(config: Config, jvm: StartedJvm) -> int:
                 if topic is None:
                     return ExitCode.OK
                 folder = jvm.options.temporary_folder
-                job = MonitorJob(config, status, publisher, jvm.stopping, cluster, events=events, folder=folder)
+                job = MonitorJob(
+                    config, status, publisher, jvm.stopping, cluster, events=events, folder=folder, follow=follow
+                )
                 return job.run(topic, opening.ready)
         finally:
             status.phase = STOPPING if status.phase != FAILED else FAILED

@@ -12,7 +12,7 @@ from stream.service.startup import leader_epochs, log_bounds
 from stream.tick.run_tick import EndsUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from stream.checkpoint.topic_watch import TopicWatch
     from stream.cluster.transport.client import Cluster
@@ -38,13 +38,15 @@ class Ticker:
         tick_interval: float,
         trigger_interval: float,
         announcer: VerdictAnnouncer | None = None,
+        follow: Callable[[], None] = lambda: None,
     ) -> None:
-        """Announce verdict changes by the `announcer`, if there is one."""
+        """Announce verdict changes by the `announcer`, if there is one. `follow` is called before each tick."""
         self._publisher = publisher
         self._status = status
         self._cluster = cluster
         self._poller = poller
         self._announcer = announcer
+        self._follow = follow
         self._tick_interval = tick_interval
         self._batch_wait = min(trigger_interval, tick_interval)
         self._batch_applied = threading.Event()
@@ -88,6 +90,7 @@ class Ticker:
         Returns the end offsets, and the reader's position per offsets partition before they were read. `current`: all
         records are read that the log had at the last tick.
         """
+        self._follow()
         progress = self._status.progress
         # Before the driver state is copied, which then includes all records below these positions.
         positions = progress.positions if progress is not None else {}

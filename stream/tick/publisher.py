@@ -140,6 +140,11 @@ class Publisher:
         if lookups is not None:
             self._parts.lookups = lookups
 
+    def use(self, policies: GroupPolicies, targets: tuple[tuple[str, float], ...]) -> None:
+        """Use these policies and targets from the next tick on. Call it from the tick thread."""
+        self._parts.policies = policies
+        self._parts.selector.use_targets(targets)
+
     def read_polls(self, facts: Callable[[], ClusterFacts | None]) -> None:
         """Use the last `facts` about the cluster from the next tick on: share groups, replicas."""
         self._parts.polled = PollReader(facts).current

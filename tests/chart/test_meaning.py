@@ -13,6 +13,7 @@ import pytest
 
 from deploy.chart.values_schema import CHART
 from exporters.http.request_limits import PROBES
+from stream.config.config_follower import FOLLOWED
 from stream.config.loader import load
 from tests.chart.rendering import CASES, Object, Rendered, case, every_render, merged, pod_variables, render
 
@@ -188,13 +189,17 @@ def test_secrets_are_only_mounted_as_files() -> None:
 
 
 def test_a_changed_setting_is_a_new_pod() -> None:
-    """The program reads its file once, so the pod's template changes with the file."""
+    """The pod's template changes with the file, but for the options that the program reads again."""
 
     def mark(values: Object) -> Any:
         return render(values).template["metadata"]["annotations"]["checksum/config"]
 
     changed = merged(case("minimal"), {"config": {"log": {"level": "debug"}}})
     assert mark(changed) != mark(case("minimal")) == mark(case("minimal"))
+    assert {key.partition(".")[2] for key in FOLLOWED} == {"owners", "maintenance", "silences", "targets"}
+    owners = {"groups": {"owners": [{"groups": ".*", "team": "a"}]}, "metrics": {"targets": [".*=1m"]}}
+    assert mark(merged(case("minimal"), {"config": owners})) == mark(case("minimal"))
+    assert mark(merged(changed, {"config": owners})) == mark(changed)
 
 
 def test_no_template_queries_the_cluster() -> None:

@@ -124,7 +124,7 @@ class WebAccess:
 
     def _current_versions(self) -> tuple[_Version, ...]:
         files = [self._config_file, self._token_file, *(self._config.tls.files if self._config.tls else ())]
-        return tuple(_version(file) for file in files if file is not None)
+        return tuple(file_version(file) for file in files if file is not None)
 
 
 def _needs_certificate(context: ssl.SSLContext | None) -> bool:
@@ -141,7 +141,7 @@ def _read_token(file: Path) -> bytes:
     return token
 
 
-def _version(file: Path) -> _Version:
+def file_version(file: Path) -> _Version:
     """Return what changes when a file is written or replaced; None if it cannot be read."""
     try:
         found = file.stat()

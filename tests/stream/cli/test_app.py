@@ -17,6 +17,7 @@ import yaml
 from exporters.catalogue.estimate import estimate_lines
 from exporters.catalogue.metrics import METRICS
 from stream.cli import preflight
+from stream.config.config_follower import ConfigFollower
 from stream.config.loader import load
 from stream.config.options import Config
 from stream.errors import Caution, ExitCode, Refusal
@@ -209,8 +210,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
     seen: list[Config] = []
     booting = object()
 
-    def run(config: Config, jvm: object) -> int:
+    def run(config: Config, jvm: object, follower: ConfigFollower) -> int:
         assert jvm is booting
+        assert follower._load() == config
         seen.append(config)
         if config.http.port == 1:
             raise Refusal("port 1 is taken", "choose another", ExitCode.PORT_IN_USE)

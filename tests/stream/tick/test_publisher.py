@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ from exporters.text.exposition import PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import Unreachable
+from stream.config.ownership import GroupPolicies
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import CATCHING_UP, RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
@@ -61,9 +62,10 @@ def status() -> ServiceStatus:
     return status
 
 
-def ticker_of(publisher: Publisher, status: ServiceStatus) -> Ticker:
+def ticker_of(publisher: Publisher, status: ServiceStatus, follow: Callable[[], None] = lambda: None) -> Ticker:
     """Return a ticker that polls no context."""
-    return Ticker(publisher, status, CLUSTER, cast("Any", None), tick_interval=10, trigger_interval=1)
+    no_poller = cast("Any", None)
+    return Ticker(publisher, status, CLUSTER, no_poller, tick_interval=10, trigger_interval=1, follow=follow)
 
 
 def tick(publisher: Publisher, status: ServiceStatus) -> tuple[EndsIndex, Mapping[int, int]] | None:
@@ -100,6 +102,20 @@ def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, status: Service
     assert ends.requested == [{"t", NAME}]
     assert status.monitor_status().ready
     assert status.tick.series == published.exposition.series > 0
+
+
+@pytest.mark.usefixtures("ends")
+def test_changed_policies_and_targets_apply_at_the_next_tick(status: ServiceStatus) -> None:
+    """The follower of the configuration file changes them before a tick, and that tick shows them."""
+    publisher = Publisher()
+    publisher.apply([(0, shard_of(4).change)], catching_up=False)
+    policies = GroupPolicies(owners=((".*", {"team": "a"}),))
+    tick(publisher, status)
+    assert current(publisher).snapshot.groups["team"].to_pylist() == [None]
+    ticker = ticker_of(publisher, status, lambda: publisher.use(policies, ((".*", 60.0),)))
+    assert ticker.tick(current=False) is not None
+    shown = current(publisher).snapshot
+    assert (shown.groups["team"].to_pylist(), shown.targets["time_lag_target"].to_pylist()) == (["a"], [60.0])
 
 
 def test_the_last_snapshot_stays_while_kafka_is_unreachable(ends: Ends, status: ServiceStatus) -> None:

@@ -8,8 +8,8 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
   annotations:
-    # The configuration is read once, at the start: a change of it is a new pod.
-    checksum/config: {{ printf "%s%s" (include "lagwarden.config" .) (include "lagwarden.executor.files" .) | sha256sum }}
+    # A changed option is a new pod, but for those that lagwarden reads again.
+    checksum/config: {{ printf "%s%s" (include "lagwarden.config.fixed" .) (include "lagwarden.executor.files" .) | sha256sum }}
     {{- with .Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

@@ -97,6 +97,19 @@
 {{ toYaml $config }}
 {{- end }}
 
+{{/* The options that need a restart: without those that lagwarden reads again when the file changes (docs/config.md). */}}
+{{- define "lagwarden.config.fixed" -}}
+{{- $config := include "lagwarden.config" . | fromYaml -}}
+{{- range $section := list "groups" "metrics" -}}
+{{- with omit (default dict (get $config $section)) "owners" "maintenance" "silences" "targets" -}}
+{{- $_ := set $config $section . -}}
+{{- else -}}
+{{- $_ := unset $config $section -}}
+{{- end -}}
+{{- end -}}
+{{ toYaml $config }}
+{{- end }}
+
 {{- define "lagwarden.environment" -}}
 {{- $credentials := .Values.credentials -}}
 - name: LAGWARDEN_CONFIG

@@ -1,0 +1,66 @@
+"""Follows the configuration file while the process runs: some options of a changed file apply without a restart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+
+from exporters.http.access.web_access import file_version
+from stream.config.loader import ConfigRefusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from stream.config.options import Config
+
+_log = structlog.get_logger(__name__)
+FOLLOWED: Final = frozenset({"groups.owners", "groups.maintenance", "groups.silences", "metrics.targets"})
+"""The options that apply without a restart."""
+_NOT_READ: Final = (0, 0, 0)
+
+
+class ConfigFollower:
+    """Reads the configuration again when its file has changed. For one thread."""
+
+    def __init__(self, file: Path | None, running: Config, load: Callable[[], Config]) -> None:
+        """Follow a file; without one nothing changes.
+
+        `running` is the configuration that the process started with, and `load` builds it from all its sources.
+        """
+        self._file = file
+        self._running = running
+        self._last = running
+        self._load = load
+        # Not that of now: the file may have changed since it was read.
+        self._version: tuple[int, int, int] | None = _NOT_READ
+
+    def follow(self, apply: Callable[[Config], None], on_fault: Callable[[], None]) -> None:
+        """Call `apply` with the new configuration if the file has changed, or `on_fault` if it cannot be used.
+
+        What cannot be used is logged and changes nothing, and so are changes of other options than `FOLLOWED`.
+        """
+        if self._file is None or (version := file_version(self._file)) == self._version:
+            return
+        self._version = version
+        try:
+            config = self._load()
+        except ConfigRefusal as refusal:
+            on_fault()
+            _log.error("configuration unusable; the previous one stays in force", cause=str(refusal))
+            return
+        if config == self._last:
+            return
+        self._last = config
+        apply(config)
+        changed = {key for key, value in _options(config).items() if value != _options(self._running)[key]}
+        _log.info("configuration read again", needs_restart=sorted(changed - FOLLOWED))
+
+
+def _options(config: Config) -> dict[str, Any]:
+    """Return the values of all options by key."""
+    sections = {name: getattr(config, name) for name in type(config).model_fields}
+    return {
+        f"{name}.{option}": getattr(of, option) for name, of in sections.items() for option in type(of).model_fields
+    }
