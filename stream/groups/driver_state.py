@@ -145,6 +145,10 @@ class DriverState:
                 return shard.memberships.members(group, topic_names)
         return ()
 
+    def histories(self) -> Iterator[tuple[int, Mapping[str, GroupHistory]]]:
+        """Yield the history of each group by shard; a group whose coordinator moved is in two shards."""
+        yield from ((number, shard.histories) for number, shard in sorted(self._shards.items()))
+
     def columns(self, records_of: Collection[str] = ()) -> GroupColumns:
         """Return all rows of all shards, and the membership records of the groups `records_of`.
 

@@ -50,12 +50,16 @@ class Replay:
         """Apply the rows of the offsets topic; rows of other topics are skipped."""
         offsets_rows = (row for row in rows if row.topic == OFFSETS_TOPIC)
         for batch in batch_rows(offsets_rows, rows_per_batch):
-            self._fold.add(record_columns(batch))
-            for shard, delta in self._fold.drain():
-                state, change = reduce(self.shards.get(shard, empty_state()), [delta], self._limits)
-                self.shards[shard] = state
-                self.driver_state.apply(shard, change)
+            self.add(record_columns(batch))
         self.decode_stats = self._fold.stats
+
+    def add(self, records: RecordColumns) -> None:
+        """Apply records of the offsets topic, in log order within each of its partitions, which have one shard each."""
+        self._fold.add(records)
+        for shard, delta in self._fold.drain():
+            state, change = reduce(self.shards.get(shard, empty_state()), [delta], self._limits)
+            self.shards[shard] = state
+            self.driver_state.apply(shard, change)
 
 
 def record_columns(rows: list[LogRow], *, no_time: int = 0) -> RecordColumns:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stream.tables.columns import COMMITS, RECORDS
+from stream.groups.expiry.broker_rules import OffsetsRetention
+from stream.tables.columns import COMMITS, EVENTS, GROUPS, MEMBERS, RECORDS
 from stream.tables.commits import commit_rows
+from stream.tables.events import event_rows
+from stream.tables.memberships import group_rows, member_rows
 from stream.tables.records import json_rows
 from stream.tables.rows import problem_row
 
@@ -20,14 +23,28 @@ if TYPE_CHECKING:
 
     Rows = Callable[[LoggedRecords, pa.Schema, AskedNames], Iterator[pa.RecordBatch]]
 
-_ROWS: Final[Mapping[str, Rows]] = {COMMITS.name: commit_rows, RECORDS.name: json_rows}
+_ROWS: Final[Mapping[str, Rows]] = {
+    COMMITS.name: commit_rows,
+    RECORDS.name: json_rows,
+    GROUPS.name: group_rows,
+    MEMBERS.name: member_rows,
+}
+UNKNOWN_RETENTION: Final = OffsetsRetention(None, None, "unknown")
 
 
 def table_batches(
-    table: OffsetsTable, names: Sequence[str], records: Iterable[LoggedRecords | str], asked: AskedNames
+    table: OffsetsTable,
+    names: Sequence[str],
+    records: Iterable[LoggedRecords | str],
+    asked: AskedNames,
+    retention: OffsetsRetention = UNKNOWN_RETENTION,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a table with these columns. A text among the records is a problem, which becomes a row."""
-    schema, rows = table.schema(names), _ROWS[table.name]
+    schema = table.schema(names)
+    if table.name == EVENTS.name:
+        yield from event_rows(records, schema, asked, retention)
+        return
+    rows = _ROWS[table.name]
     for each in records:
         if not isinstance(each, str):
             yield from rows(each, schema, asked)

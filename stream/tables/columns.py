@@ -148,7 +148,98 @@ RECORDS: Final = OffsetsTable(
         *_TAIL,
     ),
 )
-TABLES: Final = {table.name: table for table in (COMMITS, RECORDS)}
+GROUPS: Final = OffsetsTable(
+    "groups",
+    "record about a group as a whole: a generation of a classic group, or an epoch of a newer one",
+    (
+        _GROUP,
+        _KIND,
+        RowField("epoch", pa.int32(), "The generation of a classic group, else the group epoch.", "generation, epoch"),
+        RowField("state", pa.string(), "`Stable` or `Empty`, of a classic group.", "members"),
+        RowField("members", pa.int32(), "The number of members, of a classic group.", "GroupMetadataValue members"),
+        RowField("protocol_type", pa.string(), "`consumer`, `connect` or another.", "GroupMetadataValue protocolType"),
+        RowField("protocol", pa.string(), "The assignor, of a classic group.", "GroupMetadataValue protocol"),
+        RowField("leader", pa.string(), "The member that assigns, of a classic group.", "GroupMetadataValue leader"),
+        RowField(
+            "state_time",
+            TIME,
+            "When a classic group came into its state.",
+            "GroupMetadataValue currentStateTimestamp",
+        ),
+        RowField(
+            "assignment_epoch",
+            pa.int32(),
+            "The epoch of a target assignment, in a record about one.",
+            "GroupTargetAssignmentMetadataValue assignmentEpoch",
+        ),
+        RowField(
+            "assignment_time",
+            TIME,
+            "When it was computed (4.3 and later).",
+            "GroupTargetAssignmentMetadataValue assignmentTimestamp",
+        ),
+        *_TAIL,
+    ),
+)
+MEMBERS: Final = OffsetsTable(
+    "members",
+    "member in each record about members: all members of a generation of a classic group; of a newer group its "
+    "subscription, its target assignment or its current assignment, each a record of its own",
+    (
+        _GROUP,
+        _KIND,
+        RowField("member_id", pa.string(), "The member id.", "memberId"),
+        RowField("instance_id", pa.string(), "The id that makes it a static member.", "groupInstanceId, instanceId"),
+        RowField("client_id", pa.string(), "The `client.id`.", "clientId"),
+        RowField("client_host", pa.string(), "The address, as the coordinator saw it.", "clientHost"),
+        RowField("rack_id", pa.string(), "The `client.rack`, of a newer group.", "rackId"),
+        RowField("epoch", pa.int32(), "The generation, or the epoch of the member.", "generation, memberEpoch"),
+        RowField("state", pa.string(), "The state of a member of a newer group.", "CurrentMemberAssignmentValue state"),
+        RowField("rebalance_timeout_ms", pa.int32(), "Its rebalance timeout.", "rebalanceTimeout"),
+        RowField("session_timeout_ms", pa.int32(), "Its session timeout on the classic protocol.", "sessionTimeout"),
+        RowField("subscription", TEXTS, "The topics that it subscribes to.", "ConsumerProtocolSubscription topics"),
+        RowField("topic_regex", pa.string(), "The regular expression that it subscribes to.", "subscribedTopicRegex"),
+        RowField(
+            "assignment",
+            ASSIGNMENT,
+            "What it owns: topics by name (classic) or id, connectors, or tasks such as `active 0`.",
+            "ConsumerProtocolAssignment, CurrentMemberAssignmentValue",
+        ),
+        RowField("target", ASSIGNMENT, "What it is to own.", "TargetAssignmentMemberValue"),
+        RowField("revoking", ASSIGNMENT, "What it must still give up.", "CurrentMemberAssignmentValue"),
+        *_TAIL,
+    ),
+)
+EVENTS: Final = OffsetsTable(
+    "events",
+    "transition of a group, as the monitor finds it ([glossary](glossary.md))",
+    (
+        _GROUP,
+        _KIND,
+        RowField(
+            "event",
+            pa.string(),
+            "`created`, `reborn`, `converted`, `forgotten` (offsets removed), `rebalanced`, `emptied` or `dead`.",
+        ),
+        RowField("time", TIME, "The timestamp of its record; of a first commit, the time of the commit.", "log"),
+        RowField("text", pa.string(), "The sentence of the API and the commands."),
+        RowField(
+            "cause",
+            pa.string(),
+            "Of removed offsets and of a death: `expired`, `deleted` or `unknown`; set the option `retention`.",
+        ),
+        RowField("joined", pa.int32(), "Members that joined since the last rebalance."),
+        RowField("left", pa.int32(), "Members that left since."),
+        RowField("kind_before", pa.string(), "The kind before a conversion."),
+        RowField("removed_offsets", pa.int32(), "The number of removed offsets."),
+        RowField("removed_topics", TEXTS, "Their topics, at most 20."),
+        RowField("offsets_partition", pa.int32(), "The partition of `__consumer_offsets`.", "log"),
+        RowField("position", pa.int64(), "The offset of the record in that partition.", "log"),
+        RowField("error", pa.string(), "What could not be read; malformed records are in `records`."),
+    ),
+    streams=False,
+)
+TABLES: Final = {table.name: table for table in (COMMITS, RECORDS, GROUPS, MEMBERS, EVENTS)}
 
 
 def table_of(name: str) -> OffsetsTable:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from stream.config.kafka_login import login_from_options
 from stream.config.loader import load_section
-from stream.config.options import SECRETS, KafkaOptions
+from stream.config.options import SECRETS, GroupsOptions, KafkaOptions
 from stream.errors import ExitCode, Refusal
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.spark.reading_options import ClusterAccess, TopicReading
+from stream.tables.build import UNKNOWN_RETENTION
 from stream.tables.columns import OffsetsTable, table_of
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ OPTIONS: Final = {
     "path": "A broker's log directory, a partition's directory, a segment (`.log`) or a capture, instead of brokers.",
     "config": "A configuration file of lagwarden; of its options only those of `kafka` are used.",
     "columns": "Columns to read, separated by commas; by default all. Columns that are not read cost nothing.",
+    "retention": "The brokers' `offsets.retention.minutes`, such as `7d`, for the causes in the table `events`.",
     "tasks": "Most tasks of a batch query or of a micro-batch, by default one per processor of the driver's machine.",
     "startingoffsets": "`startingOffsets` of a stream: `earliest` (the default) or `latest`.",
     "maxoffsetspertrigger": "`maxOffsetsPerTrigger` of a stream: most offsets of a micro-batch, by default all.",
@@ -45,6 +48,7 @@ class TableOptions:
     brokers: TopicReading | None
     tasks: int
     from_latest: bool
+    retention: OffsetsRetention
 
 
 def table_options(options: Mapping[str, str]) -> TableOptions:
@@ -71,6 +75,7 @@ def table_options(options: Mapping[str, str]) -> TableOptions:
         brokers=None if path is not None else _brokers(kafka, config, tasks, most),
         tasks=tasks,
         from_latest=starting == "latest",
+        retention=_retention(options.get("retention")),
     )
 
 
@@ -88,6 +93,13 @@ def _brokers(kafka: Mapping[str, str], config: str | None, tasks: int, most: int
     options = load_section(KafkaOptions, None if config is None else Path(config), os.environ, flags)
     access = ClusterAccess(options.bootstrap_servers, login_from_options(options), options.request_timeout)
     return TopicReading(access, starts={}, tasks=tasks, most_offsets=most, limit=_LIMIT_SECONDS)
+
+
+def _retention(text: str | None) -> OffsetsRetention:
+    if text is None:
+        return UNKNOWN_RETENTION
+    seconds = load_section(GroupsOptions, None, {}, {"groups.offsets_retention": text}).offsets_retention
+    return OffsetsRetention(None if seconds is None else round(seconds * 1000), None, "configuration")
 
 
 def _count(options: Mapping[str, str], name: str, default: int) -> int:

@@ -40,7 +40,7 @@ def read_task(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of one task with these columns. Raises ClusterError and Refusal."""
     name_filter = AskedNames(asked.get("group"), asked.get("topic"))
-    yield from table_batches(options.table, names, _records(options, ranges, files), name_filter)
+    yield from table_batches(options.table, names, _records(options, ranges, files), name_filter, options.retention)
     # The worker runs other tasks after this one.
     release_memory()
 

@@ -19,6 +19,7 @@ from tests.support.raw import commit_key
 WITHOUT_JSON: Final = {
     "run": "a service: its answers are those of the HTTP API, its log is JSON with --log-format json",
     "mcp": "speaks JSON-RPC",
+    "export": "its results are files",
 }
 """The commands that have no option --json, and why."""
 LOG: Final = LOGS / "__consumer_offsets-0" / "00000000000000000000.log"

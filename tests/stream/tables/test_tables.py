@@ -12,10 +12,12 @@ from decoders.interpret import events
 from decoders.jsonform import uuid_text
 from sandbox.kafka import log_writer as write
 from stream.errors import Refusal
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.offline.capture import CaptureFile
+from stream.offline.replay import Replay
 from stream.offline.rows import OFFSETS_TOPIC, LogRow
 from stream.tables.build import table_batches
-from stream.tables.columns import COMMITS, RECORDS, TABLES, OffsetsTable, table_of
+from stream.tables.columns import COMMITS, EVENTS, GROUPS, MEMBERS, RECORDS, TABLES, OffsetsTable, table_of
 from stream.tables.files import plan_files, read_files
 from stream.tables.keys import AskedNames
 from tests.stream.offline.captures import RECORDED, capture_of, commit, row
@@ -103,7 +105,7 @@ def test_names_and_columns_are_chosen(tmp_path: Path) -> None:
     assert of_group == [each for each in everything if each["group"] == "g"] != everything
     with pytest.raises(Refusal, match="table commits has no column json: its columns are group, topic"):
         COMMITS.schema(["group", "json"])
-    with pytest.raises(Refusal, match="no table 'x': the tables are commits, records"):
+    with pytest.raises(Refusal, match="no table 'x': the tables are commits, records, groups, members, events"):
         table_of("x")
 
 
@@ -116,6 +118,57 @@ def test_types_of_spark_are_those_of_arrow() -> None:
         assert to_arrow_schema(spark, timezone="UTC").equals(each.schema())
         assert ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in spark) == each.ddl()
         assert all(column.meaning.endswith(".") for column in each.columns)
+
+
+def test_groups_and_members_are_those_of_the_job(tmp_path: Path) -> None:
+    """The newest rows of each group have the epoch and the members that the job's state has; bad records are errors."""
+    replay = Replay()
+    replay.read(CaptureFile(RECORDED).rows())
+    newest = {each["group"]: each for each in table(GROUPS, RECORDED) if each["epoch"] is not None}
+    members: dict[str, dict[str, dict[str, Any]]] = {}
+    for each in table(MEMBERS, RECORDED):
+        known = members.setdefault(each["group"], {})
+        if each["kind"] == "classic" and each["epoch"] != newest[each["group"]]["epoch"]:
+            continue
+        if each["tombstone"]:
+            known.pop(each["member_id"], None)
+        else:
+            found = {name: value for name, value in each.items() if value is not None}
+            known[each["member_id"]] = known.get(each["member_id"], {}) | found
+    assert {each["kind"] for each in newest.values()} == {"classic", "consumer", "share", "streams"}
+    for group, membership in replay.driver_state.columns().memberships.items():
+        assert membership.kind in {newest[group]["kind"], "simple"}
+        for each in replay.driver_state.members(group):
+            row = members[group][each["member_id"]]
+            assert (row["client_id"], row["client_host"]) == (each["client_id"], each["client_host"])
+            assert row["assignment"] or row["kind"] != "consumer"
+    hostile = capture_of(tmp_path / "c.avro", HOSTILE)
+    for source in (GROUPS, MEMBERS):
+        assert table(source, hostile, ["group", "error"]) == [{"group": "g", "error": "short in value.protocol_type"}]
+
+
+def test_events_are_the_histories_of_the_job() -> None:
+    """Each transition that the job finds is a row, with its cause where the retention is known."""
+    replay = Replay()
+    replay.read(CaptureFile(RECORDED).rows())
+    histories = replay.driver_state.columns().histories
+    expected = {(group, each.type, each.position) for group, one in histories.items() for each in one.transitions}
+    rows = table(EVENTS, RECORDED)
+    assert {(each["group"], each["event"], each["position"]) for each in rows} == expected
+    assert len(rows) == len(expected)
+    assert {"created", "rebalanced", "emptied", "dead"} <= {each["event"] for each in rows}
+    assert table(EVENTS, RECORDED, asked=AskedNames(frozenset({"deleted-group"}))) == [
+        each for each in rows if each["group"] == "deleted-group"
+    ]
+    week = OffsetsRetention(604_800_000, None, "configuration")
+    names = ["event", "cause"]
+    known = [
+        row
+        for read in plan_files(RECORDED)
+        for batch in table_batches(EVENTS, names, read_files(read), AskedNames(), week)
+        for row in batch.to_pylist()
+    ]
+    assert {each["cause"] for each in known if each["event"] == "dead"} != {None, "unknown"}
 
 
 def transactions(folder: Path) -> Path:

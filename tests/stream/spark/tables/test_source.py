@@ -44,9 +44,10 @@ def rows(reader: Any, tasks_: Any) -> list[dict[str, Any]]:
 REFUSED: list[tuple[dict[str, str], str]] = [
     ({}, "neither is: set path or kafka.bootstrap.servers"),
     ({**BROKERS, "path": "x"}, "both are given"),
-    ({"path": "x", "table": "commit"}, "no table 'commit': the tables are commits, records"),
+    ({"path": "x", "table": "commit"}, "no table 'commit': the tables are commits, records, groups"),
     ({"path": "x", "tabel": "commits"}, "no option 'tabel': did you mean table\\? the options are table, path"),
     ({"path": "x", "columns": "group, offsett"}, "no column offsett: its columns are group, topic"),
+    ({"path": "x", "retention": "week"}, "groups.offsets_retention = 'week'"),
     ({"path": "x", "tasks": "0"}, "tasks = '0': it must be a number of 1 or more"),
     ({**BROKERS, "startingOffsets": "first"}, "startingOffsets = 'first': it must be earliest or latest"),
     ({**BROKERS, "kafka.sasl.password": "s3cret"}, "set kafka.sasl_password_file"),
@@ -61,6 +62,8 @@ def test_wrong_options_are_refused_with_the_valid_ones() -> None:
         with pytest.raises(Refusal, match=message) as refused:
             source(**options).schema()
         assert "s3cret" not in str(refused.value)
+    with pytest.raises(Refusal, match="table events needs the whole history"):
+        source(**BROKERS, table="events").streamReader(NAMES)
     with pytest.raises(Refusal, match="a stream reads brokers, not the path x"):
         source(path="x").streamReader(NAMES)
     with pytest.raises(Refusal, match="column offset of table commits is not string: its type is int64"):

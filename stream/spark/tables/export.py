@@ -1,0 +1,91 @@
+"""Exports tables to files: streams into Spark's file sink, which writes each record exactly once, by day."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.functions import col, to_date
+
+from stream.errors import ExitCode, Refusal
+from stream.spark.errors import SparkCallError, SparkFailure, spark_call
+from stream.spark.query import stop
+from stream.spark.tables.source import FORMAT, ConsumerOffsets
+from stream.tables.columns import TABLES, table_of
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+FORMATS: Final = ("parquet", "orc", "json")
+EXPORTED: Final = tuple(name for name, table in TABLES.items() if table.streams)
+_POLL_SECONDS: Final = 0.5
+_GRACE_SECONDS: Final = 30.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What is exported: `to/TABLE/day=YYYY-MM-DD/`, with the progress of each query in `to/_checkpoints/TABLE`."""
+
+    to: str
+    tables: Sequence[str]
+    format: str
+    source: Mapping[str, str]
+    """The options of the data source."""
+    every: float | None
+    """Seconds between two micro-batches; None: export what is there, and end."""
+
+
+def check_export(options: ExportOptions) -> None:
+    """Raise Refusal for a format or a table that cannot be exported."""
+    if options.format not in FORMATS:
+        raise Refusal(f"--format {options.format}", f"it must be one of {', '.join(FORMATS)}", ExitCode.USAGE)
+    for name in options.tables:
+        if not table_of(name).streams:
+            what = f"table {name} is not exported, because a stream reads only new records"
+            raise Refusal(what, f"export {', '.join(EXPORTED)}", ExitCode.USAGE)
+
+
+def export(spark: SparkSession, options: ExportOptions, stopping: threading.Event) -> dict[str, int]:
+    """Export until all is exported or `stopping` is set; return the number of rows by table.
+
+    Raises Refusal if a query fails; what its batches wrote before stays, and the next export goes on after it.
+    """
+    spark.dataSource.register(ConsumerOffsets)
+    rows = dict.fromkeys(options.tables, 0)
+    try:
+        with spark_call("export"):
+            queries = {name: _start(spark, options, name) for name in options.tables}
+            for name, query in queries.items():
+                _wait(query, stopping)
+                rows[name] = sum(progress.numInputRows for progress in query.recentProgress)
+    except SparkCallError as error:
+        raise Refusal(str(error), "fix the cause and run the command again", ExitCode.QUERY_FAILED) from error
+    return rows
+
+
+def _start(spark: SparkSession, options: ExportOptions, name: str) -> StreamingQuery:
+    table = spark.readStream.format(FORMAT).options(**options.source).option("table", name).load()
+    writer = (
+        table.withColumn("day", to_date(col("record_time")))
+        .writeStream.queryName(f"export of {name}")
+        .format(options.format)
+        .partitionBy("day")
+        .option("path", f"{options.to}/{name}")
+        .option("checkpointLocation", f"{options.to}/_checkpoints/{name}")
+    )
+    if options.every is None:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime=f"{options.every} seconds").start()
+
+
+def _wait(query: StreamingQuery, stopping: threading.Event) -> None:
+    """Wait for the end of a query; stop it after its batch if `stopping` is set. Raises SparkCallError."""
+    while query.isActive:
+        if stopping.wait(_POLL_SECONDS):
+            stop(query, _GRACE_SECONDS)
+    if (error := query.exception()) is not None:
+        raise SparkCallError("export", SparkFailure.of(error))
