@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stream.offline.rows import TopicAndPartition
 
 _NO_ID: Final = uuid.UUID(int=0)
-_UNKNOWN_TOPIC: Final = 3
+UNKNOWN_TOPIC: Final = 3
 
 
 class LiveTopics:
@@ -39,7 +39,7 @@ class LiveTopics:
         self._on_progress = on_progress
         described = cluster.metadata(topics).topics
         for topic in described:
-            if topic.error_code == _UNKNOWN_TOPIC:
+            if topic.error_code == UNKNOWN_TOPIC:
                 raise UnreadableRefusal(
                     f"the cluster has no topic {topic.name}", "check its name; it is created at first use"
                 )

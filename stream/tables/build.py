@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.tables.columns import COMMITS, EVENTS, GROUPS, MEMBERS, RECORDS
 from stream.tables.commits import commit_rows
-from stream.tables.events import event_rows
+from stream.tables.events import UNKNOWN_CLUSTER_FACTS, event_rows
 from stream.tables.memberships import group_rows, member_rows
 from stream.tables.records import json_rows
 from stream.tables.rows import problem_row
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from stream.tables.columns import OffsetsTable
+    from stream.tables.events import ClusterFacts
     from stream.tables.keys import AskedNames
     from stream.tables.logged import LoggedRecords
 
@@ -29,7 +29,6 @@ _ROWS: Final[Mapping[str, Rows]] = {
     GROUPS.name: group_rows,
     MEMBERS.name: member_rows,
 }
-UNKNOWN_RETENTION: Final = OffsetsRetention(None, None, "unknown")
 
 
 def table_batches(
@@ -37,12 +36,12 @@ def table_batches(
     names: Sequence[str],
     records: Iterable[LoggedRecords | str],
     asked: AskedNames,
-    retention: OffsetsRetention = UNKNOWN_RETENTION,
+    cluster: ClusterFacts = UNKNOWN_CLUSTER_FACTS,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a table with these columns. A text among the records is a problem, which becomes a row."""
     schema = table.schema(names)
     if table.name == EVENTS.name:
-        yield from event_rows(records, schema, asked, retention)
+        yield from event_rows(records, schema, asked, cluster)
         return
     rows = _ROWS[table.name]
     for each in records:

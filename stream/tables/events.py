@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from stream.groups.commits.keys import RecordRole
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.expiry.causes import cause_of, transition_sentence
 from stream.offline.replay import Replay
 from stream.tables.keys import AskedNames, NamedKeys
 from stream.tables.rows import batch_of, problem_row, times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from stream.groups.expiry.broker_rules import OffsetsRetention
     from stream.groups.lifecycle.model import Transition
     from stream.tables.logged import LoggedRecords
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """What causes are derived from beside the records; `topic_exists` returns None where it is not known."""
+
+    retention: OffsetsRetention
+    topic_exists: Callable[[str], bool | None]
+
+
+UNKNOWN_RETENTION: Final = OffsetsRetention(None, None, "unknown")
+UNKNOWN_CLUSTER_FACTS: Final = ClusterFacts(UNKNOWN_RETENTION, lambda _: None)
+
+
 def event_rows(
-    records: Iterable[LoggedRecords | str], schema: pa.Schema, asked: AskedNames, retention: OffsetsRetention
+    records: Iterable[LoggedRecords | str], schema: pa.Schema, asked: AskedNames, cluster: ClusterFacts
 ) -> Iterator[pa.RecordBatch]:
     """Yield the transitions of all groups in these records, which are all records of their offsets partitions."""
     replay = Replay()
@@ -42,7 +54,7 @@ def event_rows(
     for partition, histories in replay.driver_state.histories():
         found = [(group, history.kind, each) for group, history in histories.items() for each in history.transitions]
         if found:
-            rows = [_row(partition, group, kind, each, retention) for group, kind, each in found]
+            rows = [_row(partition, group, kind, each, cluster) for group, kind, each in found]
             yield batch_of(schema, {field.name: _maker(field, rows) for field in schema}, len(rows))
 
 
@@ -53,15 +65,15 @@ def _maker(field: pa.Field, rows: list[dict[str, Any]]) -> Any:
     return lambda: pa.array(values, field.type)
 
 
-def _row(partition: int, group: str, kind: str, transition: Transition, retention: OffsetsRetention) -> dict[str, Any]:
+def _row(partition: int, group: str, kind: str, transition: Transition, cluster: ClusterFacts) -> dict[str, Any]:
     removal = transition.removal
-    cause = None if removal is None else cause_of(removal, retention, lambda _: None)
+    cause = None if removal is None else cause_of(removal, cluster.retention, cluster.topic_exists)
     return {
         "group": group,
         "kind": kind,
         "event": transition.type.value,
         "time": transition.time,
-        "text": transition_sentence(transition, cause, retention),
+        "text": transition_sentence(transition, cause, cluster.retention),
         "cause": None if cause is None else cause.value,
         "joined": transition.joined,
         "left": transition.left,

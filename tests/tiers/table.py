@@ -58,6 +58,12 @@ TOUCHED_BY: Final[dict[str, tuple[str, ...]]] = {
     "tests/integration/test_webhook.py": ("stream/webhook",),
     "tests/integration/instances": ("stream/groups/instances.py", "stream/spark/topic_ends.py", "stream/config"),
     "tests/integration/executors": ("stream/spark",),
+    "tests/integration/test_tables.py": (
+        "stream/tables",
+        "stream/spark/tables",
+        "pyspark_consumer_offsets",
+        "docs/queries.md",
+    ),
     "tests/integration/object_store": ("stream/checkpoint", "stream/spark/object_store"),
     "tests/integration/releases": ("stream/cluster", "decoders/tables", "sandbox/kafka"),
     "tests/chaos": (*_SERVICE, "exporters/http"),

@@ -55,6 +55,8 @@ def export(spark: SparkSession, options: ExportOptions, stopping: threading.Even
     Raises Refusal if a query fails; what its batches wrote before stays, and the next export goes on after it.
     """
     spark.dataSource.register(ConsumerOffsets)
+    # The default is a type of 96 bits without a time zone, which only Spark reads as it was meant.
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     rows = dict.fromkeys(options.tables, 0)
     try:
         with spark_call("export"):

@@ -14,8 +14,8 @@ from stream.config.options import SECRETS, GroupsOptions, KafkaOptions
 from stream.errors import ExitCode, Refusal
 from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.spark.reading_options import ClusterAccess, TopicReading
-from stream.tables.build import UNKNOWN_RETENTION
 from stream.tables.columns import OffsetsTable, table_of
+from stream.tables.events import UNKNOWN_RETENTION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from stream.checkpoint.spark_offsets import TOPIC
 from stream.cluster.records.ranges import OffsetRange, unread_ranges
+from stream.cluster.transport.errors import ClusterError
+from stream.offline.live import UNKNOWN_TOPIC
 from stream.process_memory import release_memory
 from stream.spark.topic_ends import cluster_of
 from stream.tables.build import table_batches
+from stream.tables.events import ClusterFacts
 from stream.tables.files import read_files
 from stream.tables.keys import AskedNames
 from stream.tables.logged import read_topic
@@ -40,7 +44,9 @@ def read_task(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of one task with these columns. Raises ClusterError and Refusal."""
     name_filter = AskedNames(asked.get("group"), asked.get("topic"))
-    yield from table_batches(options.table, names, _records(options, ranges, files), name_filter, options.retention)
+    exists = functools.cache(functools.partial(_topic_exists, options.brokers))
+    cluster = ClusterFacts(options.retention, exists)
+    yield from table_batches(options.table, names, _records(options, ranges, files), name_filter, cluster)
     # The worker runs other tasks after this one.
     release_memory()
 
@@ -53,3 +59,14 @@ def _records(
     if options.brokers is not None and ranges:
         cluster = cluster_of(options.brokers.access)
         yield from read_topic(cluster, [OffsetRange(*each) for each in ranges], options.brokers.limit)
+
+
+def _topic_exists(brokers: TopicReading | None, topic: str) -> bool | None:
+    """Return whether the cluster has a topic; None if it cannot be asked."""
+    if brokers is None:
+        return None
+    try:
+        (described,) = cluster_of(brokers.access).metadata([topic]).topics
+    except ClusterError:
+        return None
+    return {0: True, UNKNOWN_TOPIC: False}.get(described.error_code)

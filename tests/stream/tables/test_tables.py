@@ -18,6 +18,7 @@ from stream.offline.replay import Replay
 from stream.offline.rows import OFFSETS_TOPIC, LogRow
 from stream.tables.build import table_batches
 from stream.tables.columns import COMMITS, EVENTS, GROUPS, MEMBERS, RECORDS, TABLES, OffsetsTable, table_of
+from stream.tables.events import ClusterFacts
 from stream.tables.files import plan_files, read_files
 from stream.tables.keys import AskedNames
 from tests.stream.offline.captures import RECORDED, capture_of, commit, row
@@ -160,15 +161,15 @@ def test_events_are_the_histories_of_the_job() -> None:
     assert table(EVENTS, RECORDED, asked=AskedNames(frozenset({"deleted-group"}))) == [
         each for each in rows if each["group"] == "deleted-group"
     ]
-    week = OffsetsRetention(604_800_000, None, "configuration")
+    cluster = ClusterFacts(OffsetsRetention(604_800_000, None, "configuration"), lambda _: True)
     names = ["event", "cause"]
     known = [
         row
         for read in plan_files(RECORDED)
-        for batch in table_batches(EVENTS, names, read_files(read), AskedNames(), week)
+        for batch in table_batches(EVENTS, names, read_files(read), AskedNames(), cluster)
         for row in batch.to_pylist()
     ]
-    assert {each["cause"] for each in known if each["event"] == "dead"} != {None, "unknown"}
+    assert {each["cause"] for each in known if each["event"] == "dead"} == {"deleted"}
 
 
 def transactions(folder: Path) -> Path:

@@ -1,0 +1,120 @@
+"""The tables of a real topic in Spark: found by PySpark, equal in batch, stream, log and export, and the queries."""
+
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from sandbox.kafka.broker import Broker
+from stream.spark import session as session_module
+from stream.spark.session import end_session, open_session
+from stream.spark.tables.export import ExportOptions, export
+from tests.integration.traffic import (
+    begin_transaction,
+    commit,
+    commit_in,
+    consumer,
+    delete_groups,
+    end_transaction,
+    join_and_commit,
+    make_topic,
+)
+from tests.stream.spark.capture_job import session_options
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+PAGE: Final = Path("docs/queries.md").read_text()
+QUERIES: Final = dict(re.findall(r"^## ([^\n]+)\n.*?```sql\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL))
+KEY: Final = ["offsets_partition", "position"]
+
+
+@pytest.fixture(scope="module")
+def used_broker() -> Iterator[Broker]:
+    """Return a broker with groups of two kinds, a rewind, a deleted group, and an aborted transaction."""
+    with Broker(offsets_partitions=2) as broker:
+        bootstrap = broker.bootstrap
+        make_topic(bootstrap, "t", 3)
+        commit(bootstrap, "simple", "t", {0: 5, 1: 6}, times=20)
+        commit(bootstrap, "simple", "t", {0: 2})
+        for protocol in ("classic", "consumer"):
+            with consumer(bootstrap, f"{protocol}-group", group_protocol=protocol) as client:
+                join_and_commit(client, "t", {0: 1, 1: 1, 2: 1})
+        producer = begin_transaction(bootstrap, "tx")
+        commit_in(producer, bootstrap, "transactional", "t", {0: 7})
+        end_transaction(bootstrap, producer, commit=True)
+        producer.begin_transaction()
+        commit_in(producer, bootstrap, "transactional", "t", {0: 99})
+        end_transaction(bootstrap, producer, commit=False)
+        commit(bootstrap, "deleted", "t", {0: 1})
+        delete_groups(bootstrap, ["deleted"])
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """Return a session that searches the installed packages for data sources, as every session but the job's does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session_module, "skip_installed_data_sources", lambda _: None)
+        session = open_session(session_options())
+    yield session
+    end_session(session, 20)
+
+
+def table(spark: SparkSession, name: str, **options: str) -> DataFrame:
+    reader = spark.read.format("consumer_offsets").option("table", name).option("retention", "7d")
+    return reader.options(**options).load()
+
+
+def rows_of(frame: DataFrame | pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows as text, in the order of the log, without the day of an export."""
+    read = frame if isinstance(frame, pd.DataFrame) else frame.toArrow().to_pandas(types_mapper=pd.ArrowDtype)
+    ordered = read.drop(columns="day", errors="ignore").sort_values(KEY)
+    return ordered.astype("string").to_dict("records")
+
+
+def test_tables_of_a_cluster(spark: SparkSession, used_broker: Broker, tmp_path: Path) -> None:
+    """The same rows come from brokers, from the log, and from an export in two runs; each query has an answer."""
+    brokers = {"kafka.bootstrap.servers": used_broker.bootstrap}
+    cached = {name: table(spark, name, **brokers).cache() for name in ("commits", "groups", "members", "events")}
+    for name, frame in cached.items():
+        frame.createOrReplaceTempView(name)
+    before = rows_of(cached["commits"])
+    columns = list(before[0])
+    assert rows_of(table(spark, "commits", path=str(used_broker.data)).select(columns)) == before
+
+    # Two runs of an export, with a limit that needs several batches.
+    options = ExportOptions(
+        str(tmp_path), ["commits"], "parquet", {**brokers, "maxOffsetsPerTrigger": "40"}, every=None
+    )
+    assert export(spark, options, threading.Event()) == {"commits": len(before)}
+    commit(used_broker.bootstrap, "simple", "t", {2: 8})
+    commit(used_broker.bootstrap, "later", "t", {2: 8})
+    assert export(spark, options, threading.Event()) == {"commits": 2}
+    exported = rows_of(spark.read.parquet(f"{tmp_path}/commits"))
+    assert exported == rows_of(table(spark, "commits", **brokers))
+    assert len(exported) == len(before) + 2
+    files = pd.read_parquet(f"{tmp_path}/commits", dtype_backend="pyarrow")
+    assert rows_of(files[columns]) == exported
+
+    spark.read.parquet(f"{tmp_path}/commits").createOrReplaceTempView("other_commits")
+    answers = {title: [row.asDict() for row in spark.sql(query).collect()] for title, query in QUERIES.items()}
+    assert len(answers) == 10
+    found = list(answers.values())
+    assert {row["group"] for row in found[0]} == {
+        "simple", "classic-group", "consumer-group", "transactional", "deleted"
+    }  # fmt: skip
+    assert [(row["group"], row["cause"]) for row in found[1]] == [("deleted", "deleted")]
+    assert [(row["group"], row["before"], row["offset"]) for row in found[2]] == [("simple", 5, 2)]
+    assert (found[3][0]["group"], found[3][0]["commits"]) == ("simple", 41)
+    assert [(row["library"], row["groups"]) for row in found[4]] == [("librdkafka", 2)]
+    assert {(row["group"], row["members"]) for row in found[5]} == {("classic-group", 1), ("consumer-group", 1)}
+    assert found[6] == [], "all commits are of today"
+    assert {row["group"] for row in found[7]} == {"simple", "classic-group", "transactional"}
+    assert [(row["group"], row["aborted"]) for row in found[8]] == [("transactional", 1)]
+    differences = {(row["group"], row["partition"], row["offset"], row["other_offset"]) for row in found[9]}
+    assert differences == {("later", 2, None, 8), ("simple", 2, None, 8)}

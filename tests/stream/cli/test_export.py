@@ -1,0 +1,24 @@
+"""The command `export`: wrong options are refused before anything starts."""
+
+from pathlib import Path
+
+import pytest
+
+from stream.errors import ExitCode
+from tests.stream.cli.command_line import CommandLine
+
+REFUSED = {
+    "--format csv": "error: --format csv; it must be one of parquet, orc, json",
+    "--table commit": "error: there is no table 'commit'; the tables are commits, records, groups, members, events",
+    "--table events": "error: table events is not exported, because a stream reads only new records; export commits,",
+    "--every 0": "error: --every 0: must be a duration such as 30s, 5m or 1h",
+    "--every soon": "error: --every soon: must be a duration such as 30s, 5m or 1h",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_wrong_options_are_refused_with_the_valid_ones(words: str, command: CommandLine, tmp_path: Path) -> None:
+    """The error is one line, and no file is written."""
+    command.run("export", "--to", str(tmp_path), "-b", "b:9092", *words.split(), code=ExitCode.USAGE)
+    assert command.err.startswith(REFUSED[words])
+    assert not list(tmp_path.iterdir())
