@@ -39,6 +39,8 @@ def used_broker() -> Iterator[Broker]:
     with Broker(offsets_partitions=2) as broker:
         bootstrap = broker.bootstrap
         make_topic(bootstrap, "t", 3)
+        make_topic(bootstrap, "unread", 1)
+        commit(bootstrap, "first", "unread", {0: 5})
         commit(bootstrap, "simple", "t", {0: 5, 1: 6}, times=20)
         commit(bootstrap, "simple", "t", {0: 2})
         for protocol in ("classic", "consumer"):
@@ -114,7 +116,9 @@ def test_tables_of_a_cluster(spark: SparkSession, used_broker: Broker, tmp_path:
     assert [(row["library"], row["groups"]) for row in found[4]] == [("librdkafka", 2)]
     assert {(row["group"], row["members"]) for row in found[5]} == {("classic-group", 1), ("consumer-group", 1)}
     assert found[6] == [], "all commits are of today"
-    assert {row["group"] for row in found[7]} == {"simple", "classic-group", "transactional"}
+    (unread,) = spark.sql(QUERIES["Topics that nobody reads any more"].replace("7 DAYS", "0 DAYS")).collect()
+    assert (unread["topic"], unread["groups"]) == ("unread", 1)
+    assert {row["group"] for row in found[7]} == {"first", "simple", "classic-group", "transactional"}
     assert [(row["group"], row["aborted"]) for row in found[8]] == [("transactional", 1)]
     differences = {(row["group"], row["partition"], row["offset"], row["other_offset"]) for row in found[9]}
     assert differences == {("later", 2, None, 8), ("simple", 2, None, 8)}

@@ -27,10 +27,11 @@ OPTIONS: Final = {
     "columns": "Columns to read, separated by commas; by default all. Columns that are not read cost nothing.",
     "retention": "The brokers' `offsets.retention.minutes`, such as `7d`, for the causes in the table `events`.",
     "tasks": "Most tasks of a batch query or of a micro-batch, by default one per processor of the driver's machine.",
-    "startingoffsets": "`startingOffsets` of a stream: `earliest` (the default) or `latest`.",
-    "maxoffsetspertrigger": "`maxOffsetsPerTrigger` of a stream: most offsets of a micro-batch, by default all.",
+    "startingOffsets": "Where a fresh stream begins: `earliest` (the default) or `latest`.",
+    "maxOffsetsPerTrigger": "Most offsets of a micro-batch of a stream, by default all.",
 }
 """Beside these, each option of `kafka` in docs/config.md, also with dots: `kafka.bootstrap.servers`."""
+_KNOWN: Final = frozenset(name.lower() for name in OPTIONS)
 _KAFKA: Final = "kafka."
 _LIMIT_SECONDS: Final = 120.0
 """Seconds without progress after which a task fails, and Spark runs it again."""
@@ -54,7 +55,7 @@ class TableOptions:
 def table_options(options: Mapping[str, str]) -> TableOptions:
     """Check the options of a query, by name in lower case. Raises Refusal with the wrong value and the valid ones."""
     kafka = {name: value for name, value in options.items() if name.startswith(_KAFKA)}
-    for name in options.keys() - kafka.keys() - OPTIONS.keys():
+    for name in sorted(options.keys() - kafka.keys() - _KNOWN):
         raise _refusal(f"there is no option {name!r}", f"{_closest(name)}the options are {_names()}")
     path, config = options.get("path"), options.get("config")
     if (path is None) == (not kafka and config is None):
@@ -63,7 +64,7 @@ def table_options(options: Mapping[str, str]) -> TableOptions:
             f"a table is read from a path or from brokers, and {given}", "set path or kafka.bootstrap.servers"
         )
     tasks = _count(options, "tasks", os.cpu_count() or 1)
-    most = _count(options, "maxoffsetspertrigger", ALL)
+    most = _count(options, "maxOffsetsPerTrigger", ALL)
     starting = options.get("startingoffsets", "earliest").lower()
     if starting not in {"earliest", "latest"}:
         raise _refusal(f"startingOffsets = {starting!r}", "it must be earliest or latest")
@@ -103,7 +104,7 @@ def _retention(text: str | None) -> OffsetsRetention:
 
 
 def _count(options: Mapping[str, str], name: str, default: int) -> int:
-    text = options.get(name)
+    text = options.get(name.lower())
     if text is None:
         return default
     if not (text.isascii() and text.isdecimal() and 0 < int(text) <= ALL):

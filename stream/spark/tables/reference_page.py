@@ -30,10 +30,10 @@ records = stream.option("table", "records").load()
 capture = spark.read.format("consumer_offsets").load("/tmp/offsets.avro")
 ```
 
-A row is a record, not a state: the table has every commit that the log still has, and a stream goes on with each new
-one. Compaction removes all but the last record of a key after a while; what an export has written stays. The end of a
-read is fixed before it begins, at the last stable offset, so a task or a micro-batch that runs again returns the same
-rows. Nothing is written to the cluster: no connection names a group.
+Except in `events`, a row is a record, not a state: the table has every commit that the log still has, and a stream goes
+on with each new one. Compaction removes all but the last record of a key after a while; what an export has written
+stays ([queries.md](queries.md)). The end of a read is fixed before it begins, at the last stable offset, so a task or a
+micro-batch that runs again returns the same rows. Nothing is written to the cluster: no connection names a group.
 
 A record that cannot be decoded is a row with its `error`, never a failed query; so is a batch of records that the
 reader had to pass, as a row with nothing but the error. Values are null where Kafka has none (-1), and times outside of
