@@ -116,7 +116,7 @@ def test_tables_of_a_cluster(spark: SparkSession, used_broker: Broker, tmp_path:
     assert [(row["library"], row["groups"]) for row in found[4]] == [("librdkafka", 2)]
     assert {(row["group"], row["members"]) for row in found[5]} == {("classic-group", 1), ("consumer-group", 1)}
     assert found[6] == [], "all commits are of today"
-    (unread,) = spark.sql(QUERIES["Topics that nobody reads any more"].replace("7 DAYS", "0 DAYS")).collect()
+    (unread,) = spark.sql(QUERIES["Topics that no group reads any more"].replace("7 DAYS", "0 DAYS")).collect()
     assert (unread["topic"], unread["groups"]) == ("unread", 1)
     assert {row["group"] for row in found[7]} == {"first", "simple", "classic-group", "transactional"}
     assert [(row["group"], row["aborted"]) for row in found[8]] == [("transactional", 1)]
