@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream.tables.columns import COMMITS, EVENTS, GROUPS, MEMBERS, RECORDS
 from stream.tables.commits import commit_rows
-from stream.tables.events import UNKNOWN_CLUSTER_FACTS, event_rows
+from stream.tables.events import UNKNOWN_CAUSE_FACTS, event_rows
 from stream.tables.memberships import group_rows, member_rows
 from stream.tables.records import json_rows
 from stream.tables.rows import problem_row
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from stream.tables.columns import OffsetsTable
-    from stream.tables.events import ClusterFacts
+    from stream.tables.events import CauseFacts
     from stream.tables.keys import AskedNames
     from stream.tables.logged import LoggedRecords
 
@@ -36,7 +36,7 @@ def table_batches(
     names: Sequence[str],
     records: Iterable[LoggedRecords | str],
     asked: AskedNames,
-    cluster: ClusterFacts = UNKNOWN_CLUSTER_FACTS,
+    cluster: CauseFacts = UNKNOWN_CAUSE_FACTS,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a table with these columns. A text among the records is a problem, which becomes a row."""
     schema = table.schema(names)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ClusterFacts:
+class CauseFacts:
     """What causes are derived from beside the records; `topic_exists` returns None where it is not known."""
 
     retention: OffsetsRetention
@@ -31,11 +31,11 @@ class ClusterFacts:
 
 
 UNKNOWN_RETENTION: Final = OffsetsRetention(None, None, "unknown")
-UNKNOWN_CLUSTER_FACTS: Final = ClusterFacts(UNKNOWN_RETENTION, lambda _: None)
+UNKNOWN_CAUSE_FACTS: Final = CauseFacts(UNKNOWN_RETENTION, lambda _: None)
 
 
 def event_rows(
-    records: Iterable[LoggedRecords | str], schema: pa.Schema, asked: AskedNames, cluster: ClusterFacts
+    records: Iterable[LoggedRecords | str], schema: pa.Schema, asked: AskedNames, cluster: CauseFacts
 ) -> Iterator[pa.RecordBatch]:
     """Yield the transitions of all groups in these records, which are all records of their offsets partitions."""
     replay = Replay()
@@ -65,7 +65,7 @@ def _maker(field: pa.Field, rows: list[dict[str, Any]]) -> Any:
     return lambda: pa.array(values, field.type)
 
 
-def _row(partition: int, group: str, kind: str, transition: Transition, cluster: ClusterFacts) -> dict[str, Any]:
+def _row(partition: int, group: str, kind: str, transition: Transition, cluster: CauseFacts) -> dict[str, Any]:
     removal = transition.removal
     cause = None if removal is None else cause_of(removal, cluster.retention, cluster.topic_exists)
     return {

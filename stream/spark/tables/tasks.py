@@ -12,7 +12,7 @@ from stream.offline.live import UNKNOWN_TOPIC
 from stream.process_memory import release_memory
 from stream.spark.topic_ends import cluster_of
 from stream.tables.build import table_batches
-from stream.tables.events import ClusterFacts
+from stream.tables.events import CauseFacts
 from stream.tables.files import read_files
 from stream.tables.keys import AskedNames
 from stream.tables.logged import read_topic
@@ -45,7 +45,7 @@ def read_task(
     """Yield the rows of one task with these columns. Raises ClusterError and Refusal."""
     name_filter = AskedNames(asked.get("group"), asked.get("topic"))
     exists = functools.cache(functools.partial(_topic_exists, options.brokers))
-    cluster = ClusterFacts(options.retention, exists)
+    cluster = CauseFacts(options.retention, exists)
     yield from table_batches(options.table, names, _records(options, ranges, files), name_filter, cluster)
     # The worker runs other tasks after this one.
     release_memory()

@@ -18,7 +18,7 @@ from stream.offline.replay import Replay
 from stream.offline.rows import OFFSETS_TOPIC, LogRow
 from stream.tables.build import table_batches
 from stream.tables.columns import COMMITS, EVENTS, GROUPS, MEMBERS, RECORDS, TABLES, OffsetsTable, table_of
-from stream.tables.events import ClusterFacts
+from stream.tables.events import CauseFacts
 from stream.tables.files import plan_files, read_files
 from stream.tables.keys import AskedNames
 from tests.stream.offline.captures import RECORDED, capture_of, commit, row
@@ -161,7 +161,7 @@ def test_events_are_the_histories_of_the_job() -> None:
     assert table(EVENTS, RECORDED, asked=AskedNames(frozenset({"deleted-group"}))) == [
         each for each in rows if each["group"] == "deleted-group"
     ]
-    cluster = ClusterFacts(OffsetsRetention(604_800_000, None, "configuration"), lambda _: True)
+    cluster = CauseFacts(OffsetsRetention(604_800_000, None, "configuration"), lambda _: True)
     names = ["event", "cause"]
     known = [
         row
