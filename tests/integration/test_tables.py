@@ -25,8 +25,9 @@ from tests.integration.traffic import (
     make_topic,
 )
 from tests.stream.spark.capture_job import session_options
+from tests.support.processes import patience
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(600))]
 
 PAGE: Final = Path("docs/queries.md").read_text()
 QUERIES: Final = dict(re.findall(r"^## ([^\n]+)\n.*?```sql\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL))
