@@ -50,10 +50,9 @@ _PREFACE: Final = f"""\
 After the name of each metric are its type and unit, its labels, and its stability with the smallest preset that has it.
 `lagwarden metrics --json` prints the same for programs.
 
-An unknown number is *absent*, never 0, -1 or NaN. All series of a group are absent from the first scrape after its
-removal on. Series about groups are rendered once per snapshot, so one scrape never mixes two snapshots; series about
-the cluster are rendered once per poll (`cluster.interval`), and series about the monitor at each scrape. Before the
-first snapshot there are only the latter two.
+An unknown number is *absent*, never 0, -1 or NaN, and so are all series of a group from its removal on. Series about
+groups are rendered once per snapshot, so one scrape never mixes two; those about the cluster once per poll
+(`cluster.interval`), and those about the monitor at each scrape. Before the first snapshot there are only these two.
 
 ## Presets and their costs
 
@@ -61,17 +60,14 @@ first snapshot there are only the latter two.
 has one series per partition of a group; with it, the dashboards have empty panels, and some alerts of
 [alerting.md](alerting.md#presets) do not fire. `full` has all metrics of this page.
 
-The most series about groups, per partition that a group has committed to or that belongs to it, per group, per topic of
-a group, and in total for some numbers of groups x partitions of each group (with one topic):
+The most series about groups, and their total for some numbers of groups x partitions of each group (with one topic):
 
 {_costs()}
 
-`lagwarden metrics --estimate 2000x17` prints the same for other numbers. Series that are absent are not subtracted.
-The owner of a group adds one series, also to a dead group, and an open maintenance window or a silence another
-(docs/owners.md).
-A group whose faults raise no alert has one series more (docs/alerting.md), and so has an unhealthy group for each
-common cause that it shares with others.
-With `metrics.granularity: topic`, series per topic of a group replace those per partition.
+`lagwarden metrics --estimate 2000x17` prints the same for other numbers. One more series each have a group with an
+[owner](owners.md), with a maintenance window or a silence, without alerts ([alerting.md](alerting.md)), and an
+unhealthy group for each common cause. With `metrics.granularity: topic`, series per topic of a group replace those per
+partition.
 
 `metrics.compatibility` adds the names of other exporters, beside those of this page and not counted above:
 [kafka_exporter](migration/kafka_exporter.md#what-the-names-cost),
@@ -104,18 +100,15 @@ Order of precedence: the preset selects metrics; `metrics.add` and `metrics.omit
 `metrics.series_budget` bounds the series about groups and about the cluster; a quarter of it is for the cluster. A
 metric for which there is no room is left out for all groups, the least important first, and counted in
 `lagwarden_series_over_budget`. The default, 300,000, has room for about 50,000 partitions of groups with `standard`. It
-protects the Prometheus: each series costs it some kilobytes of memory, so a cluster that grows beyond the default would
-take gigabytes without a decision of its operators.
+protects the Prometheus, which each series costs some kilobytes of memory.
 
 ## The name of the cluster
 
-With `metrics.cluster_name: orders-eu`, every series of this page has the label `cluster="orders-eu"`, also those of the
-process, of the names of other exporters and of [OTLP](otlp.md). The lists of labels below do not repeat it. Set it if
-one Prometheus has the series of several clusters: all joins and sums of the shipped rules keep the label, alerts name
-the cluster, and the dashboards have a variable for it. A target label `cluster` of the scrape takes precedence:
-Prometheus renames lagwarden's to `exported_cluster`, unless the scrape has `honor_labels: true`. Rules then work with
-the label of the target. Without the option, series have no such label. A name that is set, changed or removed makes new
-series, so alerts begin again.
+With `metrics.cluster_name: orders-eu`, every series has the label `cluster="orders-eu"`, also those of the process, of
+the names of other exporters and of [OTLP](otlp.md). Set it if one Prometheus has the series of several clusters: joins
+and sums of the shipped rules keep the label, alerts name the cluster, and the dashboards have a variable for it. A
+target label `cluster` of the scrape takes precedence, unless the scrape has `honor_labels: true`. A name that is set,
+changed or removed makes new series, so alerts begin again.
 
 ## Stability
 
