@@ -10,6 +10,14 @@ from exporters.api_types.json_object import EXPERIMENTAL, Fields, Json, JsonObje
 from exporters.catalogue.groups import GROUPS
 from exporters.catalogue.partitions import PARTITIONS, TOPICS
 from exporters.catalogue.verdicts import COMMON_CAUSES
+from exporters.readmodel.group_detail import (
+    FindingDetail,
+    MemberDetail,
+    QuotaDetail,
+    SharePartitionDetail,
+    TransitionDetail,
+    VerdictChange,
+)
 
 EvidenceValue = str | float | int | bool | None
 
@@ -19,89 +27,29 @@ TopicRow = Annotated[Json, row("TopicRow", "A row of TOPICS without the group.",
 CommonCauseRow = Annotated[Json, row("CommonCauseRow", "A row of COMMON_CAUSES.", COMMON_CAUSES)]
 
 
-class MemberObject(TypedDict):
-    """One member of a group (`exporters.readmodel.MemberDetail`)."""
-
-    member_id: str
-    instance_id: str | None
-    client_id: str | None
-    client_host: str | None
-    rack: str | None
-    epoch: int | None
-    state: str | None
-    away: bool
-    assignor: str | None
-    subscription: tuple[str, ...]
-    regex: str | None
-    assignment: dict[str, tuple[int, ...]]
-
-
-class TransitionObject(TypedDict):
-    """One transition of a group (`exporters.readmodel.TransitionDetail`)."""
-
-    time: str
-    transition: str
-    text: str
-    cause: str | None
-    live: bool
-    joined: int
-    left: int
-
-
-class FindingObject(TypedDict):
-    """A verdict with its explanation (`exporters.readmodel.FindingDetail`)."""
-
-    verdict: str
-    severity: str
-    since: str | None
-    sentence: str
-    evidence: dict[str, EvidenceValue]
-    next_step: str
-
-
-class PartitionFindingObject(FindingObject):
-    """The finding of one partition."""
+class _OfPartition(TypedDict):
+    """The partition of a finding."""
 
     topic: str
     partition: int
 
 
-class VerdictChangeObject(TypedDict):
-    """One change of a group's verdict (`exporters.readmodel.VerdictChange`)."""
-
-    time: str
-    before: str | None
-    verdict: str
-    sentence: str
-
-
-class MemberQuotaObject(TypedDict):
-    """A quota by which members of a group may be throttled (`exporters.readmodel.QuotaDetail`)."""
-
-    user: str
-    client_id: str
-    key: str
-    value: float
-    members: int
-    sentence: str
-
-
-class ShareGroupPartitionObject(TypedDict):
-    """One partition of a share group (`exporters.readmodel.SharePartitionDetail`)."""
-
-    topic: str
-    partition: int
-    start_offset: int | None
-    end: int | None
-    lag: int | None
-    finished: int | None
-    returned: int | None
-    most_deliveries: int | None
-    acknowledged: int
-    archived: int
-    returns: int
-    verdict: str | None
-    verdict_since: str | None
+MemberObject = Annotated[Json, JsonObject("MemberObject", "One member of a group.", (MemberDetail,))]
+TransitionObject = Annotated[Json, JsonObject("TransitionObject", "One transition of a group.", (TransitionDetail,))]
+FindingObject = Annotated[Json, JsonObject("FindingObject", "A verdict with its explanation.", (FindingDetail,))]
+PartitionFindingObject = Annotated[
+    Json, JsonObject("PartitionFindingObject", "The finding of one partition.", (FindingDetail, _OfPartition))
+]
+VerdictChangeObject = Annotated[
+    Json, JsonObject("VerdictChangeObject", "One change of a group's verdict.", (VerdictChange,))
+]
+MemberQuotaObject = Annotated[
+    Json,
+    JsonObject("MemberQuotaObject", "A quota by which members of a group may be throttled.", (QuotaDetail,)),
+]
+ShareGroupPartitionObject = Annotated[
+    Json, JsonObject("ShareGroupPartitionObject", "One partition of a share group.", (SharePartitionDetail,))
+]
 
 
 class GroupDetailObject(TypedDict):

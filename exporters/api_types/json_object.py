@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import pyarrow as pa
@@ -11,8 +12,12 @@ from pydantic import Field
 from typing_extensions import TypedDict, get_type_hints
 
 from exporters.catalogue.metric import Stability
+from exporters.readmodel.group_detail import ByTopic, ForPages, UnixTime
+from exporters.timestamps import rfc3339
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 
@@ -61,7 +66,9 @@ class Fields:
 
 @dataclasses.dataclass(frozen=True)
 class JsonObject:
-    """An object with the fields of its parts, one after the other; a part is a TypedDict or the columns of a table.
+    """An object with the fields of its parts, one after the other.
+
+    A part is a TypedDict, a dataclass (`as_json`) or the columns of a table.
 
     Used as `Annotated[Json, JsonObject(…)]`: pydantic reads the fields, a checker of types does not.
     """
@@ -78,7 +85,10 @@ class JsonObject:
         """The object as a TypedDict."""
         fields: dict[str, Any] = {}
         for part in self.parts:
-            fields |= part.types if isinstance(part, Fields) else get_type_hints(part, include_extras=True)
+            own = (
+                part.types if isinstance(part, Fields) else {name: kind for name, (kind, _) in _fields_of(part).items()}
+            )
+            fields |= own
         made = _MAKE_TYPE(self.name, fields)
         made.__doc__ = self.meaning
         return made
@@ -87,6 +97,31 @@ class JsonObject:
 def row(name: str, meaning: str, table: Table, *without: str, are_unmarked: bool = False) -> JsonObject:
     """Return a row of a table as an object."""
     return JsonObject(name, meaning, (Fields(table, without, are_unmarked),))
+
+
+def as_json(detail: object) -> Json:
+    """Return a dataclass as an object: times are RFC 3339, and partitions are a map by topic."""
+    kind: Any = type(detail)
+    return {name: convert(getattr(detail, name)) for name, (_, convert) in _fields_of(kind).items()}
+
+
+@functools.cache
+def _fields_of(kind: type) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
+    """Return the fields of a dataclass or TypedDict: the type in JSON, and what makes JSON of a value."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: _IN_JSON.get(hint, (hint, _plain)) for name, hint in hints.items() if hint != ForPages}
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+_IN_JSON: Final[dict[Any, tuple[Any, Callable[[Any], Any]]]] = {
+    UnixTime: (str, rfc3339),
+    UnixTime | None: (str | None, lambda time: None if time is None else rfc3339(time)),
+    ByTopic: (dict[str, tuple[int, ...]], dict),
+}
+"""The types of fields that have another type in JSON."""
 
 
 def _json_type(kind: pa.DataType) -> Any:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.api_types.groups import GroupDetailObject
+from exporters.api_types.json_object import as_json
 from exporters.group_query import ALL_GROUPS
 from exporters.group_search import select_groups
 from exporters.timestamps import rfc3339
@@ -23,33 +25,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from exporters.api_types.groups import (
-        FindingObject,
-        GroupDetailObject,
         GroupResponse,
         GroupsResponse,
-        MemberObject,
-        MemberQuotaObject,
-        PartitionFindingObject,
-        ShareGroupPartitionObject,
         TopicGroupRow,
         TopicGroupsResponse,
-        TransitionObject,
-        VerdictChangeObject,
     )
     from exporters.api_types.monitor import ReadinessResponse
     from exporters.group_query import GroupQuery
     from exporters.group_search import MemberSearch
     from exporters.readmodel import (
-        FindingDetail,
         GroupDetail,
-        MemberDetail,
         MonitorStatus,
         OtherInstance,
-        QuotaDetail,
-        SharePartitionDetail,
         Snapshot,
-        TransitionDetail,
-        VerdictChange,
     )
     from exporters.text.exposition import PublishedSnapshot
 
@@ -179,116 +167,25 @@ def _without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in names}
 
 
-def _detail(detail: GroupDetail | None) -> GroupDetailObject:
+def _detail(detail: GroupDetail | None) -> dict[str, Any]:
     if detail is None:
-        return {
-            "by_member": None,
-            "transitions": None,
-            "unowned": None,
-            "unsubscribed": None,
-            "finding": None,
-            "findings": None,
-            "verdicts": None,
-            "quotas": None,
-            "by_share_partition": None,
-            "share_progress_time": None,
-        }
+        return dict.fromkeys(GroupDetailObject.__annotations__)
     return {
-        "by_member": [_member(member) for member in detail.members],
-        "transitions": [_transition(transition) for transition in detail.transitions],
+        "by_member": [as_json(member) for member in detail.members],
+        "transitions": [as_json(transition) for transition in detail.transitions],
         "unowned": None if detail.unowned is None else dict(detail.unowned),
         "unsubscribed": detail.unsubscribed,
-        "finding": None if detail.finding is None else _finding(detail.finding),
-        "findings": [_partition_finding(*each) for each in detail.partition_findings],
-        "verdicts": [_verdict_change(change) for change in detail.verdicts],
-        "quotas": None if detail.quotas is None else [_quota(quota) for quota in detail.quotas],
+        "finding": None if detail.finding is None else as_json(detail.finding),
+        "findings": [
+            {"topic": topic, "partition": partition, **as_json(finding)}
+            for topic, partition, finding in detail.partition_findings
+        ],
+        "verdicts": [as_json(change) for change in detail.verdicts],
+        "quotas": None if detail.quotas is None else [as_json(quota) for quota in detail.quotas],
         "by_share_partition": None
         if detail.share_partitions is None
-        else [_share_partition(each) for each in detail.share_partitions],
+        else [as_json(each) for each in detail.share_partitions],
         "share_progress_time": None if detail.share_progress_time is None else rfc3339(detail.share_progress_time),
-    }
-
-
-def _finding(finding: FindingDetail) -> FindingObject:
-    return {
-        "verdict": finding.verdict,
-        "severity": finding.severity,
-        "since": None if finding.since is None else rfc3339(finding.since),
-        "sentence": finding.sentence,
-        "evidence": dict(finding.evidence),
-        "next_step": finding.next_step,
-    }
-
-
-def _partition_finding(topic: str, partition: int, finding: FindingDetail) -> PartitionFindingObject:
-    return {"topic": topic, "partition": partition, **_finding(finding)}
-
-
-def _verdict_change(change: VerdictChange) -> VerdictChangeObject:
-    return {
-        "time": rfc3339(change.time),
-        "before": change.before,
-        "verdict": change.verdict,
-        "sentence": change.sentence,
-    }
-
-
-def _quota(quota: QuotaDetail) -> MemberQuotaObject:
-    return {
-        "user": quota.user,
-        "client_id": quota.client_id,
-        "key": quota.key,
-        "value": quota.value,
-        "members": quota.members,
-        "sentence": quota.sentence,
-    }
-
-
-def _share_partition(partition: SharePartitionDetail) -> ShareGroupPartitionObject:
-    since = partition.verdict_since
-    return {
-        "topic": partition.topic,
-        "partition": partition.partition,
-        "start_offset": partition.start_offset,
-        "end": partition.end,
-        "lag": partition.lag,
-        "finished": partition.finished,
-        "returned": partition.returned,
-        "most_deliveries": partition.most_deliveries,
-        "acknowledged": partition.acknowledged,
-        "archived": partition.archived,
-        "returns": partition.returns,
-        "verdict": partition.verdict,
-        "verdict_since": None if since is None else rfc3339(since),
-    }
-
-
-def _member(member: MemberDetail) -> MemberObject:
-    return {
-        "member_id": member.member_id,
-        "instance_id": member.instance_id,
-        "client_id": member.client_id,
-        "client_host": member.client_host,
-        "rack": member.rack,
-        "epoch": member.epoch,
-        "state": member.state,
-        "away": member.away,
-        "assignor": member.assignor,
-        "subscription": member.subscription,
-        "regex": member.regex,
-        "assignment": dict(member.assignment),
-    }
-
-
-def _transition(transition: TransitionDetail) -> TransitionObject:
-    return {
-        "time": rfc3339(transition.time),
-        "transition": transition.transition,
-        "text": transition.text,
-        "cause": transition.cause,
-        "live": transition.live,
-        "joined": transition.joined,
-        "left": transition.left,
     }
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Mapping  # noqa: TC003 -- the types of the API are read from the annotations
+from typing import Annotated
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+UnixTime = Annotated[float, "Unix seconds"]
+ForPages = Annotated[str, "not in the API"]
+ByTopic = tuple[tuple[str, tuple[int, ...]], ...]
+"""Topics, each with numbers of partitions."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class MemberDetail:
     assignor: str | None
     subscription: tuple[str, ...]
     regex: str | None
-    assignment: tuple[tuple[str, tuple[int, ...]], ...]
+    assignment: ByTopic
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class TransitionDetail:
     `time` (Unix seconds) is the time of the record that caused it. `live` is false if the initial catch-up replayed it.
     """
 
-    time: float
+    time: UnixTime
     transition: str
     # A description, and the cause of an end.
     text: str
@@ -59,19 +62,19 @@ class FindingDetail:
 
     verdict: str
     severity: str
-    since: float | None
+    since: UnixTime | None
     sentence: str
     evidence: Mapping[str, str | float | int | bool | None]
     next_step: str
     # The end of the sentence that names the owner and the last rebalance.
-    about_owner: str = ""
+    about_owner: ForPages = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VerdictChange:
     """A change of a group's verdict at `time` (Unix seconds), with its sentence. `before` is None for the first one."""
 
-    time: float
+    time: UnixTime
     before: str | None
     verdict: str
     sentence: str
@@ -112,7 +115,7 @@ class SharePartitionDetail:
     archived: int
     returns: int
     verdict: str | None = None
-    verdict_since: float | None = None
+    verdict_since: UnixTime | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,7 +127,7 @@ class GroupDetail:
     # Oldest first; only the newest are kept.
     transitions: tuple[TransitionDetail, ...]
     # Partitions of subscribed topics without an owner, by topic; None if the subscriptions are unknown.
-    unowned: tuple[tuple[str, tuple[int, ...]], ...] | None
+    unowned: ByTopic | None
     # Topics with offsets of the group but without a subscriber; None if the subscriptions are unknown.
     unsubscribed: tuple[str, ...] | None
     # The group's verdict; None before the first evaluation, and for dead groups.
@@ -138,4 +141,4 @@ class GroupDetail:
     # By topic and partition; None if it is no share group, or if not all of its partitions are known.
     share_partitions: tuple[SharePartitionDetail, ...] | None = None
     # When these numbers were read (Unix seconds); None where there are none.
-    share_progress_time: float | None = None
+    share_progress_time: UnixTime | None = None
