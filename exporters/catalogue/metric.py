@@ -146,23 +146,23 @@ class MetricSource(Source):
     UNKNOWN_FACTS = "unknown_facts", Rendered.POLL
 
 
-class PeerSource(Source):
+class OtherSource(Source):
     """The table that has the rows of a metric under the name of another exporter, see `exporters.compatibility`.
 
-    It is a field of `PeerSnapshot` or `PeerClusterFacts`.
+    It is a field of `OtherSnapshot` or `OtherClusterFacts`.
     """
 
-    PEER_PARTITIONS = "peer_partitions", Rendered.SNAPSHOT
-    PEER_GROUP_TOPICS = "peer_group_topics", Rendered.SNAPSHOT
-    PEER_GROUPS = "peer_groups", Rendered.SNAPSHOT
-    PEER_LOG_ENDS = "peer_log_ends", Rendered.SNAPSHOT
-    PEER_TOPICS = "peer_topics", Rendered.SNAPSHOT
-    PEER_CLUSTER = "peer_cluster", Rendered.POLL
-    PEER_BROKERS = "peer_brokers", Rendered.POLL
-    PEER_BROKER_ADDRESSES = "peer_broker_addresses", Rendered.POLL
-    PEER_CLUSTER_TOPICS = "peer_cluster_topics", Rendered.POLL
-    PEER_TOPIC_SIZES = "peer_topic_sizes", Rendered.POLL
-    PEER_REPLICAS = "peer_replicas", Rendered.POLL
+    PARTITIONS = "other_partitions", Rendered.SNAPSHOT
+    GROUP_TOPICS = "other_group_topics", Rendered.SNAPSHOT
+    GROUPS = "other_groups", Rendered.SNAPSHOT
+    LOG_ENDS = "other_log_ends", Rendered.SNAPSHOT
+    TOPICS = "other_topics", Rendered.SNAPSHOT
+    CLUSTER = "other_cluster", Rendered.POLL
+    BROKERS = "other_brokers", Rendered.POLL
+    BROKER_ADDRESSES = "other_broker_addresses", Rendered.POLL
+    CLUSTER_TOPICS = "other_cluster_topics", Rendered.POLL
+    TOPIC_SIZES = "other_topic_sizes", Rendered.POLL
+    REPLICAS = "other_replicas", Rendered.POLL
 
 
 class ValueConversion(enum.Enum):
@@ -195,7 +195,7 @@ class Metric:
     name: str
     kind: MetricKind
     help: str
-    source: MetricSource | PeerSource
+    source: MetricSource | OtherSource
     column: str
     labels: tuple[str, ...] = ()
     unit: str = ""

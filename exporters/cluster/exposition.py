@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from exporters.catalogue.metrics import CLUSTER_METRICS
-from exporters.compatibility.cluster_tables import peer_cluster_facts
+from exporters.compatibility.cluster_tables import other_cluster_facts
 from exporters.readmodel import SERIES_DROPPED
 from exporters.selection.series import EVERYTHING, SeriesSelection, filter_by_name
 from exporters.text.compressed_text import CompressedText
@@ -58,13 +58,13 @@ class PublishedCluster:
 def render(facts: ClusterFacts, selection: SeriesSelection = EVERYTHING) -> Exposition:
     """Render the selected metrics of a poll. A metric without a sample has no comment lines."""
     # Their tables have rows that count brokers.
-    peer_metrics = selection.compatibility.cluster_metrics if facts.is_whole else ()
-    peers = tuple(filter(selection.granularity.has, peer_metrics))
-    if peers:
-        facts = peer_cluster_facts(facts)
+    other_metrics = selection.compatibility.cluster_metrics if facts.is_whole else ()
+    others = tuple(filter(selection.granularity.has, other_metrics))
+    if others:
+        facts = other_cluster_facts(facts)
     labels: dict[tuple[str, tuple[str, ...]], Any] = {}
     families = []
-    for metric in (*filter(selection.shows, CLUSTER_METRICS), *peers):
+    for metric in (*filter(selection.shows, CLUSTER_METRICS), *others):
         table = getattr(facts, metric.source.value)
         key = (metric.source.value, metric.labels)
         if key not in labels:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricKind, PeerSource
-from exporters.compatibility.peer import MissingMetric, Peer, PeerMetric
+from exporters.catalogue.metric import MetricKind, OtherSource
+from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric
 
 _EXPORTER_GROUP: Final = ("cluster", "group")
 _EXPORTER_PARTITION: Final = ("cluster", "group", "topic", "partition")
@@ -30,66 +30,66 @@ _UNKNOWN_CLUSTER: Final = (
     ("cluster", "The value of `metrics.compatibility_cluster`, else of `metrics.cluster_name`, else `kafka`."),
 )
 
-BURROW_EXPORTER: Final = Peer(
+BURROW_EXPORTER: Final = OtherExporter(
     "burrow_exporter",
     "burrow_exporter",
     "jirwin/burrow_exporter",
     (
-        PeerMetric(
+        OtherMetric(
             "kafka_burrow_partition_lag", MetricKind.GAUGE, "High watermark minus committed offset, at least 0.",
-            PeerSource.PEER_PARTITIONS, "end_minus_committed_or_zero", _EXPORTER_PARTITION, absent=_NO_LAG,
+            OtherSource.PARTITIONS, "end_minus_committed_or_zero", _EXPORTER_PARTITION, absent=_NO_LAG,
             instead="lagwarden_partition_lag", difference=_ZERO.format("burrow_exporter")),
-        PeerMetric("kafka_burrow_partition_current_offset", MetricKind.GAUGE, "Committed offset of the group.",
-            PeerSource.PEER_PARTITIONS, "committed_offset", _EXPORTER_PARTITION, absent=_NO_COMMIT,
+        OtherMetric("kafka_burrow_partition_current_offset", MetricKind.GAUGE, "Committed offset of the group.",
+            OtherSource.PARTITIONS, "committed_offset", _EXPORTER_PARTITION, absent=_NO_COMMIT,
             instead="lagwarden_partition_committed_offset", difference=_ZERO.format("burrow_exporter")),
-        PeerMetric("kafka_burrow_partition_status", MetricKind.GAUGE,
+        OtherMetric("kafka_burrow_partition_status", MetricKind.GAUGE,
             "Status of the partition by Burrow's rules: 2 OK, 3 WARN, 5 STOP, 6 STALL, 7 REWIND.",
-            PeerSource.PEER_PARTITIONS, "burrow_exporter_status", _EXPORTER_PARTITION, absent=_NO_COMMIT,
+            OtherSource.PARTITIONS, "burrow_exporter_status", _EXPORTER_PARTITION, absent=_NO_COMMIT,
             instead="lagwarden_partition_verdict", difference=_WINDOW),
-        PeerMetric("kafka_burrow_partition_max_offset", MetricKind.GAUGE, "High watermark of the partition.",
-            PeerSource.PEER_PARTITIONS, "high_watermark", _EXPORTER_PARTITION, absent=_NO_ENDS,
+        OtherMetric("kafka_burrow_partition_max_offset", MetricKind.GAUGE, "High watermark of the partition.",
+            OtherSource.PARTITIONS, "high_watermark", _EXPORTER_PARTITION, absent=_NO_ENDS,
             instead="lagwarden_topic_partition_end_offset",
             difference="Without a commit only if a member owns the partition. burrow_exporter writes 0 with version 3"
             " of Burrow's API, which does not have it."),
-        PeerMetric("kafka_burrow_total_lag", MetricKind.GAUGE,
-            "Sum of kafka_burrow_partition_lag over the partitions of the group.", PeerSource.PEER_GROUPS, "lag_sum",
+        OtherMetric("kafka_burrow_total_lag", MetricKind.GAUGE,
+            "Sum of kafka_burrow_partition_lag over the partitions of the group.", OtherSource.GROUPS, "lag_sum",
             _EXPORTER_GROUP, absent=_NO_GROUP_LAG, instead="lagwarden_group_lag"),
-        PeerMetric(
+        OtherMetric(
             "kafka_burrow_status", MetricKind.GAUGE, "Status of the group by Burrow's rules: 2 OK, 3 WARN, 4 ERR.",
-            PeerSource.PEER_GROUPS, "burrow_exporter_status", _EXPORTER_GROUP, absent="the group has no commit",
+            OtherSource.GROUPS, "burrow_exporter_status", _EXPORTER_GROUP, absent="the group has no commit",
             instead="lagwarden_group_severity", difference=_WINDOW),
-        PeerMetric("kafka_burrow_topic_partition_offset", MetricKind.GAUGE, "High watermark of a partition.",
-            PeerSource.PEER_LOG_ENDS, "high_watermark", _TOPIC_PARTITION, absent=_NO_ENDS,
+        OtherMetric("kafka_burrow_topic_partition_offset", MetricKind.GAUGE, "High watermark of a partition.",
+            OtherSource.LOG_ENDS, "high_watermark", _TOPIC_PARTITION, absent=_NO_ENDS,
             instead="lagwarden_topic_partition_end_offset", difference=_READ_ONLY),
     ),
     unknown_labels=_UNKNOWN_CLUSTER,
 )  # fmt: skip
 
-BURROW: Final = Peer(
+BURROW: Final = OtherExporter(
     "burrow",
     "Burrow",
     "linkedin/Burrow",
     (
-        PeerMetric("burrow_kafka_consumer_lag_total", MetricKind.GAUGE,
-            "Sum of burrow_kafka_consumer_partition_lag over the partitions of the group.", PeerSource.PEER_GROUPS,
+        OtherMetric("burrow_kafka_consumer_lag_total", MetricKind.GAUGE,
+            "Sum of burrow_kafka_consumer_partition_lag over the partitions of the group.", OtherSource.GROUPS,
             "lag_sum", _OWN_GROUP, absent=_NO_GROUP_LAG, instead="lagwarden_group_lag"),
-        PeerMetric("burrow_kafka_consumer_status", MetricKind.GAUGE,
-            "Status of the group by Burrow's rules: 1 OK, 2 WARN, 3 ERR.", PeerSource.PEER_GROUPS, "burrow_status",
+        OtherMetric("burrow_kafka_consumer_status", MetricKind.GAUGE,
+            "Status of the group by Burrow's rules: 1 OK, 2 WARN, 3 ERR.", OtherSource.GROUPS, "burrow_status",
             _OWN_GROUP, absent="the group has no commit", instead="lagwarden_group_severity", difference=_WINDOW),
-        PeerMetric("burrow_kafka_consumer_partition_lag", MetricKind.GAUGE,
-            "High watermark minus committed offset, at least 0.", PeerSource.PEER_PARTITIONS,
+        OtherMetric("burrow_kafka_consumer_partition_lag", MetricKind.GAUGE,
+            "High watermark minus committed offset, at least 0.", OtherSource.PARTITIONS,
             "end_minus_committed_or_zero", _OWN_PARTITION, absent=_NO_LAG, instead="lagwarden_partition_lag",
             difference=_ZERO.format("Burrow")),
-        PeerMetric("burrow_kafka_consumer_current_offset", MetricKind.GAUGE,
-            "Committed offset of the group, once every slot of Burrow's window is filled.", PeerSource.PEER_PARTITIONS,
+        OtherMetric("burrow_kafka_consumer_current_offset", MetricKind.GAUGE,
+            "Committed offset of the group, once every slot of Burrow's window is filled.", OtherSource.PARTITIONS,
             "burrow_complete_offset", _OWN_PARTITION, absent="the window has fewer than ten commits",
             instead="lagwarden_partition_committed_offset"),
-        PeerMetric("burrow_kafka_topic_partition_status", MetricKind.GAUGE,
+        OtherMetric("burrow_kafka_topic_partition_status", MetricKind.GAUGE,
             "Status of the partition by Burrow's rules: 1 OK, 2 WARN, 4 STOP, 5 STALL, 6 REWIND.",
-            PeerSource.PEER_PARTITIONS, "burrow_complete_status", _OWN_PARTITION,
+            OtherSource.PARTITIONS, "burrow_complete_status", _OWN_PARTITION,
             absent="the window has fewer than ten commits", instead="lagwarden_partition_verdict", difference=_WINDOW),
-        PeerMetric("burrow_kafka_topic_partition_offset", MetricKind.GAUGE, "High watermark of a partition.",
-            PeerSource.PEER_LOG_ENDS, "high_watermark", _TOPIC_PARTITION, absent=_NO_ENDS,
+        OtherMetric("burrow_kafka_topic_partition_offset", MetricKind.GAUGE, "High watermark of a partition.",
+            OtherSource.LOG_ENDS, "high_watermark", _TOPIC_PARTITION, absent=_NO_ENDS,
             instead="lagwarden_topic_partition_end_offset", difference=_READ_ONLY),
     ),
     missing=(MissingMetric("go_*, process_*", "Metrics of Burrow's own process."),),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _CLEANUP_POLICY: Final = "cleanup.policy"
 _TOPIC_SCOPE: Final = "topic"
 
-PEER_CLUSTER: Final = pa.schema(
+OTHER_CLUSTER: Final = pa.schema(
     [
         # Always null: the protocol has no version of the cluster; KMinion guesses it from the supported requests.
         ("cluster_version", NAME),
@@ -32,7 +32,7 @@ PEER_CLUSTER: Final = pa.schema(
 )
 """One row."""
 
-PEER_BROKERS: Final = pa.schema(
+OTHER_BROKERS: Final = pa.schema(
     [
         ("broker_id", pa.int32()),
         ("address", NAME),
@@ -47,10 +47,10 @@ PEER_BROKERS: Final = pa.schema(
 )
 """One row per live broker, with its host name as address (KMinion)."""
 
-PEER_BROKER_ADDRESSES: Final = pa.schema([("id", pa.int32()), ("address", NAME), ("one", pa.int32())])
+OTHER_BROKER_ADDRESSES: Final = pa.schema([("id", pa.int32()), ("address", NAME), ("one", pa.int32())])
 """One row per live broker, with `host:port` as address (kafka_exporter)."""
 
-PEER_CLUSTER_TOPICS: Final = pa.schema(
+OTHER_CLUSTER_TOPICS: Final = pa.schema(
     [
         ("topic", NAME),
         ("topic_name", NAME),
@@ -62,10 +62,10 @@ PEER_CLUSTER_TOPICS: Final = pa.schema(
 )
 """One row per topic that could be described. The cleanup policy is null for a topic that no group reads."""
 
-PEER_TOPIC_SIZES: Final = pa.schema([("topic_name", NAME), ("bytes", pa.int64())])
+OTHER_TOPIC_SIZES: Final = pa.schema([("topic_name", NAME), ("bytes", pa.int64())])
 """One row per row of TOPIC_SIZES."""
 
-PEER_REPLICAS: Final = pa.schema(
+OTHER_REPLICAS: Final = pa.schema(
     [
         ("topic", NAME),
         ("partition", pa.int32()),
@@ -80,28 +80,28 @@ PEER_REPLICAS: Final = pa.schema(
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class PeerClusterFacts(ClusterFacts):
+class OtherClusterFacts(ClusterFacts):
     """The facts of a poll with the tables of the other exporters' metrics; the schema of each is the constant."""
 
-    peer_cluster: pa.Table
-    peer_brokers: pa.Table
-    peer_broker_addresses: pa.Table
-    peer_cluster_topics: pa.Table
-    peer_topic_sizes: pa.Table
-    peer_replicas: pa.Table
+    other_cluster: pa.Table
+    other_brokers: pa.Table
+    other_broker_addresses: pa.Table
+    other_cluster_topics: pa.Table
+    other_topic_sizes: pa.Table
+    other_replicas: pa.Table
 
 
-def peer_cluster_facts(facts: ClusterFacts) -> PeerClusterFacts:
+def other_cluster_facts(facts: ClusterFacts) -> OtherClusterFacts:
     """Return the facts with the tables of the other exporters."""
     own = {field.name: getattr(facts, field.name) for field in dataclasses.fields(ClusterFacts)}
-    return PeerClusterFacts(
+    return OtherClusterFacts(
         **own,
-        peer_cluster=_table(PEER_CLUSTER, _cluster(facts)),
-        peer_brokers=_table(PEER_BROKERS, _brokers(facts)),
-        peer_broker_addresses=_table(PEER_BROKER_ADDRESSES, _broker_addresses(facts.brokers)),
-        peer_cluster_topics=_table(PEER_CLUSTER_TOPICS, _topics(facts)),
-        peer_topic_sizes=_table(PEER_TOPIC_SIZES, _topic_sizes(facts.topic_sizes)),
-        peer_replicas=facts.partitions_shown.select(PEER_REPLICAS.names),
+        other_cluster=_table(OTHER_CLUSTER, _cluster(facts)),
+        other_brokers=_table(OTHER_BROKERS, _brokers(facts)),
+        other_broker_addresses=_table(OTHER_BROKER_ADDRESSES, _broker_addresses(facts.brokers)),
+        other_cluster_topics=_table(OTHER_CLUSTER_TOPICS, _topics(facts)),
+        other_topic_sizes=_table(OTHER_TOPIC_SIZES, _topic_sizes(facts.topic_sizes)),
+        other_replicas=facts.partitions_shown.select(OTHER_REPLICAS.names),
     )
 
 

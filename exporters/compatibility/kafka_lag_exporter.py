@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricKind, PeerSource
-from exporters.compatibility.peer import MissingMetric, Peer, PeerMetric
+from exporters.catalogue.metric import MetricKind, OtherSource
+from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric
 
 _PARTITION: Final = ("cluster_name", "topic", "partition")
 _GROUP: Final = ("cluster_name", "group")
@@ -24,47 +24,47 @@ _TIME: Final = (
     " writes NaN."
 )
 
-KAFKA_LAG_EXPORTER: Final = Peer(
+KAFKA_LAG_EXPORTER: Final = OtherExporter(
     "kafka_lag_exporter",
     "kafka-lag-exporter",
     "seglo/kafka-lag-exporter",
     (
-        PeerMetric(
+        OtherMetric(
             "kafka_partition_latest_offset", MetricKind.GAUGE, "High watermark of a partition that a group reads.",
-            PeerSource.PEER_LOG_ENDS, "high_watermark", _PARTITION,
+            OtherSource.LOG_ENDS, "high_watermark", _PARTITION,
             absent="the cluster returned no offsets for the partition", instead="lagwarden_topic_partition_end_offset"),
-        PeerMetric(
+        OtherMetric(
             "kafka_partition_earliest_offset", MetricKind.GAUGE, "Log start offset of a partition that a group reads.",
-            PeerSource.PEER_LOG_ENDS, "log_start_offset", _PARTITION,
+            OtherSource.LOG_ENDS, "log_start_offset", _PARTITION,
             absent="the cluster returned no offsets for the partition",
             instead="lagwarden_topic_partition_start_offset"),
-        PeerMetric("kafka_consumergroup_group_offset", MetricKind.GAUGE, "Committed offset of the group.",
-            PeerSource.PEER_PARTITIONS, "committed_offset", _MEMBER,
+        OtherMetric("kafka_consumergroup_group_offset", MetricKind.GAUGE, "Committed offset of the group.",
+            OtherSource.PARTITIONS, "committed_offset", _MEMBER,
             absent="the group has no committed offset for the partition",
             instead="lagwarden_partition_committed_offset", difference=f"{_NOT_A_NUMBER} {_UNOWNED}"),
-        PeerMetric(
+        OtherMetric(
             "kafka_consumergroup_group_lag", MetricKind.GAUGE, "High watermark minus committed offset, at least 0.",
-            PeerSource.PEER_PARTITIONS, "end_minus_committed_or_zero", _MEMBER,
+            OtherSource.PARTITIONS, "end_minus_committed_or_zero", _MEMBER,
             absent="the group has no commit for the partition, or the cluster returned no offsets for it",
             instead="lagwarden_partition_lag", difference=f"{_NOT_A_NUMBER} {_UNOWNED}"),
-        PeerMetric("kafka_consumergroup_group_lag_seconds", MetricKind.GAUGE,
-            "Age of the oldest unread record in seconds, 0 if nothing is unread.", PeerSource.PEER_PARTITIONS,
+        OtherMetric("kafka_consumergroup_group_lag_seconds", MetricKind.GAUGE,
+            "Age of the oldest unread record in seconds, 0 if nothing is unread.", OtherSource.PARTITIONS,
             "time_lag", _MEMBER, absent="the time lag is unknown", instead="lagwarden_partition_time_lag_seconds",
             difference=f"{_TIME} {_UNOWNED}"),
-        PeerMetric("kafka_consumergroup_group_max_lag", MetricKind.GAUGE,
-            "The greatest kafka_consumergroup_group_lag of the group.", PeerSource.PEER_GROUPS, "lag_max", _GROUP,
+        OtherMetric("kafka_consumergroup_group_max_lag", MetricKind.GAUGE,
+            "The greatest kafka_consumergroup_group_lag of the group.", OtherSource.GROUPS, "lag_max", _GROUP,
             absent="no lag of the group is known", instead="lagwarden_group_lag_max",
             difference=f"{_NOT_A_NUMBER} {_UNOWNED}"),
-        PeerMetric("kafka_consumergroup_group_max_lag_seconds", MetricKind.GAUGE,
-            "The greatest kafka_consumergroup_group_lag_seconds of the group.", PeerSource.PEER_GROUPS, "time_lag_max",
+        OtherMetric("kafka_consumergroup_group_max_lag_seconds", MetricKind.GAUGE,
+            "The greatest kafka_consumergroup_group_lag_seconds of the group.", OtherSource.GROUPS, "time_lag_max",
             _GROUP, absent="no time lag of the group is known", instead="lagwarden_group_time_lag_seconds",
             difference=f"{_TIME} {_UNOWNED}"),
-        PeerMetric("kafka_consumergroup_group_sum_lag", MetricKind.GAUGE,
-            "Sum of kafka_consumergroup_group_lag over the partitions of the group.", PeerSource.PEER_GROUPS,
+        OtherMetric("kafka_consumergroup_group_sum_lag", MetricKind.GAUGE,
+            "Sum of kafka_consumergroup_group_lag over the partitions of the group.", OtherSource.GROUPS,
             "lag_sum", _GROUP, absent="no lag of the group is known", instead="lagwarden_group_lag",
             difference=f"Absent where kafka-lag-exporter writes 0 because every lag is NaN. {_UNOWNED}"),
-        PeerMetric("kafka_consumergroup_group_topic_sum_lag", MetricKind.GAUGE,
-            "Sum of kafka_consumergroup_group_lag over the partitions of the topic.", PeerSource.PEER_GROUP_TOPICS,
+        OtherMetric("kafka_consumergroup_group_topic_sum_lag", MetricKind.GAUGE,
+            "Sum of kafka_consumergroup_group_lag over the partitions of the topic.", OtherSource.GROUP_TOPICS,
             "lag_sum", _GROUP_TOPIC, absent="no lag of the group on the topic is known",
             instead="sum by (cluster, group, topic) (lagwarden_partition_lag)",
             difference=f"Absent where kafka-lag-exporter writes 0 because every lag is NaN. {_UNOWNED}"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricKind, PeerSource, ValueConversion
-from exporters.compatibility.peer import MissingMetric, Peer, PeerMetric
+from exporters.catalogue.metric import MetricKind, OtherSource, ValueConversion
+from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric
 
 _TOPIC: Final = ("topic_name",)
 _PARTITION: Final = ("topic_name", "partition_id")
@@ -21,26 +21,26 @@ _CLASSIC_ONLY: Final = "KMinion has no series for groups of the new protocol (KI
 _ASSIGNED: Final = "no member owns a partition of the topic, or the assignment is unknown"
 
 _CLUSTER: Final = (
-    PeerMetric("kminion_kafka_cluster_info", MetricKind.GAUGE,
-        "The cluster with its number of brokers, its controller and its id, always 1.", PeerSource.PEER_CLUSTER,
+    OtherMetric("kminion_kafka_cluster_info", MetricKind.GAUGE,
+        "The cluster with its number of brokers, its controller and its id, always 1.", OtherSource.CLUSTER,
         "brokers", ("cluster_version", "broker_count", "controller_id", "cluster_id"), conversion=ValueConversion.ONE,
         instead="lagwarden_controller",
         difference="With KRaft, controller_id is the active controller, which need not be a broker."),
-    PeerMetric("kminion_kafka_broker_info", MetricKind.GAUGE, "A live broker with its advertised address, always 1.",
-        PeerSource.PEER_BROKERS, "one", ("broker_id", "address", "port", "rack_id", "is_controller"),
+    OtherMetric("kminion_kafka_broker_info", MetricKind.GAUGE, "A live broker with its advertised address, always 1.",
+        OtherSource.BROKERS, "one", ("broker_id", "address", "port", "rack_id", "is_controller"),
         conversion=ValueConversion.ONE, instead="lagwarden_broker_info",
         difference="With KRaft, is_controller is false for a broker that is not the active controller."),
-    PeerMetric("kminion_kafka_broker_log_dir_size_total_bytes", MetricKind.GAUGE,
-        "Size of all replicas on the broker, without indexes.", PeerSource.PEER_BROKERS, "bytes",
+    OtherMetric("kminion_kafka_broker_log_dir_size_total_bytes", MetricKind.GAUGE,
+        "Size of all replicas on the broker, without indexes.", OtherSource.BROKERS, "bytes",
         ("broker_id", "address", "port", "rack_id"), absent=_NO_SIZES, instead="lagwarden_broker_bytes",
         difference="Absent where KMinion writes the sum of the log directories that are online."),
-    PeerMetric("kminion_kafka_topic_log_dir_size_total_bytes", MetricKind.GAUGE,
-        "Size of all replicas of the topic, without indexes.", PeerSource.PEER_TOPIC_SIZES, "bytes", _TOPIC,
+    OtherMetric("kminion_kafka_topic_log_dir_size_total_bytes", MetricKind.GAUGE,
+        "Size of all replicas of the topic, without indexes.", OtherSource.TOPIC_SIZES, "bytes", _TOPIC,
         absent=_NO_SIZES, instead="lagwarden_topic_bytes",
         difference="Only topics that exist. KMinion writes the size of no topic if a broker does not answer."),
-    PeerMetric("kminion_kafka_topic_info", MetricKind.GAUGE,
+    OtherMetric("kminion_kafka_topic_info", MetricKind.GAUGE,
         "A topic with its partitions, its replication factor and its cleanup policy, always 1.",
-        PeerSource.PEER_CLUSTER_TOPICS, "partitions",
+        OtherSource.CLUSTER_TOPICS, "partitions",
         ("topic_name", "partition_count", "replication_factor", "cleanup_policy"), conversion=ValueConversion.ONE,
         absent="Describe is not allowed on the topic",
         instead="lagwarden_topic_partitions, lagwarden_topic_replication_factor, lagwarden_config_info",
@@ -48,29 +48,29 @@ _CLUSTER: Final = (
 )  # fmt: skip
 
 _SNAPSHOT: Final = (
-    PeerMetric("kminion_kafka_topic_partition_high_water_mark", MetricKind.GAUGE, "High watermark of the partition.",
-        PeerSource.PEER_LOG_ENDS, "high_watermark", _PARTITION,
+    OtherMetric("kminion_kafka_topic_partition_high_water_mark", MetricKind.GAUGE, "High watermark of the partition.",
+        OtherSource.LOG_ENDS, "high_watermark", _PARTITION,
         absent="the cluster returned no offsets for the partition", instead="lagwarden_topic_partition_end_offset",
         difference=_READ_ONLY),
-    PeerMetric("kminion_kafka_topic_high_water_mark_sum", MetricKind.GAUGE,
-        "Sum of the high watermarks of all partitions of the topic.", PeerSource.PEER_TOPICS, "high_watermark_sum",
+    OtherMetric("kminion_kafka_topic_high_water_mark_sum", MetricKind.GAUGE,
+        "Sum of the high watermarks of all partitions of the topic.", OtherSource.TOPICS, "high_watermark_sum",
         _TOPIC, absent=_SUM,
         instead="sum by (cluster, topic) (max by (cluster, topic, partition) (lagwarden_topic_partition_end_offset))",
         difference="Only topics of which groups read all partitions."),
-    PeerMetric("kminion_kafka_topic_partition_low_water_mark", MetricKind.GAUGE, "Log start offset of the partition.",
-        PeerSource.PEER_LOG_ENDS, "log_start_offset", _PARTITION,
+    OtherMetric("kminion_kafka_topic_partition_low_water_mark", MetricKind.GAUGE, "Log start offset of the partition.",
+        OtherSource.LOG_ENDS, "log_start_offset", _PARTITION,
         absent="the cluster returned no offsets for the partition", instead="lagwarden_topic_partition_start_offset",
         difference=_READ_ONLY),
-    PeerMetric("kminion_kafka_topic_low_water_mark_sum", MetricKind.GAUGE,
-        "Sum of the log start offsets of all partitions of the topic.", PeerSource.PEER_TOPICS, "log_start_offset_sum",
+    OtherMetric("kminion_kafka_topic_low_water_mark_sum", MetricKind.GAUGE,
+        "Sum of the log start offsets of all partitions of the topic.", OtherSource.TOPICS, "log_start_offset_sum",
         _TOPIC, absent=_SUM,
         instead="sum by (cluster, topic) (max by (cluster, topic, partition)"
         " (lagwarden_topic_partition_start_offset))", difference="Only topics of which groups read all partitions."),
-    PeerMetric(
+    OtherMetric(
         "kminion_kafka_consumer_group_info",
         MetricKind.GAUGE,
         "A group with its protocol and state: 1 if the state is Stable, else 0.",
-        PeerSource.PEER_GROUPS,
+        OtherSource.GROUPS,
         "is_stable",
         ("group_id", "protocol", "protocol_type", "state", "coordinator_id"),
         absent="the state of the group is unknown",
@@ -78,41 +78,41 @@ _SNAPSHOT: Final = (
         difference="The states are read from the log, which has no state PreparingRebalance for classic groups."
         f" {_CLASSIC_ONLY}",
     ),
-    PeerMetric(
-        "kminion_kafka_consumer_group_members", MetricKind.GAUGE, "Members of the group.", PeerSource.PEER_GROUPS,
+    OtherMetric(
+        "kminion_kafka_consumer_group_members", MetricKind.GAUGE, "Members of the group.", OtherSource.GROUPS,
         "members", _GROUP, instead="lagwarden_group_members", difference=_CLASSIC_ONLY),
-    PeerMetric("kminion_kafka_consumer_group_empty_members", MetricKind.GAUGE,
-        "Members of the group that have no partition assigned.", PeerSource.PEER_GROUPS, "idle_members", _GROUP,
+    OtherMetric("kminion_kafka_consumer_group_empty_members", MetricKind.GAUGE,
+        "Members of the group that have no partition assigned.", OtherSource.GROUPS, "idle_members", _GROUP,
         absent="every member has a partition, or the assignment is unknown", instead="lagwarden_group_members_idle",
         difference=_CLASSIC_ONLY),
-    PeerMetric("kminion_kafka_consumer_group_topic_members", MetricKind.GAUGE,
-        "Members of the group that own a partition of the topic.", PeerSource.PEER_GROUP_TOPICS, "members",
+    OtherMetric("kminion_kafka_consumer_group_topic_members", MetricKind.GAUGE,
+        "Members of the group that own a partition of the topic.", OtherSource.GROUP_TOPICS, "members",
         _GROUP_TOPIC, absent=_ASSIGNED, instead="lagwarden_group_topic_members", difference=_CLASSIC_ONLY),
-    PeerMetric("kminion_kafka_consumer_group_topic_assigned_partitions", MetricKind.GAUGE,
-        "Partitions of the topic that members of the group own.", PeerSource.PEER_GROUP_TOPICS, "assigned_partitions",
+    OtherMetric("kminion_kafka_consumer_group_topic_assigned_partitions", MetricKind.GAUGE,
+        "Partitions of the topic that members of the group own.", OtherSource.GROUP_TOPICS, "assigned_partitions",
         _GROUP_TOPIC, absent=_ASSIGNED, instead="lagwarden_group_topic_partitions_assigned", difference=_CLASSIC_ONLY),
-    PeerMetric("kminion_kafka_consumer_group_topic_offset_sum", MetricKind.GAUGE,
+    OtherMetric("kminion_kafka_consumer_group_topic_offset_sum", MetricKind.GAUGE,
         "Sum of the committed offsets of the group over the partitions of the topic whose end is known.",
-        PeerSource.PEER_GROUP_TOPICS, "committed_sum", _GROUP_TOPIC,
+        OtherSource.GROUP_TOPICS, "committed_sum", _GROUP_TOPIC,
         absent="no partition of the topic has a commit and a known end",
         instead="sum by (cluster, group, topic) (lagwarden_partition_committed_offset)"),
-    PeerMetric("kminion_kafka_consumer_group_topic_partition_lag", MetricKind.GAUGE,
-        "High watermark minus committed offset, at least 0.", PeerSource.PEER_PARTITIONS,
+    OtherMetric("kminion_kafka_consumer_group_topic_partition_lag", MetricKind.GAUGE,
+        "High watermark minus committed offset, at least 0.", OtherSource.PARTITIONS,
         "end_minus_committed_or_zero", ("group_id", "topic_name", "partition_id"),
         absent="the group has no commit for the partition, or the cluster returned no offsets for it",
         instead="lagwarden_partition_lag"),
-    PeerMetric("kminion_kafka_consumer_group_topic_lag", MetricKind.GAUGE,
+    OtherMetric("kminion_kafka_consumer_group_topic_lag", MetricKind.GAUGE,
         "Sum of kminion_kafka_consumer_group_topic_partition_lag over the partitions of the topic.",
-        PeerSource.PEER_GROUP_TOPICS, "lag_sum", _GROUP_TOPIC, absent="no lag of the group on the topic is known",
+        OtherSource.GROUP_TOPICS, "lag_sum", _GROUP_TOPIC, absent="no lag of the group on the topic is known",
         instead="sum by (cluster, group, topic) (lagwarden_partition_lag)",
         difference="Absent where KMinion writes 0 because it knows no end."),
-    PeerMetric("kminion_kafka_consumer_group_offset_commits_total", MetricKind.COUNTER,
-        "Offset commits of the group that were read after the process had caught up.", PeerSource.PEER_GROUPS,
+    OtherMetric("kminion_kafka_consumer_group_offset_commits_total", MetricKind.COUNTER,
+        "Offset commits of the group that were read after the process had caught up.", OtherSource.GROUPS,
         "commits", _GROUP, instead="lagwarden_group_commits_total",
         difference="KMinion also counts the commits that it reads at its start, and forgets those of removed offsets."),
 )  # fmt: skip
 
-KMINION: Final = Peer(
+KMINION: Final = OtherExporter(
     "kminion",
     "KMinion",
     "redpanda-data/kminion",

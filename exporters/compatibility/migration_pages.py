@@ -10,50 +10,52 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from exporters.catalogue.metric import PeerSource
-from exporters.compatibility.peers import PEER_BY_NAME
+from exporters.catalogue.metric import OtherSource
+from exporters.compatibility.other_exporters import OTHER_BY_NAME
 
 if TYPE_CHECKING:
-    from exporters.compatibility.peer import Peer, PeerMetric
+    from exporters.compatibility.other_exporter import OtherExporter, OtherMetric
 
 _BEGIN: Final = "<!-- generated: begin -->\n"
 _END: Final = "<!-- generated: end -->\n"
 _PER_PARTITION: Final = "per partition of a group"
 _PER_EVERY_PARTITION: Final = "per partition of a topic, for each group with a commit in the topic"
 _COSTS: Final = (
-    (_PER_PARTITION, (PeerSource.PEER_PARTITIONS,)),
-    ("per topic of a group", (PeerSource.PEER_GROUP_TOPICS,)),
-    ("per group", (PeerSource.PEER_GROUPS,)),
-    ("per partition of a topic that groups read", (PeerSource.PEER_LOG_ENDS,)),
-    ("per topic that groups read", (PeerSource.PEER_TOPICS,)),
-    ("per partition in `cluster.partitions_shown`", (PeerSource.PEER_REPLICAS,)),
-    ("per topic of the cluster", (PeerSource.PEER_CLUSTER_TOPICS, PeerSource.PEER_TOPIC_SIZES)),
+    (_PER_PARTITION, (OtherSource.PARTITIONS,)),
+    ("per topic of a group", (OtherSource.GROUP_TOPICS,)),
+    ("per group", (OtherSource.GROUPS,)),
+    ("per partition of a topic that groups read", (OtherSource.LOG_ENDS,)),
+    ("per topic that groups read", (OtherSource.TOPICS,)),
+    ("per partition in `cluster.partitions_shown`", (OtherSource.REPLICAS,)),
+    ("per topic of the cluster", (OtherSource.CLUSTER_TOPICS, OtherSource.TOPIC_SIZES)),
 )
 
 
-def updated(page: str, peer: Peer) -> str:
+def updated(page: str, other: OtherExporter) -> str:
     """Return a page with the generated part of an exporter. Raises ValueError if the page has no markers."""
     before, begin, rest = page.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not begin or not end:
         raise ValueError(f"the page needs the lines {_BEGIN.strip()!r} and {_END.strip()!r}")
-    return f"{before}{begin}\n{generated(peer)}\n{end}{after}"
+    return f"{before}{begin}\n{generated(other)}\n{end}{after}"
 
 
-def generated(peer: Peer) -> str:
+def generated(other: OtherExporter) -> str:
     """Return the generated part: what maps to what, labels, what is missing, and what the names cost."""
-    return "\n".join(part for part in (_mapping(peer), _unknown_labels(peer), _missing(peer), _costs(peer)) if part)
+    return "\n".join(part for part in (_mapping(other), _unknown_labels(other), _missing(other), _costs(other)) if part)
 
 
-def _mapping(peer: Peer) -> str:
-    rows = [_row(f"`{metric.name}`", _labels(metric), f"`{metric.instead}`", _notes(metric)) for metric in peer.metrics]
+def _mapping(other: OtherExporter) -> str:
+    rows = [
+        _row(f"`{metric.name}`", _labels(metric), f"`{metric.instead}`", _notes(metric)) for metric in other.metrics
+    ]
     return "\n".join(
         [
             "## What maps to what",
             "",
-            f"With `metrics.compatibility: [{peer.name}]`, `/metrics` also has these {len(peer.metrics)} metrics of",
-            f"{peer.title} ({peer.project}), with its labels and by its value rules:",
-            *_cluster_label(peer),
+            f"With `metrics.compatibility: [{other.name}]`, `/metrics` also has these {len(other.metrics)} metrics of",
+            f"{other.title} ({other.project}), with its labels and by its value rules:",
+            *_cluster_label(other),
             "",
             _row("Metric", "Labels", "In lagwarden", "Absent, and differences"),
             _row(*["---"] * 4),
@@ -63,43 +65,43 @@ def _mapping(peer: Peer) -> str:
     )
 
 
-def _cluster_label(peer: Peer) -> list[str]:
+def _cluster_label(other: OtherExporter) -> list[str]:
     """Return what `metrics.cluster_name` adds to the exporter's labels; nothing if all its metrics have `cluster`."""
-    if all("cluster" in metric.labels for metric in peer.metrics):
+    if all("cluster" in metric.labels for metric in other.metrics):
         return []
     return [
-        f"With `metrics.cluster_name` they have the label `cluster` too, which {peer.title} does not have;",
+        f"With `metrics.cluster_name` they have the label `cluster` too, which {other.title} does not have;",
         "queries that do not name it work unchanged.",
     ]
 
 
-def _labels(metric: PeerMetric) -> str:
+def _labels(metric: OtherMetric) -> str:
     return ", ".join(f"`{label}`" for label in metric.labels) or "none"
 
 
-def _notes(metric: PeerMetric) -> str:
+def _notes(metric: OtherMetric) -> str:
     absent = "" if metric.absent == "never" else f"Absent: {metric.absent}."
     return " ".join(part for part in (absent, metric.difference) if part) or "none"
 
 
-def _unknown_labels(peer: Peer) -> str:
-    if not peer.unknown_labels:
+def _unknown_labels(other: OtherExporter) -> str:
+    if not other.unknown_labels:
         return ""
-    rows = [_row(f"`{label}`", value) for label, value in peer.unknown_labels]
+    rows = [_row(f"`{label}`", value) for label, value in other.unknown_labels]
     return "\n".join(["### Labels", "", _row("Label", "Value"), _row("---", "---"), *rows, ""])
 
 
-def _missing(peer: Peer) -> str:
-    if not peer.missing:
+def _missing(other: OtherExporter) -> str:
+    if not other.missing:
         return "## What is missing\n\nNo metric is missing.\n"
-    rows = [_row(f"`{each.name}`", each.reason) for each in peer.missing]
+    rows = [_row(f"`{each.name}`", each.reason) for each in other.missing]
     return "\n".join(["## What is missing", "", _row("Metric", "Reason"), _row("---", "---"), *rows, ""])
 
 
-def _costs(peer: Peer) -> str:
-    counts = [(text, sum(metric.source in sources for metric in peer.metrics)) for text, sources in _COSTS]
-    other = {_PER_PARTITION: _PER_EVERY_PARTITION} if peer.every_partition else {}
-    rows = [_row(other.get(text, text), str(count)) for text, count in counts if count]
+def _costs(other: OtherExporter) -> str:
+    counts = [(text, sum(metric.source in sources for metric in other.metrics)) for text, sources in _COSTS]
+    replaced = {_PER_PARTITION: _PER_EVERY_PARTITION} if other.every_partition else {}
+    rows = [_row(replaced.get(text, text), str(count)) for text, count in counts if count]
     return "\n".join(
         [
             "## What the names cost",
@@ -123,7 +125,7 @@ def _row(*cells: str) -> str:
 def write_pages(paths: list[Path]) -> None:
     """Write the generated parts of these pages. Raises KeyError for a page without the name of an exporter."""
     for path in paths:
-        path.write_text(updated(path.read_text("utf-8"), PEER_BY_NAME[path.stem]), "utf-8")
+        path.write_text(updated(path.read_text("utf-8"), OTHER_BY_NAME[path.stem]), "utf-8")
 
 
 if __name__ == "__main__":

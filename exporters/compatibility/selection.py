@@ -6,14 +6,14 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from exporters.compatibility.burrow import BURROW
-from exporters.compatibility.peers import PEER_BY_NAME, STATUS_PEERS
+from exporters.compatibility.other_exporters import OTHER_BY_NAME, STATUS_EXPORTERS
 
 if TYPE_CHECKING:
-    from exporters.compatibility.peer import Peer, PeerMetric
+    from exporters.compatibility.other_exporter import OtherExporter, OtherMetric
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PeerSelection:
+class OtherSelection:
     """The option `metrics.compatibility` with what belongs to it. Raises KeyError on use if a name is unknown.
 
     `cluster` is the value of the labels `cluster` and `cluster_name`. With `hide_members` no label names a member.
@@ -24,19 +24,19 @@ class PeerSelection:
     hide_members: bool = False
 
     @property
-    def peers(self) -> tuple[Peer, ...]:
+    def others(self) -> tuple[OtherExporter, ...]:
         """The exporters, each once."""
-        return tuple(PEER_BY_NAME[name] for name in dict.fromkeys(self.names))
+        return tuple(OTHER_BY_NAME[name] for name in dict.fromkeys(self.names))
 
     @property
     def needs_burrow(self) -> bool:
         """True if a metric has the status by Burrow's rules."""
-        return not STATUS_PEERS.isdisjoint(self.names)
+        return not STATUS_EXPORTERS.isdisjoint(self.names)
 
     @property
     def needs_every_partition(self) -> bool:
         """True if a metric has a value for each partition of a topic for which a group has a commit."""
-        return any(peer.every_partition for peer in self.peers)
+        return any(other.every_partition for other in self.others)
 
     @property
     def has_burrow_api(self) -> bool:
@@ -44,11 +44,11 @@ class PeerSelection:
         return BURROW.name in self.names
 
     @property
-    def snapshot_metrics(self) -> tuple[PeerMetric, ...]:
+    def snapshot_metrics(self) -> tuple[OtherMetric, ...]:
         """The metrics that are rendered once per snapshot."""
-        return tuple(metric for peer in self.peers for metric in peer.snapshot_metrics)
+        return tuple(metric for other in self.others for metric in other.snapshot_metrics)
 
     @property
-    def cluster_metrics(self) -> tuple[PeerMetric, ...]:
+    def cluster_metrics(self) -> tuple[OtherMetric, ...]:
         """The metrics that are rendered once per poll of the cluster."""
-        return tuple(metric for peer in self.peers for metric in peer.cluster_metrics)
+        return tuple(metric for other in self.others for metric in other.cluster_metrics)

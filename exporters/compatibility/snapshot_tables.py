@@ -41,7 +41,7 @@ _LABELS: Final = (
 _TOPIC: Final = (("topic", NAME), ("topic_name", NAME))
 _PARTITION: Final = (("partition", pa.int32()), ("partition_id", pa.int32()))
 
-PEER_PARTITIONS: Final = pa.schema(
+OTHER_PARTITIONS: Final = pa.schema(
     [
         *_LABELS,
         *_TOPIC,
@@ -68,7 +68,7 @@ PEER_PARTITIONS: Final = pa.schema(
 )
 """One row per row of PARTITIONS, and with `every_partition` one per other partition of a topic with a commit."""
 
-PEER_GROUP_TOPICS: Final = pa.schema(
+OTHER_GROUP_TOPICS: Final = pa.schema(
     [
         *_LABELS,
         *_TOPIC,
@@ -85,7 +85,7 @@ PEER_GROUP_TOPICS: Final = pa.schema(
 )
 """One row per group and topic of PARTITIONS."""
 
-PEER_GROUPS: Final = pa.schema(
+OTHER_GROUPS: Final = pa.schema(
     [
         *_LABELS,
         ("protocol", NAME),
@@ -109,7 +109,7 @@ PEER_GROUPS: Final = pa.schema(
 )
 """One row per group that is not dead."""
 
-PEER_LOG_ENDS: Final = pa.schema(
+OTHER_LOG_ENDS: Final = pa.schema(
     [
         *_TOPIC,
         *_PARTITION,
@@ -121,7 +121,7 @@ PEER_LOG_ENDS: Final = pa.schema(
 )
 """One row per row of LOG_ENDS."""
 
-PEER_TOPICS: Final = pa.schema(
+OTHER_TOPICS: Final = pa.schema(
     [
         ("topic_name", NAME),
         # Null unless the offsets of all partitions of the topic are known (KMinion).
@@ -133,17 +133,17 @@ PEER_TOPICS: Final = pa.schema(
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class PeerSnapshot(Snapshot):
+class OtherSnapshot(Snapshot):
     """A snapshot with the tables of the other exporters' metrics. The schema of each is the constant with its name."""
 
-    peer_partitions: pa.Table = dataclasses.field(default_factory=PEER_PARTITIONS.empty_table)
-    peer_group_topics: pa.Table = dataclasses.field(default_factory=PEER_GROUP_TOPICS.empty_table)
-    peer_groups: pa.Table = dataclasses.field(default_factory=PEER_GROUPS.empty_table)
-    peer_log_ends: pa.Table = dataclasses.field(default_factory=PEER_LOG_ENDS.empty_table)
-    peer_topics: pa.Table = dataclasses.field(default_factory=PEER_TOPICS.empty_table)
+    other_partitions: pa.Table = dataclasses.field(default_factory=OTHER_PARTITIONS.empty_table)
+    other_group_topics: pa.Table = dataclasses.field(default_factory=OTHER_GROUP_TOPICS.empty_table)
+    other_groups: pa.Table = dataclasses.field(default_factory=OTHER_GROUPS.empty_table)
+    other_log_ends: pa.Table = dataclasses.field(default_factory=OTHER_LOG_ENDS.empty_table)
+    other_topics: pa.Table = dataclasses.field(default_factory=OTHER_TOPICS.empty_table)
 
 
-def peer_snapshot(shown: Snapshot, apart: Snapshot, cluster: str, *, every_partition: bool = False) -> PeerSnapshot:
+def other_snapshot(shown: Snapshot, apart: Snapshot, cluster: str, *, every_partition: bool = False) -> OtherSnapshot:
     """Return `shown` with the tables of the other exporters, derived from `apart`, in which no group is folded.
 
     `cluster` is the value of the labels `cluster` and `cluster_name`. With `every_partition` a group that has a commit
@@ -152,13 +152,13 @@ def peer_snapshot(shown: Snapshot, apart: Snapshot, cluster: str, *, every_parti
     """
     partitions = _partitions(apart, cluster, every_partition=every_partition)
     own = {field.name: getattr(shown, field.name) for field in dataclasses.fields(Snapshot)}
-    return PeerSnapshot(
+    return OtherSnapshot(
         **own,
-        peer_partitions=_table(PEER_PARTITIONS, partitions),
-        peer_group_topics=_table(PEER_GROUP_TOPICS, _group_topics(partitions)),
-        peer_groups=_table(PEER_GROUPS, _groups(apart.groups, partitions, cluster)),
-        peer_log_ends=_table(PEER_LOG_ENDS, _log_ends(apart.log_ends, cluster)),
-        peer_topics=_table(PEER_TOPICS, _topics(apart)),
+        other_partitions=_table(OTHER_PARTITIONS, partitions),
+        other_group_topics=_table(OTHER_GROUP_TOPICS, _group_topics(partitions)),
+        other_groups=_table(OTHER_GROUPS, _groups(apart.groups, partitions, cluster)),
+        other_log_ends=_table(OTHER_LOG_ENDS, _log_ends(apart.log_ends, cluster)),
+        other_topics=_table(OTHER_TOPICS, _topics(apart)),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from exporters.catalogue.groups import GROUPS
-from exporters.catalogue.metric import MetricSource, PeerSource, Preset
+from exporters.catalogue.metric import MetricSource, OtherSource, Preset
 from exporters.catalogue.partitions import LOG_ENDS, PARTITIONS, TOPICS
 from exporters.readmodel import NAME, SERIES_DROPPED
 
@@ -40,7 +40,7 @@ _GROUP_SOURCES: Final = (
     MetricSource.COMMON_CAUSES,
 )
 """The sources of the metrics of groups, the least important first."""
-_PEER_LEVEL: Final = -2
+_OTHER_LEVEL: Final = -2
 _DEAD_LEVEL: Final = -1
 _LEVEL_LABELS: Final = (frozenset({"partition", "partition_id"}), frozenset({"topic", "topic_name"}))
 _GROUP_LEVEL: Final = len(_LEVEL_LABELS)
@@ -88,7 +88,7 @@ class SeriesBudget:
 
 
 def _importance(metric: Metric) -> tuple[int, int, int, int, str]:
-    """Return a sort key, the least important first: by level (peer, dead, partition, topic, group), source, column.
+    """Return a sort key, the least important first: by level (other, dead, partition, topic, group), source, column.
 
     Metrics about the cluster have no order of columns; of those, the ones of a larger preset are less important.
     """
@@ -97,8 +97,8 @@ def _importance(metric: Metric) -> tuple[int, int, int, int, str]:
     level = next(
         (at for at, names in enumerate(_LEVEL_LABELS) if not names.isdisjoint(metric.multiplying_labels)), _GROUP_LEVEL
     )
-    if isinstance(metric.source, PeerSource):
-        return _PEER_LEVEL, level, 0, 0, metric.name
+    if isinstance(metric.source, OtherSource):
+        return _OTHER_LEVEL, level, 0, 0, metric.name
     source = _GROUP_SOURCES.index(metric.source) if metric.source in _GROUP_SOURCES else 0
     order = _COLUMNS_BY_IMPORTANCE.get(metric.source, ())
     rank = len(order) - order.index(metric.column) if metric.column in order else 0

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
-from exporters.compatibility.selection import PeerSelection
-from exporters.compatibility.snapshot_tables import peer_snapshot
+from exporters.compatibility.selection import OtherSelection
+from exporters.compatibility.snapshot_tables import other_snapshot
 from exporters.readmodel import DEAD_GROUPS, MAINTENANCE, NAME, OWNERS, SERIES_DROPPED, SUMMARY, TARGETS, UNPAGED
 from exporters.selection.budget import SeriesBudget
 from exporters.selection.folding import FoldRules, GroupFolder
@@ -78,7 +78,7 @@ class SeriesSelection:
     budget: int | None = None
     targets: tuple[tuple[str, float], ...] = ()
     fold: FoldRules = dataclasses.field(default_factory=FoldRules)
-    compatibility: PeerSelection = dataclasses.field(default_factory=PeerSelection)
+    compatibility: OtherSelection = dataclasses.field(default_factory=OtherSelection)
     cluster: str | None = None
 
     @property
@@ -119,13 +119,13 @@ class SeriesSelector:
 
     def __init__(self, selection: SeriesSelection = EVERYTHING) -> None:
         self._selection = selection
-        peers = selection.compatibility.snapshot_metrics
-        self._metrics = (*filter(selection.shows, SNAPSHOT_METRICS), *filter(selection.granularity.has, peers))
+        others = selection.compatibility.snapshot_metrics
+        self._metrics = (*filter(selection.shows, SNAPSHOT_METRICS), *filter(selection.granularity.has, others))
         self._folder = GroupFolder(selection.fold)
         self._budget, _ = selection.budgets
 
     @property
-    def compatibility(self) -> PeerSelection:
+    def compatibility(self) -> OtherSelection:
         """The configured part of the other exporters' metrics."""
         return self._selection.compatibility
 
@@ -152,8 +152,8 @@ class SeriesSelector:
         apart = dead_groups_apart(without_share_numbers(selected))
         shown = dataclasses.replace(self._folder.fold(apart), summary=summary_table(snapshot.groups))
         if self.compatibility.names:
-            peers = self.compatibility
-            shown = peer_snapshot(shown, apart, peers.cluster, every_partition=peers.needs_every_partition)
+            others = self.compatibility
+            shown = other_snapshot(shown, apart, others.cluster, every_partition=others.needs_every_partition)
         metrics = self._metrics
         if self._budget is not None:
             kept = self._budget.fit({metric: _series_count(shown, metric) for metric in metrics})

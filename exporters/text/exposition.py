@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from exporters.catalogue.metric import Metric, MetricSource, PeerSource
+    from exporters.catalogue.metric import Metric, MetricSource, OtherSource
     from exporters.readmodel import Snapshot
     from exporters.text.compressed_text import PlainText
 
@@ -138,7 +138,7 @@ def gzipped(text: bytes) -> list[bytes]:
 
 
 def _families(
-    snapshot: Snapshot, source: MetricSource | PeerSource, metrics: Sequence[Metric], cluster: str | None
+    snapshot: Snapshot, source: MetricSource | OtherSource, metrics: Sequence[Metric], cluster: str | None
 ) -> list[MetricFamily]:
     """Render the metrics of one table. Metrics with the same labels share the rendered labels."""
     table: pa.Table = getattr(snapshot, source.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporters.catalogue.metric import Preset
-from exporters.compatibility.selection import PeerSelection
+from exporters.compatibility.selection import OtherSelection
 from exporters.selection.folding import FoldRules
 from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import Granularity, SeriesSelection
@@ -27,6 +27,6 @@ def selection_from_options(metrics: MetricsOptions, *, hide_members: bool = Fals
         budget=metrics.series_budget or None,
         targets=tuple(parse_target(text) for text in metrics.targets),
         fold=FoldRules(metrics.fold, metrics.fold_generated or None),
-        compatibility=PeerSelection(metrics.compatibility, metrics.peer_cluster, hide_members),
+        compatibility=OtherSelection(metrics.compatibility, metrics.other_cluster, hide_members),
         cluster=metrics.cluster_name,
     )

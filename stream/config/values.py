@@ -81,12 +81,12 @@ def check_setting(value: str) -> str:
     return value
 
 
-def check_peer(value: str) -> str:
+def check_exporter(value: str) -> str:
     """Return the value if it is the name of an exporter whose metrics can be shown. Raises ValueError."""
-    from exporters.compatibility.peers import PEER_BY_NAME  # noqa: PLC0415 -- only needed where names are configured
+    from exporters.compatibility.other_exporters import OTHER_BY_NAME  # noqa: PLC0415 -- only needed where names are configured
 
-    if value not in PEER_BY_NAME:
-        raise ValueError(f"{value!r} must be one of {', '.join(PEER_BY_NAME)}")
+    if value not in OTHER_BY_NAME:
+        raise ValueError(f"{value!r} must be one of {', '.join(OTHER_BY_NAME)}")
     return value
 
 
@@ -266,7 +266,7 @@ Seconds = Annotated[float, BeforeValidator(parse_seconds)]
 Patterns = Annotated[tuple[Annotated[str, AfterValidator(check_pattern)], ...], BeforeValidator(split_patterns)]
 MetricNames = Annotated[tuple[Annotated[str, AfterValidator(check_metric_name)], ...], BeforeValidator(split_patterns)]
 TopicSettings = Annotated[tuple[Annotated[str, AfterValidator(check_setting)], ...], BeforeValidator(split_patterns)]
-Peers = Annotated[tuple[Annotated[str, AfterValidator(check_peer)], ...], BeforeValidator(split_patterns)]
+OtherExporters = Annotated[tuple[Annotated[str, AfterValidator(check_exporter)], ...], BeforeValidator(split_patterns)]
 BaseUrl = Annotated[str, AfterValidator(check_base_url)]
 MessagesUrl = Annotated[str, AfterValidator(check_messages_url)]
 BaseUrls = Annotated[tuple[BaseUrl, ...], BeforeValidator(split_patterns)]

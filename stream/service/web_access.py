@@ -51,7 +51,7 @@ def served_burrow(config: Config) -> BurrowCluster | None:
     if BURROW.name not in config.metrics.compatibility:
         return None
     refresh = max(round(config.job.tick_interval), 1)
-    return BurrowCluster(config.metrics.peer_cluster, config.kafka.bootstrap_servers, refresh)
+    return BurrowCluster(config.metrics.other_cluster, config.kafka.bootstrap_servers, refresh)
 
 
 def page_links(config: Config) -> PageLinks:

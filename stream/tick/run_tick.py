@@ -150,11 +150,11 @@ class TickParts:
     def build_snapshot(self, evaluated: EvaluatedTick, context: ClusterContext, taken_at: float) -> Snapshot:
         """Return the snapshot of an evaluated tick, with the table COMPATIBILITY only if it is needed."""
         snapshot = build_evaluated(evaluated, context, taken_at)
-        peers = self.selector.compatibility
-        if not peers.names:
+        others = self.selector.compatibility
+        if not others.names:
             return snapshot
         table = compatibility_table(
-            evaluated, context.partition_counts, hide_members=peers.hide_members, with_windows=peers.has_burrow_api
+            evaluated, context.partition_counts, hide_members=others.hide_members, with_windows=others.has_burrow_api
         )
         return dataclasses.replace(snapshot, compatibility=table)
 

@@ -17,7 +17,7 @@ from sandbox.ports import LOOPBACK
 from sandbox.programs.prometheus import JOB, Prometheus
 from sandbox.programs.prometheus_tools import find_tool
 from sandbox.waiting import wait_until
-from tests.exporters.compatibility.peer_world import NAMES, exposition_text, published
+from tests.exporters.compatibility.other_world import NAMES, exposition_text, published
 
 pytestmark = [pytest.mark.chart, pytest.mark.long, pytest.mark.timeout(300)]
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from exporters.compatibility.peers import PEERS
+from exporters.compatibility.other_exporters import OTHER_EXPORTERS
 from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import VERDICTS
 
@@ -25,8 +25,8 @@ def test_results_are_measured() -> None:
     assert f"healthy groups with a false alarm (of {healthy})" in page
 
 
-def test_peers_and_numbers_are_those_of_the_code() -> None:
+def test_exporters_and_numbers_are_those_of_the_code() -> None:
     """Each exporter's migration page is linked; this page and the README count the verdicts that exist."""
-    assert set(re.findall(r"\(migration/(\w+)\.md\)", PAGE)) == {peer.name for peer in PEERS}
+    assert set(re.findall(r"\(migration/(\w+)\.md\)", PAGE)) == {other.name for other in OTHER_EXPORTERS}
     counted = re.findall(r"(\d+) verdicts with cause", PAGE + (DOCS.parent / "README.md").read_text("utf-8"))
     assert counted == [str(len(VERDICTS) + len(ShareVerdict))] * 2

@@ -12,8 +12,8 @@ from stream.config.sections.option import OptionSection, option
 from stream.config.values import (
     LabelText,
     MetricNames,
+    OtherExporters,
     Patterns,
-    Peers,
     Seconds,
     Targets,
     check_otlp_endpoint,
@@ -31,7 +31,7 @@ class LogOptions(OptionSection):
     )
 
 
-_PEER_CLUSTER: Final = "kafka"
+_OTHER_CLUSTER: Final = "kafka"
 _ALERTS_PATH: Final = "/api/v2/alerts"
 
 
@@ -89,7 +89,7 @@ class MetricsOptions(OptionSection):
         " such label.",
         shown="no label",
     )
-    compatibility: Peers = option(
+    compatibility: OtherExporters = option(
         (),
         "Exporters whose names to show too, beside lagwarden's own: `kafka_exporter`, `kafka_lag_exporter`, `kminion`,"
         " `burrow_exporter`, `burrow` (Burrow's own `/metrics`, and its API under `/v3/kafka`). Their dashboards and"
@@ -115,9 +115,9 @@ class MetricsOptions(OptionSection):
     )
 
     @property
-    def peer_cluster(self) -> str:
+    def other_cluster(self) -> str:
         """The name of the cluster in the own labels of other exporters."""
-        return self.compatibility_cluster or self.cluster_name or _PEER_CLUSTER
+        return self.compatibility_cluster or self.cluster_name or _OTHER_CLUSTER
 
 
 class WebhookOptions(OptionSection):

@@ -4,7 +4,7 @@ from typing import Any
 
 from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.readmodel import Snapshot
-from tests.exporters.compatibility.peer_world import compatible_snapshot
+from tests.exporters.compatibility.other_world import compatible_snapshot
 
 EU = BurrowCluster("eu", ("broker-1:9092",), 10)
 _OWNER = {"owner": 0, "member_id": "m", "client_id": "billing-1", "client_host": "/10.0.0.1"}

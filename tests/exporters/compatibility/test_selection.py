@@ -1,14 +1,14 @@
 """The other exporters' metrics in the selection: off by default, and subject to patterns, granularity and budget."""
 
 from exporters.cluster.exposition import PublishedCluster
-from exporters.compatibility.peers import PEERS
-from exporters.compatibility.selection import PeerSelection
+from exporters.compatibility.other_exporters import OTHER_EXPORTERS
+from exporters.compatibility.selection import OtherSelection
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts
-from tests.exporters.compatibility.peer_world import NAMES, snapshot_at
+from tests.exporters.compatibility.other_world import NAMES, snapshot_at
 
-ALL_NAMES = {metric.name for peer in PEERS for metric in peer.metrics}
+ALL_NAMES = {metric.name for other in OTHER_EXPORTERS for metric in other.metrics}
 
 
 def shown(selection: SeriesSelection) -> list[str]:
@@ -29,17 +29,17 @@ def test_own_metrics_stay_and_come_first() -> None:
     An exporter that is named twice has each metric once: a duplicate sample would fail the whole scrape.
     """
     own = shown(SeriesSelection())
-    both = shown(SeriesSelection(compatibility=PeerSelection(("kminion",), "c")))
+    both = shown(SeriesSelection(compatibility=OtherSelection(("kminion",), "c")))
     assert both[: len(own)] == own
-    assert set(both[len(own) :]) == {metric.name for metric in PEERS[2].snapshot_metrics}
-    assert shown(SeriesSelection(compatibility=PeerSelection(("kminion", "kminion"), "c"))) == both
+    assert set(both[len(own) :]) == {metric.name for metric in OTHER_EXPORTERS[2].snapshot_metrics}
+    assert shown(SeriesSelection(compatibility=OtherSelection(("kminion", "kminion"), "c"))) == both
 
 
 def test_the_budget_drops_metrics_of_other_exporters_first() -> None:
     """A budget for lagwarden's own series keeps all of them; metrics of other exporters are dropped and counted."""
     own = PublishedSnapshot.build(snapshot_at()).exposition
     budget = (own.series * 4 + 2) // 3 + 1
-    selector = SeriesSelector(SeriesSelection(budget=budget, compatibility=PeerSelection(NAMES, "c")))
+    selector = SeriesSelector(SeriesSelection(budget=budget, compatibility=OtherSelection(NAMES, "c")))
     families = PublishedSnapshot.build(snapshot_at(), selector).exposition.families
     own_names = {family.metric.name for family in own.families}
     assert {family.metric.name for family in families} >= own_names

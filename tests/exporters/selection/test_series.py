@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from exporters.catalogue.metric import MetricSource, Preset
 from exporters.catalogue.metrics import OWNER_METRICS, SNAPSHOT_METRICS
 from exporters.cluster.exposition import PublishedCluster
-from exporters.compatibility.peers import PEERS
-from exporters.compatibility.selection import PeerSelection
+from exporters.compatibility.other_exporters import OTHER_EXPORTERS
+from exporters.compatibility.selection import OtherSelection
 from exporters.readmodel import GROUPS, TRANSITIONS, Snapshot
 from exporters.selection.name_filter import NameFilter, pattern_error
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, SeriesSelector, target_table
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.cluster_facts import facts
-from tests.exporters.compatibility.peer_world import snapshot_at
+from tests.exporters.compatibility.other_world import snapshot_at
 from tests.exporters.exposition_text import plain_text
 from tests.exporters.exposition_text import samples as parsed_samples
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, rows, small_snapshot, snapshot, table
@@ -58,8 +58,8 @@ def test_the_name_of_the_cluster_is_the_only_difference(preset: Preset, form: Ex
 
     Series of another exporter with an own label `cluster` are the same.
     """
-    peers = PeerSelection(tuple(peer.name for peer in PEERS), "own")
-    unnamed = SeriesSelection(preset, compatibility=peers)
+    others = OtherSelection(tuple(other.name for other in OTHER_EXPORTERS), "own")
+    unnamed = SeriesSelection(preset, compatibility=others)
     named = dataclasses.replace(unnamed, cluster="eu-1")
     lines = exposition_lines(unnamed, form)
     assert exposition_lines(named, form) == [with_label(line, 'cluster="eu-1"') for line in lines]

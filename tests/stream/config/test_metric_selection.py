@@ -3,7 +3,7 @@
 import pytest
 
 from exporters.catalogue.metric import Preset
-from exporters.compatibility.selection import PeerSelection
+from exporters.compatibility.selection import OtherSelection
 from exporters.selection.folding import FoldRules
 from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import Granularity, SeriesSelection
@@ -47,7 +47,7 @@ def test_all_options_are_part_of_the_selection() -> None:
         5000,
         (("billing-.*", 30.0), ("a=b", 2.0), (".*", 3600.0)),
         FoldRules(("ci-.*",), 3),
-        PeerSelection(("kminion", "burrow"), "prod", hide_members=True),
+        OtherSelection(("kminion", "burrow"), "prod", hide_members=True),
         "orders-eu",
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from exporters.compatibility.selection import PeerSelection
+from exporters.compatibility.selection import OtherSelection
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import Unreachable
@@ -130,7 +130,7 @@ def test_a_trial_publishes_and_requests_nothing(tick: Tick) -> None:
 def test_the_table_for_other_exporters_has_rows_only_if_configured(tick: Tick) -> None:
     """The table is empty by default, and has rows and metrics with an exporter; a trial then raises no exception."""
     assert len(tick.run().published.snapshot.compatibility) == 0
-    tick.parts.selector = SeriesSelector(SeriesSelection(compatibility=PeerSelection(("kafka_exporter",))))
+    tick.parts.selector = SeriesSelector(SeriesSelection(compatibility=OtherSelection(("kafka_exporter",))))
     published = tick.run().published
     assert published.snapshot.compatibility.column("topic").to_pylist() == ["t"]
     assert {family.metric.name for family in published.exposition.families} >= {"kafka_consumergroup_lag"}

@@ -8,7 +8,7 @@ from exporters.catalogue.metric import Metric
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PeerMetric(Metric):
+class OtherMetric(Metric):
     """A metric with the name, the type and the labels of another exporter.
 
     The labels are in the order of the exporter's source code. `column` follows the exporter's own value rule.
@@ -30,7 +30,7 @@ class MissingMetric:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Peer:
+class OtherExporter:
     """Another exporter with its metrics.
 
     `name` is the value of `metrics.compatibility`. `unknown_labels` are labels whose value lagwarden does not know,
@@ -41,17 +41,17 @@ class Peer:
     name: str
     title: str
     project: str
-    metrics: tuple[PeerMetric, ...]
+    metrics: tuple[OtherMetric, ...]
     missing: tuple[MissingMetric, ...] = ()
     unknown_labels: tuple[tuple[str, str], ...] = ()
     every_partition: bool = False
 
     @property
-    def snapshot_metrics(self) -> tuple[PeerMetric, ...]:
+    def snapshot_metrics(self) -> tuple[OtherMetric, ...]:
         """The metrics that are rendered once per snapshot."""
         return tuple(metric for metric in self.metrics if metric.source.in_snapshot)
 
     @property
-    def cluster_metrics(self) -> tuple[PeerMetric, ...]:
+    def cluster_metrics(self) -> tuple[OtherMetric, ...]:
         """The metrics that are rendered once per poll of the cluster."""
         return tuple(metric for metric in self.metrics if metric.source.in_cluster)

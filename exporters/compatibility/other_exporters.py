@@ -9,9 +9,9 @@ from exporters.compatibility.kafka_exporter import KAFKA_EXPORTER
 from exporters.compatibility.kafka_lag_exporter import KAFKA_LAG_EXPORTER
 from exporters.compatibility.kminion import KMINION
 
-PEERS: Final = (KAFKA_EXPORTER, KAFKA_LAG_EXPORTER, KMINION, BURROW_EXPORTER, BURROW)
-PEER_BY_NAME: Final = {peer.name: peer for peer in PEERS}
-STATUS_PEERS: Final = frozenset(
-    peer.name for peer in PEERS if any("burrow" in metric.column for metric in peer.metrics)
+OTHER_EXPORTERS: Final = (KAFKA_EXPORTER, KAFKA_LAG_EXPORTER, KMINION, BURROW_EXPORTER, BURROW)
+OTHER_BY_NAME: Final = {other.name: other for other in OTHER_EXPORTERS}
+STATUS_EXPORTERS: Final = frozenset(
+    other.name for other in OTHER_EXPORTERS if any("burrow" in metric.column for metric in other.metrics)
 )
 """The names of those that show statuses by Burrow's rules."""

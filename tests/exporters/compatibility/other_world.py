@@ -12,7 +12,7 @@ import yaml
 from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster, join_expositions
 from exporters.cluster.model import ClusterFacts
-from exporters.compatibility.selection import PeerSelection
+from exporters.compatibility.selection import OtherSelection
 from exporters.readmodel import COMPATIBILITY, PARTITIONS, Snapshot
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import PublishedSnapshot
@@ -112,9 +112,9 @@ def facts_at(second: int = 0) -> ClusterFacts:
     )
 
 
-def exposition_text(peer: str, second: int = 0) -> str:
+def exposition_text(other: str, second: int = 0) -> str:
     """Return the lines of `/metrics` under the names of an exporter."""
-    selection = SeriesSelection(compatibility=PeerSelection((peer,), published(peer).get("cluster", "kafka")))
+    selection = SeriesSelection(compatibility=OtherSelection((other,), published(other).get("cluster", "kafka")))
     of_groups = PublishedSnapshot.build(snapshot_at(second), SeriesSelector(selection)).exposition
     of_cluster = PublishedCluster.build(facts_at(second), selection).exposition
     text = plain_text(join_expositions(of_groups, of_cluster))

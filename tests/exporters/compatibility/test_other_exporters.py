@@ -8,21 +8,21 @@ import pyarrow as pa
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 
-from exporters.catalogue.metric import MetricKind, PeerSource, ValueConversion
+from exporters.catalogue.metric import MetricKind, OtherSource, ValueConversion
 from exporters.catalogue.metrics import METRICS
 from exporters.compatibility import cluster_tables, snapshot_tables
-from exporters.compatibility.peer import PeerMetric
-from exporters.compatibility.peers import PEER_BY_NAME, PEERS
-from exporters.compatibility.selection import PeerSelection
+from exporters.compatibility.other_exporter import OtherMetric
+from exporters.compatibility.other_exporters import OTHER_BY_NAME, OTHER_EXPORTERS
+from exporters.compatibility.selection import OtherSelection
 from exporters.readmodel import NAME
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
-from tests.exporters.compatibility.peer_world import NAMES, exposition_text, published, snapshot_at
+from tests.exporters.compatibility.other_world import NAMES, exposition_text, published, snapshot_at
 from tests.exporters.exposition_text import plain_text
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "peers"
 SCHEMAS = {
-    source: getattr(snapshot_tables if source.in_snapshot else cluster_tables, source.name) for source in PeerSource
+    source: getattr(snapshot_tables if source.in_snapshot else cluster_tables, source.name) for source in OtherSource
 }
 SUBJECTS = {"topic": "topic", "partition": "partition", "group": "group"} | {
     "topic_name": "topic",
@@ -33,7 +33,7 @@ SUBJECTS = {"topic": "topic", "partition": "partition", "group": "group"} | {
 }
 """The subject of a series (topic, partition or group) by the label of an exporter that names it."""
 OWN_LABELS = {metric.name: metric.labels for metric in METRICS}
-PEER_METRICS = [metric for peer in PEERS for metric in peer.metrics]
+OTHER_METRICS = [metric for other in OTHER_EXPORTERS for metric in other.metrics]
 
 
 def own_names(text: str) -> set[str]:
@@ -43,20 +43,20 @@ def own_names(text: str) -> set[str]:
 
 def test_names_and_labels_are_exactly_the_published_ones() -> None:
     """Each published metric has a row with its labels in order, or is named as missing; no other metric has a row."""
-    assert tuple(PEER_BY_NAME) == NAMES
+    assert tuple(OTHER_BY_NAME) == NAMES
     assert {path.stem for path in GOLDEN.parents[1].glob("compatibility/published/*.yaml")} == set(NAMES)
-    for peer in PEERS:
-        facts = published(peer.name)
-        assert facts["project"] == peer.project
-        missing = {each.name for each in peer.missing}
-        shown = {metric.name: list(metric.labels) for metric in peer.metrics}
+    for other in OTHER_EXPORTERS:
+        facts = published(other.name)
+        assert facts["project"] == other.project
+        missing = {each.name for each in other.missing}
+        shown = {metric.name: list(metric.labels) for metric in other.metrics}
         assert shown == {name: labels for name, labels in facts["labels"].items() if name not in missing}
-        assert own_names(" ".join(each.reason for each in peer.missing)) <= OWN_LABELS.keys()
+        assert own_names(" ".join(each.reason for each in other.missing)) <= OWN_LABELS.keys()
 
 
-def faults(metric: PeerMetric) -> Iterator[str]:
+def faults(metric: OtherMetric) -> Iterator[str]:
     """Yield the rules of types, help texts and recommended metrics that a row breaks."""
-    schema = SCHEMAS[metric.source]  # type: ignore[index]  # rows of peers have no other source
+    schema = SCHEMAS[metric.source]  # type: ignore[index]  # rows of others have no other source
     subjects, own_subjects = (
         {SUBJECTS[name] for name in names if name in SUBJECTS}
         for names in (metric.labels, OWN_LABELS.get(metric.instead, metric.labels))
@@ -78,8 +78,8 @@ def faults(metric: PeerMetric) -> Iterator[str]:
 
 def test_each_row_is_documented_and_has_fitting_types() -> None:
     """Value and labels fit their columns, a metric of lagwarden on the same subject is named, no name is used twice."""
-    assert [fault for metric in PEER_METRICS for fault in faults(metric)] == []
-    names = [metric.name for metric in PEER_METRICS] + [metric.name for metric in METRICS]
+    assert [fault for metric in OTHER_METRICS for fault in faults(metric)] == []
+    names = [metric.name for metric in OTHER_METRICS] + [metric.name for metric in METRICS]
     assert len(set(names)) == len(names)
 
 
@@ -91,7 +91,7 @@ def test_golden_exposition(name: str) -> None:
 
 def test_openmetrics_is_valid() -> None:
     """The names of all exporters together are valid OpenMetrics."""
-    selector = SeriesSelector(SeriesSelection(compatibility=PeerSelection(NAMES, "kafka")))
+    selector = SeriesSelector(SeriesSelection(compatibility=OtherSelection(NAMES, "kafka")))
     text = plain_text(PublishedSnapshot.build(snapshot_at(), selector).exposition, ExpositionFormat.OPENMETRICS)
     families = {family.name for family in parse_openmetrics(f"{text}# EOF\n")}
-    assert families >= {metric.family for peer in PEERS for metric in peer.snapshot_metrics}
+    assert families >= {metric.family for other in OTHER_EXPORTERS for metric in other.snapshot_metrics}
