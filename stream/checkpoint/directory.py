@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from stream.checkpoint.files import CheckpointPath
     from stream.checkpoint.manifest import Layout
     from stream.cluster.offsets_topic import OffsetsTopic
-    from stream.groups.instances import InstanceShare
+    from stream.groups.instances import InstancePart
 
 VERDICTS: Final = "verdicts.zip"
 """The stored verdicts (`stream.tick.verdicts.store`); set aside together with the state."""
@@ -193,9 +193,9 @@ def open_checkpoint(
     topic: OffsetsTopic,
     wanted: Layout,
     ends: OffsetsTopicEnds,
-    share: InstanceShare = EVERY_GROUP,
+    part: InstancePart = EVERY_GROUP,
 ) -> CheckpointDirectory:
-    """Open or create the checkpoint for the groups of `share` in this topic.
+    """Open or create the checkpoint for the groups of `part` in this topic.
 
     The old state is set aside if it has the groups of another instance, if its files are damaged or inconsistent, if
     positions are outside of the current logs (the topic was created again or truncated), or if the interruption was
@@ -206,8 +206,8 @@ def open_checkpoint(
     lock = _lock(folder)
     try:
         topic_id = _id_text(topic.topic_id)
-        live_from = dict.fromkeys(share.owned(topic.partitions), NOT_YET_LIVE) | ends.last_stable
-        fresh = Manifest(FORMAT, topic.cluster_id, topic_id, wanted, live_from, str(share))
+        live_from = dict.fromkeys(part.owned(topic.partitions), NOT_YET_LIVE) | ends.last_stable
+        fresh = Manifest(FORMAT, topic.cluster_id, topic_id, wanted, live_from, str(part))
         try:
             found = read_manifest(folder)
             if found is None:
@@ -217,7 +217,7 @@ def open_checkpoint(
                 return dataclasses.replace(begun, set_aside=why, kept=earlier)
             check_cluster(folder, found.cluster_id, topic.cluster_id)
             first_read = _kept_read(folder)
-            reason = _other_instance(found, share) or _reason_to_set_aside(folder, found, topic, ends, first_read)
+            reason = _other_instance(found, part) or _reason_to_set_aside(folder, found, topic, ends, first_read)
         except DamagedError as error:
             reason = str(error)
         else:
@@ -265,11 +265,11 @@ def _earlier(root: CheckpointPath, cluster_id: str) -> CheckpointPath | None:
     return folder
 
 
-def _other_instance(found: Manifest, share: InstanceShare) -> str | None:
+def _other_instance(found: Manifest, part: InstancePart) -> str | None:
     """Return the reason, as a sentence, if the state has the groups of another instance."""
-    if found.instance == str(share):
+    if found.instance == str(part):
         return None
-    return f"the checkpoint has the groups of instance {found.instance}, and job.instance is {share}"
+    return f"the checkpoint has the groups of instance {found.instance}, and job.instance is {part}"
 
 
 def _reason_to_set_aside(

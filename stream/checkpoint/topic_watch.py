@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from stream.checkpoint.directory import CheckpointDirectory
     from stream.cluster.transport.client import Cluster
-    from stream.groups.instances import InstanceShare
+    from stream.groups.instances import InstancePart
 
 
 class TopicWatch:
@@ -36,11 +36,11 @@ class TopicWatch:
         tombstone_seconds: float | None,
         partitions: Collection[int],
         files: SideFiles | None = None,
-        share: InstanceShare = EVERY_GROUP,
+        part: InstancePart = EVERY_GROUP,
     ) -> None:
         """Create the watch of a topic that had these partitions; `files` counts failed writes.
 
-        Those of other instances than `share` are neither read nor watched.
+        Those of other instances than `part` are neither read nor watched.
         """
         self.broken: str | None = None
         """The reason, as a sentence, why the state no longer matches the topic; None while it does."""
@@ -54,8 +54,8 @@ class TopicWatch:
         """The offsets at the end of the last batch, set by the thread that watches the query."""
         self._checkpoint = checkpoint
         self._lock = threading.Lock()
-        self._share = share
-        self._read = frozenset(share.owned(partitions))
+        self._part = part
+        self._read = frozenset(part.owned(partitions))
         self._tombstone_seconds = tombstone_seconds
         self._files = files or SideFiles()
         self._current_at: float | None = None
@@ -74,7 +74,7 @@ class TopicWatch:
         `positions` must be older than `logs`: the current positions may be ahead of end offsets polled earlier.
         `epochs` are the leader epochs of the logs.
         """
-        logs = self._share.of(logs)
+        logs = self._part.of(logs)
         self._update_current(positions, logs)
         moved = self.read.epochs_other_than(epochs)
         try:
@@ -82,7 +82,7 @@ class TopicWatch:
             epoch_ends = read_epoch_ends(cluster, NAME, moved)
         except ClusterError:
             return  # the tick reports cluster errors; the next one describes the topic again
-        self._update_added(() if topic is None else self._share.owned(topic.partitions), logs)
+        self._update_added(() if topic is None else self._part.owned(topic.partitions), logs)
         topic_id = None if topic is None or topic.topic_id is None else str(topic.topic_id)
         bounds = {partition: (first, high) for partition, (first, high, _) in logs.items()}
         past = ReadPositions(self._checkpoint.manifest.topic_id, positions, self._current_at, moved)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from stream.cluster.configs import Settings
     from stream.cluster.topology import Topology
     from stream.cluster.transport.client import Cluster
-    from stream.groups.instances import InstanceShare
+    from stream.groups.instances import InstancePart
 
 BROKER_SETTINGS: Final = (
     "log.cleaner.enable",
@@ -104,7 +104,7 @@ class ClusterPoll:
         self,
         cluster: Cluster,
         most_partitions_shown: int,
-        share: InstanceShare = EVERY_GROUP,
+        part: InstancePart = EVERY_GROUP,
         *,
         hide_clients: bool = False,
         topic_settings: Collection[str] = TOPIC_SETTINGS,
@@ -116,7 +116,7 @@ class ClusterPoll:
         no quotas are read, because they name users and clients. `topic_settings` are the settings of topics that have
         series.
         """
-        self._share = share
+        self._part = part
         self._cluster = cluster
         self._most_shown = most_partitions_shown
         self._hide_clients = hide_clients
@@ -124,7 +124,7 @@ class ClusterPoll:
         self._cleaner = CleanerWatch()
         self._growth = LogGrowth()
         self._left_replicas = LeftReplicas()
-        self._share_groups = ShareGroups(cluster, share, kept_seconds=share_kept_seconds)
+        self._share_groups = ShareGroups(cluster, part, kept_seconds=share_kept_seconds)
 
     def poll(self, snapshot: Snapshot | None, now: float) -> ClusterFacts:
         """Return the facts at `now` (Unix s); the snapshot has the topics that groups read. Raises ClusterError."""
@@ -211,7 +211,7 @@ class ClusterPoll:
         With several instances, any existing topic may be one that groups read.
         """
         existing = set(topology.topics.filter(pc.is_valid(topology.topics["partitions"]))["topic"].to_pylist())
-        if self._share.is_whole:
+        if self._part.is_whole:
             read = set() if snapshot is None else existing & set(snapshot.partitions["topic"].unique().to_pylist())
         else:
             read = existing
@@ -263,7 +263,7 @@ class ClusterPoll:
         in_sync = zip(*(offsets[name].to_pylist() for name in ("partition", "in_sync_brokers")), strict=True)
         return OffsetsPartitionSizes(
             time=now,
-            replicas={(broker, partition): size for broker, partition, size in rows if self._share.owns(partition)},
+            replicas={(broker, partition): size for broker, partition, size in rows if self._part.owns(partition)},
             in_sync={(broker, partition) for partition, brokers in in_sync for broker in brokers},
             high_watermarks=self._high_watermarks(),
             keys=lambda: None if snapshot is None else estimate_live_keys(snapshot, len(offsets)),

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from stream.cluster.records.ranges import OffsetRange
     from stream.cluster.topology import Topology
     from stream.cluster.transport.client import Cluster
-    from stream.groups.instances import InstanceShare
+    from stream.groups.instances import InstancePart
 
 NAME: Final = "__share_group_state"
 MOST_PARTITIONS: Final = 10_000
@@ -75,10 +75,10 @@ NOT_KNOWN: Final = ShareGroupTables(
 class ShareGroups:
     """Reads the topic from poll to poll; used by one thread."""
 
-    def __init__(self, cluster: Cluster, share: InstanceShare = EVERY_GROUP, *, kept_seconds: float = 0.0) -> None:
+    def __init__(self, cluster: Cluster, part: InstancePart = EVERY_GROUP, *, kept_seconds: float = 0.0) -> None:
         """Keep the groups of this instance. After a failed read, the last numbers are shown for `kept_seconds`."""
         self._cluster = cluster
-        self._share = share
+        self._part = part
         self._kept_seconds = kept_seconds
         self._offsets_partitions = 0
         self._last = NOT_KNOWN
@@ -122,7 +122,7 @@ class ShareGroups:
 
     def _place_groups(self, topology: Topology) -> None:
         """Read the topic again from its start if groups belong to other instances than before."""
-        if self._share.is_whole:
+        if self._part.is_whole:
             return
         partitions = topology.partitions_of(OFFSETS_TOPIC)
         if partitions != self._offsets_partitions:
@@ -130,12 +130,12 @@ class ShareGroups:
             self._offsets_partitions = partitions
 
     def _owns(self, group: str) -> bool:
-        if self._share.is_whole:
+        if self._part.is_whole:
             return True
         owned = self._owned.get(group)
         if owned is None:
             partitions = self._offsets_partitions
-            owned = partitions > 0 and self._share.owns(partition_for(group, partitions))
+            owned = partitions > 0 and self._part.owns(partition_for(group, partitions))
             self._owned[group] = owned
         return owned
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from exporters.cluster.model import ClusterFacts
     from exporters.text.exposition import PublishedSnapshot
     from stream.config.options import Config
-    from stream.groups.instances import InstanceShare
+    from stream.groups.instances import InstancePart
 
 _log = structlog.get_logger(__name__)
 _SOON_SECONDS: Final = 10.0
@@ -77,7 +77,7 @@ class ClusterWatch:
         most_partitions_shown: int,
         choice: SeriesSelection = EVERYTHING,
         *,
-        share: InstanceShare = EVERY_GROUP,
+        part: InstancePart = EVERY_GROUP,
         hide_clients: bool = False,
         topic_settings: Collection[str] = TOPIC_SETTINGS,
         share_kept_seconds: float = 0.0,
@@ -85,7 +85,7 @@ class ClusterWatch:
         self._connect = connect
         self._published = published
         self._interval = interval
-        self._share = share
+        self._part = part
         self._share_kept_seconds = max(share_kept_seconds, _KEPT_INTERVALS * interval)
         self._most_shown = most_partitions_shown
         self._choice = choice
@@ -117,7 +117,7 @@ class ClusterWatch:
             options.interval,
             options.partitions_shown,
             selection,
-            share=config.job.share,
+            part=config.job.part,
             hide_clients=config.http.hide_members,
             topic_settings=options.topic_settings,
             share_kept_seconds=config.health.share_pause,
@@ -150,7 +150,7 @@ class ClusterWatch:
                 poll = ClusterPoll(
                     cluster,
                     self._most_shown,
-                    self._share,
+                    self._part,
                     hide_clients=self._hide_clients,
                     topic_settings=self._topic_settings,
                     share_kept_seconds=self._share_kept_seconds,
@@ -192,7 +192,7 @@ class ClusterWatch:
 
     def _polled(self, poll: ClusterPoll) -> ClusterFacts:
         # Facts about the cluster are the same for all instances: the first one has them, and a sum counts them once.
-        if not self._share.is_first:
+        if not self._part.is_first:
             return poll.poll_share_groups(time.time())
         published = self._published()
         return poll.poll(published.snapshot if published else None, time.time())

@@ -81,8 +81,8 @@ def contradictions_between(sections: Mapping[str, OptionSection | None]) -> list
     if not isinstance(job, JobOptions):
         return []
     found = []
-    if isinstance(http, HttpOptions) and len(http.siblings) not in {0, job.share.instances}:
-        wanted = f"must have an address for each of {job.share.instances}, as job.instance is {job.instance}"
+    if isinstance(http, HttpOptions) and len(http.siblings) not in {0, job.part.instances}:
+        wanted = f"must have an address for each of {job.part.instances}, as job.instance is {job.instance}"
         found.append(("http", "siblings", f"{wanted}; it has {len(http.siblings)}"))
     master, with_master = job.master_url, f"with job.master {job.master}"
     if isinstance(checkpoint, CheckpointOptions):

@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from stream.config.object_address import SCHEME, ObjectAddress, shown_address
-from stream.groups.instances import InstanceShare
+from stream.groups.instances import InstancePart
 
 _UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -154,7 +154,7 @@ def check_heap_size(value: str) -> str:
 
 def check_instance(value: str) -> str:
     """Return the value as `i/n` with two numbers. Raises ValueError."""
-    return str(InstanceShare.parse(value))
+    return str(InstancePart.parse(value))
 
 
 def check_token_endpoint(value: str) -> str:

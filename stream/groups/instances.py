@@ -1,4 +1,4 @@
-"""The share of the groups that one of several instances monitors: some partitions of `__consumer_offsets`.
+"""The part of the groups that one of several instances monitors: some partitions of `__consumer_offsets`.
 
 A group's records are in one partition of the topic, so instances that own different partitions share nothing. Instance
 `i/n` owns the partitions whose number leaves the remainder `i` when divided by `n`.
@@ -22,7 +22,7 @@ _Value = TypeVar("_Value")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class InstanceShare:
+class InstancePart:
     """Instance `index` of `instances`, counted from 0."""
 
     index: int = 0
@@ -71,13 +71,13 @@ class InstanceShare:
         return f"{self.index}/{self.instances}"
 
 
-EVERY_GROUP: Final = InstanceShare()
-"""The share of a single instance."""
+EVERY_GROUP: Final = InstancePart()
+"""The part of a single instance."""
 
 
-def owner_of(group: str, partitions: int, instances: int) -> InstanceShare:
+def owner_of(group: str, partitions: int, instances: int) -> InstancePart:
     """Return the instance of a group, where `__consumer_offsets` has so many partitions.
 
     As Kafka's `GroupMetadataManager.partitionFor`: the partition is the hash of the name.
     """
-    return InstanceShare(partition_for(group, partitions) % instances, instances)
+    return InstancePart(partition_for(group, partitions) % instances, instances)

@@ -22,7 +22,7 @@ from stream.service.catch_up_bar import CatchUpView
 from stream.service.first_read.reader import FirstReadError, read_first, result_of
 from stream.service.first_read.request import FirstRead
 from stream.service.kept_state import StateUnusableError
-from stream.service.startup import check_share, open_kept_state, read_tombstone_seconds, wait_for_ends
+from stream.service.startup import check_part, open_kept_state, read_tombstone_seconds, wait_for_ends
 from stream.service.status import CATCHING_UP, STARTING
 from stream.service.supervisor import QuerySupervisor, end_of_query
 from stream.service.ticker import Ticker
@@ -99,9 +99,9 @@ class MonitorJob:
     def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
         """Continue from the checkpoint until the query ends; return the exit code. Raises Refusal."""
         self._status.phase, self._status.failure_of = STARTING, self._cluster.failure_of
-        share = self._config.job.share
-        check_share(share, topic)
-        ends = wait_for_ends(self._cluster, topic, self._status, self._stopping, share)
+        part = self._config.job.part
+        check_part(part, topic)
+        ends = wait_for_ends(self._cluster, topic, self._status, self._stopping, part)
         if ends is None:
             return ExitCode.OK
         ends = dataclasses.replace(ends, tombstone_seconds=read_tombstone_seconds(self._cluster))
@@ -169,7 +169,7 @@ class MonitorJob:
                 self._configure_evaluation(checkpoint)
                 status.phase = CATCHING_UP
                 read = ends.logs.keys() | checkpoint.positions.keys()
-                watch = TopicWatch(checkpoint, ends.tombstone_seconds, read, status.files, config.job.share)
+                watch = TopicWatch(checkpoint, ends.tombstone_seconds, read, status.files, config.job.part)
                 supervisor = QuerySupervisor(
                     session, start_query, state, watch, status=status, publisher=self._publisher
                 )
@@ -269,7 +269,7 @@ class MonitorJob:
         layout = checkpoint.manifest.layout
         store = VerdictStore(checkpoint.folder, self._status.files)
         limits = lookup_limits(self._config, layout.slot_ms, layout.keep_slots)
-        lookups = LookupScheduler(self._cluster, limits, share=self._config.job.share)
+        lookups = LookupScheduler(self._cluster, limits, part=self._config.job.part)
         self._publisher.evaluate_with(verdict_evaluator(self._config, layout.slot_ms, store), lookups)
 
     def _receive_progress(self, host: str, port: int) -> ProgressReceiver:

@@ -58,7 +58,7 @@ def run(config: Config, jvm: StartedJvm, follower: ConfigFollower | None = None)
     status = ServiceStatus(
         metadata.version("lagwarden"),
         config.job.freshness_limit,
-        share=config.job.share,
+        part=config.job.part,
         siblings=config.http.siblings,
         cluster_name=config.metrics.cluster_name,
     )
@@ -68,7 +68,7 @@ def run(config: Config, jvm: StartedJvm, follower: ConfigFollower | None = None)
         choice=selection_from_options(config.metrics, hide_members=hide_members),
         hide_hosts=hide_members,
         policies=policies_from_options(config.groups),
-        share=config.job.share,
+        part=config.job.part,
     )
 
     def apply(changed: Config) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from stream.cluster.transport.client import Cluster
     from stream.config.options import Config
-    from stream.groups.instances import InstanceShare
+    from stream.groups.instances import InstancePart
     from stream.service.status import ServiceStatus
 
 _log = structlog.get_logger(__name__)
@@ -66,11 +66,11 @@ def wait_for_offsets_topic(
     return None
 
 
-def check_share(share: InstanceShare, topic: OffsetsTopic) -> None:
+def check_part(part: InstancePart, topic: OffsetsTopic) -> None:
     """Raise Refusal if there are more instances than partitions: some would have no groups."""
-    if share.instances > len(topic.partitions):
+    if part.instances > len(topic.partitions):
         raise Refusal(
-            f"job.instance is {share}, but {NAME} has {len(topic.partitions)} partitions to share",
+            f"job.instance is {part}, but {NAME} has {len(topic.partitions)} partitions to share",
             f"run at most {len(topic.partitions)} instances",
             ExitCode.USAGE,
         )
@@ -81,15 +81,15 @@ def wait_for_ends(
     topic: OffsetsTopic,
     status: ServiceStatus,
     stopping: threading.Event,
-    share: InstanceShare = EVERY_GROUP,
+    part: InstancePart = EVERY_GROUP,
 ) -> OffsetsTopicEnds | None:
-    """Return the ends of the offsets partitions of `share` as soon as all are known; None if stopped before.
+    """Return the ends of the offsets partitions of `part` as soon as all are known; None if stopped before.
 
     After a while those that are known are enough: the outage of one broker must not hide the groups of the others.
     Until the other partitions are read, `status` names them, and the monitor is not ready. Raises ClusterErrors that do
     not end by themselves.
     """
-    partitions, lag = set(share.owned(topic.partitions)), OffsetsTopicLag(share)
+    partitions, lag = set(part.owned(topic.partitions)), OffsetsTopicLag(part)
     first_answer: float | None = None
     logged = None
     while not stopping.is_set():
@@ -102,11 +102,11 @@ def wait_for_ends(
         else:
             lag.record_unanswered(ends, 0.0)  # since ever: no snapshot has what they hold
             status.record_unanswered(lag.unanswered)
-            logs, now = share.of(log_bounds(ends)), time.monotonic()
+            logs, now = part.of(log_bounds(ends)), time.monotonic()
             first_answer = now if first_answer is None and logs else first_answer
             if logs.keys() >= partitions or (first_answer is not None and now - first_answer >= _WAIT_FOR_ALL_SECONDS):
                 asks = functools.partial(_epoch_ends, cluster)
-                return OffsetsTopicEnds(logs, time.time(), None, share.of(leader_epochs(ends)), asks)
+                return OffsetsTopicEnds(logs, time.time(), None, part.of(leader_epochs(ends)), asks)
             trouble = "; ".join(status.unanswered_reasons())
         if trouble != logged:
             _log.warning("ends of the offsets topic unknown; trying again", cause=trouble)
@@ -134,7 +134,7 @@ def open_kept_state(
 ) -> KeptState:
     """Open the checkpoint, or begin a new one if it does not fit the topic. Raises Refusal."""
     layout = checkpoint_layout(config, len(topic.partitions))
-    checkpoint = open_checkpoint(checkpoint_root(config), topic, layout, ends, config.job.share)
+    checkpoint = open_checkpoint(checkpoint_root(config), topic, layout, ends, config.job.part)
     return KeptState(checkpoint, cluster, status, ends.log_starts)
 
 

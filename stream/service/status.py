@@ -40,7 +40,7 @@ from stream.wording import ranges
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from stream.groups.instances import InstanceShare
+    from stream.groups.instances import InstancePart
     from stream.service.catch_up import CatchUp, CatchUpProgress
     from stream.spark.executors.watch import ExecutorCount
     from stream.tick.offsets_topic_lag import UnansweredPartition
@@ -87,17 +87,17 @@ class ServiceStatus:
         version: str,
         freshness_limit: float,
         clock: Callable[[], float] = time.time,
-        share: InstanceShare = EVERY_GROUP,
+        part: InstancePart = EVERY_GROUP,
         siblings: Sequence[str] = (),
         *,
         cluster_name: str | None = None,
     ) -> None:
-        """Start with nothing known; `share` is that of the groups that are monitored.
+        """Start with nothing known; `part` is that of the groups that are monitored.
 
         `siblings` are the base URLs of all instances, in their order; `cluster_name` is the configured name.
         """
         self._version = version
-        self._share = share
+        self._part = part
         self._siblings = tuple(siblings)
         self._cluster_name = cluster_name
         self._clock = clock
@@ -188,10 +188,10 @@ class ServiceStatus:
     def other_instance(self, group: str) -> OtherInstance | None:
         """Return the instance of a group; None if it is this one, or not known before the first tick."""
         partitions = self.tick.topic_partitions
-        if self._share.is_whole or not partitions:
+        if self._part.is_whole or not partitions:
             return None
-        owner = owner_of(group, partitions, self._share.instances)
-        if owner == self._share:
+        owner = owner_of(group, partitions, self._part.instances)
+        if owner == self._part:
             return None
         return OtherInstance(str(owner), self._siblings[owner.index] if self._siblings else None)
 
@@ -256,8 +256,8 @@ class ServiceStatus:
             state_repairs=self.state_repairs,
             executors=None if executors is None else executors.running,
             executors_expected=None if executors is None else executors.expected,
-            part=str(self._share),
-            instances=self._share.instances,
+            part=str(self._part),
+            instances=self._part.instances,
             siblings=self._siblings,
             cluster_name=self._cluster_name,
             **_webhook_fields(webhook),

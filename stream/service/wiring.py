@@ -161,7 +161,7 @@ def pipeline_options(
             slot_ms=layout.slot_ms,
             keep_slots=layout.keep_slots,
             progress_address=progress_address,
-            share=job.share,
+            part=job.part,
         ),
         checkpoint=checkpoint.spark,
         trigger_seconds=job.trigger_interval,

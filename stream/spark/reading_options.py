@@ -10,7 +10,7 @@ import dataclasses
 import pickle
 from typing import TYPE_CHECKING
 
-from stream.groups.instances import EVERY_GROUP, InstanceShare
+from stream.groups.instances import EVERY_GROUP, InstancePart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ class TopicReading:
     """The maximum number of offsets of a micro-batch."""
     limit: float
     """Seconds without progress after which a task fails."""
-    share: InstanceShare = dataclasses.field(default=EVERY_GROUP, kw_only=True)
+    part: InstancePart = dataclasses.field(default=EVERY_GROUP, kw_only=True)
     """The partitions that this instance reads, also of those that are added to the topic."""
 
 

@@ -40,7 +40,7 @@ def next_ends(options: TopicReading, starts: SourceOffsets, *, refuse_cut: bool 
     """
     try:
         cluster = cluster_of(options.access)
-        rows = options.share.of(_rows(cluster))
+        rows = options.part.of(_rows(cluster))
         leader_epochs = {partition: row["leader_epoch"] for partition, row in rows.items()}
         epochs = {partition: epoch for partition, epoch in leader_epochs.items() if epoch is not None}
         held = _unconfirmed(cluster, starts, epochs, refuse_cut=refuse_cut)

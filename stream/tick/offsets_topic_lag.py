@@ -18,7 +18,7 @@ from stream.tick.stable_gaps import StableGaps
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stream.groups.instances import InstanceShare
+    from stream.groups.instances import InstancePart
     from stream.tick.ends_index import EndsIndex
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
@@ -75,10 +75,10 @@ def unavailable_groups_table(unanswered: Sequence[UnansweredPartition], evaluate
 class OffsetsTopicLag:
     """Compares the positions of the reader with the end offsets at each tick, and remembers when each gap began."""
 
-    def __init__(self, share: InstanceShare = EVERY_GROUP) -> None:
+    def __init__(self, part: InstancePart = EVERY_GROUP) -> None:
         """Compare the partitions of this instance only."""
-        self._share = share
-        self._stable_gaps = StableGaps(share)
+        self._part = part
+        self._stable_gaps = StableGaps(part)
         self._unanswered: dict[int, UnansweredPartition] = {}
         # All partitions of this instance that were ever described: a topic loses none.
         self._known: frozenset[int] = frozenset()
@@ -136,6 +136,6 @@ class OffsetsTopicLag:
 
     def _owned_rows(self, ends: EndsIndex) -> pa.Table:
         table = ends.table_of_topic(NAME)
-        if self._share.is_whole:
+        if self._part.is_whole:
             return table
-        return table.filter(pa.array(map(self._share.owns, table.column("partition").to_pylist()), pa.bool_()))
+        return table.filter(pa.array(map(self._part.owns, table.column("partition").to_pylist()), pa.bool_()))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from exporters.text.exposition import PublishedSnapshot
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
-    from stream.groups.instances import InstanceShare
+    from stream.groups.instances import InstancePart
     from stream.groups.membership.memberships import Member
     from stream.groups.shard import ShardChange, ShardState
     from stream.tick.context import ClusterContext
@@ -71,12 +71,12 @@ class Publisher:
         choice: SeriesSelection = EVERYTHING,
         hide_hosts: bool = False,
         policies: GroupPolicies | None = None,
-        share: InstanceShare = EVERY_GROUP,
+        part: InstancePart = EVERY_GROUP,
     ) -> None:
         """Start with no groups. Dead groups are shown for `dead_grace` seconds; `choice` selects the series.
 
         With `hide_hosts` common causes do not name the hosts of members. `policies` are the owners and maintenance
-        windows; None: there are none. `share` is that of the groups which are applied.
+        windows; None: there are none. `part` is that of the groups which are applied.
         """
         self._dead_grace = dead_grace
         self._lock = threading.Lock()
@@ -86,7 +86,7 @@ class Publisher:
             selector=SeriesSelector(choice),
             hide_hosts=hide_hosts,
             policies=policies or GroupPolicies(),
-            offsets_topic=OffsetsTopicLag(share),
+            offsets_topic=OffsetsTopicLag(part),
         )
         if evaluator is not None:
             self.evaluate_with(evaluator, lookups)

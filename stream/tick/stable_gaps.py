@@ -13,7 +13,7 @@ from stream.cluster.offsets_topic import NAME
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stream.groups.instances import InstanceShare
+    from stream.groups.instances import InstancePart
     from stream.tick.ends_index import EndsIndex
 
 
@@ -28,9 +28,9 @@ class StableGap:
 class StableGaps:
     """The gaps of the offsets partitions of one instance, tick after tick."""
 
-    def __init__(self, share: InstanceShare) -> None:
+    def __init__(self, part: InstancePart) -> None:
         """Track the partitions of this instance."""
-        self._share = share
+        self._part = part
         self._gaps: dict[int, StableGap] = {}
 
     def update(self, ends: EndsIndex, now: int) -> Mapping[int, StableGap]:
@@ -43,7 +43,7 @@ class StableGaps:
         gaps = dict(self._gaps)
         for partition, stable, high in zip(*(column.tolist() for column in columns), strict=True):
             previous = gaps.get(partition)
-            if not self._share.owns(partition) or stable < 0 or high < 0:
+            if not self._part.owns(partition) or stable < 0 or high < 0:
                 continue
             if stable >= high:
                 gaps.pop(partition, None)

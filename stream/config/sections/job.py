@@ -12,7 +12,7 @@ from stream.config.secret_sources import Secret
 from stream.config.sections.option import OptionSection, option
 from stream.config.spark_options import WITHOUT_EFFECT, as_text, check_spark_options
 from stream.config.values import Seconds, check_heap_size, check_instance, class_archive_folder
-from stream.groups.instances import InstanceShare
+from stream.groups.instances import InstancePart
 
 _EXECUTORS: Final = 2
 _EXECUTOR_CORES: Final = 1
@@ -203,9 +203,9 @@ class JobOptions(OptionSection):
         return (self.executor_memory or _EXECUTOR_MEMORY) if size is None else f"{size.megabytes}m"
 
     @property
-    def share(self) -> InstanceShare:
+    def part(self) -> InstancePart:
         """The groups of this instance."""
-        return InstanceShare.parse(self.instance)
+        return InstancePart.parse(self.instance)
 
     def contradictions(self) -> list[tuple[str, str]]:
         """See Section."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from stream.groups.instances import InstanceShare
+    from stream.groups.instances import InstancePart
     from stream.tick.ends_index import EndsIndex
     from stream.tick.lookups.budget import LookupLimits
     from stream.tick.lookups.open_transactions import OpenTransactionLookup
@@ -34,12 +34,12 @@ class BlockedPartitions:
     """Tracks the offsets partitions from tick to tick. Used by the tick thread only."""
 
     def __init__(
-        self, limits: LookupLimits, transactions: OpenTransactionLookup, share: InstanceShare = EVERY_GROUP
+        self, limits: LookupLimits, transactions: OpenTransactionLookup, part: InstancePart = EVERY_GROUP
     ) -> None:
         """Track the partitions of this instance."""
         self._grace_ms = int(limits.blocked_grace * 1000)
         self._transactions = transactions
-        self._stable_gaps = StableGaps(share)
+        self._stable_gaps = StableGaps(part)
         self._blocked: dict[int, BlockedOffsetsPartition] = {}
 
     @property

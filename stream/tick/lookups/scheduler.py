@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
-    from stream.groups.instances import InstanceShare
+    from stream.groups.instances import InstancePart
     from stream.health.columns import Ints
     from stream.health.features.partition_history import PartitionHistory
     from stream.health.features.window import Window
@@ -50,7 +50,7 @@ class LookupScheduler:
         limits: LookupLimits | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
-        share: InstanceShare = EVERY_GROUP,
+        part: InstancePart = EVERY_GROUP,
     ) -> None:
         """Look up what concerns the groups of this instance."""
         self._cluster = cluster
@@ -61,7 +61,7 @@ class LookupScheduler:
         transaction_log = TransactionLogLookup(cluster, limits, clock)
         self._transactions = OpenTransactionLookup(cluster, limits, clock, transaction_log)
         blocking_transactions = OpenTransactionLookup(cluster, limits, clock, transaction_log)
-        self._offsets_partitions = BlockedPartitions(limits, blocking_transactions, share)
+        self._offsets_partitions = BlockedPartitions(limits, blocking_transactions, part)
         self._hidden = HiddenGroups(cluster, limits, clock)
         self._offset_times = OffsetTimeSearch(cluster, limits, clock)
         self._blocked: dict[TopicPartition, int] = {}

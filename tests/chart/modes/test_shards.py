@@ -3,7 +3,7 @@
 import pytest
 
 from stream.config.loader import load
-from stream.groups.instances import InstanceShare
+from stream.groups.instances import InstancePart
 from tests.chart.rendering import Object, Rendered, case, render
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
@@ -32,7 +32,7 @@ def test_each_pod_has_its_part(sharded: Rendered) -> None:
         own = {"LAGWARDEN_JOB_INSTANCE", "LAGWARDEN_HTTP_SIBLINGS"}
         environment = {name: value for name, value in variables(sharded, pod).items() if name in own}
         config = load(environment=environment, flags={"kafka.bootstrap_servers": "b:9092"})
-        assert config.job.share == InstanceShare(number, 3)
+        assert config.job.part == InstancePart(number, 3)
         assert config.http.siblings[number].partition("://")[2].startswith(f"{pod}.")
 
 

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from exporters.catalogue.metrics import METRICS
 from sandbox.clients.java_clients import JavaClients
 from sandbox.kafka.tools import table_rows
-from stream.groups.instances import EVERY_GROUP, InstanceShare, owner_of
+from stream.groups.instances import EVERY_GROUP, InstancePart, owner_of
 from tests.conftest import MakeBroker
 from tests.integration.traffic import commit, consumer, join_and_commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor
@@ -56,7 +56,7 @@ def answers(monitor: Monitor) -> dict[str, dict[str, Any]]:
     return {row["group"]: {name: row[name] for name in FACTS if name in row} for row in rows}
 
 
-def instance(bootstrap: str, folder: Path, share: InstanceShare) -> Monitor:
+def instance(bootstrap: str, folder: Path, share: InstancePart) -> Monitor:
     """Return the monitor of these groups; `with` starts it."""
     folder.mkdir()
     return Monitor(bootstrap, folder, {"job.instance": str(share), "cluster.interval": "1s"})
@@ -80,7 +80,7 @@ def test_several_instances_show_what_one_shows(make_broker: MakeBroker, tmp_path
         one, one_says = monitor.wait_read(ends), answers(monitor)
     assert one.groups >= {*NAMES, "with-members"}
 
-    shares = [InstanceShare(index, INSTANCES) for index in range(INSTANCES)]
+    shares = [InstancePart(index, INSTANCES) for index in range(INSTANCES)]
     with contextlib.ExitStack() as stack:
         monitors = [
             stack.enter_context(instance(broker.bootstrap, tmp_path / str(share.index), share)) for share in shares
@@ -144,7 +144,7 @@ def test_each_instance_has_the_progress_of_its_share_groups(make_broker: MakeBro
         for name in names:
             clients.open(name, {"group.id": name}, ["jobs"], kind="share")
         monitors = [
-            stack.enter_context(instance(broker.bootstrap, tmp_path / str(index), InstanceShare(index, INSTANCES)))
+            stack.enter_context(instance(broker.bootstrap, tmp_path / str(index), InstancePart(index, INSTANCES)))
             for index in range(INSTANCES)
         ]
         for monitor in monitors:

@@ -21,7 +21,7 @@ from stream.checkpoint.manifest import FORMAT, NOT_YET_LIVE, Layout
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
-from stream.groups.instances import EVERY_GROUP, InstanceShare
+from stream.groups.instances import EVERY_GROUP, InstancePart
 
 TOPIC_ID: Final = uuid.UUID(int=7)
 TOPIC: Final = OffsetsTopic("cluster-a", TOPIC_ID, (0, 1), (1, 1))
@@ -43,9 +43,9 @@ def opened(
     bounds: dict[int, tuple[int, int]] = BOUNDS,
     now: float | None = None,
     *,
-    share: InstanceShare = EVERY_GROUP,
+    part: InstancePart = EVERY_GROUP,
 ) -> Iterator[CheckpointDirectory]:
-    with contextlib.closing(open_checkpoint(root, topic, layout, ends(bounds, now), share)) as checkpoint:
+    with contextlib.closing(open_checkpoint(root, topic, layout, ends(bounds, now), part)) as checkpoint:
         yield checkpoint
 
 
@@ -111,18 +111,18 @@ def test_next_run_continues_from_the_last_batch_that_ended(tmp_path: Path) -> No
         assert not checkpoint.fresh
 
 
-@pytest.mark.parametrize("share", ["0/2", "0/3", "0/1"])
-def test_a_state_with_the_groups_of_another_instance_is_set_aside(tmp_path: Path, share: str) -> None:
+@pytest.mark.parametrize("part", ["0/2", "0/3", "0/1"])
+def test_a_state_with_the_groups_of_another_instance_is_set_aside(tmp_path: Path, part: str) -> None:
     """The message names both instances. The same instance continues from its state."""
-    with opened(tmp_path, share=InstanceShare(1, 2)):
+    with opened(tmp_path, part=InstancePart(1, 2)):
         finish_batch(tmp_path, 0, {1: 10})
-    with opened(tmp_path, share=InstanceShare(1, 2)) as checkpoint:
+    with opened(tmp_path, part=InstancePart(1, 2)) as checkpoint:
         assert (checkpoint.positions, checkpoint.set_aside) == ({1: 10}, None)
-    with opened(tmp_path, share=InstanceShare.parse(share)) as checkpoint:
+    with opened(tmp_path, part=InstancePart.parse(part)) as checkpoint:
         assert checkpoint.fresh
-        assert checkpoint.set_aside == f"the checkpoint has the groups of instance 1/2, and job.instance is {share}"
-        assert checkpoint.manifest.instance == share
-    with opened(tmp_path, share=InstanceShare.parse(share)) as checkpoint:
+        assert checkpoint.set_aside == f"the checkpoint has the groups of instance 1/2, and job.instance is {part}"
+        assert checkpoint.manifest.instance == part
+    with opened(tmp_path, part=InstancePart.parse(part)) as checkpoint:
         assert checkpoint.set_aside is None
 
 

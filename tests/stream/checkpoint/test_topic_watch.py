@@ -18,7 +18,7 @@ from stream.cluster.epoch_ends import NO_EPOCH
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import Unreachable
-from stream.groups.instances import InstanceShare
+from stream.groups.instances import InstancePart
 from stream.service.catch_up import CatchUpProgress
 
 CLUSTER = cast("Cluster", object())
@@ -72,7 +72,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> WatchedTopic:
 def test_partitions_of_other_instances_are_not_watched(watched: WatchedTopic) -> None:
     """An instance is current when its own partitions are read. Ends and additions of other instances do not count."""
     checkpoint = cast("CheckpointDirectory", watched)
-    watch = TopicWatch(checkpoint, 3600.0, TOPIC.partitions, share=InstanceShare(1, 2))
+    watch = TopicWatch(checkpoint, 3600.0, TOPIC.partitions, part=InstancePart(1, 2))
     watched.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2, 3, 4), leaders=(1,) * 5)
     logs = {0: (0, 90, 90), 1: (0, 7, 7), 2: (0, 3, 3), 3: (0, 4, 4), 4: (0, 0, 0)}
     watch.update(CLUSTER, logs, {1: 7}, {})

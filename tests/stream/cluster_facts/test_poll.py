@@ -9,7 +9,7 @@ import pytest
 from stream.cluster.transport.errors import Unreachable
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
 from stream.cluster_facts.poll import BROKER_SETTINGS, OFFSETS_SETTINGS, TOPIC_SETTINGS, ClusterPoll, estimate_live_keys
-from stream.groups.instances import InstanceShare
+from stream.groups.instances import InstancePart
 from stream.groups.placement import partition_for
 from tests.exporters.snapshots import snapshot
 from tests.support.scripted_cluster import AWAY, TOO_OLD, Answers, ScriptedCluster, says
@@ -252,7 +252,7 @@ def test_an_instance_judges_the_sizes_of_its_own_partitions() -> None:
     """Only partitions of this instance cause evidence. The sizes and settings are those of the whole cluster."""
     script = answers(topic(OFFSETS, 2), topic("t"), DescribeLogDirsRequest=sizes(0, 0))
     cluster = ScriptedCluster(script)
-    poll = ClusterPoll(cluster, 100, InstanceShare(0, 2))  # type: ignore[arg-type]
+    poll = ClusterPoll(cluster, 100, InstancePart(0, 2))  # type: ignore[arg-type]
     assert "t" in poll.poll(None, 0).configs["name"].to_pylist()
     script["DescribeLogDirsRequest"] = sizes(3 * MB, 3 * MB)
     poll.poll(None, 60)

@@ -23,7 +23,7 @@ from stream.cluster.transport.errors import NotAuthorised, Unreachable
 from stream.cluster_facts import share_groups
 from stream.cluster_facts.share_groups import NAME, ShareGroups
 from stream.cluster_facts.tables import Unknown
-from stream.groups.instances import InstanceShare, owner_of
+from stream.groups.instances import InstancePart, owner_of
 from tests.conftest import MakeBroker
 from tests.decoders.writing import write_key, write_value
 from tests.exporters.snapshots import table
@@ -182,7 +182,7 @@ def test_an_instance_has_the_groups_that_it_owns(topic: StateTopic) -> None:
     """Each group has exactly one instance, also after partitions were added to the offsets topic."""
     names = [f"g{number}" for number in range(20)]
     topic.log += [record(0, 10, group=name) for name in names]
-    readers = [ShareGroups(says(), InstanceShare(index, 3)) for index in range(3)]
+    readers = [ShareGroups(says(), InstancePart(index, 3)) for index in range(3)]
     for partitions in (50, 60):
         found = [poll(reader, topology(offsets_partitions=partitions))[1] for reader in readers]
         assert all(found)

@@ -16,7 +16,7 @@ from exporters.text.exposition import PublishedSnapshot
 from sandbox.waiting import wait_until
 from stream.cluster_facts.watch import ClusterWatch
 from stream.config.loader import load
-from stream.groups.instances import InstanceShare
+from stream.groups.instances import InstancePart
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import table
 from tests.support.scripted_cluster import AWAY
@@ -65,7 +65,7 @@ def logged() -> Iterator[list[Any]]:
 def test_the_first_of_several_instances_has_the_facts(watching: Any) -> None:
     """Only the first instance has the common facts, so that sums count them once. Each instance has share groups."""
     seen = facts()
-    first, other = (watching(Polls(seen), share=InstanceShare(index, 2)) for index in (0, 1))
+    first, other = (watching(Polls(seen), part=InstancePart(index, 2)) for index in (0, 1))
     for watch, whole in ((first, seen), (other, None)):
         with watch:
             wait_until(lambda watch=watch: watch.current() is not None, "a poll")  # type: ignore[misc]

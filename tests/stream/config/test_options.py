@@ -8,7 +8,7 @@ import pytest
 from stream.config.loader import KEYS
 from stream.config.options import SECRETS, SECTIONS, JobOptions, WebhookOptions
 from stream.config.reference_page import markdown
-from stream.groups.instances import EVERY_GROUP, InstanceShare
+from stream.groups.instances import EVERY_GROUP, InstancePart
 
 PAGE = Path(__file__).parents[3] / "docs" / "config.md"
 FIELDS = {key: SECTIONS[key.partition(".")[0]].model_fields[key.partition(".")[2]] for key in KEYS}
@@ -52,7 +52,7 @@ def test_options_of_a_webhook_that_has_no_url_have_no_effect() -> None:
 def test_an_instance_is_stored_as_two_numbers() -> None:
     """The option accepts the name of a pod; the error for an instance counted from 1 names the valid instances."""
     assert JobOptions(instance="lagwarden-1/3").instance == "1/3"
-    assert JobOptions(instance="lagwarden-1/3").share == InstanceShare(1, 3)
-    assert JobOptions().share == EVERY_GROUP
+    assert JobOptions(instance="lagwarden-1/3").part == InstancePart(1, 3)
+    assert JobOptions().part == EVERY_GROUP
     with pytest.raises(ValueError, match="counts instances from 0: the last of 3 is 2/3"):
         JobOptions(instance="3/3")

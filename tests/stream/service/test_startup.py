@@ -11,9 +11,9 @@ import structlog
 from stream.cluster.offsets_topic import NAME, OffsetsTopic
 from stream.cluster.transport.errors import LoginRefused, Unreachable
 from stream.errors import ExitCode, Refusal
-from stream.groups.instances import InstanceShare
+from stream.groups.instances import InstancePart
 from stream.service import startup
-from stream.service.startup import check_share, wait_for_ends, wait_for_offsets_topic
+from stream.service.startup import check_part, wait_for_ends, wait_for_offsets_topic
 from stream.service.status import RUNNING, WAITING, ServiceStatus
 from stream.tick.offsets_topic_lag import UnansweredPartition
 from tests.support.driver_states import ends_of
@@ -54,8 +54,8 @@ def wait_for_topic(status: ServiceStatus, stopping: threading.Event | None = Non
     return wait_for_offsets_topic(CLUSTER, status, stopping or threading.Event(), lambda: None)
 
 
-def wait_for_both(status: ServiceStatus, *share: InstanceShare) -> Any:
-    ends = wait_for_ends(CLUSTER, TOPIC, status, threading.Event(), *share)
+def wait_for_both(status: ServiceStatus, *part: InstancePart) -> Any:
+    ends = wait_for_ends(CLUSTER, TOPIC, status, threading.Event(), *part)
     return ends and ends.logs
 
 
@@ -126,7 +126,7 @@ def test_the_start_does_not_wait_for_a_leader_for_ever(status: ServiceStatus, mo
 
 def test_more_instances_than_partitions_are_refused() -> None:
     """An instance that would have no partition, and so no groups, is refused."""
-    check_share(InstanceShare(1, 2), TOPIC)
+    check_part(InstancePart(1, 2), TOPIC)
     with pytest.raises(Refusal, match=r"job.instance is 1/3, but __consumer_offsets has 2 partitions") as refused:
-        check_share(InstanceShare(1, 3), TOPIC)
+        check_part(InstancePart(1, 3), TOPIC)
     assert refused.value.code == ExitCode.USAGE

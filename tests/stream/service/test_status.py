@@ -7,7 +7,7 @@ import structlog
 
 from exporters.readmodel import OtherInstance
 from stream.groups.decode_stats import DecodeFault, DecodeStats
-from stream.groups.instances import InstanceShare
+from stream.groups.instances import InstancePart
 from stream.service import status as phases
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import ServiceStatus
@@ -174,13 +174,13 @@ def test_a_group_of_another_instance_has_its_address() -> None:
     There is no other instance for groups of this instance, for a single instance, and before the first tick.
     """
     urls = ("http://a", "http://b", "http://c")
-    own = ServiceStatus("1", LIMIT, share=InstanceShare(2, 3), siblings=urls)
+    own = ServiceStatus("1", LIMIT, part=InstancePart(2, 3), siblings=urls)
     assert own.other_instance("my-group") is None
     own.tick = TickStatus(topic_partitions=50)
     # Of 50 partitions, "my-group" is in 12 and the face in 49.
     assert own.other_instance("my-group") == OtherInstance("0/3", "http://a")
     assert own.other_instance("\N{GRINNING FACE}") == OtherInstance("1/3", "http://b")
-    unnamed = ServiceStatus("1", LIMIT, share=InstanceShare(1, 3))
+    unnamed = ServiceStatus("1", LIMIT, part=InstancePart(1, 3))
     unnamed.tick = own.tick
     assert unnamed.other_instance("my-group") == OtherInstance("0/3", None)
     assert unnamed.other_instance("\N{GRINNING FACE}") is None

@@ -20,7 +20,7 @@ from stream.cluster.records import read
 from stream.cluster.transport.errors import LoginRefused, NotAuthorised
 from stream.groups.codec import unpack_delta
 from stream.groups.decode_stats import DecodeFault, DecodeStats
-from stream.groups.instances import InstanceShare
+from stream.groups.instances import InstancePart
 from stream.spark import offsets_reading, topic_ends
 from stream.spark.delta_rows import FOLDED_SCHEMA
 from stream.spark.delta_source import DeltaReader, DeltaSource
@@ -113,7 +113,7 @@ def test_what_was_read_is_confirmed_by_a_new_leader(monkeypatch: pytest.MonkeyPa
 def test_an_added_partition_of_another_instance_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each instance reads its own partitions only."""
     with_ends(monkeypatch, [*ENDS, (4, 0, 9, None), (5, 0, 8, None)])
-    reading = dataclasses.replace(options(), share=InstanceShare(1, 2))
+    reading = dataclasses.replace(options(), part=InstancePart(1, 2))
     end = reader_of(reading).latestOffset(offsets({1: 0, 3: 0}), None)
     assert end == {TOPIC: {"1": 0, "3": 7, "5": 8}}
 

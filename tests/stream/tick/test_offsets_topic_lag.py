@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from exporters.readmodel import OFFSETS_UNAVAILABLE
 from stream.cluster.offsets_topic import NAME
-from stream.groups.instances import EVERY_GROUP, InstanceShare
+from stream.groups.instances import EVERY_GROUP, InstancePart
 from stream.tick.ends_index import EndsIndex
 from stream.tick.offsets_topic_lag import (
     OffsetsTopicLag,
@@ -45,7 +45,7 @@ def test_a_gap_is_as_old_as_its_last_stable_offset() -> None:
 def test_partitions_of_other_instances_have_no_gaps() -> None:
     """Each instance tracks the gaps of its own partitions."""
     ends = EndsIndex(ends_of([(NAME, number, 9, 4, 0, None) for number in range(4)]))
-    assert list(StableGaps(InstanceShare(1, 2)).update(ends, 0)) == [1, 3]
+    assert list(StableGaps(InstancePart(1, 2)).update(ends, 0)) == [1, 3]
 
 
 def test_a_gap_has_the_time_since_which_it_is_open() -> None:
@@ -71,7 +71,7 @@ def test_distance_and_gap() -> None:
 def test_partitions_of_other_instances_have_no_rows() -> None:
     """Each instance shows only its own partitions, with or without an answer."""
     table = ends_of([(NAME, 0, 4, 4, 0, None), (NAME, 1, 9, 4, 0, None), (NAME, 2, None, None, None, "no_leader")])
-    lags = [OffsetsTopicLag(InstanceShare(index, 2)) for index in range(2)]
+    lags = [OffsetsTopicLag(InstancePart(index, 2)) for index in range(2)]
     rows = [lag.update(EndsIndex(table), {0: 4, 1: 4}, 1.0).to_pylist() for lag in lags]
     assert [[row["offsets_partition"] for row in of_one] for of_one in rows] == [[0, 2], [1]]
     assert [[each.offsets_partition for each in lag.unanswered] for lag in lags] == [[2], []]

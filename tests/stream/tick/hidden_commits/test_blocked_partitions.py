@@ -12,7 +12,7 @@ import structlog
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.cluster.transport.errors import Unreachable
-from stream.groups.instances import EVERY_GROUP, InstanceShare
+from stream.groups.instances import EVERY_GROUP, InstancePart
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
@@ -53,11 +53,11 @@ def leader(monkeypatch: pytest.MonkeyPatch) -> Leader:
 class Ticks:
     """Updates offsets partitions 0 and 1 tick after tick."""
 
-    def __init__(self, share: InstanceShare = EVERY_GROUP) -> None:
+    def __init__(self, part: InstancePart = EVERY_GROUP) -> None:
         clock = itertools.count()
         limits = LookupLimits()
         transactions = OpenTransactionLookup(no_cluster(), limits, lambda: float(next(clock)))
-        self.partitions = BlockedPartitions(limits, transactions, share)
+        self.partitions = BlockedPartitions(limits, transactions, part)
         self.now = NOON - TICK
 
     def update(self, *stable: int | None, high: int = 100) -> tuple[BlockedOffsetsPartition, ...]:
@@ -87,9 +87,9 @@ def test_a_partition_is_blocked_after_the_grace_period(leader: Leader) -> None:
 
 def test_a_blocked_partition_of_another_instance_is_not_looked_up(leader: Leader) -> None:
     """The hidden records of the partition belong to groups of the other instance."""
-    assert Ticks(InstanceShare(1, 2)).update(50, 50) == ()
+    assert Ticks(InstancePart(1, 2)).update(50, 50) == ()
     assert leader.requested == []
-    assert len(Ticks(InstanceShare(0, 2)).update(50, 50)) == 1
+    assert len(Ticks(InstancePart(0, 2)).update(50, 50)) == 1
 
 
 def test_a_blocked_partition_has_its_oldest_transaction(leader: Leader) -> None:
