@@ -24,7 +24,6 @@ from exporters.selection.budget import SeriesBudget
 from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.selection.muted_groups import muted_by_configuration
 from exporters.selection.name_filter import NameFilter, first_match
-from exporters.selection.share_groups import without_share_numbers
 from exporters.text.samples import has_sample
 
 if TYPE_CHECKING:
@@ -99,6 +98,9 @@ class SeriesSelection:
 _CLUSTER_PART: Final = 4
 EVERYTHING: Final = SeriesSelection()
 _DEAD: Final = "Dead"
+_SHARE: Final = "share"
+_OF_COMMITS: Final = ("partitions", "lag_sum", "lag_max", "partitions_lag_unknown")
+"""The columns of GROUPS that are about committed offsets, except of share groups."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -210,6 +212,26 @@ def _without(table: pa.Table, names: pa.Array) -> pa.Table:
     encoded = table.column("group").unify_dictionaries().combine_chunks()
     kept = pc.invert(pc.is_in(encoded.dictionary, value_set=names))
     return table.filter(kept.take(encoded.indices))
+
+
+def without_share_numbers(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without the topics of share groups, and with nulls for their lag and their partitions.
+
+    A share group commits no offsets. Its progress has metrics of its own, `lagwarden_share_*`, so a sum over
+    `lagwarden_group_lag` and `lagwarden_share_group_lag` has each group once.
+    """
+    groups = snapshot.groups
+    is_share = pc.equal(groups.column("kind").cast(pa.string()), _SHARE).fill_null(False)
+    names = groups.column("group").filter(is_share).cast(pa.string()).combine_chunks()
+    if not len(names):
+        return snapshot
+    for column in _OF_COMMITS:
+        field = groups.schema.field(column)
+        values = pc.if_else(is_share, pa.scalar(None, field.type), groups.column(column))
+        groups = groups.set_column(groups.schema.get_field_index(column), field, values)
+    topics = snapshot.topics
+    of_share = pc.is_in(topics.column("group").cast(pa.string()), value_set=names)
+    return dataclasses.replace(snapshot, groups=groups, topics=topics.filter(pc.invert(of_share)))
 
 
 def filter_by_name(model: Model, selection: SeriesSelection) -> Model:

@@ -12,9 +12,9 @@ RECORDED: Final = Path(__file__).with_name("recorded")
 RECORDED_SEGMENTS: Final = sorted(RECORDED.rglob("*.log"))
 
 
-def simple_batches(count: int, codec: int = write.NONE, first: int = 0) -> list[bytes]:
+def simple_batches(count: int, first: int = 0) -> list[bytes]:
     """Return batches of one record each, with ascending offsets and equal sizes."""
-    return [write.batch(first + n, [write.Rec(0, n, b"key", b"value")], codec) for n in range(count)]
+    return [write.batch(first + n, [write.Rec(0, n, b"key", b"value")], write.NONE) for n in range(count)]
 
 
 def partition(folder: Path, segments: dict[int, Sequence[bytes]], name: str = "__consumer_offsets-7") -> Path:

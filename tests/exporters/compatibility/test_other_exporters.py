@@ -22,7 +22,8 @@ from tests.exporters.exposition_text import plain_text
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "peers"
 SCHEMAS = {
-    source: getattr(snapshot_tables if source.in_snapshot else cluster_tables, source.name) for source in OtherSource
+    source: getattr(snapshot_tables if source.in_snapshot else cluster_tables, f"OTHER_{source.name}")
+    for source in OtherSource
 }
 SUBJECTS = {"topic": "topic", "partition": "partition", "group": "group"} | {
     "topic_name": "topic",

@@ -1,6 +1,6 @@
 """The numbers of share groups are not among the metrics about committed offsets."""
 
-from exporters.selection.share_groups import without_share_numbers
+from exporters.selection.series import without_share_numbers
 from tests.exporters.snapshots import snapshot
 
 OWN = {"members": 2, "lag_sum": 7, "lag_max": 4, "partitions": 3, "partitions_lag_unknown": 1}

@@ -21,9 +21,9 @@ PAYMENTS = bytes(15) + b"p"
 NAMES = {ORDERS: "orders", PAYMENTS: "payments"}
 
 
-def membership_after(records: Iterable[Written], group: str = "g") -> Membership | None:
-    """Return the membership of a group after these records, applied one by one."""
-    return memberships(records).by_group.get(group)
+def membership_after(records: Iterable[Written]) -> Membership | None:
+    """Return the membership of group g after these records, applied one by one."""
+    return memberships(records).by_group.get("g")
 
 
 def memberships(records: Iterable[Written]) -> Memberships:

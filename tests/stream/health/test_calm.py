@@ -41,14 +41,11 @@ def commits_with_pause(at: int, length: int, rate: float = 1e9, every: int = SEC
     return [*before, *consume(STEADY, at + length, LATE, every=every, rate=rate, position=before[-1][1])]
 
 
-def pausing_group(
-    length: int, *, partitions: int = 1, at: int = 0, rate: float = 1e9, every: int = SECOND, empty: bool = False
-) -> Scene:
-    """Return a group of one member whose partitions pause together; if `empty`, the member leaves during the pause."""
+def pausing_group(length: int, *, partitions: int = 1, at: int = 0, rate: float = 1e9, every: int = SECOND) -> Scene:
+    """Return a group of one member whose partitions pause together."""
     commits = commits_with_pause(at, length, rate, every)
     parts = [Partition(STEADY, commits, owner=0, subscribed=1) for _ in range(partitions)]
-    away = (Membership(at + SECOND, EMPTY, 0), Membership(at + length)) if empty else ()
-    return Scene(parts, memberships=(Membership(LONG), *away))
+    return Scene(parts, memberships=(Membership(LONG),))
 
 
 def faults(ticks: Sequence[Seen | GroupTick]) -> list[tuple[int, Verdict]]:

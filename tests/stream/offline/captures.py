@@ -28,8 +28,8 @@ def generation(at: int, number: int, members: list[str], *, group: str = "g", pa
     return row(at, group_key(group), group_value(number, members, time=at * 1000), partition=partition)
 
 
-def capture_of(path: Path, rows: Iterable[LogRow], origin: Origin = ORIGIN) -> Path:
-    with CaptureWriter(path, origin) as writer:
+def capture_of(path: Path, rows: Iterable[LogRow]) -> Path:
+    with CaptureWriter(path, ORIGIN) as writer:
         for each in rows:
             writer.write(each)
     return path

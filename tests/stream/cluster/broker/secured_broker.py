@@ -118,10 +118,10 @@ class SecuredBroker:
         return self.flags("OAUTH", security_protocol="SASL_PLAINTEXT", sasl_mechanism="OAUTHBEARER", **options)
 
 
-def cluster_of(flags: dict[str, Any], seconds: float = 10.0) -> Cluster:
+def cluster_of(flags: dict[str, Any]) -> Cluster:
     """Return the client that lagwarden has with this configuration."""
     kafka = load(flags=flags).kafka
-    return Cluster(kafka.bootstrap_servers, login_from_options(kafka), request_timeout=seconds)
+    return Cluster(kafka.bootstrap_servers, login_from_options(kafka), request_timeout=10.0)
 
 
 @contextlib.contextmanager

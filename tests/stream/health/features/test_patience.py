@@ -22,11 +22,9 @@ LIMITS = HealthLimits()
 TICK = LIMITS.tick
 
 
-def commits_every(minutes: float, rows: int = 1) -> Slots:
+def commits_every(minutes: float) -> Slots:
     time = NOW - int(minutes * MINUTE) * np.arange(5, -1, -1)
-    row = np.repeat(np.arange(rows), len(time))
-    time = np.tile(time, rows)
-    return Slots(row, time // LIMITS.slot, time, time, np.ones(len(time), np.int64))
+    return Slots(np.zeros(len(time), np.int64), time // LIMITS.slot, time, time, np.ones(len(time), np.int64))
 
 
 def history() -> EndHistory:
