@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from exporters.catalogue.estimate import TRANSITIONS_OF_LIVE_GROUPS, SeriesBound, estimate_lines
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, Preset, Stability, ValueConversion
+from exporters.catalogue.metric import Metric, MetricSource, Preset, Stability, ValueConversion
 from exporters.catalogue.metrics import METRICS, SELF_METRICS, SNAPSHOT_METRICS
 from exporters.catalogue.reference_page import markdown
 from stream.groups.lifecycle.model import TransitionType
@@ -14,24 +14,12 @@ ROOT = pathlib.Path(__file__).parents[3]
 
 
 def naming_faults(metric: Metric) -> Iterator[str]:
-    """Yield the rules of names, kinds and help texts that a metric breaks."""
-    suffixes = {
-        "_total": metric.kind is MetricKind.COUNTER,
-        "_info": metric.kind is MetricKind.INFO,
-        "_timestamp_seconds": metric.conversion is ValueConversion.TIMESTAMP,
-    }
-    is_state = metric.column in {"verdict", "dimension"}
+    """Yield the rules of names and texts that a metric breaks. Its kind and its unit follow from its name."""
     rules = {
         "lower case with one prefix": re.fullmatch(r"lagwarden(_[a-z]+)+", metric.name),
-        **{suffix: metric.name.endswith(suffix) == wanted for suffix, wanted in suffixes.items()},
+        "the suffix of a time": metric.name.endswith("_timestamp_seconds")
+        == (metric.conversion is ValueConversion.TIMESTAMP),
         "no reserved suffix": not metric.name.endswith(("_sum", "_count", "_bucket", "_created")),
-        "a known unit": metric.unit in {"", "seconds", "ratio", "bytes"},
-        "the suffix of its unit": metric.family.endswith(f"_{metric.unit}" if metric.unit else ""),
-        "a unit": bool(metric.unit) == metric.family.endswith(("_seconds", "_ratio", "_bytes")),
-        "1 for information and states": (metric.kind is MetricKind.INFO or is_state)
-        == (metric.conversion is ValueConversion.ONE),
-        "buckets of a histogram": (metric.kind is MetricKind.HISTOGRAM)
-        == (metric.conversion is ValueConversion.BUCKETS),
         "help: a sentence without escapes": re.fullmatch(r'[A-Z0-9][^\\\n"]+\.', metric.help),
         "absent: no full stop": not metric.absent.endswith("."),
         "the topic is the first label": not metric.name.startswith("lagwarden_topic_") or metric.labels[0] == "topic",
@@ -42,7 +30,7 @@ def naming_faults(metric: Metric) -> Iterator[str]:
 
 
 def test_metrics_follow_the_conventions() -> None:
-    """A metric has the suffixes of its kind and unit, a help text without escapes, a unique name and family."""
+    """A metric has a name by the conventions, a help text without escapes, and a unique name and family."""
     assert [fault for metric in METRICS for fault in naming_faults(metric)] == []
     assert len({metric.name for metric in METRICS}) == len(METRICS)
     assert len({metric.family for metric in METRICS}) == len(METRICS)
