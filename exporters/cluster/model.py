@@ -46,7 +46,7 @@ SHARE_READ_FACT: Final = "share group read"
 
 
 # Compared by identity: tables cannot be hashed.
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ClusterFacts:
     """The result of one poll of the cluster. The schema of each table is the constant with its name.
 
@@ -57,39 +57,39 @@ class ClusterFacts:
     """
 
     taken_at: float
-    cluster_id: str | None
-    controller: int | None
-    controller_unknown_reason: str | None
-    polls: pa.Table
-    brokers: pa.Table
-    controllers: pa.Table
-    cluster_topics: pa.Table
-    topic_partitions: pa.Table
-    partitions_shown: pa.Table
-    offsets_replicas: pa.Table
-    configs: pa.Table
-    configs_shown: pa.Table
-    cluster_totals: pa.Table
-    quorum_replicas: pa.Table
-    reassignments: pa.Table
-    reassigning_topics: pa.Table
-    features: pa.Table
-    broker_features: pa.Table
-    quotas: pa.Table
-    broker_disks: pa.Table
-    topic_sizes: pa.Table
-    followers: pa.Table
-    share_partitions: pa.Table
-    share_groups: pa.Table
-    share_reads: pa.Table
-    unknown_facts: pa.Table
-    cleaner_suspect: bool | None
-    cleaner_evidence: tuple[str, ...]
-    mixed_versions: tuple[str, ...]
+    cluster_id: str | None = None
+    controller: int | None = None
+    controller_unknown_reason: str | None = None
+    polls: pa.Table = dataclasses.field(default_factory=POLLS.empty_table)
+    brokers: pa.Table = dataclasses.field(default_factory=BROKERS.empty_table)
+    controllers: pa.Table = dataclasses.field(default_factory=CONTROLLERS.empty_table)
+    cluster_topics: pa.Table = dataclasses.field(default_factory=CLUSTER_TOPICS.empty_table)
+    topic_partitions: pa.Table = dataclasses.field(default_factory=TOPIC_PARTITIONS.empty_table)
+    partitions_shown: pa.Table = dataclasses.field(default_factory=TOPIC_PARTITIONS.empty_table)
+    offsets_replicas: pa.Table = dataclasses.field(default_factory=OFFSETS_REPLICAS.empty_table)
+    configs: pa.Table = dataclasses.field(default_factory=CONFIGS.empty_table)
+    configs_shown: pa.Table = dataclasses.field(default_factory=CONFIGS.empty_table)
+    cluster_totals: pa.Table = dataclasses.field(default_factory=CLUSTER_TOTALS.empty_table)
+    quorum_replicas: pa.Table = dataclasses.field(default_factory=QUORUM_REPLICAS.empty_table)
+    reassignments: pa.Table = dataclasses.field(default_factory=REASSIGNMENTS.empty_table)
+    reassigning_topics: pa.Table = dataclasses.field(default_factory=REASSIGNING_TOPICS.empty_table)
+    features: pa.Table = dataclasses.field(default_factory=FEATURES.empty_table)
+    broker_features: pa.Table = dataclasses.field(default_factory=BROKER_FEATURES.empty_table)
+    quotas: pa.Table = dataclasses.field(default_factory=QUOTAS.empty_table)
+    broker_disks: pa.Table = dataclasses.field(default_factory=BROKER_DISKS.empty_table)
+    topic_sizes: pa.Table = dataclasses.field(default_factory=TOPIC_SIZES.empty_table)
+    followers: pa.Table = dataclasses.field(default_factory=FOLLOWERS.empty_table)
+    share_partitions: pa.Table = dataclasses.field(default_factory=SHARE_PARTITIONS.empty_table)
+    share_groups: pa.Table = dataclasses.field(default_factory=SHARE_GROUPS.empty_table)
+    share_reads: pa.Table = dataclasses.field(default_factory=SHARE_READS.empty_table)
+    unknown_facts: pa.Table = dataclasses.field(default_factory=UNKNOWN_FACTS.empty_table)
+    cleaner_suspect: bool | None = None
+    cleaner_evidence: tuple[str, ...] = ()
+    mixed_versions: tuple[str, ...] = ()
     # Broker and path of each log directory that a broker reports as failed.
-    failed_log_dirs: tuple[tuple[int, str], ...]
+    failed_log_dirs: tuple[tuple[int, str], ...] = ()
     # False: only the tables of share groups have rows; nothing else was polled, or it was discarded.
-    is_whole: bool
+    is_whole: bool = False
 
     @property
     def share_read_time(self) -> int | None:
@@ -116,47 +116,14 @@ class ClusterFacts:
         )
 
 
-_OTHER_TABLES: Final = {
-    "polls": POLLS,
-    "brokers": BROKERS,
-    "controllers": CONTROLLERS,
-    "cluster_topics": CLUSTER_TOPICS,
-    "topic_partitions": TOPIC_PARTITIONS,
-    "partitions_shown": TOPIC_PARTITIONS,
-    "offsets_replicas": OFFSETS_REPLICAS,
-    "configs": CONFIGS,
-    "configs_shown": CONFIGS,
-    "cluster_totals": CLUSTER_TOTALS,
-    "quorum_replicas": QUORUM_REPLICAS,
-    "reassignments": REASSIGNMENTS,
-    "reassigning_topics": REASSIGNING_TOPICS,
-    "features": FEATURES,
-    "broker_features": BROKER_FEATURES,
-    "quotas": QUOTAS,
-    "broker_disks": BROKER_DISKS,
-    "topic_sizes": TOPIC_SIZES,
-    "followers": FOLLOWERS,
-}
-"""The tables that are not about share groups, with their schemas."""
-
-
 def share_group_facts(
     taken_at: float, partitions: pa.Table, groups: pa.Table, reads: pa.Table, unknown: pa.Table
 ) -> ClusterFacts:
     """Return facts with the tables of share groups and the unknown facts about them, and nothing else."""
     return ClusterFacts(
         taken_at=taken_at,
-        cluster_id=None,
-        controller=None,
-        controller_unknown_reason=None,
-        **{name: schema.empty_table() for name, schema in _OTHER_TABLES.items()},
         share_partitions=partitions,
         share_groups=groups,
         share_reads=reads,
         unknown_facts=unknown,
-        cleaner_suspect=None,
-        cleaner_evidence=(),
-        mixed_versions=(),
-        failed_log_dirs=(),
-        is_whole=False,
     )

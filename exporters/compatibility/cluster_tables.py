@@ -79,7 +79,7 @@ OTHER_REPLICAS: Final = pa.schema(
 """One row per partition of PARTITIONS_SHOWN."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class OtherClusterFacts(ClusterFacts):
     """The facts of a poll with the tables of the other exporters' metrics; the schema of each is the constant."""
 
