@@ -66,8 +66,9 @@ The most series about groups, and their total for some numbers of groups x parti
 
 `lagwarden metrics --estimate 2000x17` prints the same for other numbers. One more series each have a group with an
 [owner](owners.md), with a maintenance window or a silence, without alerts ([alerting.md](alerting.md)), and an
-unhealthy group for each common cause. With `metrics.granularity: topic`, series per topic of a group replace those per
-partition.
+unhealthy group for each common cause. With `standard` and `full`, an unhealthy group has two more for its finding, and
+there is one per verdict that is not fine. With `metrics.granularity: topic`, series per topic of a group replace
+those per partition.
 
 `metrics.compatibility` adds the names of other exporters, beside those of this page and not counted above:
 [kafka_exporter](migration/kafka_exporter.md#what-the-names-cost),

@@ -69,10 +69,11 @@ def alerts_of(
     steps = dict(
         zip(*(snapshot.verdict_groups.column(name).to_pylist() for name in ("verdict", "next_step")), strict=True)
     )
+    shared = snapshot.common_causes.select(["sentence", "groups"]).to_pylist()
+    causes = {name: each["sentence"] for each in shared for name in each["groups"]}
     rows = [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
-    found = [
-        _alert(row, began, steps.get(row["verdict"]), cluster_id, links) for row, began in zip(rows, since, strict=True)
-    ]
+    further = [{"next_step": steps.get(row["verdict"]), "common_cause": causes.get(row["group"])} for row in rows]
+    found = [_alert(*each, cluster_id, links) for each in zip(rows, since, further, strict=True)]
     found += [each for each in last if each.group in gaps]
     return sorted(found, key=lambda each: (-ATTENTION.index(each.label("severity")), each.starts_at, each.group))
 
@@ -83,7 +84,10 @@ def _since(groups: pa.Table, now: float) -> list[int]:
     return since
 
 
-def _alert(row: Mapping[str, Any], began: float, next_step: str | None, cluster_id: str, links: PageLinks) -> Alert:
+def _alert(
+    row: Mapping[str, Any], began: float, further: Mapping[str, str | None], cluster_id: str, links: PageLinks
+) -> Alert:
+    """Return the alert of a row of GROUPS since a time (Unix seconds), with `further` annotations."""
     group, verdict, severity = row["group"], row["verdict"], row["severity"]
     cluster = links.cluster_name
     labels = {
@@ -100,7 +104,7 @@ def _alert(row: Mapping[str, Any], began: float, next_step: str | None, cluster_
     annotations = {
         "summary": f"Group {group}{'' if cluster is None else f' of cluster {cluster}'}: {phrase(verdict)}",
         "description": row["sentence"],
-        "next_step": next_step,
+        **further,
         # A relative link leads nowhere from an alert.
         "runbook_url": links.runbook(verdict, severity, "") if links.runbook_url else None,
         "dashboard_url": links.dashboard(group),

@@ -18,7 +18,7 @@ from sandbox.waiting import wait_until
 from stream.config.options import WebhookOptions
 from stream.webhook.alert_poster import AlertPoster
 from tests.chart.alerts.case import alerts
-from tests.exporters.snapshots import NOON, snapshot
+from tests.exporters.snapshots import COMMON_CAUSE, NOON, snapshot
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 EXAMPLE: Final = ROOT / "deploy" / "alertmanager.example.yaml"
@@ -165,7 +165,7 @@ def test_the_webhook_posts_alerts(alertmanager: str) -> None:
     links = PageLinks(runbook_url="https://docs.example", cluster_name="east")
     with AlertPoster.running(options, "c-posted", links) as poster:
         assert poster is not None
-        poster.update(snapshot(groups=[row], verdict_groups=legend))
+        poster.update(snapshot(groups=[row], verdict_groups=legend, common_causes=[COMMON_CAUSE]))
         wait_until(lambda: len(_shown(alertmanager, 'cluster_id="c-posted"')) == 1, "the alert", limit=120)
         (alert,) = _shown(alertmanager, 'cluster_id="c-posted"')
         wait_until(lambda: poster.status().sent == 1, "the answer")
@@ -178,6 +178,7 @@ def test_the_webhook_posts_alerts(alertmanager: str) -> None:
         "summary": "Group billing of cluster east: stopped",
         "description": "orders-3: No commit for 30 s.",
         "next_step": "Restart it.",
+        "common_cause": COMMON_CAUSE["sentence"],
         "runbook_url": "https://docs.example/LagwardenGroupStuck",
     }
     assert alert["startsAt"] == "2023-11-14T22:13:20.000Z"

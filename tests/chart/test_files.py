@@ -193,7 +193,6 @@ def test_in_the_first_week_six_alerts_page() -> None:
     switched = dict.fromkeys(muting, "info") | {"LagwardenClusterUnhealthy": "critical"}
     assert severities_of({"inhibitions": True, "alerts": on}) == start | switched
     assert severities_of({"inhibitions": True, "disabled": ["LagwardenCommonCause"]}).keys() & muting == set()
-    assert "profile" in refusal(merged(case("minimal"), {"rules": {"profile": "first"}}))
 
 
 def test_a_wrong_change_of_alerts_is_refused(chart_with_files: Path) -> None:

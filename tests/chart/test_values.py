@@ -64,6 +64,7 @@ WRONG: Final = {
     "config.job.shards": 0,
     "config.kafka.security_protocol": "TLS",
     "probes.startupSeconds": 1,
+    "rules.profile": "first",
 }
 
 

@@ -65,17 +65,6 @@ def test_a_stop_does_not_wait_for_the_end_of_a_request(tmp_path: Path) -> None:
         assert queue.size() == (1, 1.0)
 
 
-def test_an_event_is_sent_again_after_a_timeout(tmp_path: Path) -> None:
-    """A request that is cut off is sent again with the same id after a restart, so an event is sent at least once."""
-    with Receiver(delay=1) as slow, sending(tmp_path, slow.url, timeout=0.2) as (queue, sender):
-        queue.append([event("a")])
-        sender.wake()
-        wait_until(lambda: sender.failures()["timeout"] > 0, "a timeout")
-    with Receiver() as receiver, sending(tmp_path, receiver.url) as (_, sender):
-        wait_until(lambda: sender.sent == 1, "the event")
-        assert [each["id"] for each in receiver.events] == ["id-a"]
-
-
 def test_pauses_grow_and_have_a_limit() -> None:
     """A pause doubles from 1 s to five minutes; Retry-After only makes it longer, up to an hour."""
     assert [pause_seconds(failures, None) for failures in (1, 2, 3, 9, 10, 10**6)] == [1, 2, 4, 256, 300, 300]
