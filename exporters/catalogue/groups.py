@@ -183,6 +183,7 @@ GROUPS: Final = Table(
     MetricSource.GROUPS,
     (_NAMED,),
     _LAG + _COUNTS + _HEALTH + _STATE + _MEMBERSHIP + _DEATH + _OWNER + _MUTED,
+    importance=40,
 )
 """One row per group. A group that died stays in state Dead, without partitions, until its retention period ends."""
 
@@ -192,6 +193,7 @@ UNKNOWN_LAGS: Final = Table(
     (Column("partitions", INT32, "Partitions of the group whose lag is unknown, by reason.",
             Exported("lagwarden_group_partitions_lag_unknown", STANDARD, absent="the group has no such partition"),
             null=None),),
+    importance=10,
 )  # fmt: skip
 """Number of partitions with unknown lag, per group and reason. Only rows above zero."""
 
@@ -222,6 +224,7 @@ FOLDED_GROUPS: Final = Table(
             "Groups with generated names that are shown as one, named by their pattern (metrics.fold, fold_generated).",
             Exported("lagwarden_group_folded_groups", LEAN),
             null="the group is a single one", stability=EXPERIMENTAL),),
+    importance=30,
 )  # fmt: skip
 """One row per pattern of generated names: the number of groups that /metrics shows as one (`exporters.selection`)."""
 
@@ -231,6 +234,7 @@ TARGETS: Final = Table(
     (Column("time_lag_target", FLOAT, "The highest acceptable time lag of the group, as configured (metrics.targets);"
             " alert rules compare with it.", Exported("lagwarden_group_target_seconds", LEAN),
             null="the group has no configured target"),),
+    importance=20,
 )  # fmt: skip
 """Groups with a configured target."""
 
@@ -242,6 +246,8 @@ OWNERS: Final = Table(
         "the group has no configured owner; a label that the owner does not have is missing",
         tuple(column.name for column in _OWNER)), stability=EXPERIMENTAL),),
     _OWNER,
+    # Without it, alerts would reach other receivers.
+    importance=70,
 )  # fmt: skip
 """Groups with a configured owner: the part of GROUPS that /metrics shows of it, also of dead groups."""
 
@@ -252,6 +258,8 @@ MAINTENANCE: Final = Table(
             " or while it is silenced (groups.silences); the alert rules mute it.",
             Exported("lagwarden_group_maintenance", LEAN), stability=EXPERIMENTAL,
             null="no maintenance window of the group is open, and it is not silenced"),),
+    # Without it, alerts would fire that are muted.
+    importance=80,
 )  # fmt: skip
 """Groups in a configured maintenance window or silence; true in every row (`exporters.selection`)."""
 
@@ -262,6 +270,8 @@ UNPAGED: Final = Table(
         "lagwarden_group_unpaged", LEAN, "1 if the faults of the group began before the first look of the monitor, or"
         " the group had been silent for health.day_one; the alert rules mute it.",
         "the group has no fault, or one that is paged")),),
+    # Without it, alerts would fire that are muted.
+    importance=90,
 )  # fmt: skip
 """Groups whose faults raise no alert; true in every row (`exporters.selection`)."""
 

@@ -211,6 +211,8 @@ class Metric:
     stability: Stability = Stability.STABLE
     # Only of counters and histograms.
     counted_since: CountedSince = CountedSince.PROCESS_START
+    # Of its table, and of its column in the table: the series budget leaves out the lowest first.
+    importance: tuple[int, int] = (0, 0)
 
     def is_among(self, names: Collection[str]) -> bool:
         """Return whether it is one of these names, of samples or of families. No names select all metrics."""

@@ -93,12 +93,13 @@ class Column:
 class Table:
     """A table: the source of its metrics (None: it has none), its label columns, and all others.
 
-    Label columns are never null.
+    Label columns are never null. The series budget first leaves out the metrics of tables of low `importance`.
     """
 
     source: MetricSource | None
     labels: tuple[Column, ...]
     values: tuple[Column, ...]
+    importance: int = 0
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -114,16 +115,6 @@ class Table:
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics of all columns."""
         return self.metrics_of(self.columns)
-
-    @property
-    def by_importance(self) -> tuple[str, ...]:
-        """The names of the columns that have an importance, the most important first."""
-        ranked = sorted(filter(lambda column: column.importance, self.columns), key=lambda column: -column.importance)
-        return tuple(column.name for column in ranked)
-
-    def column(self, name: str) -> Column:
-        """Return a column. Raises KeyError."""
-        return {column.name: column for column in self.columns}[name]
 
     def metrics_of(self, columns: Iterable[Column]) -> tuple[Metric, ...]:
         """Return the metrics of some of its columns, in their order."""
@@ -150,6 +141,7 @@ class Table:
             sums_over=exported.sums_over,
             stability=column.stability,
             counted_since=exported.counted_since,
+            importance=(self.importance, column.importance),
         )
 
 

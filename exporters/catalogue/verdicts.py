@@ -46,6 +46,7 @@ VERDICT_GROUPS: Final = Table(
         Column("meaning", TEXT, "What the verdict means, in one sentence or more."),
         Column("next_step", TEXT, "What an operator does, in one sentence or more."),
     ),
+    importance=110,
 )  # fmt: skip
 """Number of groups per verdict, and the severity of each verdict: one row for every verdict of the rules, also with 0
 groups. Empty before the first evaluation."""
@@ -61,6 +62,7 @@ SUMMARY: Final = Table(
                "Groups with impossible times in their records: in the future, before 1970 or after the year 9999.",
                Exported("lagwarden_groups_with_odd_times", LEAN)),
     ),
+    importance=100,
 )  # fmt: skip
 """One row about all groups."""
 
@@ -82,6 +84,7 @@ COMMON_CAUSES: Final = Table(
         Column("next_step", TEXT, "What an operator does.", null=None),
         Column("groups", pa.list_(pa.string()), "The names of the groups that are unhealthy now, sorted.", null=None),
     ),
+    importance=120,
 )  # fmt: skip
 """One row per common cause: many groups that became unhealthy together and share something. At most five."""
 
@@ -91,6 +94,7 @@ COVERED_GROUPS: Final = Table(
         "lagwarden_group_common_cause", LEAN, "1 for an unhealthy group with a common cause; the cause has its own"
         " alert.", "no common cause explains the group, or its name is folded")), _CAUSE[1]),
     (),
+    importance=60,
 )  # fmt: skip
 """One row per group that a common cause explains, sorted by name."""
 
@@ -113,6 +117,7 @@ FINDINGS: Final = Table(
                Exported("lagwarden_group_finding_offset", STANDARD), stability=EXPERIMENTAL, null="as "
                "lagwarden_group_finding_info, or the group has no committed offset there; always for a share group"),
     ),
+    importance=50,
 )  # fmt: skip
 """One row per group whose verdict needs attention, sorted by name, for the texts of alerts."""
 

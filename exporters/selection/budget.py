@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from exporters.catalogue.groups import GROUPS
 from exporters.catalogue.metric import MetricSource, OtherSource, Preset
-from exporters.catalogue.partitions import LOG_ENDS, PARTITIONS, TOPICS
 from exporters.readmodel import NAME, SERIES_DROPPED
 
 if TYPE_CHECKING:
@@ -21,25 +19,6 @@ if TYPE_CHECKING:
 
     from exporters.catalogue.metric import Metric
 
-_COLUMNS_BY_IMPORTANCE: Final = {table.source: table.by_importance for table in (PARTITIONS, LOG_ENDS, TOPICS, GROUPS)}
-"""Columns by source, the most important first. A column that is not listed is less important than those that are."""
-_GROUP_SOURCES: Final = (
-    MetricSource.TRANSITIONS,
-    MetricSource.UNKNOWN_LAGS,
-    MetricSource.TARGETS,
-    MetricSource.FOLDED_GROUPS,
-    MetricSource.GROUPS,
-    MetricSource.FINDINGS,
-    MetricSource.COVERED_GROUPS,
-    # Without them, alerts would reach other receivers, or fire during maintenance and for old faults.
-    MetricSource.OWNERS,
-    MetricSource.MAINTENANCE,
-    MetricSource.UNPAGED,
-    MetricSource.SUMMARY,
-    MetricSource.VERDICT_GROUPS,
-    MetricSource.COMMON_CAUSES,
-)
-"""The sources of the metrics of groups, the least important first."""
 _OTHER_LEVEL: Final = -2
 _DEAD_LEVEL: Final = -1
 _LEVEL_LABELS: Final = (frozenset({"partition", "partition_id"}), frozenset({"topic", "topic_name"}))
@@ -88,7 +67,7 @@ class SeriesBudget:
 
 
 def _importance(metric: Metric) -> tuple[int, int, int, int, str]:
-    """Return a sort key, the least important first: by level (other, dead, partition, topic, group), source, column.
+    """Return a sort key, the least important first: by level (other, dead, partition, topic, group), table, column.
 
     Metrics about the cluster have no order of columns; of those, the ones of a larger preset are less important.
     """
@@ -99,7 +78,4 @@ def _importance(metric: Metric) -> tuple[int, int, int, int, str]:
     )
     if isinstance(metric.source, OtherSource):
         return _OTHER_LEVEL, level, 0, 0, metric.name
-    source = _GROUP_SOURCES.index(metric.source) if metric.source in _GROUP_SOURCES else 0
-    order = _COLUMNS_BY_IMPORTANCE.get(metric.source, ())
-    rank = len(order) - order.index(metric.column) if metric.column in order else 0
-    return level, source, rank, -list(Preset).index(metric.preset), metric.name
+    return level, *metric.importance, -list(Preset).index(metric.preset), metric.name
