@@ -87,6 +87,35 @@ def monitor() -> Dashboard:
                     Query("lagwarden_last_batch_duration_seconds{SCOPE}", "{{instance}} {{cluster}}"),
                 ),
                 graph(
+                    "Phases of a batch",
+                    "Time of the last micro-batch by phase, as Spark reports it; add_batch reads and folds.",
+                    Unit.SECONDS,
+                    Query(
+                        "max by (phase, cluster)"
+                        ' (lagwarden_query_phase_duration_seconds{SCOPE, phase!="trigger_execution"})',
+                        "{{phase}} {{cluster}}",
+                    ),
+                    stacked=True,
+                ),
+                graph(
+                    "Rows of a batch",
+                    "Rows that the source gave to the last micro-batch, one per touched shard and task, and the speed.",
+                    Unit.COUNT,
+                    Query("lagwarden_query_input_rows{SCOPE}", "rows {{instance}} {{cluster}}"),
+                    Query("lagwarden_query_input_rows_per_second{SCOPE}", "came per second {{instance}} {{cluster}}"),
+                    Query(
+                        "lagwarden_query_processed_rows_per_second{SCOPE}",
+                        "processed per second {{instance}} {{cluster}}",
+                    ),
+                ),
+                graph(
+                    "State of the query",
+                    "Rows in the state stores, and the memory that they use.",
+                    Unit.COUNT,
+                    Query("lagwarden_query_state_rows{SCOPE}", "rows {{instance}} {{cluster}}"),
+                    Query("lagwarden_query_state_bytes{SCOPE}", "memory {{instance}} {{cluster}}", Unit.BYTES),
+                ),
+                graph(
                     "Batches",
                     "Micro-batches with records per second.",
                     Unit.RATE,

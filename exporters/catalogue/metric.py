@@ -106,6 +106,7 @@ class MetricSource(Source):
     STATUS = "status", Rendered.SCRAPE
     RECORDS_READ = "records_read", Rendered.SCRAPE
     DECODE_ERRORS = "decode_errors", Rendered.SCRAPE
+    QUERY_PHASES = "query_phases", Rendered.SCRAPE
     OFFSETS_SKIPPED = "offsets_skipped", Rendered.SCRAPE
     OFFSETS_PARTITIONS = "offsets_partitions", Rendered.SCRAPE
     DEATHS = "deaths", Rendered.SCRAPE

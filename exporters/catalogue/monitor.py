@@ -211,6 +211,35 @@ _BATCHES: Final = STATUS.metrics_of((
            "Times that the state, damaged or of another topic, was set aside and the topic was read from its start.",
            Exported("lagwarden_resyncs_total")),
 ))  # fmt: skip
+_QUERY: Final = STATUS.metrics_of((
+    Column("query_input_rows", INT64,
+           "Rows that the source gave to the last micro-batch: one per touched shard and task, not one per record.",
+           Exported("lagwarden_query_input_rows"), null=_NO_BATCH, stability=EXPERIMENTAL),
+    Column("query_input_rate", FLOAT, "Rows per second that came since the batch before (Spark's inputRowsPerSecond).",
+           Exported("lagwarden_query_input_rows_per_second"), null="Spark does not know it", stability=EXPERIMENTAL),
+    Column("query_processed_rate", FLOAT,
+           "Rows per second at which the last micro-batch worked (Spark's processedRowsPerSecond).",
+           Exported("lagwarden_query_processed_rows_per_second"), null="Spark does not know it",
+           stability=EXPERIMENTAL),
+    Column("query_state_rows", INT64, "Rows in the state stores of the query.",
+           Exported("lagwarden_query_state_rows"), null=_NO_BATCH, stability=EXPERIMENTAL),
+    Column("query_state_bytes", INT64, "Memory that the state stores of the query use.",
+           Exported("lagwarden_query_state_bytes"), null=_NO_BATCH, stability=EXPERIMENTAL),
+))  # fmt: skip
+QUERY_PHASES: Final = Table(
+    MetricSource.QUERY_PHASES,
+    (Column("phase", NAME, "The phase."),),
+    (
+        Column("seconds", FLOAT,
+               "Time that the last micro-batch spent in a phase, as Spark reports it: latest_offset (ends of the"
+               " topic), query_planning, wal_commit, get_batch, add_batch (reading, folding, state), commit_offsets"
+               " and others.",
+               Exported("lagwarden_query_phase_duration_seconds"), null="Spark reports no such phase",
+               stability=EXPERIMENTAL),
+    ),
+)  # fmt: skip
+"""The phases of the last micro-batch."""
+
 _NOT_EVALUATED: Final = STATUS.metrics_of((
     Column("groups_not_evaluated", INT64,
            "Groups that cannot be evaluated because of an internal error: shown as unknown, reason internal_error.",
@@ -218,6 +247,8 @@ _NOT_EVALUATED: Final = STATUS.metrics_of((
 ))  # fmt: skip
 STREAM_METRICS: Final = (
     *_BATCHES,
+    *_QUERY,
+    *QUERY_PHASES.metrics,
     *RECORDS_READ.metrics,
     *DECODE_ERRORS.metrics,
     *OFFSETS_SKIPPED.metrics,

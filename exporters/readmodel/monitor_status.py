@@ -18,6 +18,7 @@ from exporters.readmodel.tables import (
     OFFSETS_UNAVAILABLE_GROUPS,
     OTLP_FAILURES,
     PROCESSES,
+    QUERY_PHASES,
     SERIES_DROPPED,
     UNREADABLE_TAILS,
     VERDICT_CHANGES,
@@ -78,6 +79,13 @@ class MonitorStatus:
     offsets_retention_seconds: float | None = None
     offsets_retention_check_seconds: float | None = None
     offsets_retention_source: str = "unknown"
+    # Spark's report of the last micro-batch: rows, rows per second, phases, and the state stores of the query.
+    query_input_rows: int | None = None
+    query_input_rate: float | None = None
+    query_processed_rate: float | None = None
+    query_state_rows: int | None = None
+    query_state_bytes: int | None = None
+    query_phases: pa.Table = dataclasses.field(default_factory=QUERY_PHASES.empty_table)
     deaths: pa.Table = dataclasses.field(default_factory=DEATHS.empty_table)
     expiry_checks: pa.Table = dataclasses.field(default_factory=EXPIRY_CHECKS.empty_table)
     verdict_changes: pa.Table = dataclasses.field(default_factory=VERDICT_CHANGES.empty_table)

@@ -32,6 +32,7 @@ OTLP_FAILURES: Final = service.OTLP_FAILURES.schema
 OWNERS: Final = groups.OWNERS.schema
 PARTITIONS: Final = partitions.PARTITIONS.schema
 PROCESSES: Final = service.PROCESSES.schema
+QUERY_PHASES: Final = monitor.QUERY_PHASES.schema
 RECORDS_READ: Final = monitor.RECORDS_READ.schema
 SERIES_DROPPED: Final = service.SERIES_DROPPED.schema
 SUMMARY: Final = verdicts.SUMMARY.schema

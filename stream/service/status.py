@@ -21,6 +21,7 @@ from exporters.readmodel import (
     NAME,
     OFFSETS_SKIPPED,
     OTLP_FAILURES,
+    QUERY_PHASES,
     RECORDS_READ,
     WEBHOOK_DROPS,
     WEBHOOK_FAILURES,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from stream.groups.instances import InstancePart
     from stream.service.catch_up import CatchUp, CatchUpProgress
     from stream.spark.executors.watch import ExecutorCount
+    from stream.spark.query import QueryProgress
     from stream.tick.offsets_topic_lag import UnansweredPartition
     from stream.tick.run_tick import TickResult
     from stream.webhook.notifier import WebhookStatus
@@ -131,6 +133,8 @@ class ServiceStatus:
         self.resources = Resources()
         """Heap and checkpoint as of the last poll."""
         self.state_repairs = 0
+        self.query: QueryProgress | None = None
+        """Spark's report of the last batch."""
         self.executors: Callable[[], ExecutorCount] | None = None
         """Returns how many executors there are; None with a local master."""
         self.storage_trouble: Callable[[], str | None] = lambda: None
@@ -262,6 +266,7 @@ class ServiceStatus:
             cluster_name=self._cluster_name,
             **_webhook_fields(webhook),
             **_otlp_fields(self.otlp),
+            **_query_fields(self.query),
         )
 
     def _catch_up(self) -> CatchUp | None:
@@ -351,6 +356,19 @@ def _otlp_fields(otlp: OtlpCounters | None) -> dict[str, Any]:
         "otlp_points": otlp.points,
         "otlp_exported_at": otlp.exported_at,
         "otlp_failures": _table(sorted(otlp.failures().items()), OTLP_FAILURES),
+    }
+
+
+def _query_fields(query: QueryProgress | None) -> dict[str, Any]:
+    if query is None:
+        return {}
+    return {
+        "query_input_rows": query.input_rows,
+        "query_input_rate": query.input_rate,
+        "query_processed_rate": query.processed_rate,
+        "query_state_rows": query.state_rows,
+        "query_state_bytes": query.state_bytes,
+        "query_phases": _table(sorted(query.phases.items()), QUERY_PHASES),
     }
 
 

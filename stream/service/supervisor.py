@@ -203,6 +203,7 @@ class QuerySupervisor:
             status.batches += 1
             status.state_repairs += report.repairs
             status.last_batch_seconds, status.last_batch_at = report.seconds, time.time()
+            status.query = report.progress
 
     def _is_caught_up(self, view: CatchUpView) -> bool:
         progress = self._status.progress

@@ -128,6 +128,12 @@ def status(**changes: Any) -> MonitorStatus:
         "last_batch_seconds": 0.25,
         "last_batch_at": NOON / 1000 - 2.5,
         "resyncs": 0,
+        "query_input_rows": 6,
+        "query_input_rate": 1.2,
+        "query_processed_rate": 24.5,
+        "query_state_rows": 64,
+        "query_state_bytes": 2_400_000,
+        "query_phases": rows_table(readmodel.QUERY_PHASES, "phase seconds", ("add_batch", 0.2), ("wal_commit", 0.01)),
         "series": 21,
         "records_read": rows_table(
             readmodel.RECORDS_READ,

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from stream.errors import ExitCode
 from stream.spark import jvm_process
-from stream.spark.query import failure, last_report, stop
+from stream.spark.query import QueryProgress, failure, last_report, stop
 
 
 class QueryOfADeadJvm:
@@ -74,6 +74,17 @@ def test_repaired_snapshots_of_the_state_are_reported() -> None:
         report = last_report(SimpleNamespace(_jsq=SimpleNamespace(lastProgress=lambda given=given: Progress(given))))  # type: ignore[arg-type]
         assert report is not None
         assert report.repairs == repairs
+
+
+def test_a_report_has_rows_phases_and_state() -> None:
+    """Phases are in seconds and named as metrics are; rates that Spark leaves out are unknown; stores are added up."""
+    stores = [{"numRowsTotal": 60, "memoryUsedBytes": 1_000}, {"numRowsTotal": 4, "memoryUsedBytes": 200}]
+    report = {"numInputRows": 6, "processedRowsPerSecond": 24.5, "stateOperators": stores}
+    durations = {"latestOffset": 30, "addBatch": 200, "triggerExecution": 250}
+    progress = QueryProgress.of_report(report | {"durationMs": durations})
+    assert progress.phases == {"latest_offset": 0.03, "add_batch": 0.2, "trigger_execution": 0.25}
+    assert (progress.input_rows, progress.input_rate, progress.processed_rate) == (6, None, 24.5)
+    assert (progress.state_rows, progress.state_bytes) == (64, 1_200)
 
 
 def test_watchdog_ends_the_process_although_the_jvm_cannot_be_killed() -> None:
