@@ -63,7 +63,6 @@ def test_a_command_of_an_alert_quotes_the_group(promtool: str, tmp_path: Path) -
 
 
 ABOUT_GROUPS = [name for name, rule in alerts().items() if "finding_info" in rule["annotations"]["description"]]
-LEGEND = of("lagwarden_verdict_info", MONITOR, verdict="stopped", next_step="Skip it.")
 
 
 @pytest.mark.parametrize("alert", ABOUT_GROUPS)
@@ -71,22 +70,18 @@ def test_an_alert_says_where_the_fault_is_and_what_to_do(alert: str, promtool: s
     """Partition, client, committed offset and next step stand before the text; a finding of another group does not."""
     case = next(case for case in CASES if case.alert == alert and case.text and case.fires)
     assert case.text is not None
-    verdict = re.findall(r'finding_info{[^}]*verdict=~?\\"(\w+)', alerts()[alert]["annotations"]["description"]) or [
-        "stopped"
-    ]
-    place = {"verdict": verdict[0], "topic": "orders", "partition": "3"}
+    text = alerts()[alert]["annotations"]["description"]
+    verdict = (re.findall(r'finding_info{[^}]*verdict=~?\\"(\w+)', text) or ["stopped"])[0]
+    place = {"verdict": verdict, "topic": "orders", "partition": "3"}
     series = {
         of("lagwarden_group_finding_info", GROUP, **place, client_id="worker-1"): "1x800",
         of("lagwarden_group_finding_info", ANOTHER, **place): "1x800",
         of("lagwarden_group_finding_offset", GROUP): "1200054x800",
-        LEGEND.replace("stopped", verdict[0]): "1x800",
+        of("lagwarden_verdict_info", MONITOR, verdict=verdict, next_step="Skip it."): "1x800",
     }
-    text = dataclasses.replace(
-        case.text,
-        description=f"Partition 3 of topic orders, client worker-1, at offset 1200054. Next step: Skip it. "
-        f"{case.text.description}",
-    )
-    found = dataclasses.replace(case, series={**case.series, **series}, text=text)
+    where = "Partition 3 of topic orders, client worker-1, at offset 1200054. Next step: Skip it."
+    says = dataclasses.replace(case.text, description=f"{where} {case.text.description}")
+    found = dataclasses.replace(case, series={**case.series, **series}, text=says)
     output = promtool_complaints(promtool, [found], tmp_path, rules_of(alert))
     assert output is None, output
 

@@ -30,23 +30,14 @@ def drain(queue: EventQueue) -> list[str]:
     return groups
 
 
-def test_events_are_removed_in_the_order_in_which_they_were_added(tmp_path: Path) -> None:
-    """Events of several ticks are in order; the size has the time of the oldest one, which the alert compares."""
-    queue = EventQueue(tmp_path, 10)
-    queue.append([event("b", 5.0), event("a", 5.0)])
-    queue.append([event("c", 9.0)])
-    assert queue.size() == (3, 5.0)
-    assert drain(queue) == ["b", "a", "c"]
-    assert queue.size() == (0, None)
-
-
 def test_the_oldest_events_beyond_the_limit_are_dropped(tmp_path: Path) -> None:
     """`append` returns the number of dropped events, to count them.
 
     An event that was dropped while it was sent is not removed again.
     """
     queue = EventQueue(tmp_path, 2)
-    assert queue.append([event("a"), event("b")]) == 0
+    assert queue.append([event("a", 5.0), event("b", 5.0)]) == 0
+    assert queue.size() == (2, 5.0)
     sending = queue.first()
     assert sending is not None
     assert queue.append([event("c"), event("d"), event("e")]) == 3
