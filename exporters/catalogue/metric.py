@@ -214,6 +214,8 @@ class Metric:
     counted_since: CountedSince = CountedSince.PROCESS_START
     # Of its table, and of its column in the table: the series budget leaves out the lowest first.
     importance: tuple[int, int] = (0, 0)
+    # The labels that tell its series apart, if not all do: the others follow from them.
+    keys: tuple[str, ...] | None = None
 
     def is_among(self, names: Collection[str]) -> bool:
         """Return whether it is one of these names, of samples or of families. No names select all metrics."""
@@ -233,8 +235,8 @@ class Metric:
 
     @property
     def multiplying_labels(self) -> frozenset[str]:
-        """The labels whose number of values is the number of series. A group has one finding, about one partition."""
-        return frozenset({"group"} if self.source is MetricSource.FINDINGS else self.labels)
+        """The labels whose number of values is the number of series."""
+        return frozenset(self.labels if self.keys is None else self.keys)
 
     @property
     def smallest_preset(self) -> Preset:

@@ -124,7 +124,8 @@ class Table:
         if self.source is None:
             raise ValueError(f"{exported.name}: its table is no source of metrics")
         kind = _kind(exported)
-        labels = exported.labels or (*(label.name for label in self.labels), *exported.also)
+        keys = tuple(label.name for label in self.labels)
+        labels = exported.labels or keys + exported.also
         unit = exported.name.removesuffix("_total").rpartition("_")[2]
         return Metric(
             exported.name,
@@ -142,6 +143,7 @@ class Table:
             stability=column.stability,
             counted_since=exported.counted_since,
             importance=(self.importance, column.importance),
+            keys=keys,
         )
 
 
