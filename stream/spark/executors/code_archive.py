@@ -11,7 +11,8 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-PACKAGES: Final = ("decoders", "exporters", "stream")
+PACKAGES: Final = ("lagwarden",) if __name__.startswith("lagwarden.") else ("decoders", "exporters", "stream")
+"""In the wheel, the packages of the repository are in one."""
 FILE_NAME: Final = "lagwarden-code.zip"
 _FIRST_TIME: Final = (1980, 1, 1, 0, 0, 0)
 """The time of all entries, so that the same code gives the same archive."""

@@ -18,6 +18,7 @@ from deploy.release.versions import project_version
 from tests.architecture.sources import PRODUCT
 
 ROOT: Final = Path(__file__).resolve().parents[3]
+BESIDE: Final = "pyspark_consumer_offsets"
 DIGEST: Final = "sha256:" + "0123456789abcdef" * 4
 
 
@@ -35,8 +36,10 @@ def test_wheel_has_every_file_of_the_packages(tmp_path: Path) -> None:
         pytest.skip("this tree is no git checkout")
     with zipfile.ZipFile(wheel) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}
-    assert set(listed) == {name for name in entries if ".dist-info/" not in name}
-    assert entries["stream/spark/executor_java/bin/java"].external_attr >> 16 & 0o111 == 0o111
+    expected = {name if name.startswith(f"{BESIDE}/") else f"lagwarden/{name}" for name in listed}
+    expected |= {"lagwarden/__init__.py", "lagwarden/py.typed"}
+    assert expected == {name for name in entries if ".dist-info/" not in name}
+    assert entries["lagwarden/stream/spark/executor_java/bin/java"].external_attr >> 16 & 0o111 == 0o111
 
 
 @pytest.mark.chart
