@@ -6,6 +6,8 @@ is written by hand. A test compares.
 
 from __future__ import annotations
 
+import collections
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 _BEGIN: Final = "<!-- generated: begin -->\n"
 _END: Final = "<!-- generated: end -->\n"
+_SENTENCE_END: Final = re.compile(r"(?<=\.) (?=[A-Z])")
 _PER_PARTITION: Final = "per partition of a group"
 _PER_EVERY_PARTITION: Final = "per partition of a topic, for each group with a commit in the topic"
 _COSTS: Final = (
@@ -46,8 +49,16 @@ def generated(other: OtherExporter) -> str:
 
 
 def _mapping(other: OtherExporter) -> str:
+    sentences = collections.Counter(sentence for metric in other.metrics for sentence in _notes(metric))
+    numbered = {text: f"({n})" for n, text in enumerate((text for text, uses in sentences.items() if uses > 2), 1)}
     rows = [
-        _row(f"`{metric.name}`", _labels(metric), f"`{metric.instead}`", _notes(metric)) for metric in other.metrics
+        _row(
+            f"`{metric.name}`",
+            _labels(metric),
+            f"`{metric.instead}`",
+            " ".join(numbered.get(sentence, sentence) for sentence in _notes(metric)) or "none",
+        )
+        for metric in other.metrics
     ]
     return "\n".join(
         [
@@ -60,6 +71,7 @@ def _mapping(other: OtherExporter) -> str:
             _row("Metric", "Labels", "In lagwarden", "Absent, and differences"),
             _row(*["---"] * 4),
             *rows,
+            *(f"\n{number} {sentence}" for sentence, number in numbered.items()),
             "",
         ]
     )
@@ -79,9 +91,10 @@ def _labels(metric: OtherMetric) -> str:
     return ", ".join(f"`{label}`" for label in metric.labels) or "none"
 
 
-def _notes(metric: OtherMetric) -> str:
+def _notes(metric: OtherMetric) -> list[str]:
+    """Return when a metric is absent, and its differences, as sentences."""
     absent = "" if metric.absent == "never" else f"Absent: {metric.absent}."
-    return " ".join(part for part in (absent, metric.difference) if part) or "none"
+    return [sentence for part in (absent, metric.difference) if part for sentence in _SENTENCE_END.split(part)]
 
 
 def _unknown_labels(other: OtherExporter) -> str:
