@@ -45,6 +45,11 @@ class LogFolder:
         self._origin = Origin(_cluster_id(path), self._topic_ids())
 
     @property
+    def folders(self) -> tuple[Path, ...]:
+        """The directories of the partitions, also of those that cannot be opened."""
+        return tuple(self._folders)
+
+    @property
     def origin(self) -> Origin:
         """The cluster and the topics of the records."""
         return self._origin

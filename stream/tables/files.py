@@ -6,6 +6,7 @@ same although a broker appends to them.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from typing import TYPE_CHECKING, Final
 
@@ -54,12 +55,21 @@ def plan_files(path: Path) -> list[FileRead]:
             CaptureFile(path)  # raises the refusal if it is none
         return [FileRead(path, ((path.name, path.stat().st_size),))]
     reads = []
-    for log in LogFolder(path).logs():
-        if log.directory.topic != OFFSETS_TOPIC:
-            raise UnreadableRefusal(f"{display_path(path)} is a partition of {log.directory.topic}", _ADVICE)
-        sizes = tuple((segment.path.name, segment.size) for segment in log.segments)
-        reads.append(FileRead(log.directory.path, sizes))
+    for folder in LogFolder(path).folders:
+        directory = read_directory(folder)
+        if isinstance(directory, PartitionDirectory) and directory.topic != OFFSETS_TOPIC:
+            raise UnreadableRefusal(f"{display_path(path)} is a partition of {directory.topic}", _ADVICE)
+        reads.append(FileRead(folder, tuple(_sizes(folder))))
     return sorted(reads, key=lambda each: -each.size)
+
+
+def _sizes(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield the sizes of the segments; a folder or a file that cannot be read is a problem of the task."""
+    with contextlib.suppress(OSError):
+        for each in folder.iterdir():
+            if _SEGMENT in each.name:
+                with contextlib.suppress(FileNotFoundError):
+                    yield each.name, each.stat().st_size
 
 
 def read_files(read: FileRead) -> Iterator[LoggedRecords | str]:
@@ -67,7 +77,11 @@ def read_files(read: FileRead) -> Iterator[LoggedRecords | str]:
     if read.path.suffix == _SEGMENT:
         yield from _read_log(_log_of_segment(read.path), read, _partition_of(read.path.parent))
     elif is_directory(read.path):
-        folder = LogFolder(read.path)
+        try:
+            folder = LogFolder(read.path)
+        except UnreadableRefusal as refusal:
+            yield refusal.what
+            return
         for log in folder.logs():
             yield from _read_log(log, read, log.directory.partition)
         yield from folder.problems

@@ -133,7 +133,8 @@ class TableReader(DataSourceReader):
         if self._options.path is not None:
             from stream.tables.files import plan_files
 
-            return [TableTask(files=(read,)) for read in plan_files(self._options.path)]
+            reads, tasks = plan_files(self._options.path), self._options.tasks
+            return [TableTask(files=tuple(reads[number::tasks])) for number in range(min(tasks, len(reads)))]
         from stream.spark.batch_plan import split_into_tasks
         from stream.spark.tables.tasks import whole_topic
 

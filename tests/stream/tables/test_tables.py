@@ -10,6 +10,8 @@ from decoders import jsonform, scalar
 from decoders.errors import DecodeError
 from decoders.interpret import events
 from decoders.jsonform import uuid_text
+from decoders.log.errors import LogError
+from decoders.log.partition import PartitionLog
 from sandbox.kafka import log_writer as write
 from stream.errors import Refusal
 from stream.groups.expiry.broker_rules import OffsetsRetention
@@ -218,6 +220,26 @@ def test_unreadable_parts_are_rows_with_an_error(tmp_path: Path) -> None:
     assert len(errors) == 1
     assert "bad_crc" in errors[0]
     assert table(COMMITS, tmp_path, ["error"], AskedNames(frozenset({"other"}))) == []
+
+
+def test_partitions_that_cannot_be_opened_are_rows_with_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other partitions are read."""
+    for number in (0, 1):
+        transactions(tmp_path / f"__consumer_offsets-{number}")
+    opened = PartitionLog.open
+
+    def fail(path: Path) -> PartitionLog | LogError:
+        if path.name.endswith("-0"):
+            raise OSError(5, "Input/output error")
+        return opened(path)
+
+    monkeypatch.setattr(PartitionLog, "open", fail)
+    rows = table(COMMITS, tmp_path, ["offsets_partition", "error"])
+    assert [each["offsets_partition"] for each in rows if each["error"] is None] == [1, 1, 1]
+    (error,) = [each["error"] for each in rows if each["error"]]
+    assert error.endswith("__consumer_offsets-0 cannot be read: Input/output error")
 
 
 def test_paths_that_are_no_log_are_refused(tmp_path: Path) -> None:
