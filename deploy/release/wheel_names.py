@@ -3,7 +3,7 @@
 In the repository they are top-level folders; in `site-packages` such names are for anyone, and pip overwrites those
 of others silently. Each import is changed, and each string that is the name of a module. A name in a form that is not
 known here ends the build. hatchling loads this file by its path: it imports nothing of the project
-(docs/decisions/0014-one-top-level-package.md).
+(docs/internals/decisions/0014-one-top-level-package.md).
 """
 
 from __future__ import annotations

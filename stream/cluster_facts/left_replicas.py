@@ -3,7 +3,7 @@
 With KRaft a deleted topic leaves the metadata at once. A broker that is away keeps the files; when it is back it
 renames their folders to `…-stray`, deletes none of them, and does not report them (kafka.log.LogManager#loadLog).
 So they can be counted only when the metadata changes. A reassignment away from such a broker leaves its replicas in the
-same way. See docs/decisions/0013-replicas-left-on-absent-brokers.md.
+same way. See docs/internals/decisions/0013-replicas-left-on-absent-brokers.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A datagram begins with the token of the receiver, which is new at each start: other users of the machine can send too.
 
-Reason: docs/decisions/0007-progress-of-tasks-by-datagrams.md.
+Reason: docs/internals/decisions/0007-progress-of-tasks-by-datagrams.md.
 """
 
 from __future__ import annotations
