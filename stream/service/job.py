@@ -192,15 +192,16 @@ class MonitorJob:
     def _may_read_first(self, checkpoint: CheckpointDirectory) -> bool:
         """Return whether a fresh checkpoint, without a batch whose ends are fixed, is read on this machine.
 
-        With executors, those read it: what this machine would read is not on theirs.
+        Executors on other machines read it themselves: what this machine would read is not on theirs.
         """
-        is_local = not self._config.job.master_url.has_executors
+        is_local = not self._config.job.master_url.is_on_other_machines
         return self._folder is not None and is_local and checkpoint.fresh and not checkpoint.planned
 
     def _first_folder(self, checkpoint: CheckpointDirectory) -> Path:
         """Return where a first read is kept: in the checkpoint if that is a directory, else until this process ends."""
         assert self._folder is not None  # noqa: S101 -- see `_may_read_first`
-        return (checkpoint.folder if isinstance(checkpoint.folder, Path) else self._folder) / FIRST_READ
+        folder = checkpoint.folder if isinstance(checkpoint.folder, Path) else self._folder
+        return folder.absolute() / FIRST_READ  # executors have another working folder
 
     def _take_over(
         self, job: PipelineOptions, ends: OffsetsTopicEnds, checkpoint: CheckpointDirectory

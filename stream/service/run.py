@@ -186,6 +186,7 @@ class _SessionOpening:
             self.opened.set_result(session)
             if self._executors is not None:
                 self._executors.start(session)
+            if self._config.job.master_url.is_on_other_machines:
                 checkpoint = self._config.checkpoint
                 folder = checkpoint.dir if checkpoint.shared and isinstance(checkpoint.dir, Path) else None
                 check_executors(session, self._options.shuffle_partitions, folder, executor_files(self._config))

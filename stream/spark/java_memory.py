@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-_OPTIONS: Final = (
+OPTIONS: Final = (
     # One thread collects. The live objects of this JVM are less than 100 MB, and the cores are busy with reading. The
     # parallel collector takes 80 MB for its own tables, and grows the heap rather than collect.
     "-XX:+UseSerialGC",
@@ -29,4 +29,4 @@ _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 def memory_options(heap: str) -> tuple[str, ...]:
     """Return the options for a heap of at most this size, such as `1536m` (`stream.config.values.check_heap_size`)."""
     largest = int(heap[:-1]) << _UNITS[heap[-1].lower()]
-    return (f"-Xmx{heap}", f"-Xms{min(_INITIAL_HEAP, largest) >> 10}k", *_OPTIONS)
+    return (f"-Xmx{heap}", f"-Xms{min(_INITIAL_HEAP, largest) >> 10}k", *OPTIONS)

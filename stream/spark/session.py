@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -21,11 +22,13 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from stream.config.master_url import MasterKind
 from stream.errors import ExitCode, Refusal
 from stream.spark.errors import SparkFailure
 from stream.spark.executors.code_archive import write_code_archive
 from stream.spark.executors.driver_machine import check_python, check_reachable
 from stream.spark.executors.settings import executor_settings
+from stream.spark.java import class_path
 from stream.spark.jvm import connect, hush_accumulators, set_login_user, skip_installed_data_sources
 from stream.spark.jvm_process import UI_HOST, JvmOptions, JvmProcess, JvmStartError, start_refusal
 from stream.spark.object_store.settings import executor_jars, forget_credentials, storage_settings
@@ -87,6 +90,7 @@ _ADVICE_ON_EXECUTORS: Final = f"the logs of Spark's master, workers and executor
 
 # The path of a Unix socket has at most 107 bytes; Spark's names are `/.`, a UUID and `.sock`.
 _LONGEST_SOCKET_FOLDER: Final = 107 - 43
+_EXECUTOR_OPTIONS: Final = "spark.executor.extraJavaOptions"
 _SOCKETS: Final = "spark.python.unix.domain.socket.dir"
 _SYSTEM_FOLDER: Final = "/tmp"  # noqa: S108 - the default of the JVM
 
@@ -197,6 +201,24 @@ def session_settings(options: SessionOptions) -> dict[str, str]:
         # Without executors the ports on loopback are open to every user of the machine; Spark makes the secret itself.
         **({"spark.authenticate": "true"} if options.executors is None else executor_settings(options.executors)),
         **({} if options.storage is None else _storage_settings(options, options.storage)),
+        **_local_executors(options),
+    }
+
+
+def _local_executors(options: SessionOptions) -> dict[str, str]:
+    """Return the settings of executors that Spark starts on this machine: their JVMs start as the driver's does.
+
+    The class archive needs the class path with which it was written, at its beginning.
+    """
+    if options.executors is None or options.executors.master.kind is not MasterKind.LOCAL_CLUSTER:
+        return {}
+    own = map(shlex.quote, options.jvm.executor_arguments())
+    given = options.further.get(_EXECUTOR_OPTIONS, "")
+    return {
+        _EXECUTOR_OPTIONS: " ".join(filter(None, [*own, given])),
+        "spark.executor.extraClassPath": os.pathsep.join(
+            [*class_path(), *filter(None, [options.further.get("spark.executor.extraClassPath")])]
+        ),
     }
 
 

@@ -1,13 +1,16 @@
 """Settings of Spark for executors: size, address of the driver, code, authentication, Kubernetes."""
 
 import dataclasses
+import shlex
 import socket
 from pathlib import Path
 from typing import Final
 
 from stream.config.master_url import MasterUrl
 from stream.config.secret_sources import SecretFile
+from stream.spark.class_archive import ClassArchive
 from stream.spark.executors.settings import ExecutorOptions, KubernetesExecutors, executor_settings
+from stream.spark.java import class_path
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, session_settings
 
@@ -33,6 +36,21 @@ def test_size_and_ports_are_set() -> None:
     assert settings["spark.driver.blockManager.port"] == "7079"
     free = executor_settings(dataclasses.replace(ALL, authenticate=False, driver_port=None, block_manager_port=None))
     assert settings.keys() - free.keys() == {"spark.driver.port", "spark.driver.blockManager.port"}
+
+
+def test_executors_on_this_machine_start_as_the_driver() -> None:
+    """Executors of a local cluster get the driver's class archive with its class path, and keep configured options."""
+    jvm = JvmOptions("1g", ClassArchive(Path("/my cache/spark.jsa")))
+    given = {"spark.executor.extraJavaOptions": "-Dx=1"}
+    local = dataclasses.replace(ALL, master=MasterUrl.parse("local-cluster[3,2,2048]"))
+    settings = session_settings(SessionOptions("x", jvm, "127.0.0.1", 1, executors=local, further=given))
+    options = shlex.split(settings["spark.executor.extraJavaOptions"])
+    assert {"-XX:SharedArchiveFile=/my cache/spark.jsa", "-XX:TieredStopAtLevel=1", "-Dx=1"} <= set(options)
+    assert [option for option in options if option.startswith(("-Xmx", "-Xms"))] == []
+    assert settings["spark.executor.extraClassPath"].split(":") == class_path()
+    others = session_settings(SessionOptions("x", jvm, "127.0.0.1", 1, executors=ALL, further=given))
+    assert others["spark.executor.extraJavaOptions"] == "-Dx=1"
+    assert "spark.executor.extraClassPath" not in others
 
 
 def test_authentication_and_encryption_are_on(tmp_path: Path) -> None:
