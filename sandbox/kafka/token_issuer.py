@@ -79,8 +79,6 @@ class TokenIssuer:
         self.client_secret = client_secret
         self.lifetime = 300.0
         """Seconds that tokens live."""
-        self.claims: dict[str, Any] = {}
-        """Claims that replace those of every token."""
         self.answer: Callable[[], Answer] | None = None
         """Makes every answer of the token endpoint instead of the issuer."""
         self.requests: list[dict[str, list[str]]] = []
@@ -125,12 +123,6 @@ class TokenIssuer:
         """The URL of the public keys."""
         return f"{self._scheme}://{self._host}:{self._server.server_port}{KEYS_PATH}"
 
-    def new_key(self, name: str, *, publish: bool = True) -> None:
-        """Sign with a new key from now on; without `publish` no broker knows it."""
-        self.key = SigningKey(Path(self._folder.name), name)
-        if publish:
-            self.published = [*self.published, self.key.public()]
-
     def token(self, **claims: Any) -> str:
         """Return a signed token. `claims` replace the usual ones; None removes one."""
         now = time.time()
@@ -141,7 +133,7 @@ class TokenIssuer:
             "iat": int(now),
             "exp": int(now + self.lifetime),
         }
-        kept = {name: value for name, value in {**usual, **self.claims, **claims}.items() if value is not None}
+        kept = {name: value for name, value in {**usual, **claims}.items() if value is not None}
         header = {"alg": "RS256", "typ": "JWT", "kid": self.key.name}
         signed = ".".join(_base64url(json.dumps(part).encode()) for part in (header, kept))
         return f"{signed}.{_base64url(self.key.sign(signed.encode()))}"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +15,6 @@ from sandbox.waiting import wait_until
 from stream.cluster.partition_offsets import ENDS, read_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable
-from tests.conftest import MakeBroker
 from tests.support.scripted_cluster import ScriptedCluster, says
 
 
@@ -206,38 +205,3 @@ class TestBroker:
             admin.delete_topics(["ends-grow"])["ends-grow"].result(30)
             gone = [("ends-grow", -1, None, None, None, "not_found")]
             wait_until(lambda: rows(cluster, ["ends-grow"]) == gone, "the deletion")
-
-    @pytest.mark.long
-    def test_a_broker_that_pauses_stops_and_restarts_affects_only_its_partitions(
-        self, make_broker: MakeBroker, freeze: Callable[[Broker], None]
-    ) -> None:
-        """Only partitions of the second broker have errors, and the next poll after its restart is complete."""
-        first = make_broker()
-        second = make_broker(joins=first, node=2)
-        servers = [first.bootstrap, second.bootstrap]
-        topic = NewTopic("t", num_partitions=4, replica_assignment=[[1], [2], [1], [2]])
-        with Cluster(servers, request_timeout=2) as cluster:
-            wait_until(lambda: [cluster.metadata(), len(cluster.brokers)][1] == 2, "two brokers")
-            admin = AdminClient({"bootstrap.servers": ",".join(servers)})
-            admin.create_topics([topic])["t"].result(30)
-            self.follow(cluster, second, freeze)
-            second.kill()
-            first.kill()
-            with pytest.raises(Unreachable):
-                read_ends(cluster, ["t"])
-
-    def follow(self, cluster: Cluster, second: Broker, freeze: Callable[[Broker], None]) -> None:
-        good = [("t", p, 0, 0, 0, None) for p in range(4)]
-        wait_until(lambda: rows(cluster, ["t"]) == good, "complete rows")
-        freeze(second)
-        found = rows(cluster, ["t"])
-        assert [found[0], found[2]] == [good[0], good[2]]
-        assert {found[1][5], found[3][5]} <= {"timed_out", "no_leader"}
-        second.resume()
-        wait_until(lambda: rows(cluster, ["t"]) == good, "complete rows")
-        second.kill()
-        wait_until(
-            lambda: [row[5] for row in rows(cluster, ["t"])] == [None, "no_leader", None, "no_leader"], "the loss"
-        )
-        second.start()
-        wait_until(lambda: rows(cluster, ["t"]) == good, "complete rows")

@@ -23,9 +23,6 @@ def secured_listeners(certificates: Certificates, tmp_path_factory: pytest.TempP
 
 @pytest.fixture
 def secured(secured_listeners: SecuredBroker) -> Iterator[SecuredBroker]:
-    """Return the broker with logins; the identity provider is reset after the test."""
-    key = secured_listeners.issuer.key
+    """Return the broker with logins; tokens live as long as before after the test."""
     yield secured_listeners
-    secured_listeners.reset_issuer()
-    secured_listeners.issuer.key, secured_listeners.issuer.lifetime = key, 300.0
-    secured_listeners.issuer.client_secret = SecuredBroker.client_secret
+    secured_listeners.issuer.lifetime = 300.0

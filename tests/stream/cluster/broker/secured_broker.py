@@ -85,9 +85,6 @@ class SecuredBroker:
         draft.replace(path)
         return path
 
-    def reset_issuer(self) -> None:
-        self.issuer.answer, self.issuer.claims = None, {}
-
     def flags(self, listener: str, **options: Any) -> dict[str, Any]:
         return {
             f"kafka.{name}": value for name, value in {"bootstrap_servers": self.address(listener), **options}.items()

@@ -4,7 +4,6 @@ The module has one broker and one connection; every test uses topics and groups 
 """
 
 import base64
-import datetime as dt
 import socket
 import time
 from collections.abc import Iterator
@@ -16,19 +15,15 @@ from confluent_kafka import Consumer, IsolationLevel, Producer, TopicCollection,
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from sandbox.kafka.broker import Broker
-from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
-from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
-from stream.cluster.open_transactions import read_open_transactions
 from stream.cluster.topic_ids import TopicIds
 from stream.cluster.topology import read_topology
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import Unreachable
 from stream.cluster.transport.requests import EARLIEST, LATEST, NEWEST
-from stream.groups.placement import partition_for
 
 pytestmark = pytest.mark.kafka
 
@@ -119,43 +114,3 @@ def test_offsets_at_times(cluster: Cluster, admin: AdminClient, broker: Broker) 
         expected = admin.list_offsets({key: spec}, isolation_level=IsolationLevel.READ_UNCOMMITTED)[key].result(LIMIT)
         ours = next(row[2] for row in found if row[:2] == (0, at))
         assert expected.offset == (-1 if ours is None else ours)
-
-
-def test_open_transactions_of_the_offsets_topic(cluster: Cluster, broker: Broker) -> None:
-    """An open transaction with a group's offset has producer, id and start; after its end it is not returned."""
-    create_topics(broker.bootstrap, {"on-held": 1})
-    group, transactional_id = "on-held", "on-holder"
-    before = int(time.time() * 1000)
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": transactional_id})
-    eventually(lambda: producer.init_transactions(LIMIT))
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": group})
-    producer.begin_transaction()
-    position = [TopicPartition("on-held", 0, 9)]
-    eventually(lambda: producer.send_offsets_to_transaction(position, consumer.consumer_group_metadata(), LIMIT))
-    partition = partition_for(group, 4)
-    (row,) = read_open_transactions(cluster, OFFSETS_TOPIC, [partition]).to_pylist()
-    now = int(time.time() * 1000)
-    assert before <= row["start_time"].replace(tzinfo=dt.UTC).timestamp() * 1000 <= now
-    assert before <= row["last_write_time"].replace(tzinfo=dt.UTC).timestamp() * 1000 <= now
-    assert (row["transactional_id"], row["state"], row["hanging"], row["error"]) == (
-        transactional_id,
-        "Ongoing",
-        False,
-        None,
-    )
-    tool = "org.apache.kafka.tools.TransactionsCommand"
-    output = run_tool(tool, "--bootstrap-server", broker.bootstrap, "describe", "--transactional-id", transactional_id)
-    values = dict(zip(*(line.split("\t") for line in output.splitlines()[-2:]), strict=True))
-    assert (values["CoordinatorId"].strip(), values["ProducerId"].strip(), values["ProducerEpoch"].strip()) == (
-        str(row["coordinator"]),
-        str(row["producer_id"]),
-        str(row["producer_epoch"]),
-    )
-    assert values["TransactionTimeoutMs"].strip() == str(row["timeout_ms"])
-    producer.commit_transaction(LIMIT)
-    wait_until(
-        lambda: read_open_transactions(cluster, OFFSETS_TOPIC, [partition]).num_rows == 0, "the transaction's end"
-    )
-    consumer.close()
-    (unknown,) = read_open_transactions(cluster, OFFSETS_TOPIC, [99]).to_pylist()
-    assert (unknown["partition"], unknown["producer_id"], unknown["error"]) == (99, None, "not_found")

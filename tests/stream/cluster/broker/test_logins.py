@@ -1,19 +1,14 @@
 """Logins to a broker that checks tokens, passwords and certificates while they change."""
 
-# ruff: noqa: S105 -- the secrets of test users
-
 import shutil
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sandbox.certificates import Certificates
-from sandbox.kafka.token_issuer import Answer
 from sandbox.waiting import wait_until
-from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import TlsRefused
 from tests.stream.cluster.broker.secured_broker import (
     PASSWORD,
@@ -25,54 +20,6 @@ from tests.stream.cluster.broker.secured_broker import (
 )
 
 pytestmark = pytest.mark.kafka
-
-
-async def _close_all(connections: Any) -> None:
-    for connection in list(connections._conns.values()):
-        connection.close()
-
-
-def error_of_new_connection(cluster: Cluster) -> str:
-    """Close the connections of a client, as a broker that restarts does, and return the error of the next request."""
-    cluster._net.run(_close_all, cluster._connections)
-    return str(error_of(cluster) or "")
-
-
-@pytest.mark.long
-def test_a_client_recovers_from_each_fault(secured: SecuredBroker) -> None:
-    """One client has a wrong audience, a wrong key, an unavailable endpoint and an expired secret, in turn.
-
-    Each fault has its error message, and after the end of a fault the same client works again.
-    """
-    issuer, first = secured.issuer, secured.issuer.key
-    issuer.lifetime = 1.0
-
-    def wrong_audience() -> None:
-        issuer.claims = {"aud": "other"}
-
-    def wrong_key() -> None:
-        issuer.new_key("unpublished", publish=False)
-
-    def away() -> None:
-        issuer.answer = lambda: Answer(503, b"")
-
-    def wrong_secret() -> None:
-        issuer.client_secret = "rotated"
-
-    faults = {
-        wrong_audience: "audience is now 'other', not 'kafka' as before",
-        wrong_key: "signature key is now 'unpublished', not 'first' as before",
-        away: "answers 503",
-        wrong_secret: "answers 401: invalid_client",
-    }
-    with connected(secured.client_credentials("recovers")) as cluster:
-        for fault, words in faults.items():
-            fault()
-            wait_until(lambda words=words: words in error_of_new_connection(cluster), f"the error {words}", limit=20)  # type: ignore[misc]
-            secured.reset_issuer()
-            issuer.key = first
-            secured.write("client-secret", issuer.client_secret)
-            wait_until(lambda: not error_of_new_connection(cluster), "the recovery", limit=20)
 
 
 @pytest.mark.parametrize("kind", ["endpoint", "password"])

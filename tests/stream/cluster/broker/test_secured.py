@@ -1,9 +1,8 @@
 """A broker with logins, certificates and rights: every refusal has its own error."""
 
-# ruff: noqa: S105 -- the passwords of test users
+
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from sandbox.ports import LOOPBACK
 from sandbox.waiting import eventually, wait_until
-from stream.cli import app as cli
 from stream.cluster import offsets_topic
 from stream.cluster.configs import read_broker_configs, read_topic_config
 from stream.cluster.coordinators import Coordinators
@@ -233,33 +231,3 @@ class TestRights:
             assert (named["producer_id"], named["start_offset"]) == (row["producer_id"], start)
             assert (named["transactional_id"], named["state"]) == ("secret-id", "Ongoing")
             assert (named["hanging"], named["error"]) == (False, None)
-
-
-def test_check_config_reports_login_and_rights(
-    secured: SecuredBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Login and rights are checked on the cluster; each outcome has its own exit code; no secret is printed."""
-    endpoint = secured.client_credentials("accepted")
-    wrong = secured.write("wrong-client-secret", "wrong-secret")
-    rows: list[tuple[dict[str, Any], ExitCode, str]] = [
-        (secured.login("SASL", "alice", PASSWORD), ExitCode.OK, "__consumer_offsets has 4 partitions and is readable"),
-        (secured.login("SASL", "alice", "wrong-secret"), ExitCode.LOGIN_REFUSED, "refuses the login"),
-        (secured.login("SASL", "eve", "eve-secret"), ExitCode.NOT_AUTHORISED, "no right to Read topic __consumer_off"),
-        (endpoint, ExitCode.OK, "logged in as alice"),
-        (
-            endpoint | {"kafka.oauth_client_secret_file": wrong, "kafka.oauth_scope": "refused"},
-            ExitCode.LOGIN_REFUSED,
-            "answers 401: invalid_client",
-        ),
-    ]
-    for flags, code, says in rows:
-        flags |= {"http.port": 0, "checkpoint.dir": tmp_path / "checkpoint"}
-        password = str(flags.pop("kafka.sasl_password", "no-secret"))
-        with monkeypatch.context() as patch:
-            if password != "no-secret":
-                patch.setenv("LAGWARDEN_KAFKA_SASL_PASSWORD", password)
-            settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
-            assert cli.main(["check-config", "--connect", *settings]) == code
-        printed = "".join(capsys.readouterr())
-        assert says in printed
-        assert not {secret for secret in (password, "wrong-secret", secured.client_secret) if secret in printed}
