@@ -194,55 +194,6 @@ def test_pages_contain_no_markup_from_names(cluster: HostileCluster) -> None:
     assert "&lt;xhostile" in pages[0].text
 
 
-@pytest.mark.parametrize("verb", [["groups", "describe"], ["groups", "describe", "--json"], ["explain"], ["history"]])
-def test_verbs_about_one_group_print_no_control_character(
-    cluster: HostileCluster, capsys: pytest.CaptureFixture[str], verb: list[str]
-) -> None:
-    """The output for each group, and for one with hostile members, is printable."""
-    for name in ALL_GROUPS:
-        if cluster.get_named("/api/v1/group", name) is None:
-            continue
-        code = main([*verb, "--url", cluster.url, "--", name])
-        captured = capsys.readouterr()
-        assert code == 0, (name, captured.err)
-        assert (raw(captured.out), raw(captured.err)) == ([], []), name
-        if "--json" in verb:
-            assert json.loads(captured.out)["group"] == name
-
-
-@pytest.mark.parametrize(
-    "verb",
-    [
-        ["groups", "--url", "{url}"],
-        ["groups", "--json", "--url", "{url}"],
-        ["groups", "--capture", "{capture}"],
-        ["decode", "--input", "{capture}"],
-        ["replay", "{capture}"],
-        ["metrics"],
-        ["groups", "describe", "--capture", "{capture}", "--", GROUPS["terminal sequences"]],
-        ["history", "--capture", "{capture}", "--", GROUPS["right-to-left override"]],
-        ["explain", "--url", "{url}", "--", "no such group \x1b]0;owned\x07"],
-    ],
-    ids=lambda verb: " ".join(word for word in verb if word.isprintable()),
-)
-def test_verbs_print_no_control_character(
-    cluster: HostileCluster, capsys: pytest.CaptureFixture[str], verb: list[str]
-) -> None:
-    """Output and errors in a pipe are only printable characters and line feeds."""
-    main([word.replace("{url}", cluster.url).replace("{capture}", str(cluster.capture)) for word in verb])
-    captured = capsys.readouterr()
-    assert captured.out or captured.err
-    assert (raw(captured.out), raw(captured.err)) == ([], [])
-
-
-def test_decode_prints_one_json_object_per_record(cluster: HostileCluster, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every line parses as JSON, and its names are unchanged."""
-    main(["decode", "--input", str(cluster.capture)])
-    lines = capsys.readouterr().out.split("\n")[:-1]
-    decoded = [json.loads(line) for line in lines]
-    assert {record["key"]["data"]["group"] for record in decoded if record["key"]["type"] == 1} >= set(GROUPS.values())
-
-
 @pytest.mark.parametrize(
     "verb",
     [

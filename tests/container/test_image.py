@@ -112,11 +112,3 @@ def test_image_names_its_packages_and_stops_without_kafka(image: str, tmp_path: 
         for name, version in installed.items()
     }
     assert [name for name, licence in found.items() if licence is None or licence[1] == "UNKNOWN"] == []
-
-
-def test_unknown_setting_ends_the_container(image: str, tmp_path: Path, volume: str) -> None:
-    """An unknown setting ends the container with the exit code of a usage error, and one line names the nearest one."""
-    with pod_of(image, "127.0.0.1:1", tmp_path, volume, LAGWARDEN_JOB_TRIGER_INTERVAL="5s") as pod:
-        assert pod.exit_code() == ExitCode.USAGE
-        (line,) = (line for line in pod.output.splitlines() if "LAGWARDEN_JOB_TRIGER_INTERVAL" in line)
-        assert "did you mean LAGWARDEN_JOB_TRIGGER_INTERVAL?" in line

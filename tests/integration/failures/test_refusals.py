@@ -31,17 +31,6 @@ NOWHERE: Final = f"{LOOPBACK}:9"
 """An address without a broker, for refusals that need none."""
 
 
-def test_unknown_option_is_named_with_the_nearest_valid_one(tmp_path: Path) -> None:
-    """All errors are listed at once, each with the nearest valid name, before anything starts."""
-    with InProcessJob(NOWHERE, tmp_path, None, {"job.tick_intervall": "5s", "http.port": "zero"}) as job:
-        assert job.ending(60).code == ExitCode.USAGE
-        assert "error: the configuration has 2 errors" in job.output
-        assert "did you mean job.tick_interval?" in job.output
-        assert "http.port = 'zero'" in job.output
-        assert job.events("http server started") == []
-        assert not job.checkpoint.exists()
-
-
 def test_port_in_use_is_refused_at_once(tmp_path: Path) -> None:
     """The line has the port and the option for another one. No checkpoint is created."""
     with socket.socket() as other:

@@ -14,7 +14,7 @@ from stream.errors import ExitCode
 from stream.offline.capture import CaptureFile
 from stream.wording import utc_time
 from tests.stream.cli.command_line import CommandLine
-from tests.stream.offline.captures import RECORDED, capture_of, commit
+from tests.stream.offline.captures import RECORDED
 from tests.support.raw import commit_key, commit_value
 
 TRANSACTIONAL = 0x10
@@ -51,10 +51,6 @@ def log_folder(tmp_path: Path) -> Path:
 def path(tmp_path: Path) -> Path:
     """Return the path of a capture that does not exist yet."""
     return tmp_path / "c.avro"
-
-
-def offsets(path: Path) -> list[int]:
-    return [each.offset for each in CaptureFile(path).rows()]
 
 
 def test_decode_of_arguments(command: CommandLine) -> None:
@@ -103,26 +99,6 @@ def test_capture_of_a_log_directory(log_folder: Path, path: Path, command: Comma
     assert capture.origin.cluster_id == "the-cluster"
 
 
-def test_capture_of_another_cluster_is_rejected(log_folder: Path, path: Path, command: CommandLine) -> None:
-    """A capture is not continued with records of another cluster."""
-    capture_of(path, [commit(0, 1)])
-    command.run("capture", str(path), "--log-dir", str(log_folder), code=ExitCode.UNREADABLE)
-    assert "it belongs to cluster cluster-1, not to the-cluster" in command.err
-
-
-def test_damaged_batch_does_not_affect_other_segments(log_folder: Path, path: Path, command: CommandLine) -> None:
-    """A damaged batch ends the read of its segment; the next segment is captured."""
-    segment = log_folder / "__consumer_offsets-3" / LOG
-    raw = bytearray(segment.read_bytes())
-    raw[-4] ^= 0xFF
-    segment.write_bytes(raw)
-    later = write.batch(7, [write.Rec(0, 0, commit_key("g", "t", 0), commit_value(9, 7000))])
-    (segment.parent / "00000000000000000006.log").write_bytes(write.marker(6, 8, committed=True) + later)
-    command.run("capture", str(path), "--log-dir", str(log_folder), code=ExitCode.UNREADABLE)
-    assert "bad_crc" in command.err
-    assert offsets(path) == [0, 3, 4, 7]
-
-
 def test_history_of_a_group(command: CommandLine) -> None:
     """The transitions of `history` precede the events. Times are in UTC in text and in Unix ms in JSON."""
     command.run("history", "simple-group", "--capture", str(RECORDED))
@@ -139,18 +115,6 @@ def test_history_of_a_group(command: CommandLine) -> None:
     assert all(utc_time(event["time"]) in out for event in events)
     error = command.fails("replay", str(RECORDED), "--group", "x", code=ExitCode.NO_SUCH_GROUP)
     assert "no record belongs to group 'x'" in error
-
-
-def test_invalid_source_is_one_line(command: CommandLine) -> None:
-    """The error for a path that is no capture and no log directory is one line."""
-    for source, problem in (
-        ("/nowhere.avro", "cannot be read: No such file"),
-        (__file__, "is not an Avro container file"),
-        (str(Path(__file__).parent), "holds no partition of __consumer_offsets"),
-    ):
-        error = command.fails("replay", source, code=ExitCode.UNREADABLE)
-        assert problem in error
-        assert error.count("\n") == 1
 
 
 def test_invalid_files_do_not_affect_valid_ones(log_folder: Path, tmp_path: Path, command: CommandLine) -> None:

@@ -421,28 +421,6 @@ def test_the_membership_follows_from_the_records() -> None:
     assert [story for story, written in NO_OWNER.items() if membership_after(written) is not None] == []
 
 
-def test_records_at_once_and_one_by_one_give_the_same_membership() -> None:
-    """Neither batch borders nor reads between records change the result."""
-    for story, (written, _) in EVERY.items():
-        read = memberships([])
-        for one in written:
-            read.apply(column([one]))
-            read.by_group.get("g")
-        assert read.by_group.get("g") == membership_after(written), story
-
-
-def test_tombstones_remove_all_effects_of_a_record() -> None:
-    """The membership after each tombstone, in any order, is that of the remaining records alone."""
-    for story, (written, _) in EVERY.items():
-        read = memberships(written)
-        living = dict(written)
-        for key in list(living):
-            read.by_group.get("g")
-            read.apply(column([(key, None)]))
-            del living[key]
-            assert read.by_group.get("g") == membership_after(living.items()), story
-
-
 def test_records_that_are_applied_twice_leave_the_membership_as_it_is() -> None:
     """The membership stays the same object after records are repeated."""
     for story, (written, _) in EVERY.items():
