@@ -96,31 +96,3 @@ def test_deletions_behind_an_open_transaction_are_shown(broker: Broker, ticks: T
     ticks.ticks(2)
     assert [ticks.state(group) for group in (simple, modern, half)] == ["Dead", "Dead", "Empty"]
     assert ticks.lags(half).keys() == {("t", 0)}
-
-
-def test_static_member_that_returns_behind_an_open_transaction_is_shown(broker: Broker, ticks: Ticks) -> None:
-    """The group has the member with its partitions again, and the state of Kafka's tool."""
-    holder, group = itertools.islice(groups_in(2, PARTITIONS, "static"), 2)
-    commit(broker.bootstrap, holder, "t", {0: 0})
-    options: dict[str, str | int | bool] = {"group_protocol": "consumer", "group_instance_id": "one"}
-    with consumer(broker.bootstrap, group, **options) as member:
-        join_and_commit(member, "t", {0: 0, 1: 0})
-    ticks.ticks(2)
-    before = ticks.group(group)
-    assert (before["state"], before["members_away"]) == ("Reconciling", 1)
-    with open_transaction(broker, holder, {0: 7}), consumer(broker.bootstrap, group, **options) as member:
-        ticks.ticks()
-        assert ticks.state(group) == "Reconciling"
-        join_and_commit(member, "t", {0: 0, 1: 0})
-        wait_until(lambda: tool_states(broker)[group] == "Stable", "the member to settle")
-        ticks.ticks()
-        shown = ticks.group(group)
-        assert (shown["state"], shown["members"], shown["members_away"]) == ("Stable", 1, 0)
-        (member_row,) = ticks.detail(group).members
-        assert (member_row.instance_id, member_row.away, member_row.assignment) == ("one", False, (("t", (0, 1)),))
-        assert ticks.detail(group).unowned == ()
-    wait_until(
-        lambda: ticks.tick() is None and not ticks.status.tick.blocked_partitions.num_rows, "the end of the transaction"
-    )
-    ticks.ticks(2)
-    assert ticks.state(group) == tool_states(broker)[group]

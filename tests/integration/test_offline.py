@@ -95,19 +95,6 @@ def _groups(rows: list[LogRow]) -> dict[str, ReplayedGroup]:
     return {name: group for name, group in replayed_groups(replay).items() if not group.is_dead}
 
 
-def test_live_topic_and_log_on_disk_have_the_same_records(used_broker: Broker, tmp_path: Path) -> None:
-    """Rows from the network and from files agree; records of an aborted transaction are in neither."""
-    live, disk = tmp_path / "live.avro", tmp_path / "disk.avro"
-    assert cli.main(["capture", str(live), "-b", used_broker.bootstrap]) == ExitCode.OK
-    assert cli.main(["capture", str(disk), "--log-dir", str(used_broker.data)]) == ExitCode.OK
-    rows = _rows(CaptureFile(live))
-    assert rows == _rows(CaptureFile(disk))
-    assert CaptureFile(live).origin == CaptureFile(disk).origin
-    groups = _groups(rows)
-    assert [commit.offset for commit in groups["transactional"].offsets.values()] == [7]
-    assert "deleted" not in groups
-
-
 def test_decode_writes_what_the_console_formatters_write(
     used_broker: Broker, capfd: pytest.CaptureFixture[str]
 ) -> None:

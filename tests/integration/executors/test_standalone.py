@@ -117,19 +117,3 @@ def test_executors_that_never_register_are_reported(
         monitor.wait_ready()
         assert monitor.metrics().value("lagwarden_executors") == 1
         assert monitor.stop().code == ExitCode.OK
-
-
-def test_executors_without_a_package_are_refused_with_its_name(
-    spark: StandaloneCluster, make_broker: MakeBroker, tmp_path: Path
-) -> None:
-    """The process ends, and the output names the missing package and the page with the remedy."""
-    broker = make_broker()
-    make_topic(broker.bootstrap, "t", 1)
-    commit(broker.bootstrap, "g", "t", {0: 2})
-    spark.add_worker()
-    python = make_executor_python(tmp_path / "python", without=["cramjam"])
-    with Monitor(broker.bootstrap, tmp_path, settings_for(spark, python)) as monitor:
-        assert monitor.ending(limit=240).code == ExitCode.SPARK_UNAVAILABLE
-        *_, last = monitor.output.splitlines()
-        assert "No module named 'cramjam'" in last
-        assert "docs/cluster.md" in last

@@ -116,36 +116,6 @@ def places_of_secrets(monitor: Monitor, server: ObjectStoreServer) -> list[str]:
     return [name for name, text in texts.items() if any(value.encode() in text for value in CREDENTIALS.values())]
 
 
-def test_second_monitor_is_refused(
-    server: ObjectStoreServer, path: str, jvm: Jvm, cluster: Broker, tmp_path: Path
-) -> None:
-    """The first monitor renews its lease while a second process waits, and is not disturbed."""
-    (tmp_path / "second").mkdir()
-    settings = settings_for(server, path)
-    with InProcessJob(cluster.bootstrap, tmp_path, jvm, settings) as first:
-        first.wait_ready()
-        with Monitor(cluster.bootstrap, tmp_path / "second", settings) as second:
-            ending = second.ending(START_LIMIT)
-            assert ending.code == ExitCode.CHECKPOINT_UNUSABLE
-            assert f"s3a://{BUCKET}/{path}/v2 is in use by another lagwarden" in second.output
-        assert first.stop().code == ExitCode.OK
-
-
-def test_unreachable_store_is_reported(
-    server: ObjectStoreServer, path: str, jvm: Jvm, cluster: Broker, tmp_path: Path
-) -> None:
-    """The log and `/readyz` report the outage until the store answers again."""
-    with InProcessJob(cluster.bootstrap, tmp_path, jvm, settings_for(server, path)) as job:
-        job.wait_ready()
-        server.process.pause()
-        try:
-            job.wait_for(lambda: "the storage of the checkpoint s3a://" in job.reasons(), "the reason in /readyz")
-        finally:
-            server.process.resume()
-        job.wait_for(lambda: "the storage of the checkpoint" not in job.reasons(), "the store in /readyz")
-        assert job.events("checkpoint storage answers again")
-
-
 @pytest.mark.parametrize(
     ("settings", "refusing", "line"),
     [
