@@ -34,6 +34,7 @@ from stream.health.inputs import (
 )
 from stream.health.limits import HealthLimits
 from stream.health.verdict import CODE, Verdict, roll_up
+from tests.stream.health.columns import group_inputs
 
 NOW = 1_700_000_000_000
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
@@ -171,9 +172,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         committed_offset=spans.last_offset,
         commit_time=spans.last_time,
         progress_time=spans.reached_time,
-        known=_column(rows, "known", np.bool_),
         out_of_range=_column(rows, "broken", np.int8),
-        lag=_column(rows, "lag"),
         unread=np.array([row.lag > row.last_read for row in rows], np.bool_),
         remembered=_remembered(rows),
         tail=TailState(*(no,) * 3, spans.last_offset, no),
@@ -185,19 +184,14 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         ),
         trend=_column(rows, "trend", np.int8),
         idle_time=_column(rows, "idle"),
-        patience=_column(rows, "patience"),
-        longest_pause=_column(rows, "longest_pause"),
-        stuck=_column(rows, "stuck", np.bool_),
         paused=np.zeros(len(rows), np.bool_),
-        excused=_column(rows, "excused", np.bool_),
-        undecided=_column(rows, "undecided", np.bool_),
         before_transaction=np.array([row.stable < row.end and 0 <= row.stable_lag <= 3 for row in rows], np.bool_),
         stable_since=_ago([row.held_for for row in rows]),
-        loss_in=_column(rows, "loss_in"),
-        losing=_column(rows, "losing", np.bool_),
         stage=seen.groups.stage[group],
         settled_time=_column(rows, "settled"),
         members=seen.groups.members[group],
+        **{name: _column(rows, name, np.bool_) for name in ("known", "stuck", "excused", "undecided", "losing")},
+        **{name: _column(rows, name) for name in ("lag", "patience", "longest_pause", "loss_in")},
     )
 
 
@@ -304,17 +298,11 @@ def _ends(rows: tuple[Row, ...]) -> OffsetDistances:
 
 
 def _groups(names: list[str], rows: list[Row]) -> GroupInputs:
-    return GroupInputs(
-        names=names,
-        stage=np.array([row.stage for row in rows], np.int8),
+    same = ("stage", "members", "rebalances", "generation", "joined", "left")
+    return group_inputs(
+        names,
         since=_ago([row.settled for row in rows]),
-        members=_ints([row.members for row in rows]),
-        rebalances=_ints([row.rebalances for row in rows]),
         emptied=_ago([row.emptied_ago for row in rows]),
         refilled=_ago([row.refilled_ago for row in rows]),
-        static=np.zeros(len(rows), np.bool_),
-        share=np.zeros(len(rows), np.bool_),
-        generation=_ints([row.generation for row in rows]),
-        joined=_ints([row.joined for row in rows]),
-        left=_ints([row.left for row in rows]),
+        **{name: [getattr(row, name) for row in rows] for name in same},
     )

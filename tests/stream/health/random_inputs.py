@@ -13,6 +13,7 @@ from stream.health.features.control_records import LogTails
 from stream.health.features.lag import PartitionEnds
 from stream.health.features.offset_out_of_range import CommitOrigins
 from stream.health.inputs import NO_OWNER, GroupInputs, GroupStage, HealthInputs
+from tests.stream.health.columns import group_inputs
 from tests.stream.health.simulator import commit_columns
 
 NOW, TICK = 1_700_000_000_000, 10_000
@@ -169,20 +170,8 @@ OPTIONAL = ("stable", "epoch", "tails", "ids", "owner", "subscribed", "expiry", 
 
 
 def _groups(states: list[RandomGroup], names: list[str]) -> GroupInputs:
-    return GroupInputs(
-        names=names,
-        stage=np.array([state.stage for state in states], np.int8),
-        since=ints([state.since for state in states]),
-        members=ints([state.members for state in states]),
-        rebalances=ints([state.rebalances for state in states]),
-        emptied=ints([state.emptied for state in states]),
-        refilled=ints([state.refilled for state in states]),
-        static=np.array([state.static for state in states], np.bool_),
-        share=np.array([state.share for state in states], np.bool_),
-        generation=ints([-1] * len(states)),
-        joined=ints([-1] * len(states)),
-        left=ints([-1] * len(states)),
-    )
+    columns = ("stage", "since", "members", "rebalances", "emptied", "refilled", "static", "share")
+    return group_inputs(names, **{name: [getattr(state, name) for state in states] for name in columns})
 
 
 def _commits(readers: list[RandomReader]) -> dict[str, object]:

@@ -32,6 +32,7 @@ from stream.health.inputs import (
 )
 from stream.health.limits import HealthLimits
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
+from tests.stream.health.columns import group_inputs
 
 NOON = 1_700_006_400_000
 SECOND = 1_000
@@ -383,19 +384,16 @@ def _groups(scene: Scene, now: int) -> GroupInputs:
     emptied = scene.noon + past[empties[-1]].since if empties else -1
     refilled = scene.noon + past[empties[-1] + 1].since if empties and empties[-1] + 1 < len(past) else -1
     counted = sum(now - HealthLimits().storm_window < time <= now for time in scene.rebalances)
-    return GroupInputs(
-        names=["billing"],
-        stage=np.array([last.stage], np.int8),
-        since=np.array([scene.noon + max([last.since, *(t for t in scene.rebalances if t <= now)])], np.int64),
-        members=np.array([last.members if last.stage is not GroupStage.OFFSETS_ONLY else -1], np.int64),
-        rebalances=np.array([counted], np.int64),
-        emptied=np.array([emptied], np.int64),
-        refilled=np.array([refilled], np.int64),
-        static=np.array([scene.static], np.bool_),
-        share=np.array([False], np.bool_),
-        generation=np.array([last.generation], np.int64),
-        joined=np.array([last.joined], np.int64),
-        left=np.array([last.left], np.int64),
+    return group_inputs(
+        ["billing"],
+        stage=[last.stage],
+        since=[scene.noon + max([last.since, *(t for t in scene.rebalances if t <= now)])],
+        members=[last.members if last.stage is not GroupStage.OFFSETS_ONLY else -1],
+        rebalances=[counted],
+        emptied=[emptied],
+        refilled=[refilled],
+        static=[scene.static],
+        **{name: [getattr(last, name)] for name in ("generation", "joined", "left")},
     )
 
 

@@ -13,7 +13,8 @@ from stream.health.burrow.rules import BurrowStatus, evaluate
 from stream.health.burrow.status_tracker import BurrowStatuses
 from stream.health.evaluator import Evaluator
 from stream.health.features.lag import PartitionEnds
-from stream.health.inputs import NO_COMMIT, GroupInputs, GroupStage, HealthInputs
+from stream.health.inputs import NO_COMMIT, HealthInputs
+from tests.stream.health.columns import group_inputs
 from tests.support.hypothesis_profiles import examples
 
 NOON = 1_700_000_000_000
@@ -39,12 +40,9 @@ def moment(now: int, *parts: At | None, groups: tuple[str, ...] = ("g",), slots:
         np.array([getattr(part, name) for part in known], np.int64) for name in ("offset", "time", "position", "end")
     )
     spans = runs.single_record_spans(position, offset, time, np.array([part is None for part in parts], np.bool_))
-    never, no = np.full(len(groups), -1, np.int64), np.zeros(len(groups), np.bool_)
     return HealthInputs(
         now=now,
-        groups=GroupInputs(
-            groups, np.full(len(groups), GroupStage.STABLE, np.int8), never, *(never,) * 4, no, no, never, never, never
-        ),
+        groups=group_inputs(groups),
         topics=("t",),
         group=np.zeros(rows, np.int64),
         topic=np.zeros(rows, np.int64),

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from stream.health.inputs import GroupInputs, GroupStage
 from stream.health.share.progress import SharePartitionProgress, ShareProgress
-from tests.stream.health.columns import ints
+from tests.stream.health.columns import group_inputs
 
 MINUTE: Final = 60_000
 BEGIN: Final = 1_700_000_000_000
@@ -22,22 +20,9 @@ def progress(**fields: Any) -> SharePartitionProgress:
 
 def groups(stage: GroupStage = GroupStage.STABLE, *, since: int = BEGIN, names: Sequence[str] = ("g",)) -> GroupInputs:
     """Return share groups that are in this stage since a time."""
-    number = len(names)
-    unknown = np.full(number, -1, np.int64)
-    return GroupInputs(
-        names=names,
-        stage=np.full(number, stage, np.int8),
-        since=ints(*[since] * number),
-        members=ints(*[0 if stage is GroupStage.EMPTY else 2] * number),
-        rebalances=unknown,
-        emptied=unknown,
-        refilled=unknown,
-        static=np.zeros(number, np.bool_),
-        share=np.ones(number, np.bool_),
-        generation=unknown,
-        joined=unknown,
-        left=unknown,
-    )
+    members = 0 if stage is GroupStage.EMPTY else 2
+    columns = {"stage": stage, "since": since, "members": members, "share": True}
+    return group_inputs(names, **{name: [value] * len(names) for name, value in columns.items()})
 
 
 def poll(minute: float, *rows: SharePartitionProgress, group: str = "g") -> ShareProgress:
