@@ -17,6 +17,7 @@ from decoders.javatext import java_text
 from decoders.records import Record
 from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
 from decoders.tables import METADATA_TYPES, RECORD_TYPES, share_state, transaction
+from tests.decoders.test_blobs import DECODERS
 from tests.decoders.writing import corrupted, random_fields, random_record, uvarint, write
 from tests.support.hypothesis_profiles import inputs, new_random
 
@@ -123,17 +124,7 @@ def malformed_blob(rng: random.Random) -> tuple[Callable[[], object], str]:
     return (lambda: decoder(raw)), raw.hex()
 
 
-BLOB_DECODERS = (
-    blobs.consumer_subscription,
-    blobs.consumer_assignment,
-    blobs.connect_metadata,
-    blobs.connect_assignment,
-    blobs.sticky_user_data,
-    blobs.cooperative_sticky_user_data,
-    blobs.streams_subscription_info,
-    blobs.streams_assignment_info,
-    lambda raw: blobs.streams_commit_metadata(raw.decode("latin-1")),
-)
+BLOB_DECODERS = (*DECODERS, lambda raw: blobs.streams_commit_metadata(raw.decode("latin-1")))
 
 
 @pytest.mark.long

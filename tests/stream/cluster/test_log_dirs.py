@@ -66,11 +66,3 @@ def test_a_failed_disk_is_named_and_makes_the_sum_unknown() -> None:
     assert read({1: says(error_code=0, results=[disk("/a", {})])}) == ([], {})
     cluster = ScriptedCluster({"DescribeLogDirsRequest": lambda node, _: (failed | {2: AWAY})[node or 0]}, nodes=[1, 2])
     assert failed_directories(read_replica_sizes(cluster, None)) == ((1, "/bad"),)  # type: ignore[arg-type]
-
-
-def test_a_failed_disk_makes_the_sum_unknown() -> None:
-    """The other log directories have rows, but the sum is None; a broker without replicas has no row."""
-    rows, sums = read({1: says(error_code=0, results=[disk("/a", {0: 5}), disk("/bad", {}, error=56)])})
-    assert rows == [(1, None, None, "/bad", None, None, "storage_failed"), (1, TOPIC, 0, "/a", 5, False, None)]
-    assert sums == {1: None}
-    assert read({1: says(error_code=0, results=[disk("/a", {})])}) == ([], {})

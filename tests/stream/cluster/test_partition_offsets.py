@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import AdminClient
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -192,16 +192,3 @@ class TestBroker:
             ("ends-b", 0, 0, 0, 0, None),
             ("ends-none", -1, None, None, None, "not_found"),
         ]
-
-    def test_added_partitions_and_deleted_topics_are_found(self, broker: Broker) -> None:
-        """The next poll returns the added partitions; a deleted topic is not found."""
-        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-        create_topics(broker.bootstrap, {"ends-grow": 1})
-        with Cluster([broker.bootstrap]) as cluster:
-            assert len(rows(cluster, ["ends-grow"])) == 1
-            admin.create_partitions([NewPartitions("ends-grow", 3)])["ends-grow"].result(30)
-            grown = [("ends-grow", p, 0, 0, 0, None) for p in range(3)]
-            wait_until(lambda: rows(cluster, ["ends-grow"]) == grown, "the added partitions")
-            admin.delete_topics(["ends-grow"])["ends-grow"].result(30)
-            gone = [("ends-grow", -1, None, None, None, "not_found")]
-            wait_until(lambda: rows(cluster, ["ends-grow"]) == gone, "the deletion")

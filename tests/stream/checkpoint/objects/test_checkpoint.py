@@ -105,15 +105,6 @@ def test_missing_file_of_a_snapshot_is_damage(batch: ObjectPath) -> None:
     check_state(batch / "spark", 1)
 
 
-def test_checkpoint_of_another_cluster_is_refused(root: ObjectPath, batch: ObjectPath) -> None:
-    """The refusal has the exit code CHECKPOINT_CLUSTER and releases the lock."""
-    with pytest.raises(Refusal) as refused, opened(root, OffsetsTopic("cluster-b", None, (0, 1), (1, 1))):
-        pass
-    assert refused.value.code == ExitCode.CHECKPOINT_CLUSTER
-    with opened(root) as checkpoint:
-        assert str(checkpoint.folder) == str(batch)
-
-
 @pytest.mark.parametrize("call", ["read", "list"])
 def test_store_that_fails_during_the_checks_sets_nothing_aside(
     root: ObjectPath, batch: ObjectPath, call: str, monkeypatch: pytest.MonkeyPatch

@@ -1,7 +1,5 @@
 """A broker with logins, certificates and rights: every refusal has its own error."""
 
-
-
 import time
 from typing import Any
 

@@ -85,25 +85,13 @@ STORIES: dict[str, tuple[list[Written], dict[str, Any]]] = {
         ],
         {"assignment": (("active task 0", (0, 1)), ("standby task 0", (2,)))},
     ),
-    "a topic without partitions in the assignment is not assigned": (
-        [classic(classic_member("m", wants=T, has=assignment({"t": []})))],
-        {"assignment": (), "idle": True, "unreadable": ()},
-    ),
     "empty blobs: no subscription, no assignment, nothing unreadable": (
         [classic(classic_member("m"))],
         {"subscription": (), "assignment": (), "idle": True, "unreadable": ()},
     ),
-    "blobs of a future version: known fields are decoded": (
-        [classic(classic_member("m", wants=subscription("t", version=7, tail=b"x"), has=assignment({"t": [0]})))],
-        {"subscription": ("t",), "assignment": (("t", (0,)),), "unreadable": ()},
-    ),
     "undecodable blobs are reported as unreadable": (
         [classic(classic_member("m", wants=b"\0", has=assignment({"t": [0]})[:-5]))],
         {"subscription": (), "assignment": (), "idle": None, "unreadable": ("subscription", "assignment")},
-    ),
-    "topics of a truncated subscription are decoded": (
-        [classic(classic_member("m", wants=subscription("t", rack="r")[:-1]))],
-        {"subscription": ("t",), "rack": None, "unreadable": ()},
     ),
     "a worker of Connect: connectors and tasks, where -1 is the connector itself": (
         [
@@ -120,10 +108,6 @@ STORIES: dict[str, tuple[list[Written], dict[str, Any]]] = {
             idle=False,
             unreadable=(),
         ),
-    ),
-    "a worker of Connect with blobs of an unknown version": (
-        [classic(classic_member("w", wants=b"\0\x09", has=b"\0\x09"), kind="connect", protocol="newer")],
-        {"assignment": (), "unreadable": ("subscription", "assignment"), "idle": None},
     ),
     "an unknown protocol": (
         [classic(classic_member("m", wants=b"x", has=b"y"), kind="sr", protocol="v0")],
