@@ -142,30 +142,6 @@ def test_added_partitions_are_read_without_a_restart(make_broker: MakeBroker, jv
         assert shown.value("lagwarden_resyncs_total") == 0
 
 
-@pytest.mark.long
-def test_a_batch_waits_for_a_broker_that_hangs(make_broker: MakeBroker, jvm: Jvm, tmp_path: Path) -> None:
-    """A query whose broker is paused during a read neither fails nor restarts, and reads the records later."""
-    broker = make_broker()
-    make_topic(broker.bootstrap, "t", 1)
-    commit(broker.bootstrap, "g", "t", {0: 1})
-    settings = {"kafka.request_timeout": "2s", "job.trigger_interval": "200ms", "job.freshness_limit": "20s"}
-    with InProcessJob(broker.bootstrap, tmp_path, jvm, settings) as monitor:
-        monitor.wait_ready()
-        for offset in (2, 3, 4):
-            commit(broker.bootstrap, "g", "t", {0: offset})
-            broker.pause()
-            try:
-                monitor.wait_for(lambda: monitor.metrics().value("lagwarden_kafka_reachable") == 0, "the outage")
-            finally:
-                broker.resume()
-            # The controller may have fenced the broker, which elects its leaders again.
-            shown = monitor.wait_read(eventually(lambda: offsets_ends(broker.bootstrap)))
-            assert shown.committed == {("g", "t", 0): offset}
-        assert monitor.events("query failed") == []
-        assert shown.value("lagwarden_resyncs_total") == 0
-        assert shown.records_read == 4
-
-
 def test_monitor_recovers_from_a_missing_broker(make_broker: MakeBroker, jvm: Jvm, tmp_path: Path) -> None:
     """Readiness has the cause while the broker is missing. The old snapshot is shown until the broker returns."""
     broker = make_broker()

@@ -14,7 +14,7 @@ from sandbox.demo.workload import Workload
 from sandbox.spark_cluster import StandaloneCluster, make_executor_python
 from stream.errors import ExitCode
 from tests.conftest import MakeBroker
-from tests.integration.traffic import commit, make_topic, offsets_ends, tool_offsets_and_lags
+from tests.integration.traffic import commit, offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import Monitor
 from tests.support.processes import patience
 
@@ -100,20 +100,3 @@ def places_of(secret: str, monitor: Monitor, cluster: StandaloneCluster) -> list
     files = [path for path in (*files, monitor.log) if path.is_file() and "jars" not in path.parts]
     found = [str(path) for path in files if path not in known and secret.encode() in path.read_bytes()]
     return found + [process.command for process in monitor.processes if secret in process.command]
-
-
-def test_executors_that_never_register_are_reported(
-    spark: StandaloneCluster, python: Path, make_broker: MakeBroker, tmp_path: Path
-) -> None:
-    """Readiness and metrics report a cluster without workers. The monitor becomes ready with a worker."""
-    broker = make_broker()
-    make_topic(broker.bootstrap, "t", 1)
-    commit(broker.bootstrap, "g", "t", {0: 2})
-    with Monitor(broker.bootstrap, tmp_path, settings_for(spark, python)) as monitor:
-        monitor.wait_for(lambda: "no executor has been registered" in monitor.reasons(), "the reason in /readyz")
-        assert monitor.metrics().value("lagwarden_executors") == 0
-        assert monitor.metrics().value("lagwarden_executors_expected") == 2
-        spark.add_worker()
-        monitor.wait_ready()
-        assert monitor.metrics().value("lagwarden_executors") == 1
-        assert monitor.stop().code == ExitCode.OK

@@ -71,14 +71,6 @@ def test_no_process_outlives_one_that_is_killed(cluster: Broker, tmp_path: Path)
         assert_query_failed(monitor, "Spark's JVM was killed by SIGKILL")
 
 
-def test_checkpoint_that_is_deleted_while_in_use_ends_the_process(cluster: Broker, tmp_path: Path) -> None:
-    """One line names the checkpoint, with a specific exit code, even on an idle cluster without writes of Spark."""
-    with Monitor(cluster.bootstrap, tmp_path) as monitor:
-        monitor.wait_ready()
-        shutil.rmtree(monitor.checkpoint)
-        assert_deletion_seen(monitor)
-
-
 @pytest.mark.long
 def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path) -> None:
     """A process whose JVM hangs exits after the limit with a specific code, and no process is left."""
