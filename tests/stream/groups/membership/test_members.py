@@ -109,6 +109,10 @@ STORIES: dict[str, tuple[list[Written], dict[str, Any]]] = {
             unreadable=(),
         ),
     ),
+    "a worker of Connect with blobs of an unknown version": (
+        [classic(classic_member("w", wants=b"\0\x09", has=b"\0\x09"), kind="connect", protocol="newer")],
+        {"assignment": (), "unreadable": ("subscription", "assignment"), "idle": None},
+    ),
     "an unknown protocol": (
         [classic(classic_member("m", wants=b"x", has=b"y"), kind="sr", protocol="v0")],
         {"assignment": (), "unreadable": ("subscription", "assignment"), "idle": None},
