@@ -41,6 +41,7 @@ def filter_section(groups: pa.Table, group_filter: GroupFilter, verdicts: Conten
         el("ul", verdicts, class_="chips", aria_label="Groups by verdict") if verdicts else None,
         el("ul", states, class_="chips", aria_label="Groups by state"),
         open=uses_folded,
+        data_key="more filters",
     )
     return el(
         "section",

@@ -73,7 +73,7 @@ def test_an_update_keeps_focus_and_scroll_position(browser: Browser, serve: Serv
 
 
 def test_an_update_keeps_the_input(browser: Browser, serve: Serve) -> None:
-    """An update while the user types does not change the text in the input."""
+    """An update while the user types does not change the text in the input, and leaves opened filters open."""
     served = serve(demo_snapshot(time.time()))
     with browser.page() as page:
         page.open(served.url)
@@ -84,6 +84,11 @@ def test_an_update_keeps_the_input(browser: Browser, serve: Serve) -> None:
         page.type("house")
         page.wait_for("location.search === '?filter=warehouse'")
         assert page.run("document.getElementById('filter').value") == "warehouse"
+        page.run("document.querySelector('form details').open = true")
+        field = "document.getElementById('filter')"
+        page.run(f"{field}.value = ''; {field}.dispatchEvent(new Event('input', {{bubbles: true}}))")
+        page.wait_for("location.search === '' && document.querySelector('a.all') === null")
+        assert page.run("document.querySelector('form details').open"), "also when the link beside it disappears"
 
 
 def test_an_unreachable_server_is_shown_until_it_responds(browser: Browser, serve: Serve) -> None:
