@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Collection
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from exporters.selection.series import SeriesSelection, SeriesSelector
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import Unreachable
 from stream.groups.driver_state import GroupColumns
+from stream.groups.expiry.causes import RemovalCause
+from stream.groups.expiry.predict import OffsetsRetention
 from stream.tick import run_tick as module
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.hidden_commits.model import HiddenCommits
@@ -22,6 +25,7 @@ from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 
 COMMITTED = 1_000
+RETENTION = OffsetsRetention(604_800_000, None, "broker")
 CLUSTER: Any = None
 
 
@@ -33,6 +37,7 @@ class RecordedLookups(NoLookups):
 
     def __init__(self, calls: list[str]) -> None:
         self._calls = calls
+        self._overlaid: GroupColumns | None = None
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
@@ -41,7 +46,8 @@ class RecordedLookups(NoLookups):
         return found
 
     def apply_hidden_commits(self, state: GroupColumns, *_: Any) -> HiddenCommits:
-        return HiddenCommits(dataclasses.replace(state), np.ones(len(state.runs), np.bool_))
+        overlaid = self._overlaid or dataclasses.replace(state)
+        return HiddenCommits(overlaid, np.ones(len(overlaid.runs), np.bool_))
 
 
 class Tick:
@@ -72,8 +78,8 @@ class Tick:
             raise Unreachable("broker-1:9092 does not answer", "is it up?")
         return ends_of([("t", 0, 10, 10, 0, None), (NAME, 0, 100, 90, 0, None)])
 
-    def run(self) -> Any:
-        return run_tick(self.parts, self._copy_state, CLUSTER, None, {0: 80}, current=True)
+    def run(self, poller: Any = None) -> Any:
+        return run_tick(self.parts, self._copy_state, CLUSTER, poller, {0: 80}, current=True)
 
 
 @pytest.fixture
@@ -115,6 +121,19 @@ def test_the_evaluator_records_a_missed_tick(tick: Tick) -> None:
     inputs = tick.run().evaluated.evaluation.window.inputs
     history = tick.parts.evaluator.end_history
     assert history.answered_since(history.find_rows(inputs, inputs.ends.place)).tolist() == [inputs.now]
+
+
+def test_a_hidden_death_has_a_cause_and_leaves_no_offset_to_expire(tick: Tick) -> None:
+    """The cause follows from what the tick knows, because only the log decides causes. No offset is left to expire."""
+    hidden = ShardReader()
+    hidden.read([(commit_key("g", "t", 0), commit_value(4, COMMITTED))], time=COMMITTED)
+    hidden.read([(commit_key("g", "t", 0), None)], time=COMMITTED + 1)
+    tick.parts.lookups._overlaid = hidden.driver_state.columns()
+    known = dataclasses.replace(UNKNOWN_CLUSTER, retention=RETENTION, partition_counts={"t": 1})
+    context = tick.run(SimpleNamespace(poll=lambda *_: known)).context
+    assert len(context.expiry.offset) == 0
+    (*_, death) = hidden.driver_state.columns().histories["g"].transitions
+    assert context.decided_cause("g", death) is RemovalCause.DELETED
 
 
 def test_a_trial_publishes_and_requests_nothing(tick: Tick) -> None:

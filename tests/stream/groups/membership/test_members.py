@@ -110,7 +110,13 @@ STORIES: dict[str, tuple[list[Written], dict[str, Any]]] = {
         ),
     ),
     "a worker of Connect with blobs of an unknown version": (
-        [classic(classic_member("w", wants=b"\0\x09", has=b"\0\x09"), kind="connect", protocol="newer")],
+        [
+            classic(
+                classic_member("w", wants=b"\0\x09" + connect_metadata()[2:], has=b"\0\x09" + connect_work({})[2:]),
+                kind="connect",
+                protocol="newer",
+            )
+        ],
         {"assignment": (), "unreadable": ("subscription", "assignment"), "idle": None},
     ),
     "an unknown protocol": (
