@@ -26,15 +26,9 @@ from stream.offline.replay import Replay
 from stream.offline.rows import LogRow, RowSource
 from tests.integration.traffic import (
     OFFSETS_TOPIC,
-    begin_transaction,
     commit,
-    commit_in,
-    consumer,
-    delete_groups,
-    end_transaction,
-    join_and_commit,
-    make_topic,
     set_topic,
+    write_history,
 )
 from tests.support.processes import patience, wait_until
 from tests.support.replayed_groups import ReplayedGroup, current_state, replayed_groups
@@ -53,28 +47,8 @@ FORMATTERS: Final = "org.apache.kafka.tools.consumer.{}MessageFormatter"
 def used_broker() -> Iterator[Broker]:
     """Return a broker with groups of several kinds."""
     with Broker(offsets_partitions=2) as broker:
-        _write_history(broker.bootstrap)
+        write_history(broker.bootstrap)
         yield broker
-
-
-def _write_history(bootstrap: str) -> None:
-    """Create commits, members, a rewind, committed and aborted transactions, and a deleted group."""
-    make_topic(bootstrap, "t", 3)
-    for group in ("one", "two", "three"):
-        commit(bootstrap, group, "t", {0: 5, 1: 6}, times=20)
-    commit(bootstrap, "one", "t", {0: 2})
-    with consumer(bootstrap, "classic") as client:
-        join_and_commit(client, "t", {0: 1, 1: 1, 2: 1})
-    with consumer(bootstrap, "modern", group_protocol="consumer") as client:
-        join_and_commit(client, "t", {0: 1, 1: 1, 2: 1})
-    producer = begin_transaction(bootstrap, "tx")
-    commit_in(producer, bootstrap, "transactional", "t", {0: 7})
-    end_transaction(bootstrap, producer, commit=True)
-    producer.begin_transaction()
-    commit_in(producer, bootstrap, "transactional", "t", {0: 99})
-    end_transaction(bootstrap, producer, commit=False)
-    commit(bootstrap, "deleted", "t", {0: 1})
-    delete_groups(bootstrap, ["deleted"])
 
 
 def _rows(source: RowSource) -> list[LogRow]:
@@ -111,7 +85,7 @@ def test_the_cleaner_changes_no_answer(tmp_path: Path) -> None:
     """Replays of the full log and of the log after a real broker's cleaner give the same groups."""
     path = tmp_path / "full.avro"
     with Broker(offsets_partitions=2, properties=PROPERTIES) as broker:
-        _write_history(broker.bootstrap)
+        write_history(broker.bootstrap)
         capture = ["capture", str(path), "-b", broker.bootstrap]
         assert cli.main(capture) == ExitCode.OK
         # The active segment is never cleaned: a commit rolls it when it is too old.

@@ -14,16 +14,7 @@ from sandbox.kafka.broker import Broker
 from stream.spark import session as session_module
 from stream.spark.session import end_session, open_session
 from stream.spark.tables.export import ExportOptions, export
-from tests.integration.traffic import (
-    begin_transaction,
-    commit,
-    commit_in,
-    consumer,
-    delete_groups,
-    end_transaction,
-    join_and_commit,
-    make_topic,
-)
+from tests.integration.traffic import commit, make_topic, write_history
 from tests.stream.spark.capture_job import session_options
 from tests.support.processes import patience
 
@@ -38,23 +29,9 @@ KEY: Final = ["offsets_partition", "position"]
 def used_broker() -> Iterator[Broker]:
     """Return a broker with groups of two kinds, a rewind, a deleted group, and an aborted transaction."""
     with Broker(offsets_partitions=2) as broker:
-        bootstrap = broker.bootstrap
-        make_topic(bootstrap, "t", 3)
-        make_topic(bootstrap, "unread", 1)
-        commit(bootstrap, "first", "unread", {0: 5})
-        commit(bootstrap, "simple", "t", {0: 5, 1: 6}, times=20)
-        commit(bootstrap, "simple", "t", {0: 2})
-        for protocol in ("classic", "consumer"):
-            with consumer(bootstrap, f"{protocol}-group", group_protocol=protocol) as client:
-                join_and_commit(client, "t", {0: 1, 1: 1, 2: 1})
-        producer = begin_transaction(bootstrap, "tx")
-        commit_in(producer, bootstrap, "transactional", "t", {0: 7})
-        end_transaction(bootstrap, producer, commit=True)
-        producer.begin_transaction()
-        commit_in(producer, bootstrap, "transactional", "t", {0: 99})
-        end_transaction(bootstrap, producer, commit=False)
-        commit(bootstrap, "deleted", "t", {0: 1})
-        delete_groups(bootstrap, ["deleted"])
+        write_history(broker.bootstrap)
+        make_topic(broker.bootstrap, "unread", 1)
+        commit(broker.bootstrap, "first", "unread", {0: 5})
         yield broker
 
 
@@ -95,7 +72,7 @@ def test_tables_of_a_cluster(spark: SparkSession, used_broker: Broker, tmp_path:
         str(tmp_path), ["commits"], "parquet", {**brokers, "maxOffsetsPerTrigger": "40"}, every=None
     )
     assert export(spark, options, threading.Event()) == {"commits": len(before)}
-    commit(used_broker.bootstrap, "simple", "t", {2: 8})
+    commit(used_broker.bootstrap, "one", "t", {2: 8})
     commit(used_broker.bootstrap, "later", "t", {2: 8})
     assert export(spark, options, threading.Event()) == {"commits": 2}
     exported = rows_of(spark.read.parquet(f"{tmp_path}/commits"))
@@ -108,18 +85,17 @@ def test_tables_of_a_cluster(spark: SparkSession, used_broker: Broker, tmp_path:
     answers = {title: [row.asDict() for row in spark.sql(query).collect()] for title, query in QUERIES.items()}
     assert len(answers) == 10
     found = list(answers.values())
-    assert {row["group"] for row in found[0]} == {
-        "simple", "classic-group", "consumer-group", "transactional", "deleted"
-    }  # fmt: skip
+    simple = {"one", "two", "three"}
+    assert {row["group"] for row in found[0]} == {*simple, "classic", "modern", "transactional", "deleted"}
     assert [(row["group"], row["cause"]) for row in found[1]] == [("deleted", "deleted")]
-    assert [(row["group"], row["before"], row["offset"]) for row in found[2]] == [("simple", 5, 2)]
-    assert (found[3][0]["group"], found[3][0]["commits"]) == ("simple", 41)
+    assert [(row["group"], row["before"], row["offset"]) for row in found[2]] == [("one", 5, 2)]
+    assert (found[3][0]["group"], found[3][0]["commits"]) == ("one", 41)
     assert [(row["library"], row["groups"]) for row in found[4]] == [("librdkafka", 2)]
-    assert {(row["group"], row["members"]) for row in found[5]} == {("classic-group", 1), ("consumer-group", 1)}
+    assert {(row["group"], row["members"]) for row in found[5]} == {("classic", 1), ("modern", 1)}
     assert found[6] == [], "all commits are of today"
     (unread,) = spark.sql(QUERIES["Topics that no group reads any more"].replace("7 DAYS", "0 DAYS")).collect()
     assert (unread["topic"], unread["groups"]) == ("unread", 1)
-    assert {row["group"] for row in found[7]} == {"first", "simple", "classic-group", "transactional"}
+    assert {row["group"] for row in found[7]} == {*simple, "first", "classic", "transactional"}
     assert [(row["group"], row["aborted"]) for row in found[8]] == [("transactional", 1)]
     differences = {(row["group"], row["partition"], row["offset"], row["other_offset"]) for row in found[9]}
-    assert differences == {("later", 2, None, 8), ("simple", 2, None, 8)}
+    assert differences == {("later", 2, None, 8), ("one", 2, None, 8)}

@@ -224,3 +224,23 @@ def stop_reading(bootstrap: str, group: str) -> None:
         for offset in range(5):
             eventually(lambda offset=offset: client.commit(offsets=places("t", {0: offset}), asynchronous=False))
             time.sleep(1)
+
+
+def write_history(bootstrap: str) -> None:
+    """Create commits, members, a rewind, committed and aborted transactions, and a deleted group."""
+    make_topic(bootstrap, "t", 3)
+    for group in ("one", "two", "three"):
+        commit(bootstrap, group, "t", {0: 5, 1: 6}, times=20)
+    commit(bootstrap, "one", "t", {0: 2})
+    with consumer(bootstrap, "classic") as client:
+        join_and_commit(client, "t", {0: 1, 1: 1, 2: 1})
+    with consumer(bootstrap, "modern", group_protocol="consumer") as client:
+        join_and_commit(client, "t", {0: 1, 1: 1, 2: 1})
+    producer = begin_transaction(bootstrap, "tx")
+    commit_in(producer, bootstrap, "transactional", "t", {0: 7})
+    end_transaction(bootstrap, producer, commit=True)
+    producer.begin_transaction()
+    commit_in(producer, bootstrap, "transactional", "t", {0: 99})
+    end_transaction(bootstrap, producer, commit=False)
+    commit(bootstrap, "deleted", "t", {0: 1})
+    delete_groups(bootstrap, ["deleted"])

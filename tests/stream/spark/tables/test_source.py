@@ -99,38 +99,19 @@ def commits(at: int, count: int, producer: int = -1) -> bytes:
     return write.batch(at, records, attributes=attributes, producer_id=producer, producer_epoch=0)
 
 
-@pytest.fixture
-def brokers(monkeypatch: pytest.MonkeyPatch) -> FakeLeader:
-    """Two partitions: five commits, of which two are aborted, from offset 2 on, and nothing."""
+def stream_reader(**options: str) -> TableStreamReader:
+    reader: TableStreamReader = source(**BROKERS, **options).streamReader(NAMES)
+    return reader
+
+
+def test_a_stream_has_fixed_offsets_and_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A micro-batch has at most the limit of Spark's call; `availableNow` has a fixed end; a cut log is refused."""
     raw = commits(2, 3) + commits(5, 2, 4_000) + write.marker(7, 4_000, committed=False)
     leader = FakeLeader([Reply({0: Part(raw, aborted=((4_000, 5),))})], [{0: 1, 1: 1}])
     monkeypatch.setattr("tests.stream.cluster.records.fake_leader.TOPIC", TOPIC)
     monkeypatch.setattr(tasks, "cluster_of", lambda _: leader)
     monkeypatch.setattr(tasks, "unread_ranges", lambda *_: [OffsetRange(0, 2, 8), OffsetRange(1, 0, 0)])
     monkeypatch.setattr("time.sleep", leader.sleep)
-    return leader
-
-
-@pytest.mark.usefixtures("brokers")
-def test_a_batch_query_reads_what_is_stable() -> None:
-    """The rows have the aborted commits, with their producer."""
-    read = source(**BROKERS)
-    schema = StructType().add("aborted", "boolean").add("producer_id", LongType()).add("offset", LongType())
-    reader = read.reader(schema)
-    found = sorted(rows(reader, reader.partitions()), key=lambda each: each["offset"])
-    assert [tuple(each.values()) for each in found] == [
-        (False, None, 2), (False, None, 3), (False, None, 4), (True, 4_000, 5), (True, 4_000, 6)
-    ]  # fmt: skip
-
-
-def stream_reader(**options: str) -> TableStreamReader:
-    reader: TableStreamReader = source(**BROKERS, **options).streamReader(NAMES)
-    return reader
-
-
-@pytest.mark.usefixtures("brokers")
-def test_a_stream_has_fixed_offsets_and_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A micro-batch has at most the limit of Spark's call; `availableNow` ends at the first end."""
     reader = stream_reader(maxOffsetsPerTrigger="4")
     assert reader.getDefaultReadLimit() == ReadMaxRows(4)
     assert stream_reader().getDefaultReadLimit() == ReadAllAvailable()
