@@ -29,9 +29,9 @@ KEY: Final = ["offsets_partition", "position"]
 def used_broker() -> Iterator[Broker]:
     """Return a broker with groups of two kinds, a rewind, a deleted group, and an aborted transaction."""
     with Broker(offsets_partitions=2) as broker:
-        write_history(broker.bootstrap)
         make_topic(broker.bootstrap, "unread", 1)
         commit(broker.bootstrap, "first", "unread", {0: 5})
+        write_history(broker.bootstrap)
         yield broker
 
 
