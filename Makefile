@@ -8,7 +8,11 @@ STAMP := $(VENV)/.installed
 # Without the packages that only tests need.
 DEMO_STAMP := $(VENV)/.installed-demo
 # What a broker and lagwarden need beside packages; without the archive of classes Spark starts slower.
-RUNNABLE = $(BIN)/python -m sandbox.kafka.jars && { $(BIN)/python -m deploy.bake_classes --unless-busy || true; }
+# Each line is one program, so that a signal to make reaches it and no shell.
+define RUNNABLE
+@$(BIN)/python -m sandbox.kafka.jars
+@$(BIN)/python -m deploy.bake_classes --unless-busy
+endef
 # Seconds the demo runs; empty means until Ctrl-C.
 DURATION ?=
 # When which test runs: tests/tiers/table.py.
@@ -43,7 +47,7 @@ help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
 setup: $(STAMP)  ## virtual environment from hashed requirements, jars through Ivy, the archive of the JVM's classes
-	@$(RUNNABLE)
+	$(RUNNABLE)
 
 $(STAMP): requirements/dev.txt pyproject.toml sandbox/programs/install.sh
 	@PYTHON='$(PYTHON)' bash sandbox/programs/install.sh $(VENV)
@@ -52,7 +56,7 @@ $(DEMO_STAMP): requirements/demo.txt pyproject.toml sandbox/programs/install.sh
 	@PYTHON='$(PYTHON)' bash sandbox/programs/install.sh $(VENV) demo
 
 demo: $(DEMO_STAMP)  ## a real broker, living traffic and lagwarden on this machine; DURATION=60 stops and checks by itself
-	@$(RUNNABLE)
+	$(RUNNABLE)
 	@$(BIN)/python -m sandbox.demo $(if $(DURATION),--duration $(DURATION))
 
 pictures: setup  ## the pictures of the documentation, from a real run of the demo and a headless browser; eight minutes

@@ -6,7 +6,7 @@ without records; the archive is kept only if the JVM ended in good order.
 
 All of it is bounded in time, in seconds of a quiet machine. A failure is one line and exit code 1, and is remembered in
 a file beside the archive, so that it is not tried again with every `make setup`. With `--unless-busy` a busy machine is
-left alone, with one line and without that file. SIGTERM ends the JVM, too.
+left alone, with one line and without that file, and no archive is no failure. SIGTERM ends the JVM, too.
 """
 
 from __future__ import annotations
@@ -196,9 +196,10 @@ def busy(load: float) -> str:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Bake unless there is an archive, or it failed before. Returns 1 if there is none in the end."""
+    """Bake unless there is an archive, or it failed before. Returns 1 if one is required and there is none."""
     logs.configure("error")
     unless_busy = "--unless-busy" in arguments
+    without = 0 if unless_busy else 1
     folder, version = class_archive_folder(), metadata.version("pyspark")
     archive = ClassArchive.existing(folder, version)
     failed = folder / f"spark-{version}.failed"
@@ -207,22 +208,22 @@ def main(arguments: Sequence[str] = ()) -> int:
         return 0
     if failed.exists():
         say(f"none: {failed.read_text().strip()}. To try again, remove {failed}")
-        return 1
+        return without
     if unless_busy and (load := load_per_core()) > BUSY:
         say(busy(load))
-        return 1
+        return without
     say("archiving the JVM's classes, so that Spark starts in half the time (a minute on a quiet machine)")
     started = time.monotonic()
     try:
         path = bake(folder, version, unless_busy=unless_busy)
     except BusyError as error:
         say(str(error))
-        return 1
+        return without
     except BakeError as error:
         say(f"none, Spark starts slower: {error}")
         with contextlib.suppress(OSError):
             failed.write_text(f"{error}\n")
-        return 1
+        return without
     say(f"{path}, {path.stat().st_size / 1e6:.0f} MB in {time.monotonic() - started:.0f} s")
     return 0
 
