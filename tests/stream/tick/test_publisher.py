@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -15,15 +16,19 @@ from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import Unreachable
 from stream.config.ownership import GroupPolicies
+from stream.groups.driver_state import GroupColumns
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import CATCHING_UP, RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
 from stream.tick import run_tick
 from stream.tick.ends_index import EndsIndex
+from stream.tick.hidden_commits.model import HiddenCommits
+from stream.tick.lookups.no_lookups import NoLookups
 from stream.tick.publisher import Publisher
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
 from stream.tick.verdicts.tick_details import TickDetails
+from tests.stream.groups.written import classic, classic_member, memberships
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
@@ -102,6 +107,23 @@ def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, status: Service
     assert ends.requested == [{"t", NAME}]
     assert status.monitor_status().ready
     assert status.tick.series == published.exposition.series > 0
+
+
+class HiddenMember(NoLookups):
+    """Lookups by which an open transaction hides that `new` is a member of g."""
+
+    def apply_hidden_commits(self, state: GroupColumns, *_: Any) -> HiddenCommits:
+        newer = memberships([classic(classic_member("new"))])
+        return HiddenCommits(state, np.zeros(len(state.runs), np.bool_), memberships={"g": newer})
+
+
+@pytest.mark.usefixtures("ends")
+def test_details_have_the_members_behind_an_open_transaction(status: ServiceStatus) -> None:
+    """The members are those of the hidden records, which the state of the job does not have yet."""
+    publisher = Publisher(evaluator=VerdictEvaluator(), lookups=HiddenMember())
+    publisher.apply([(0, shard_of(4).change)], catching_up=False)
+    assert tick(publisher, status) is not None
+    assert [each.member_id for each in details(publisher).members] == ["new"]
 
 
 @pytest.mark.usefixtures("ends")
