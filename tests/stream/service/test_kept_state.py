@@ -214,3 +214,10 @@ def test_state_must_be_that_of_the_offset_log(
         assert state.checkpoint.fresh == (problem is not None)
         assert problem is None or problem in str(state.checkpoint.set_aside)
     assert requested == ([TailRequest("__consumer_offsets", 0, 45, 50)] if position == 44 else [])
+
+
+def test_the_status_has_the_trouble_of_the_storage(root: Path) -> None:
+    """A checkpoint whose storage is away is a reason why the monitor is not ready."""
+    status = ServiceStatus("0", 30.0)
+    with opened(root, status) as state:
+        assert status.storage_trouble == state._storage.trouble
