@@ -43,7 +43,7 @@ def next_ends(options: TopicReading, starts: SourceOffsets, *, refuse_cut: bool 
         rows = options.part.of(_rows(cluster))
         leader_epochs = {partition: row["leader_epoch"] for partition, row in rows.items()}
         epochs = {partition: epoch for partition, epoch in leader_epochs.items() if epoch is not None}
-        held = _unconfirmed(cluster, starts, epochs, refuse_cut=refuse_cut)
+        held = _unconfirmed(cluster, starts, epochs, rows if refuse_cut else None)
     except ClusterError as error:
         if not error.passes:
             raise
@@ -55,15 +55,27 @@ def next_ends(options: TopicReading, starts: SourceOffsets, *, refuse_cut: bool 
     return SourceOffsets(ends, {**kept, **{each: epochs[each] for each in stable if each in epochs}})
 
 
-def _unconfirmed(cluster: Cluster, starts: SourceOffsets, epochs: Mapping[int, int], *, refuse_cut: bool) -> set[int]:
-    """Return the partitions with a new leader of which what was read is gone, or not known to be there."""
+def _unconfirmed(
+    cluster: Cluster,
+    starts: SourceOffsets,
+    epochs: Mapping[int, int],
+    refuse_above: Mapping[int, Mapping[str, Any]] | None,
+) -> set[int]:
+    """Return the partitions with a new leader of which what was read is gone, or not known to be there.
+
+    With the ends of `refuse_above`, raises Refusal if it is gone, also from a topic that was created again.
+    """
     moved = starts.epochs_other_than(epochs)
     ends = read_epoch_ends(cluster, TOPIC, moved)
     cut = {each for each in moved if each in ends and is_cut(starts.positions[each], ends[each])}
-    if cut and refuse_cut:
-        names = ", ".join(map(str, sorted(cut)))
-        what = f"partitions {names} of {TOPIC} no longer have the records that the query read last (unclean election)"
-        raise Refusal(what, "start the query with a new checkpoint", ExitCode.TOPIC_CHANGED)
+    if refuse_above is not None:
+        # No new leader answers before it knows the high watermark of the one before (KIP-207).
+        cut |= {each for each, row in refuse_above.items() if starts.positions.get(each, 0) > row["high_watermark"]}
+        if cut:
+            names = ", ".join(map(str, sorted(cut)))
+            what = f"partitions {names} of {TOPIC} no longer have the records that the query read last"
+            advice = "after an unclean election or for a topic that was created again, start with a new checkpoint"
+            raise Refusal(what, advice, ExitCode.TOPIC_CHANGED)
     return cut | {each for each in moved if each not in ends}
 
 

@@ -186,12 +186,14 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else ALL
         starts = SourceOffsets.of_json(start)
-        if self._target is not None:
-            added = {each: 0 for each in self._target.positions if each not in starts.positions}
-            ends = batch_ends({**starts.positions, **added}, self._target.positions, most)
-            return SourceOffsets(ends, starts.epochs).to_json()
         reading = dataclasses.replace(_brokers(self._options), most_offsets=most)
-        return next_ends(reading, starts, refuse_cut=True).to_json()
+        found = next_ends(reading, starts, refuse_cut=True)
+        if self._target is None:
+            return found.to_json()
+        # Not the ends that were found: without an answer these are the starts, and Spark would take them for the end.
+        added = {each: 0 for each in self._target.positions if each not in starts.positions}
+        ends = batch_ends({**starts.positions, **added}, self._target.positions, most)
+        return SourceOffsets(ends, found.epochs).to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the tasks of a batch."""

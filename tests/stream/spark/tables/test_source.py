@@ -132,6 +132,8 @@ def test_a_stream_has_fixed_offsets_and_a_limit(monkeypatch: pytest.MonkeyPatch)
     assert (first[TOPIC], last[TOPIC]) == ({"0": 6, "1": 0}, {"0": 8, "1": 0})
     assert reader.latestOffset(last, ReadMaxRows(ALL)) == last
     assert [each["offset"] for each in rows(reader, reader.partitions(start, last))] == [5, 6, 2, 3, 4]
+    with pytest.raises(Refusal, match="partitions 0 of __consumer_offsets no longer have the records"):
+        reader.latestOffset({TOPIC: {"0": 21, "1": 3}}, ReadAllAvailable())
     monkeypatch.setattr(topic_ends, "read_epoch_ends", lambda *_: {0: 3})
     with pytest.raises(Refusal, match="partitions 0 of __consumer_offsets no longer have the records"):
         stream_reader().latestOffset({TOPIC: {"0": 6}, "leader_epochs": {"0": 4}}, ReadAllAvailable())
