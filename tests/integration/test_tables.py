@@ -9,11 +9,13 @@ from typing import Any, Final
 import pandas as pd
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import expr
 
 from sandbox.kafka.broker import Broker
 from stream.spark import session as session_module
+from stream.spark.errors import SparkCallError
 from stream.spark.session import end_session, open_session
-from stream.spark.tables.export import ExportOptions, export
+from stream.spark.tables.export import ExportOptions, export, run_to_end
 from tests.integration.traffic import commit, make_topic, write_history
 from tests.stream.spark.capture_job import session_options
 from tests.support.processes import patience
@@ -67,10 +69,8 @@ def test_tables_of_a_cluster(spark: SparkSession, used_broker: Broker, tmp_path:
     columns = list(before[0])
     assert rows_of(table(spark, "commits", path=str(used_broker.data)).select(columns)) == before
 
-    # Two runs of an export, with a limit that needs several batches.
-    options = ExportOptions(
-        str(tmp_path), ["commits"], "parquet", {**brokers, "maxOffsetsPerTrigger": "40"}, every=None
-    )
+    # Two runs of an export, with a limit that needs more batches than Spark keeps reports of.
+    options = ExportOptions(str(tmp_path), ["commits"], "parquet", {**brokers, "maxOffsetsPerTrigger": "6"}, every=None)
     assert export(spark, options, threading.Event()) == {"commits": len(before)}
     commit(used_broker.bootstrap, "one", "t", {2: 8})
     commit(used_broker.bootstrap, "later", "t", {2: 8})
@@ -99,3 +99,16 @@ def test_tables_of_a_cluster(spark: SparkSession, used_broker: Broker, tmp_path:
     assert [(row["group"], row["aborted"]) for row in found[8]] == [("transactional", 1)]
     differences = {(row["group"], row["partition"], row["offset"], row["other_offset"]) for row in found[9]}
     assert differences == {("later", 2, None, 8), ("one", 2, None, 8)}
+
+
+def test_an_export_ends_when_one_of_its_tables_fails(spark: SparkSession, tmp_path: Path) -> None:
+    """The other queries, which would go on, are stopped."""
+    rate = spark.readStream.format("rate").load()
+    frames = {"runs": rate, "fails": rate.withColumn("value", expr("raise_error('broken')"))}
+    queries = {
+        name: frame.writeStream.format("noop").option("checkpointLocation", f"{tmp_path}/{name}").start()
+        for name, frame in frames.items()
+    }
+    with pytest.raises(SparkCallError, match="broken"):
+        run_to_end(queries, threading.Event())
+    assert not any(query.isActive for query in queries.values())

@@ -57,16 +57,11 @@ def export(spark: SparkSession, options: ExportOptions, stopping: threading.Even
     spark.dataSource.register(ConsumerOffsets)
     # The default is a type of 96 bits without a time zone, which only Spark reads as it was meant.
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-    rows = dict.fromkeys(options.tables, 0)
     try:
         with spark_call("export"):
-            queries = {name: _start(spark, options, name) for name in options.tables}
-            for name, query in queries.items():
-                _wait(query, stopping)
-                rows[name] = sum(progress.numInputRows for progress in query.recentProgress)
+            return run_to_end({name: _start(spark, options, name) for name in dict.fromkeys(options.tables)}, stopping)
     except SparkCallError as error:
         raise Refusal(str(error), "fix the cause and run the command again", ExitCode.QUERY_FAILED) from error
-    return rows
 
 
 def _start(spark: SparkSession, options: ExportOptions, name: str) -> StreamingQuery:
@@ -84,10 +79,25 @@ def _start(spark: SparkSession, options: ExportOptions, name: str) -> StreamingQ
     return writer.trigger(processingTime=f"{options.every} seconds").start()
 
 
-def _wait(query: StreamingQuery, stopping: threading.Event) -> None:
-    """Wait for the end of a query; stop it after its batch if `stopping` is set. Raises SparkCallError."""
-    while query.isActive:
-        if stopping.wait(_POLL_SECONDS):
-            stop(query, _GRACE_SECONDS)
-    if (error := query.exception()) is not None:
+def run_to_end(queries: Mapping[str, StreamingQuery], stopping: threading.Event) -> dict[str, int]:
+    """Return the number of rows that each query read, when all have ended.
+
+    Each is stopped after its batch if `stopping` is set, or if one has failed. Raises SparkCallError for that one.
+    """
+    rows: dict[str, dict[int, int]] = {name: {} for name in queries}
+    error = None
+    running = True
+    while running:
+        running = any(query.isActive for query in queries.values())
+        for name, query in queries.items():
+            # Spark keeps a few reports. One without new records has the number of the next batch.
+            for report in query._jsq.recentProgress():  # noqa: SLF001 -- as in `last_report`
+                batch = report.batchId()
+                rows[name][batch] = max(rows[name].get(batch, 0), report.numInputRows())
+            error = error or query.exception()
+        if running and (error is not None or stopping.wait(_POLL_SECONDS)):
+            for query in queries.values():
+                stop(query, _GRACE_SECONDS)
+    if error is not None:
         raise SparkCallError("export", SparkFailure.of(error))
+    return {name: sum(batches.values()) for name, batches in rows.items()}
