@@ -59,7 +59,7 @@ class AlertPoster(Deliveries):
         self._firing: dict[tuple[tuple[str, str], ...], Alert] = {}
         self._ended: dict[tuple[tuple[str, str], ...], tuple[Alert, float]] = {}
         self._left_out: frozenset[str] = frozenset()
-        # When the oldest change was made that is not accepted yet, and the number of changes.
+        # When the oldest change was made that is not accepted yet, or requests began to fail; the number of changes.
         self._waiting_since: float | None = None
         self._changes = 0
         self._wake = threading.Event()
@@ -122,6 +122,9 @@ class AlertPoster(Deliveries):
             if retry_after is None:
                 self._wake.wait(RESEND_SECONDS * self._pace)
                 continue
+            with self._state:
+                # Also without a change: alerts that are not sent again end.
+                self._waiting_since = self._waiting_since or time.time()
             # No longer than between two requests, unless the receiver asks for more: the alerts would end.
             pause = max(min(pause_seconds(failures, None), RESEND_SECONDS), pause_seconds(1, retry_after))
             self._stopping.wait(pause * self._pace * (1 + random.random() / 10))  # noqa: S311 -- no secret
