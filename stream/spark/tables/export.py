@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.functions import col, to_date
@@ -40,13 +41,18 @@ class ExportOptions:
 
 
 def check_export(options: ExportOptions) -> None:
-    """Raise Refusal for a format or a table that cannot be exported."""
+    """Raise Refusal for a format or a table that cannot be exported, and for another format than that of the files."""
     if options.format not in FORMATS:
         raise Refusal(f"--format {options.format}", f"it must be one of {', '.join(FORMATS)}", ExitCode.USAGE)
     for name in options.tables:
         if not table_of(name).streams:
             what = f"table {name} is not exported, because a stream reads only new records"
             raise Refusal(what, f"export {', '.join(EXPORTED)}", ExitCode.USAGE)
+        found = {file.suffix.removeprefix(".") for file in Path(options.to, name).glob("day=*/part-*")}
+        for other in sorted(found & set(FORMATS) - {options.format}):
+            # Spark reads a directory as one format.
+            what = f"{options.to}/{name} has files of the format {other}"
+            raise Refusal(what, f"use --format {other}, or another directory", ExitCode.USAGE)
 
 
 def export(spark: SparkSession, options: ExportOptions, stopping: threading.Event) -> dict[str, int]:

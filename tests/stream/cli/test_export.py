@@ -18,3 +18,12 @@ def test_wrong_options_are_refused_with_the_valid_ones(command: CommandLine, tmp
     for words, message in REFUSED.items():
         assert command.fails("export", "--to", str(tmp_path), "-b", "b:9092", *words.split()).startswith(message)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_export_keeps_its_format(command: CommandLine, tmp_path: Path) -> None:
+    """Files of two formats in one directory could not be read as a table."""
+    day = tmp_path / "commits" / "day=2026-01-31"
+    day.mkdir(parents=True)
+    (day / "part-00000.c000.snappy.parquet").touch()
+    error = command.fails("export", "--to", str(tmp_path), "-b", "b:9092", "--format", "json")
+    assert error.endswith("has files of the format parquet; use --format parquet, or another directory\n")
