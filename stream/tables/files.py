@@ -16,7 +16,7 @@ from decoders.log.directory import PartitionDirectory, read_directory
 from decoders.log.errors import LogError
 from decoders.log.partition import PartitionLog
 from decoders.log.segment import Segment
-from stream.offline.capture import CaptureFile
+from stream.errors import imports_of_extra
 from stream.offline.folder import LogFolder
 from stream.offline.paths import display_path, is_directory, os_error_text
 from stream.offline.replay import ROWS_PER_BATCH, record_columns
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from stream.offline.capture import CaptureFile
     from stream.offline.rows import LogRow
 
 _SEGMENT: Final = ".log"
@@ -52,7 +53,7 @@ def plan_files(path: Path) -> list[FileRead]:
     """Return the reads of a path, the largest first. Raises Refusal."""
     if not is_directory(path):
         if path.suffix != _SEGMENT:
-            CaptureFile(path)  # raises the refusal if it is none
+            _capture(path)  # raises the refusal if it is none
         return [FileRead(path, ((path.name, path.stat().st_size),))]
     reads = []
     for folder in LogFolder(path).folders:
@@ -86,10 +87,16 @@ def read_files(read: FileRead) -> Iterator[LoggedRecords | str]:
             yield from _read_log(log, read, log.directory.partition)
         yield from folder.problems
     else:
-        capture = CaptureFile(read.path)
+        capture = _capture(read.path)
         for rows in batch_rows(_rows_up_to(capture, read.size), ROWS_PER_BATCH):
             yield LoggedRecords(record_columns(rows, no_time=-1), None)
         yield from capture.problems
+
+
+def _capture(path: Path) -> CaptureFile:
+    with imports_of_extra("captures", "reading a capture"):
+        from stream.offline.capture import CaptureFile  # noqa: PLC0415 -- an extra
+    return CaptureFile(path)
 
 
 def _read_log(log: PartitionLog, read: FileRead, partition: int) -> Iterator[LoggedRecords | str]:

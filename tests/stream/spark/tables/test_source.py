@@ -1,6 +1,8 @@
 """The data source `consumer_offsets` without Spark: options, filters, and Spark's calls in the order of a query."""
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,14 @@ def test_wrong_options_are_refused_with_the_valid_ones() -> None:
         source(path="x").streamReader(NAMES)
     with pytest.raises(Refusal, match="column offset of table commits is not string: its type is int64"):
         source(path="x").reader(StructType().add("offset", StringType()))
+
+
+def test_brokers_are_read_without_the_extra_for_captures() -> None:
+    """The image and a plain wheel have no fastavro; a capture is refused with what to install."""
+    plan = f"from stream.tables.files import plan_files; plan_files(pathlib.Path({str(RECORDED)!r}))"
+    program = f"import pathlib, sys; sys.modules['fastavro'] = None; import stream.spark.tables.tasks; {plan}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert b"reading a capture needs a package" in done.stderr, done.stderr
 
 
 def test_the_reference_page_is_current() -> None:
