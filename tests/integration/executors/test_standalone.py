@@ -14,7 +14,7 @@ from sandbox.demo.workload import Workload
 from sandbox.spark_cluster import StandaloneCluster, make_executor_python
 from stream.errors import ExitCode
 from tests.conftest import MakeBroker
-from tests.integration.traffic import commit, offsets_ends, tool_offsets_and_lags
+from tests.integration.traffic import commit, make_topic, offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import Monitor
 from tests.support.processes import patience
 
@@ -100,3 +100,19 @@ def places_of(secret: str, monitor: Monitor, cluster: StandaloneCluster) -> list
     files = [path for path in (*files, monitor.log) if path.is_file() and "jars" not in path.parts]
     found = [str(path) for path in files if path not in known and secret.encode() in path.read_bytes()]
     return found + [process.command for process in monitor.processes if secret in process.command]
+
+
+def test_executors_without_a_package_are_refused_with_its_name(
+    spark: StandaloneCluster, make_broker: MakeBroker, tmp_path: Path
+) -> None:
+    """The process ends, and the output names the missing package and the page with the remedy."""
+    broker = make_broker()
+    make_topic(broker.bootstrap, "t", 1)
+    commit(broker.bootstrap, "g", "t", {0: 2})
+    spark.add_worker()
+    python = make_executor_python(tmp_path / "python", without=["cramjam"])
+    with Monitor(broker.bootstrap, tmp_path, settings_for(spark, python)) as monitor:
+        assert monitor.ending(limit=240).code == ExitCode.SPARK_UNAVAILABLE
+        *_, last = monitor.output.splitlines()
+        assert "No module named 'cramjam'" in last
+        assert "docs/cluster.md" in last
