@@ -27,7 +27,7 @@ def without_links(groups: list[Object]) -> list[Object]:
         if texts := {name: text for name, text in annotations.items() if name not in {"runbook_url", "dashboard_url"}}:
             rule["annotations"] = texts
             for name, text in texts.items():
-                texts[name] = text.replace(KUBECTL, "").replace(QUOTED, "{{ $labels.group }}")
+                texts[name] = text.replace(KUBECTL, "")
     return groups
 
 

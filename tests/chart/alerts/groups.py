@@ -82,7 +82,7 @@ _LAST: Final = of("lagwarden_group_last_commit_timestamp_seconds", GROUP)
 _COMMITTED: Final = {_LAST: "0+30x20 stale"}
 _DELETED: Final = _COMMITTED | {_DIED: "_x21 660x200"}
 
-_WHICH: Final = "Which partitions: lagwarden explain billing"
+_WHICH: Final = "Which partitions: lagwarden explain 'billing'"
 SINCE: Final = (
     "The first of them did 1m 30s ago. What happened, and to which groups: the top of lagwarden's page, or lagwarden"
     " groups"
@@ -92,20 +92,20 @@ IN_CLUSTER: Final = (
 )
 _SKIPPED_TEXT: Final = (
     "Group billing went forward past records without reading them",
-    "They are not lost while the topic keeps them. How many, and which: lagwarden explain billing",
+    "They are not lost while the topic keeps them. How many, and which: lagwarden explain 'billing'",
 )
 _FORGOTTEN: Final = (
     "Offsets of group billing were removed before their time",
     (
         "The group is alive. Where it has not committed again, it begins by auto.offset.reset after its next restart."
-        " Which ones, and when: lagwarden explain billing"
+        " Which ones, and when: lagwarden explain 'billing'"
     ),
 )
 _SHARED: Final = (
     "Two clients that do not belong together use group billing",
     (
         "Either its members subscribe to different topics for longer than a deploy takes, or two clients commit the"
-        " same partition. Which ones: lagwarden explain billing"
+        " same partition. Which ones: lagwarden explain 'billing'"
     ),
 )
 
@@ -114,7 +114,7 @@ def stuck(age: str) -> str:
     """Return the text about a group whose oldest unread record has this age."""
     return (
         "The group has unread records and does not read them. This does not resolve by itself. The oldest unread"
-        f" record is {age} old. Cause and next step: lagwarden explain billing"
+        f" record is {age} old. Cause and next step: lagwarden explain 'billing'"
     )
 
 
@@ -208,7 +208,7 @@ STORIES: Final = {
         ).says(
             "The broker will remove offsets of group billing, which has unread records",
             "The first one expires in 2h 0m 0s. After that the group begins at the position that auto.offset.reset"
-            " sets. Which ones: lagwarden explain billing",
+            " sets. Which ones: lagwarden explain 'billing'",
         ),
         "another partition is worse, so the group's verdict is another": after(
             "10m", {verdict("no_members", "critical"): "1x60", partition("expiring"): "1x60", _LAG: "5x60"}, [GROUP]
@@ -223,7 +223,7 @@ STORIES: Final = {
         "the verdict": by_verdict("no_members", "critical", minutes=1, keep=5).says(
             "Group billing has unread records and no members",
             "The group has had no members for longer than a restart takes or is usual for it. The oldest unread record"
-            " is 5m 0s old. Details: lagwarden explain billing",
+            " is 5m 0s old. Details: lagwarden explain 'billing'",
         ),
         "a batch consumer that runs once per hour has no members and no lag in between": odd(
             "25m", {verdict("caught_up", "fine"): "1x60", of("lagwarden_group_members", GROUP): "0x60"}
@@ -232,7 +232,7 @@ STORIES: Final = {
     "LagwardenShareGroupStuck": {
         "the verdict": by_verdict("share_stopped", "critical", minutes=1, keep=5).says(
             "Share group billing finishes no records: share stopped",
-            "Which partitions, and what became of their deliveries: lagwarden explain billing",
+            "Which partitions, and what became of their deliveries: lagwarden explain 'billing'",
         ),
         "a share group that works slowly has a lag and no fault, and one that rejects has an alert of its own": odd(
             "25m", {FINE: "1x60", _SHARE_LAG: "4000x60"} | others("critical", "share_rejecting", "no_members")
@@ -243,7 +243,7 @@ STORIES: Final = {
     "LagwardenShareGroupRejecting": {
         "the verdict": by_verdict("share_rejecting", "critical", minutes=1, keep=5).says(
             "Share group billing accepts no records and archives them",
-            "Archived records are never delivered again. Which partitions: lagwarden explain billing",
+            "Archived records are never delivered again. Which partitions: lagwarden explain 'billing'",
         ),
         "a share group that rejects some records has no fault": odd("25m", {FINE: "1x60", _ARCHIVED: "0+5x60"}),
     },
@@ -251,7 +251,7 @@ STORIES: Final = {
         "the verdict": by_verdict("rebalance_storm", "critical", minutes=1, keep=10).says(
             "Group billing rebalances repeatedly, and its lag does not fall",
             "The group is not stable: about 12 rebalances in ten minutes. Which members join and leave: lagwarden"
-            " explain billing",
+            " explain 'billing'",
         ),
         "a rolling restart has many rebalances and no verdict": odd("25m", {FINE: "1x60", REBALANCES: "0+1x60"}),
     },
@@ -270,7 +270,7 @@ STORIES: Final = {
         "the verdict": by_verdict("no_leader", "critical", minutes=1, keep=5).says(
             "Group billing reads a partition that has no leader",
             "The partition can be neither read nor written until a broker with an in-sync replica is back. Which"
-            " partitions: lagwarden explain billing",
+            " partitions: lagwarden explain 'billing'",
         ),
         "a leader election leaves the lag unknown for a moment": odd(
             "11m",
@@ -284,7 +284,7 @@ STORIES: Final = {
         "the verdict": by_verdict("truncated", "critical", minutes=1, keep=5).says(
             "Group billing has committed offsets above the end of a partition",
             "The log was cut back, or the topic created again; the consumer will reset its offset when it next reads."
-            " Which partitions, and how far above: lagwarden explain billing",
+            " Which partitions, and how far above: lagwarden explain 'billing'",
         ),
         "a topic that was created again for a group without members": odd(
             "25m",
@@ -298,7 +298,7 @@ STORIES: Final = {
         "the verdict": by_verdict("aborting", "critical", minutes=1, keep=5).says(
             "All transactions of group billing are aborted",
             "The group reads and works, but no transaction with its offsets is committed, so it makes no progress. How"
-            " many, since when and by which producer: lagwarden explain billing",
+            " many, since when and by which producer: lagwarden explain 'billing'",
         ),
         "a group that aborts some of its transactions and commits the others": odd("20m", {FINE: "1x60", LAG: "20x60"}),
     },
@@ -306,7 +306,7 @@ STORIES: Final = {
         "the verdict": by_verdict("held_back", "critical", minutes=1, keep=5).says(
             "Group billing is blocked by an open transaction",
             "The group reads committed records only and has reached a transaction that does not end. The producer and"
-            " the start of the transaction: lagwarden explain billing",
+            " the start of the transaction: lagwarden explain 'billing'",
         ),
         "short transactions, one after the other": odd(
             "20m", {verdict("held_back", "critical"): "_ 1 stale _x5 1 stale _x5 1 stale", FINE: "1x60"}
@@ -316,7 +316,7 @@ STORIES: Final = {
         "the verdict": by_verdict("falling_behind", "warning", minutes=10, keep=5).says(
             "Group billing falls behind",
             "The lag has grown from commit to commit for ten minutes. The oldest unread record is 5m 0s old. Rates per"
-            " partition: lagwarden explain billing",
+            " partition: lagwarden explain 'billing'",
         ),
         "a bursty topic falls behind for minutes and recovers, over and over": odd(
             "30m",
@@ -330,7 +330,7 @@ STORIES: Final = {
         "the verdict": by_verdict("rewound", "warning", minutes=1, keep=5).says(
             "Group billing committed smaller offsets and reads records again",
             "A group with members committed smaller offsets than before; it was not reset while it was empty. How far"
-            " and when: lagwarden explain billing",
+            " and when: lagwarden explain 'billing'",
         ),
         "a planned reset is no alert": odd("25m", {verdict("reset", "notice"): "1x60", _LAG: "0x10 90000-900x50"}),
     },
@@ -359,7 +359,7 @@ STORIES: Final = {
     "LagwardenGroupUneven": {
         "the verdict": by_verdict("skewed", "warning", minutes=15, keep=5).says(
             "Group billing leaves some partitions behind: skewed",
-            "The group reads, but some of its partitions are left behind. Which ones: lagwarden explain billing",
+            "The group reads, but some of its partitions are left behind. Which ones: lagwarden explain 'billing'",
         ),
         "a verdict with its own alert fires only that alert": odd(
             "25m",
@@ -372,7 +372,7 @@ STORIES: Final = {
         "the group exists; deleted a minute after its last commit": edge("10m", "11m", _DELETED, [_DEAD]).says(
             "Group billing died (deleted) within an hour of its last commit",
             "Its offsets are lost. If it starts again, it begins at the position that auto.offset.reset sets. Its"
-            " history: lagwarden explain billing",
+            " history: lagwarden explain 'billing'",
         ),
         "a group without commits for an hour expires": odd("71m", {_LAST: "0x139 stale", _DIED: "_x140 4200x20"}),
         "the grace period is over, or the group is back": vanished("21m", _COMMITTED | {_DIED: "_x21 660x5 stale"}),
@@ -382,7 +382,7 @@ STORIES: Final = {
         "late for exactly half an hour": before("90m", {LAG: "0x120 61x59 61x200", _TARGET: "60x400"}),
         "late for half an hour and half a minute": after("90m30s", _LATE, [GROUP]).says(
             "Group billing was over its target for 30m 30s of the last hour, and still is",
-            "The oldest unread record is 1m 1s old, the target is 1m 0s. Cause: lagwarden explain billing",
+            "The oldest unread record is 1m 1s old, the target is 1m 0s. Cause: lagwarden explain 'billing'",
         ),
         "late for long, and just caught up": odd("67m", {LAG: "0x20 900x100 0x200", _TARGET: "60x400"}),
         "a group that appears and has much to catch up with": odd("45m", {LAG: "_x60 86400x40", _TARGET: "_x60 60x40"}),
@@ -398,7 +398,7 @@ STORIES: Final = {
         "late for 72 minutes of six hours": before("372m", {LAG: "0x600 900x143 900x100", _TARGET: "60x900"}),
         "late for a little more": after("372m30s", {LAG: "0x600 900x200", _TARGET: "60x900"}, [GROUP]).says(
             "Group billing was over its target for 1h 12m 30s of the last six hours",
-            "Its target is 1m 0s. It catches up and is late again. Cause: lagwarden explain billing",
+            "Its target is 1m 0s. It catches up and is late again. Cause: lagwarden explain 'billing'",
         ),
         "an hour late in the night, and fine since": odd("300m", {LAG: "900x120 0x600", _TARGET: "60x900"}),
         "the group ends": vanished("212m", {LAG: "900x300 stale", _TARGET: "60x300 stale"}),

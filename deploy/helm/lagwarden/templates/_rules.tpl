@@ -47,7 +47,7 @@ disabled or an info, there would be no page.
 {{ $wanted }}
 {{- end }}
 
-{{/* A text of an alert whose commands run where on-call people are: in the pod, by kubectl. Names of groups are quoted. */}}
+{{/* A text of an alert whose commands run where on-call people are: in the pod, by kubectl. */}}
 {{- define "lagwarden.alert.text" -}}
 {{- $root := .root -}}
 {{- $namespace := printf "--namespace %s" $root.Release.Namespace -}}
@@ -62,8 +62,7 @@ disabled or an info, there would be no page.
 {{- end -}}
 {{- $text := .text | replace "lagwarden groups" (printf "kubectl %s exec %s -- lagwarden groups" $namespace $pod) -}}
 {{- $text = $text | replace "lagwarden explain GROUP" (printf "kubectl %s exec %s -- lagwarden explain GROUP" $namespace $pod) -}}
-{{- $explain := printf "kubectl %s exec %s -- lagwarden explain %s" $namespace $its `'{{ reReplaceAll "'" "'\\''" $labels.group }}'` -}}
-{{- $text | replace `lagwarden explain {{ $labels.group }}` $explain -}}
+{{- $text | replace "lagwarden explain '" (printf "kubectl %s exec %s -- lagwarden explain '" $namespace $its) -}}
 {{- end }}
 
 {{/* The links of an alert as URLs, as YAML; the rule files have none. `file`: the name of its rule file. */}}
