@@ -62,7 +62,8 @@ def alerts_of(
     """
     groups = snapshot.groups
     is_sick = pc.is_in(groups.column("severity").cast(pa.string()), value_set=pa.array(ATTENTION, pa.string()))
-    is_muted = pc.or_(groups.column("unpaged").fill_null(False), muted_by_configuration(groups))
+    by_configuration = muted_by_configuration(groups)
+    is_muted = pc.or_(groups.column("unpaged").fill_null(False), by_configuration)
     sick = groups.filter(pc.and_(is_sick, pc.invert(is_muted)))
     columns = [sick.column(name).to_pylist() for name in _COLUMNS]
     since = [milliseconds / 1000 for milliseconds in _since(sick, snapshot.taken_at)]
@@ -74,7 +75,8 @@ def alerts_of(
     rows = [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
     further = [{"next_step": steps.get(row["verdict"]), "common_cause": causes.get(row["group"])} for row in rows]
     found = [_alert(*each, cluster_id, links) for each in zip(rows, since, further, strict=True)]
-    found += [each for each in last if each.group in gaps]
+    muted = frozenset(groups.column("group").filter(by_configuration).to_pylist())
+    found += [each for each in last if each.group in gaps and each.group not in muted]
     return sorted(found, key=lambda each: (-ATTENTION.index(each.label("severity")), each.starts_at, each.group))
 
 

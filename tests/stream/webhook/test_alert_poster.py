@@ -66,6 +66,9 @@ def test_the_most_severe_and_oldest_alerts_are_sent() -> None:
         last: Any = receiver.events[-1]
         assert [each["labels"]["group"] for each in last] == ["old", "new"]
         assert own.drops()["queue_full"] == 1
+        # A silence also ends the alert of a group whose verdict is unknown for a moment.
+        own.update(snapshot(groups=[{"group": "old", "verdict": "unknown", "silence_reason": "known"}]))
+        wait_until(lambda: own.status().sent == 4, "both ends")
 
 
 def test_the_address_is_that_of_the_api() -> None:
