@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Protocol
 
 from stream.cluster.transport.errors import LoginUnavailable
-from stream.cluster.transport.login.aws_iam import aws_key_source, login_message, region_of
+from stream.cluster.transport.login.aws_iam import login_signer, region_of
 from stream.cluster.transport.login.renewal import RenewedToken
 from stream.cluster.transport.login.sasl import (
     AwsIamExchange,
@@ -144,8 +144,8 @@ class AwsIamAuthenticator:
 
     def __init__(self, login: AwsIamLogin) -> None:
         self._region = login.region
-        self._current_keys = aws_key_source()
+        self._sign = login_signer()
 
     def start(self, host: str) -> SaslExchange:
         """See Authenticator."""
-        return AwsIamExchange(login_message(host, self._current_keys(), region_of(host, self._region)))
+        return AwsIamExchange(self._sign(host, region_of(host, self._region)))

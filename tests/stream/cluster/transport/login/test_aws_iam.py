@@ -8,7 +8,7 @@ import pytest
 
 from stream.cluster.transport.errors import LoginRefused, LoginUnavailable
 from stream.cluster.transport.login.authenticator import authenticator_for
-from stream.cluster.transport.login.aws_iam import aws_key_source, region_of
+from stream.cluster.transport.login.aws_iam import login_signer, region_of
 from stream.config.kafka_login import AwsIamLogin
 
 
@@ -59,4 +59,4 @@ def test_process_without_credentials(no_aws: pytest.MonkeyPatch) -> None:
     pytest.importorskip("botocore", reason="the extra msk is not installed")
     assert no_aws
     with pytest.raises(LoginUnavailable, match="has no AWS credentials"):
-        aws_key_source()()
+        login_signer()("b-1", "eu-central-1")
