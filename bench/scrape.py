@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from exporters.http.served_data import ServedData
 from exporters.http.server import HttpServer
 from exporters.readmodel import (
     DECODE_ERRORS,
@@ -48,7 +49,7 @@ def scrapes() -> list[Scrape]:
     """Render a snapshot once, scrape it plain and compressed, and return both measurements."""
     published = PublishedSnapshot.build(_snapshot())
     status = _status(published)
-    server = HttpServer(LOOPBACK, 0, lambda: published, lambda: status)
+    server = HttpServer(LOOPBACK, 0, ServedData(lambda: published, lambda: status))
     server.start()
     try:
         return [_scrape(server.port, encoding, published.exposition.series) for encoding in ("identity", "gzip")]

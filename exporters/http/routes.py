@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -24,24 +23,18 @@ from exporters.http.admission import Admission, ConnectionLimits, RefusalReason
 from exporters.http.api_endpoints import ApiEndpoints
 from exporters.http.burrow_api import burrow_routes
 from exporters.http.cluster_api import cluster_routes
-from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.event_stream.response import EVENTS_PATH
 from exporters.http.page_endpoints import PageEndpoints
 from exporters.http.rendered_responses import RenderedResponses
 from exporters.http.request_limits import PROBES, RequestLimiter, RequestLimits
-from exporters.http.served_data import ServedData
 from exporters.http.unknown_paths import unknown_method, unknown_path
 from exporters.page.assets import ASSETS
-from exporters.page.links import PageLinks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from exporters.cluster.exposition import PublishedCluster
-    from exporters.compatibility.burrow_responses import BurrowCluster
-    from exporters.group_search import MemberSearch
-    from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance
-    from exporters.text.exposition import PublishedSnapshot
+    from exporters.http.served_data import ServedData
+    from exporters.readmodel import MonitorStatus
 
 MOST_STREAMS: Final = 64
 MOST_STREAMS_PER_ADDRESS: Final = 32
@@ -63,44 +56,23 @@ register_url_convertor("any_name", _AnyName())
 
 
 def build_app(
-    current: Callable[[], PublishedSnapshot | None],
-    status: Callable[[], MonitorStatus],
+    served: ServedData,
     *,
-    details: Callable[[str], GroupDetail | None] = lambda _: None,
-    cluster: Callable[[], PublishedCluster | None] = lambda: None,
-    search: MemberSearch | None = None,
-    events: RecentEvents | None = None,
-    burrow: BurrowCluster | None = None,
-    clock: Callable[[], float] = time.time,
     admission: Admission | None = None,
     credentials: Callable[[], Credentials] = Credentials,
     allowed_hosts: Sequence[str] = (),
-    on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
-    other_instance: Callable[[str], OtherInstance | None] = lambda _: None,
-    links: PageLinks | None = None,
 ) -> Starlette:
-    """Return the application. `exporters.http.server.HttpServer` describes the arguments.
+    """Return the application that answers with this data.
 
     A name in a path can be any but `.` and `..`, which a client resolves before it sends the request. Therefore each
     route of a group also exists with the name in the query: `/api/v1/group?name=..` and `/group?name=..`.
 
     `credentials` returns what a client must send for all paths but those of the probes. `allowed_hosts` are the names
-    of the server besides those that it always has. `on_failure` receives the path
-    and the exception of a response that failed with an internal error (500).
+    of the server besides those that it always has.
     """
     admission = admission or Admission(ConnectionLimits())
-    served = ServedData(
-        current,
-        with_http(status, admission),
-        details,
-        cluster,
-        search,
-        events or RecentEvents(),
-        other_instance,
-        clock,
-        links or PageLinks(),
-    )
-    responses = RenderedResponses(on_failure)
+    served = dataclasses.replace(served, status=with_http(served.status, admission))
+    responses = RenderedResponses(served.on_failure)
     api, pages = ApiEndpoints(served, responses), PageEndpoints(served, responses)
     on_refusal = functools.partial(admission.count, RefusalReason.REQUESTS)
     limiters = [
@@ -134,8 +106,8 @@ def build_app(
         Route("/api/v1/groups/{name:any_name}", api.group),
         Route("/api/v1/group", api.group),
         Route("/api/v1/topics/{topic}/groups", api.topic_groups),
-        *cluster_routes(cluster, responses.json),
-        *(burrow_routes(burrow, current, responses.json) if burrow else ()),
+        *cluster_routes(served.cluster, responses.json),
+        *(burrow_routes(served.burrow, served.published, responses.json) if served.burrow else ()),
         Route("/groups/{name:any_name}", pages.group),
         Route("/group", pages.group),
         Route("/topic", pages.topic),

@@ -18,19 +18,13 @@ from exporters.http.access.tls_handshake import TlsHandshake
 from exporters.http.access.web_access import WebAccess
 from exporters.http.admission import Admission, ConnectionLimits
 from exporters.http.connection import LimitedConnection
-from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.routes import build_app, with_http
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from exporters.cluster.exposition import PublishedCluster
-    from exporters.compatibility.burrow_responses import BurrowCluster
-    from exporters.group_search import MemberSearch
-    from exporters.page.links import PageLinks
-    from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance
-    from exporters.text.exposition import PublishedSnapshot
+    from exporters.http.served_data import ServedData
 
 # Longer than the usual scrape intervals, so that a scraper keeps its connection.
 _KEEP_ALIVE_SECONDS: Final = 75
@@ -61,67 +55,28 @@ class AddressUnavailableError(OSError):
 
 
 class HttpServer:
-    """Serves `/metrics`, `/livez`, `/readyz`, `/api/v1` and the status page until stopped.
-
-    `current` returns the published snapshot, or None before the first one; `status` the health of the monitor;
-    `details` the members and history of a group, or None if the group is not known; `cluster` the published facts about
-    the cluster, or None before the first poll. They are called on the server's threads at each request, and must be
-    fast and thread-safe.
-    """
+    """Serves `/metrics`, `/livez`, `/readyz`, `/api/v1` and the status page until stopped."""
 
     def __init__(
         self,
         host: str,
         port: int,
-        current: Callable[[], PublishedSnapshot | None],
-        status: Callable[[], MonitorStatus],
-        details: Callable[[str], GroupDetail | None] = lambda _: None,
+        served: ServedData,
         *,
-        cluster: Callable[[], PublishedCluster | None] = lambda: None,
-        search: MemberSearch | None = None,
-        events: RecentEvents | None = None,
-        burrow: BurrowCluster | None = None,
         limits: ConnectionLimits | None = None,
         access: WebAccess | None = None,
         allowed_hosts: Sequence[str] = (),
-        on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
-        other_instance: Callable[[str], OtherInstance | None] = lambda _: None,
-        links: PageLinks | None = None,
     ) -> None:
-        """`search` finds the groups of a client or a host; None: members are hidden, and the filters refused.
-
-        `events` are the verdict changes that `/api/v1/events` streams. `burrow` is the cluster of Burrow's API; None:
-        its paths do not exist.
-
-        `limits` are those on connections; `access` has TLS and logins, None: neither. `allowed_hosts` are names of
-        the server.
-
-        `on_failure` receives the path and the error of a response that failed. `other_instance` returns the instance
-        that monitors a group which this one does not. `links` are those of the pages to other services.
-        """
+        """`limits` are those on connections; `access` has TLS and logins, None: neither. `allowed_hosts` are names."""
         self._host = host
         self._port = port
         admission = Admission(limits or ConnectionLimits())
-        self.status = with_http(status, admission)
+        self.status = with_http(served.status, admission)
         """Returns the status with the values of this server, as `/metrics` shows it."""
         access = access or WebAccess()
-        self._events = events or RecentEvents()
+        self._events = served.events
         config = uvicorn.Config(
-            build_app(
-                current,
-                status,
-                details=details,
-                cluster=cluster,
-                search=search,
-                events=self._events,
-                burrow=burrow,
-                admission=admission,
-                credentials=access.credentials,
-                allowed_hosts=allowed_hosts,
-                on_failure=on_failure,
-                other_instance=other_instance,
-                links=links,
-            ),
+            build_app(served, admission=admission, credentials=access.credentials, allowed_hosts=allowed_hosts),
             lifespan="off",
             # The job configures logging; a line per scrape has no use.
             log_config=None,

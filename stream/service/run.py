@@ -17,6 +17,7 @@ import structlog
 
 from exporters.http.admission import ConnectionLimits
 from exporters.http.event_stream.recent_events import RecentEvents
+from exporters.http.served_data import ServedData
 from exporters.http.server import AddressUnavailableError, HttpServer
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.watch import ClusterWatch
@@ -118,23 +119,20 @@ def _http_server(
     access = open_web_access(http)
     if not access.credentials().needed and not is_loopback(http.host):
         _log.warning("http server open without a login", host=http.host, port=http.port, advice="see docs/http.md")
-    server = HttpServer(
-        http.host,
-        http.port,
+    served = ServedData(
         publisher.current,
         status.monitor_status,
         served_details(http, publisher.details, watch.current),
-        cluster=watch.current,
+        watch.current,
         search=served_search(http, publisher.groups_of_client),
         events=events,
         burrow=served_burrow(config),
-        on_failure=status.answer_failed,
         other_instance=status.other_instance,
-        limits=ConnectionLimits(http.max_connections, http.max_connections_per_address),
-        access=access,
-        allowed_hosts=http.allowed_hosts,
+        on_failure=status.answer_failed,
         links=page_links(config),
     )
+    limits = ConnectionLimits(http.max_connections, http.max_connections_per_address)
+    server = HttpServer(http.host, http.port, served, limits=limits, access=access, allowed_hosts=http.allowed_hosts)
     try:
         server.start()
     except AddressUnavailableError as error:

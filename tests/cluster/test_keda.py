@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from exporters.http.served_data import ServedData
 from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.keda.program import Evaluation, build, evaluate
@@ -85,7 +86,7 @@ def services(keda: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         for name, each in GROUPS.items()
     ]
     published = PublishedSnapshot.build(snapshot(groups=rows))
-    server = HttpServer(LOOPBACK, 0, lambda: published, status)
+    server = HttpServer(LOOPBACK, 0, ServedData(lambda: published, status))
     server.start()
     address = f"http://{LOOPBACK}:{server.port}"
     try:

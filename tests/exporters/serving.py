@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import http.client
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import httpx
 from starlette.applications import Starlette
 
 from exporters.http.routes import build_app
+from exporters.http.served_data import ServedData
 from exporters.http.server import HttpServer
 from exporters.readmodel import GroupDetail, Snapshot
 from exporters.text.exposition import PublishedSnapshot
@@ -42,8 +44,12 @@ def many_groups(number: int = 40_000) -> PublishedSnapshot:
 
 @contextlib.contextmanager
 def serving(shown: PublishedSnapshot | None = None, **arguments: Any) -> Iterator[HttpServer]:
-    """Serve on a free port of the loopback interface until the end of the block, with arguments of HttpServer."""
-    server = HttpServer(LOOPBACK, 0, lambda: shown, **{"status": status, **arguments})
+    """Serve on a free port of the loopback interface until the end of the block.
+
+    `arguments` are fields of ServedData, or arguments of HttpServer.
+    """
+    served, others = _divided({"published": lambda: shown, "status": status, **arguments})
+    server = HttpServer(LOOPBACK, 0, served, **others)
     server.start()
     try:
         yield server
@@ -99,7 +105,19 @@ class Client:
 def client(shown: PublishedSnapshot | None = SMALL, arguments: dict[str, Any] | None = None, **changes: Any) -> Client:
     """Return a client of an application with this snapshot and changes of the status, five seconds after NOON.
 
-    `arguments` are those of `build_app`.
+    `arguments` are those of `app_of`.
     """
     given = {"details": details, "clock": lambda: NOON / 1000 + 5, "status": lambda: status(**changes)}
-    return Client(build_app(**{"current": lambda: shown, **given, **(arguments or {})}))
+    return Client(app_of(**{"published": lambda: shown, **given, **(arguments or {})}))
+
+
+def app_of(**arguments: Any) -> Starlette:
+    """Return an application. `arguments` are fields of ServedData, or arguments of build_app."""
+    served, others = _divided(arguments)
+    return build_app(served, **others)
+
+
+def _divided(arguments: dict[str, Any]) -> tuple[ServedData, dict[str, Any]]:
+    fields = {field.name for field in dataclasses.fields(ServedData)} & arguments.keys()
+    others = {name: value for name, value in arguments.items() if name not in fields}
+    return ServedData(**{name: arguments[name] for name in fields}), others

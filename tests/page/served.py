@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Self
 
 from exporters.cluster.exposition import PublishedCluster
+from exporters.http.served_data import ServedData
 from exporters.http.server import HttpServer
 from exporters.readmodel import GroupDetail, MonitorStatus, Snapshot
 from exporters.text.exposition import PublishedSnapshot
@@ -29,16 +30,8 @@ class Served:
         self._build: Callable[[], PublishedSnapshot] = functools.cache(lambda: PublishedSnapshot.build(snapshot))
         self._details = details
         cluster = PublishedCluster.build(demo_facts(snapshot.taken_at))
-        self._server = HttpServer(
-            "127.0.0.1",
-            port,
-            self._current,
-            _status,
-            self._detail,
-            cluster=lambda: cluster,
-            search=demo_search,
-            links=LINKS,
-        )
+        served = ServedData(self._current, _status, self._detail, lambda: cluster, search=demo_search, links=LINKS)
+        self._server = HttpServer("127.0.0.1", port, served)
 
     def __enter__(self) -> Self:
         self._server.start()

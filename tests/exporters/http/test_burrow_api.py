@@ -16,6 +16,7 @@ import pytest
 from starlette.routing import Route
 
 from exporters.http.routes import build_app
+from exporters.http.served_data import ServedData
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.compatibility.burrow_world import EU, world
 from tests.exporters.serving import client
@@ -33,7 +34,7 @@ def get(path: str, shown: PublishedSnapshot | None = PUBLISHED) -> httpx.Respons
 
 
 def routes() -> list[Route]:
-    app = build_app(lambda: None, status, burrow=EU)
+    app = build_app(ServedData(lambda: None, status, burrow=EU))
     return [route for route in app.routes if isinstance(route, Route) and route.path.startswith("/v3/kafka")]
 
 

@@ -70,7 +70,7 @@ def test_metrics_in_every_format(form: ExpositionFormat, *, compressed: bool) ->
 def test_the_response_follows_the_published_snapshot() -> None:
     """A scrape has only the published snapshot, nothing of the previous one, and records it for the charts."""
     holder = [SMALL]
-    app = client(arguments={"current": lambda: holder[0]})
+    app = client(arguments={"published": lambda: holder[0]})
     assert 'group="billing"' in app.get("/metrics").text
     holder[0] = PublishedSnapshot.build(dataclasses.replace(small_snapshot(), taken_at=NOON / 1000 + 10))
     view = app.get("/group?name=billing", headers={"accept": VIEW_TYPE}).json()

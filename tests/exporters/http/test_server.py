@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from exporters.http.served_data import ServedData
 from exporters.http.server import AddressUnavailableError, HttpServer
 from exporters.text.exposition import ExpositionFormat
 from tests.exporters.serving import SMALL, get, serving
@@ -43,7 +44,7 @@ def test_an_unavailable_address_is_an_error() -> None:
             ("no-such-host.invalid", 0, ".+"),
         ):
             with pytest.raises(AddressUnavailableError) as caught:
-                HttpServer(host, number, lambda: None, status).start()
+                HttpServer(host, number, ServedData(lambda: None, status)).start()
             error = f"cannot listen on {host} port {number}: {reason}; choose another host or port"
             assert re.fullmatch(error, str(caught.value))
     assert threading.active_count() == threads
@@ -73,7 +74,7 @@ def test_stop_releases_the_port_and_is_idempotent() -> None:
             server.start()
     server.stop()
     assert set(threading.enumerate()) <= before
-    again = HttpServer("127.0.0.1", port, lambda: None, status)
+    again = HttpServer("127.0.0.1", port, ServedData(lambda: None, status))
     again.start()
     again.stop()
 

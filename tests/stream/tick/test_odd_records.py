@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.http.routes import build_app
+from exporters.http.served_data import ServedData
 from exporters.selection.series import SeriesSelection
 from stream.cli.capture_groups import CaptureGroups
 from stream.cli.render.explanation import explain
@@ -101,7 +102,7 @@ def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, Servi
 async def request_everything(publisher: Publisher, status: ServiceStatus) -> None:
     """Request every URL for every group; no answer may be 500."""
     app = build_app(
-        publisher.current, status.monitor_status, details=publisher.details, on_failure=status.answer_failed
+        ServedData(publisher.current, status.monitor_status, details=publisher.details, on_failure=status.answer_failed)
     )
     published = publisher.current()
     assert published is not None

@@ -11,6 +11,7 @@ import pytest
 import structlog
 
 from exporters.http.routes import build_app
+from exporters.http.served_data import ServedData
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.groups.expiry import predict as expiry
@@ -85,10 +86,12 @@ class Monitor:
 
     def ask(self, path: str) -> httpx.Response:
         app = build_app(
-            self.publisher.current,
-            self.status.monitor_status,
-            details=self.publisher.details,
-            on_failure=self.status.answer_failed,
+            ServedData(
+                self.publisher.current,
+                self.status.monitor_status,
+                details=self.publisher.details,
+                on_failure=self.status.answer_failed,
+            )
         )
 
         async def send() -> httpx.Response:

@@ -9,6 +9,7 @@ from exporters.http.openapi.document import openapi_document
 from exporters.http.openapi.examples import EXAMPLES
 from exporters.http.openapi.operations import OPERATIONS
 from exporters.http.routes import build_app
+from exporters.http.served_data import ServedData
 from tests.exporters.openapi_check import validator
 from tests.exporters.snapshots import status
 
@@ -19,7 +20,7 @@ def test_every_route_of_the_api_is_in_the_document() -> None:
     """The document has every route of the API and `/readyz`, and no other path."""
     paths = {
         route.path.replace(":any_name", "")
-        for route in build_app(lambda: None, status).routes
+        for route in build_app(ServedData(lambda: None, status)).routes
         if isinstance(route, Route)
     }
     assert {path for path in paths if path.startswith("/api/")} | {"/readyz"} == set(openapi_document()["paths"])

@@ -23,11 +23,10 @@ from exporters.cluster.exposition import PublishedCluster
 from exporters.http.access.web_access import Credentials
 from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.openapi.operations import OPERATIONS, ApiOperation
-from exporters.http.routes import build_app
 from exporters.readmodel import OtherInstance
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts
-from tests.exporters.serving import SMALL, details
+from tests.exporters.serving import SMALL, app_of, details
 from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, NOON, snapshot, status
 
 CLUSTER = PublishedCluster.build(facts())
@@ -50,7 +49,7 @@ HOSTILE = PublishedSnapshot.build(
     snapshot(groups=[{"group": name} for name in sorted(HOSTILE_NAMES)], topics=[{"group": "", "topic": "orders"}])
 )
 DATA: Final[dict[str, Any]] = {
-    "current": lambda: dataclasses.replace(SMALL),
+    "published": lambda: dataclasses.replace(SMALL),
     "status": status,
     "details": details,
     "cluster": lambda: CLUSTER,
@@ -60,9 +59,9 @@ DATA: Final[dict[str, Any]] = {
 }
 CONDITIONS: Final[dict[str, dict[str, Any]]] = {
     "with data": {},
-    "not ready": {"current": lambda: None, "status": lambda: status(**CATCHING_UP), "cluster": lambda: None},
-    "no groups": {"current": lambda: EMPTY, "cluster": lambda: None},
-    "hostile names": {"current": lambda: HOSTILE, "details": lambda _: None},
+    "not ready": {"published": lambda: None, "status": lambda: status(**CATCHING_UP), "cluster": lambda: None},
+    "no groups": {"published": lambda: EMPTY, "cluster": lambda: None},
+    "hostile names": {"published": lambda: HOSTILE, "details": lambda _: None},
     "members hidden": {"search": None},
     "one of several instances": {
         "status": functools.partial(status, part="0/2", instances=2, siblings=("http://a:1", "http://b:1")),
@@ -70,14 +69,14 @@ CONDITIONS: Final[dict[str, dict[str, Any]]] = {
     },
     "login required": {"credentials": lambda: Credentials(token=b"secret")},
 }
-"""Arguments of build_app by the condition of the server."""
+"""Arguments of app_of by the condition of the server."""
 every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 
 
 def codes_of(condition: str, operation: ApiOperation, examples: settings) -> set[int]:
     """Send requests for an operation, valid and invalid; check their responses and return their status codes."""
-    schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", build_app(**DATA))
-    schema.app = build_app(**DATA | CONDITIONS[condition])
+    schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", app_of(**DATA))
+    schema.app = app_of(**DATA | CONDITIONS[condition])
     described = schema[operation.path]["GET"]
     requests = described.as_strategy(generation_mode=GenerationMode.POSITIVE)
     if operation.query:
