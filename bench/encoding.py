@@ -88,6 +88,13 @@ LAYOUTS: Final = (
 )
 
 
+def object_column(items: list[Any]) -> NDArray[np.object_]:
+    """Return a column of objects, whatever their lengths."""
+    column = np.empty(len(items), object)
+    column[:] = items
+    return column
+
+
 def commit_keys(traffic: Traffic) -> list[bytes]:
     """Return the key (type 1) of every (group, topic, partition)."""
     return [

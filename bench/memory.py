@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from bench import report
-from bench.many_groups.monitor import TRIGGER_SECONDS, Monitor
+from bench.monitor import TRIGGER_SECONDS, Monitor
 from bench.topic import Writer, broker_for
 from bench.traffic import Traffic, chunks, one_commit_each
 from stream.service.processes import ROLES, ProcessUsage
@@ -109,17 +109,17 @@ def measure(bootstrap: str, traffic: Traffic, heap: str, settings: Mapping[str, 
     writer = Writer(bootstrap, traffic)
     with Monitor(bootstrap, scratch / "checkpoint", scratch / "lagwarden.log", settings) as monitor:
         with MemoryPeak(monitor.pid) as peak:
-            monitor.ready("start")
+            monitor.wait_until_ready()
         note("start", peak, monitor)
         if (read := int(monitor.number(_READ))) < traffic.records:
             raise RuntimeError(f"{read} of {traffic.records} records were read")
         with MemoryPeak(monitor.pid) as peak:
             for number in range(_COMMIT_ROUNDS):
-                monitor.batch(functools.partial(_write, writer, one_commit_each(traffic, traffic.groups, number)))
+                monitor.write_batch(functools.partial(_write, writer, one_commit_each(traffic, traffic.groups, number)))
         note("commits", peak, monitor)
         time.sleep(_IDLE_SECONDS)
         with MemoryPeak(monitor.pid) as peak:
-            monitor.ticks(2)
+            monitor.wait_for_ticks(2)
         note("idle", peak, monitor)
         monitor.stop()
     return found

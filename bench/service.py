@@ -15,14 +15,11 @@ from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bench.oracle import FinalState
     from bench.traffic import Traffic
 
 _LIMIT: Final = 300.0
 _STOP_SECONDS: Final = 60.0
-_BATCH_SECONDS: Final = "lagwarden_last_batch_duration_seconds"
 _RECORDS_READ: Final = "lagwarden_records_read_total{"
 
 
@@ -38,44 +35,26 @@ class Start:
     stop_seconds: float
     exit_code: int
     differences: list[str]
-    batch_seconds: float | None = None
-    """Seconds of the last micro-batch before the service was ready, None if there was none."""
 
 
-def start_and_restart(
-    bootstrap: str,
-    traffic: Traffic,
-    wanted: FinalState,
-    scratch: Path,
-    *,
-    restarts: int = 1,
-    settings: Mapping[str, str] | None = None,
-) -> list[Start]:
-    """Start the service on an empty checkpoint, stop it, and start it again on the same one; with further settings."""
-    names = ["process start to ready", *["restart to ready"] * restarts]
-    return [start(name, bootstrap, traffic, wanted, scratch, settings=settings) for name in names]
+def start_and_restart(bootstrap: str, traffic: Traffic, wanted: FinalState, scratch: Path) -> list[Start]:
+    """Start the service on an empty checkpoint, stop it, and start it again on the same one."""
+    names = ("process start to ready", "restart to ready")
+    return [start(name, bootstrap, traffic, wanted, scratch) for name in names]
 
 
-def start(
-    what: str,
-    bootstrap: str,
-    traffic: Traffic,
-    wanted: FinalState,
-    scratch: Path,
-    *,
-    settings: Mapping[str, str] | None = None,
-) -> Start:
+def start(what: str, bootstrap: str, traffic: Traffic, wanted: FinalState, scratch: Path) -> Start:
     """Start the service on the checkpoint below `scratch`, stop it when it has answered, and return its figures."""
     port = free_port()
     began = time.monotonic()
-    command = _command(bootstrap, port, scratch / "checkpoint", settings or {})
+    command = _command(bootstrap, port, scratch / "checkpoint")
     with (
         GuardedProcess(command, scratch / "lagwarden.log") as process,
         Watch(process.pid) as watch,
     ):
         while get(port, "/readyz")[0] != http.client.OK:
             if not process.running or time.monotonic() - began > _LIMIT:
-                raise RuntimeError(f"lagwarden did not become ready:\n{_tail(process.log)}")
+                raise RuntimeError(f"lagwarden did not become ready:\n{tail(process.log)}")
             time.sleep(0.02)
         seconds = time.monotonic() - began
         text = get(port, "/metrics")[1].decode()
@@ -93,11 +72,10 @@ def start(
         stopped,
         code,
         wrong,
-        _batch_seconds(text),
     )
 
 
-def _command(bootstrap: str, port: int, checkpoint: Path, more: Mapping[str, str]) -> list[str]:
+def _command(bootstrap: str, port: int, checkpoint: Path) -> list[str]:
     program = str(Path(sys.executable).with_name("lagwarden"))
     options = ["--http-port", str(port), "--checkpoint-dir", str(checkpoint), "--log-format", "json"]
     # The oracle has the commit time of each partition, which other presets and the budget leave out.
@@ -109,7 +87,6 @@ def _command(bootstrap: str, port: int, checkpoint: Path, more: Mapping[str, str
         "--set",
         "metrics.series_budget=10000000",
     ]
-    settings += [word for key, value in more.items() for word in ("--set", f"{key}={value}")]
     return [program, "run", "--bootstrap-servers", bootstrap, *options, *settings]
 
 
@@ -130,10 +107,6 @@ def _records_read(text: str) -> int:
     return sum(int(float(line.rpartition(" ")[2])) for line in text.splitlines() if line.startswith(_RECORDS_READ))
 
 
-def _batch_seconds(text: str) -> float | None:
-    values = [line.split()[1] for line in text.splitlines() if line.startswith(f"{_BATCH_SECONDS} ")]
-    return float(values[0]) if values else None
-
-
-def _tail(log: Path) -> str:
+def tail(log: Path) -> str:
+    """Return the last lines of a log."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-15:])

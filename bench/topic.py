@@ -14,7 +14,7 @@ import numpy as np
 from confluent_kafka import Producer, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from bench.encoding import commit_keys, group_keys, values
+from bench.encoding import commit_keys, group_keys, object_column, values
 from bench.traffic import Kind, chunks
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topics
@@ -22,8 +22,6 @@ from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from bench.traffic import Chunk, Traffic
 
@@ -52,19 +50,12 @@ _PRODUCER: Final = {
     "log_level": 0,
 }
 
-FULL_BATCHES: Final = "full"
-BATCHES_OF_ONE: Final = "of one record"
-_BATCHES: Final[dict[str, dict[str, Any]]] = {
-    FULL_BATCHES: {},
-    BATCHES_OF_ONE: {"batch.num.messages": 1, "linger.ms": 0},
-}
-
 
 @contextlib.contextmanager
-def broker_with(traffic: Traffic, batches: str = FULL_BATCHES) -> Iterator[Broker]:
-    """Start a broker and write the whole traffic to it, in FULL_BATCHES or in BATCHES_OF_ONE."""
+def broker_with(traffic: Traffic) -> Iterator[Broker]:
+    """Start a broker and write the whole traffic to it."""
     with broker_for(traffic) as broker:
-        writer = Writer(broker.bootstrap, traffic, batches)
+        writer = Writer(broker.bootstrap, traffic)
         for chunk in chunks(traffic):
             writer.write(chunk)
         yield broker
@@ -102,12 +93,12 @@ def topic_ids(bootstrap: str, names: Sequence[str]) -> list[bytes]:
 class Writer:
     """Writes chunks of traffic to the offsets topic, each group's records to the partition of its coordinator."""
 
-    def __init__(self, bootstrap: str, traffic: Traffic, batches: str = FULL_BATCHES) -> None:
+    def __init__(self, bootstrap: str, traffic: Traffic) -> None:
         self._traffic = traffic
-        self._producer = Producer({**_PRODUCER, **_BATCHES[batches], "bootstrap.servers": bootstrap})
+        self._producer = Producer({**_PRODUCER, "bootstrap.servers": bootstrap})
         self._topic_ids = topic_ids(bootstrap, traffic.topic_names())
-        self._commit_keys = _objects(commit_keys(traffic))
-        self._group_keys = _objects(group_keys(traffic))
+        self._commit_keys = object_column(commit_keys(traffic))
+        self._group_keys = object_column(group_keys(traffic))
         self._home = np.array(
             [partition_for(traffic.group(group), traffic.offsets_partitions) for group in range(traffic.groups)]
         )
@@ -117,7 +108,7 @@ class Writer:
         of_group = (chunk.kind == Kind.MEMBERSHIP) | (chunk.kind == Kind.GROUP_TOMBSTONE)
         group = np.where(of_group, chunk.key, chunk.key // self._traffic.partitions_per_group)
         keys = np.where(of_group, self._group_keys[group], self._commit_keys[np.where(of_group, 0, chunk.key)])
-        encoded = _objects(values(self._traffic, chunk, self._topic_ids))
+        encoded = object_column(values(self._traffic, chunk, self._topic_ids))
         home = self._home[group]
         # Partition by partition: keeps the order within each and fills the batches.
         order = np.argsort(home, kind="stable")
@@ -126,12 +117,6 @@ class Writer:
             batch = [{"key": key, "value": value} for key, value in zip(keys[rows], encoded[rows], strict=True)]
             _produce(self._producer, OFFSETS_TOPIC, int(home[rows[0]]), batch)
         _flush(self._producer)
-
-
-def _objects(items: list[Any]) -> NDArray[np.object_]:
-    column = np.empty(len(items), object)
-    column[:] = items
-    return column
 
 
 def _produce(producer: Producer, topic: str, partition: int, batch: list[dict[str, Any]]) -> None:

@@ -1,7 +1,8 @@
-"""Measures a tick of very many groups in a separate process: the cost of each step, and the driver's memory.
+"""`python -m bench.tick`: the cost of each step of a tick of many groups, and the driver's memory, as a table.
 
-The job's own fold and reduce build the state, without Spark; the driver state is seeded with it as at a restart.
-Runs as `python -m bench.many_groups.tick`; writes its measurements as JSON to a file.
+Every group has its membership record and a commit for each of its partitions. The job's own fold and reduce build the
+state, without Spark, in another process; the driver state is seeded with it as at a restart. Then more groups commit
+before each tick.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import hashlib
 import json
 import multiprocessing
 import pickle
+import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -21,10 +23,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from bench.encoding import TOPIC_ID, commit_keys, group_keys, values
-from bench.many_groups.groups_topic import commit_round, initial_records, traffic_of
+from bench import report
+from bench.encoding import TOPIC_ID, commit_keys, group_keys, object_column, values
 from bench.processes import parse_stat
-from bench.traffic import Kind
+from bench.traffic import START_MS, Chunk, Kind, Traffic
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.codec import pack, unpack_change, unpack_state
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bench.traffic import Chunk, Traffic
     from stream.groups.driver_state import GroupColumns
     from stream.groups.shard import ShardChange
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
@@ -58,6 +59,7 @@ _Result = TypeVar("_Result")
 _RULES: Final = StateLimits(keep_slots=10)
 _SLOT_MS: Final = 30_000
 TICKS: Final = 3
+GROUPS_AT_ONCE: Final = 10_000
 _TICK_SECONDS: Final = 10
 _DAY_MS: Final = 86_400_000
 
@@ -71,13 +73,42 @@ class Step:
     cpu: float
 
 
+def initial_records(traffic: Traffic) -> Iterator[Chunk]:
+    """Yield the records of all groups, in chunks of `GROUPS_AT_ONCE` groups: memberships first, then commits."""
+    for first in range(0, traffic.groups, GROUPS_AT_ONCE):
+        groups = np.arange(first, min(first + GROUPS_AT_ONCE, traffic.groups), dtype=np.int32)
+        yield _chunk(traffic, groups, first * (traffic.partitions_per_group + 1), 0, with_memberships=True)
+
+
+def commit_round(traffic: Traffic, groups: int, number: int) -> Chunk:
+    """Return round `number` (from 1): commits of all partitions of `groups` groups, one offset further.
+
+    Each round continues with the next groups, so that no group commits twice before all have committed.
+    """
+    chosen = (np.arange(groups) + groups * (number - 1)) % traffic.groups
+    return _chunk(traffic, chosen.astype(np.int32), traffic.records + number * 1000, number, with_memberships=False)
+
+
+def _chunk(traffic: Traffic, groups: NDArray[np.int32], first: int, number: int, *, with_memberships: bool) -> Chunk:
+    each = traffic.partitions_per_group
+    keys = (groups.astype(np.int64)[:, None] * each + np.arange(each)).ravel().astype(np.int32)
+    leading = groups if with_memberships else groups[:0]
+    key = np.concatenate([leading, keys])
+    # Keys have different offsets that grow by one per round; none is above the end of its partition.
+    offset = np.concatenate([np.ones(len(leading), np.int64), keys.astype(np.int64) * 7919 % 900 + number % 100])
+    kind = np.full(len(key), Kind.COMMIT, np.int8)
+    kind[: len(leading)] = Kind.MEMBERSHIP
+    time = START_MS + first + (np.arange(len(key)) if with_memberships else np.zeros(len(key), np.int64))
+    return Chunk(first, kind, key, offset, time)
+
+
 class Job:
     """Folds and reduces like the job, shard by shard; the state is packed between batches."""
 
     def __init__(self, traffic: Traffic, shards: int) -> None:
         self._traffic = traffic
         self._placement = Placement.build(traffic.offsets_partitions, shards)
-        self._keys = {True: _objects(group_keys(traffic)), False: _objects(commit_keys(traffic))}
+        self._keys = {True: object_column(group_keys(traffic)), False: object_column(commit_keys(traffic))}
         homes = [partition_for(traffic.group(group), traffic.offsets_partitions) for group in range(traffic.groups)]
         self._home = np.array(homes, np.int32)
         self._ends = np.zeros(traffic.offsets_partitions, np.int64)
@@ -99,7 +130,7 @@ class Job:
         keys = np.where(of_group, self._keys[True][group], self._keys[False][np.where(of_group, 0, chunk.key)])
         home = self._home[group]
         order = np.argsort(home, kind="stable")
-        encoded = _objects(values(self._traffic, chunk))
+        encoded = object_column(values(self._traffic, chunk))
         counts = np.bincount(home, minlength=len(self._ends))
         starts = np.cumsum(counts) - counts
         position = self._ends[home[order]] + np.arange(len(order)) - starts[home[order]]
@@ -253,23 +284,51 @@ def resident() -> int:
     return parse_stat(Path("/proc/self/stat").read_text()).resident_bytes
 
 
-def _objects(items: list[Any]) -> NDArray[np.object_]:
-    column = np.empty(len(items), object)
-    column[:] = items
-    return column
+def steps_table(found: dict[str, Any]) -> str:
+    """Return the table of the steps: the first tick, and the median of the later ones."""
+    by_name: dict[str, list[dict[str, Any]]] = {}
+    for step in found["steps"]:
+        by_name.setdefault(step["what"], []).append(step)
+    cells = [
+        (
+            what,
+            f"{statistics.median(step['cpu'] for step in steps[1:] or steps):.2f}",
+            f"{statistics.median(step['seconds'] for step in steps[1:] or steps):.2f}",
+            f"{steps[0]['cpu']:.2f}",
+        )
+        for what, steps in by_name.items()
+    ]
+    return report.table(("in one process", "CPU s", "seconds", "CPU s at first"), cells)
+
+
+def sizes_table(found: dict[str, Any], keys: int) -> str:
+    """Return the table of sizes in MB, and per group partition."""
+    rows = [
+        ("state, packed", found["state_bytes"]),
+        ("/metrics, identity", found["plain_bytes"]),
+        ("/metrics, gzip", found["gzip_bytes"]),
+        *((f"resident, {what}", size) for what, size in found["resident"].items()),
+    ]
+    cells = [(what, f"{size / 2**20:,.1f}", f"{size / keys:,.0f}") for what, size in rows]
+    return report.table(("sizes", "MB", "bytes per partition"), cells)
 
 
 def main() -> None:
-    """Measure, and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--groups", type=int, required=True)
-    parser.add_argument("--partitions", type=int, default=20)
+    """Measure, print the tables, and write the figures as JSON if asked."""
+    parser = argparse.ArgumentParser(prog="python -m bench.tick", description=__doc__)
+    parser.add_argument("--groups", type=int, default=10_000)
+    parser.add_argument("--partitions", type=int, default=20, help="partitions with a commit per group")
     parser.add_argument("--shards", type=int, default=256)
-    parser.add_argument("--committing", type=int, default=2000)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--committing", type=int, default=2000, help="groups that commit before each tick")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the figures as JSON to this file")
     given = parser.parse_args()
-    traffic = traffic_of(given.groups, given.partitions)
-    given.out.write_text(json.dumps(measure(traffic, given.shards, min(given.committing, given.groups))))
+    each = given.partitions
+    traffic = Traffic(records=given.groups * (each + 1), groups=given.groups, partitions_per_group=each)
+    found = measure(traffic, given.shards, min(given.committing, given.groups))
+    if given.out:
+        given.out.write_text(json.dumps(found))
+    print(f"{report.machine()}; {traffic.groups:,} groups of {each} partitions; {found['series']:,} series\n")
+    print(f"{steps_table(found)}\n\n{sizes_table(found, traffic.keys)}")
 
 
 if __name__ == "__main__":
