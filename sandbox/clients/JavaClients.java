@@ -33,17 +33,13 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.RangeAssignor;
-import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.utils.Exit;
-import org.apache.kafka.streams.KafkaStreams;
-import org.apache.kafka.streams.StreamsBuilder;
 
 /**
- * One JVM with Kafka's own clients (consumers, share consumers, streams programs) and Kafka's official tools, whose
+ * One JVM with Kafka's own clients (consumers, share consumers) and Kafka's official tools, whose
  * output is captured. Requests and answers are lines of JSON on standard input and output, each with the id of its
  * request; the end of the input ends the program.
  */
@@ -97,11 +93,8 @@ public final class JavaClients {
             case "open":
                 clients.put(name, open(request));
                 return "";
-            case "subscribe":
-                clients.get(name).call(client -> client.subscribe(request));
-                return "";
             case "commit":
-                clients.get(name).call(client -> client.commit(request.path("offsets")));
+                clients.get(name).call(Client::commit);
                 return "";
             case "close":
                 clients.get(name).end(request.get("leaving").asBoolean());
@@ -139,8 +132,6 @@ public final class JavaClients {
                 return new Consumer(config, request);
             case "share":
                 return new ShareConsumer(config, request);
-            case "streams":
-                return new StreamsProgram(config, request);
             default:
                 throw new IllegalArgumentException(request.toString());
         }
@@ -222,30 +213,17 @@ public final class JavaClients {
 
         abstract void close(boolean leaving);
 
-        void subscribe(JsonNode request) {
-            throw new UnsupportedOperationException("this client subscribes once");
-        }
-
-        void commit(JsonNode offsets) {}
+        void commit() {}
     }
 
-    /** A consumer, classic or KIP-848 by its configuration; without given offsets it commits its positions. */
+    /** A consumer, classic or KIP-848 by its configuration; it commits its positions. */
     private static final class Consumer extends Client {
         private final KafkaConsumer<byte[], byte[]> consumer;
 
         Consumer(Properties config, JsonNode request) {
             consumer = new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
-            subscribe(request);
+            consumer.subscribe(words(request.get("topics")));
             begin();
-        }
-
-        @Override
-        void subscribe(JsonNode request) {
-            if (request.hasNonNull("regex")) {
-                consumer.subscribe(new SubscriptionPattern(request.get("regex").asText()));
-            } else {
-                consumer.subscribe(words(request.get("topics")));
-            }
         }
 
         @Override
@@ -254,16 +232,10 @@ public final class JavaClients {
         }
 
         @Override
-        void commit(JsonNode offsets) {
+        void commit() {
             Map<TopicPartition, OffsetAndMetadata> commits = new HashMap<>();
-            for (JsonNode each : offsets) {
-                TopicPartition place = new TopicPartition(each.get(0).asText(), each.get(1).asInt());
-                commits.put(place, new OffsetAndMetadata(each.get(2).asLong()));
-            }
-            if (offsets.isEmpty()) {
-                for (TopicPartition place : consumer.assignment()) {
-                    commits.put(place, new OffsetAndMetadata(consumer.position(place, Duration.ofSeconds(10))));
-                }
+            for (TopicPartition place : consumer.assignment()) {
+                commits.put(place, new OffsetAndMetadata(consumer.position(place, Duration.ofSeconds(10))));
             }
             if (!commits.isEmpty()) {
                 consumer.commitSync(commits, Duration.ofSeconds(10));
@@ -318,13 +290,8 @@ public final class JavaClients {
             String hold = (String) config.remove("hold.ms");
             holdMs = hold == null ? 0 : Long.parseLong(hold);
             consumer = new KafkaShareConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
-            subscribe(request);
-            begin();
-        }
-
-        @Override
-        void subscribe(JsonNode request) {
             consumer.subscribe(words(request.get("topics")));
+            begin();
         }
 
         @Override
@@ -349,39 +316,6 @@ public final class JavaClients {
         @Override
         void close(boolean leaving) {
             consumer.close(Duration.ofSeconds(10));
-        }
-    }
-
-    /** A streams program that reads its topics and counts the records by value: two subtopologies, one store. */
-    private static final class StreamsProgram extends Client {
-        private final KafkaStreams streams;
-
-        StreamsProgram(Properties config, JsonNode request) {
-            config.put("default.key.serde", Serdes.StringSerde.class);
-            config.put("default.value.serde", Serdes.StringSerde.class);
-            StreamsBuilder builder = new StreamsBuilder();
-            builder.<String, String>stream(words(request.get("topics")))
-                    .selectKey((key, value) -> value)
-                    .groupByKey()
-                    .count();
-            streams = new KafkaStreams(builder.build(), config);
-            streams.start();
-            begin();
-        }
-
-        @Override
-        void poll() throws InterruptedException {
-            Thread.sleep(50);
-        }
-
-        @Override
-        void close(boolean leaving) {
-            org.apache.kafka.streams.CloseOptions options =
-                    org.apache.kafka.streams.CloseOptions.timeout(Duration.ofSeconds(20));
-            streams.close(options.withGroupMembershipOperation(
-                    leaving
-                            ? org.apache.kafka.streams.CloseOptions.GroupMembershipOperation.LEAVE_GROUP
-                            : org.apache.kafka.streams.CloseOptions.GroupMembershipOperation.REMAIN_IN_GROUP));
         }
     }
 }

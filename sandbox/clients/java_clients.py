@@ -31,11 +31,6 @@ SOURCE: Final = Path(__file__).with_name("JavaClients.java")
 LIMIT: Final = 90.0
 """Seconds that any request may take."""
 HEAP: Final = "384m"
-NO_ERROR: Final = "has no active members."
-"""The end of a line that the tool for streams groups marks as an error although it prints its table."""
-
-Offset = tuple[str, int, int]
-"""A topic, a partition and an offset to commit."""
 
 
 class JavaClientError(RuntimeError):
@@ -54,7 +49,6 @@ class JavaClients:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Future[str]] = {}
         self._lock = threading.Lock()
-        self._scratch = tempfile.TemporaryDirectory(prefix="lagwarden-java-clients-")
         self._process: subprocess.Popen[str] | None = None
         self._listener = threading.Thread(target=self._listen, daemon=True)
 
@@ -79,7 +73,6 @@ class JavaClients:
         self._listener.join()
         if process.stdout:
             process.stdout.close()
-        self._scratch.cleanup()
 
     # --- clients ---
 
@@ -88,22 +81,15 @@ class JavaClients:
         name: str,
         config: Mapping[str, str],
         topics: Collection[str] = (),
-        regex: str | None = None,
         kind: str = "consumer",
     ) -> None:
-        """Start a client: `consumer` (classic or KIP-848 by its configuration), `share` or `streams`."""
+        """Start a client: `consumer` (classic or KIP-848 by its configuration) or `share`."""
         settings = {"bootstrap.servers": self.bootstrap, **config}
-        if kind == "streams":
-            settings["state.dir"] = str(Path(self._scratch.name) / name)
-        self._request(do="open", name=name, kind=kind, config=settings, topics=list(topics), regex=regex)
+        self._request(do="open", name=name, kind=kind, config=settings, topics=list(topics))
 
-    def subscribe(self, name: str, topics: Collection[str]) -> None:
-        """Replace a consumer's subscription."""
-        self._request(do="subscribe", name=name, topics=list(topics))
-
-    def commit(self, name: str, offsets: Collection[Offset] = ()) -> None:
-        """Commit these offsets, or without any the positions of the partitions that the consumer owns."""
-        self._request(do="commit", name=name, offsets=list(offsets))
+    def commit(self, name: str) -> None:
+        """Commit the positions of the partitions that the consumer owns."""
+        self._request(do="commit", name=name)
 
     def close(self, name: str, *, leaving: bool = True) -> None:
         """End a client: it leaves its group, or (`leaving` false) stops without a leave request, as after a crash."""
@@ -115,7 +101,7 @@ class JavaClients:
         """Return what one of Kafka's tools printed. Raises ToolError, as `sandbox.kafka.tools.run_tool` does."""
         arguments = ("--bootstrap-server", self.bootstrap, *arguments)
         printed = self._request(do="tool", main=main_class, arguments=list(arguments))
-        if any(line.startswith("Error:") and not line.endswith(NO_ERROR) for line in printed.splitlines()):
+        if any(line.startswith("Error:") for line in printed.splitlines()):
             raise tools.ToolError(printed.strip())
         return printed
 

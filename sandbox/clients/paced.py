@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 from confluent_kafka import OFFSET_BEGINNING, KafkaException, TopicPartition
 
 from sandbox.clients.members import REQUEST_TIMEOUT, Config, GroupKind, Member
-from sandbox.clients.self_polling import ClientSpec, JavaClient
 from sandbox.clients.transactions import LONGEST_TIMEOUT_MS, transactional_producer
 
 if TYPE_CHECKING:
@@ -259,17 +258,26 @@ class PacedJavaConsumer:
         session: float = 9.0,
         heartbeat: float = 0.6,
     ) -> None:
-        spec = ClientSpec(
-            tuple(topics), assignor=assignor, session_ms=int(session * 1_000), heartbeat_ms=int(heartbeat * 1_000)
-        )
-        self._client = JavaClient(java_clients, group, str(next(_numbers)), spec)
+        self._java_clients = java_clients
+        self._name = f"{group}/{next(_numbers)}"
+        config = {
+            "group.id": group,
+            "client.id": self._name.replace("/", "-"),
+            "group.protocol": "classic",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": "false",
+            "session.timeout.ms": f"{session * 1_000:.0f}",
+            "heartbeat.interval.ms": f"{heartbeat * 1_000:.0f}",
+            **({} if assignor is None else {"partition.assignment.strategy": assignor}),
+        }
+        java_clients.open(self._name, config, topics)
         self._commit_due = 0.0
 
     def turn(self, behaviour: ClientBehaviour, now: float) -> None:
         """See PacedClient."""
         if now >= self._commit_due and not behaviour.silent:
             self._commit_due = max(self._commit_due + behaviour.every, now + behaviour.every / 2)
-            self._client.commit()
+            self._java_clients.commit(self._name)
 
     def seek_back(self, place: Place, by: int) -> None:
         """See PacedClient."""
@@ -277,4 +285,4 @@ class PacedJavaConsumer:
 
     def close(self, *, leaving: bool) -> None:
         """See PacedClient."""
-        self._client.close(leaving=leaving)
+        self._java_clients.close(self._name, leaving=leaving)

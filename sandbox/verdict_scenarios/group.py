@@ -5,33 +5,51 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import NewPartitions
+from confluent_kafka.admin import AdminClient, NewPartitions
 
-from sandbox.clients.group_control import GroupControl
+from sandbox.clients.group_names import topic_name
 from sandbox.clients.members import REQUEST_TIMEOUT, client_config
-from sandbox.clients.paced import PacedClient
-from sandbox.waiting import LIMIT, eventually
+from sandbox.waiting import LIMIT, eventually, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sandbox.clients.flow_producer import FlowProducer
     from sandbox.clients.java_clients import JavaClients
+    from sandbox.clients.paced import PacedClient
     from sandbox.clients.traffic import ClientBehaviour
 
 _FIRST_BROKER: Final = 1
 """The node id of the broker that runs from beginning to end; the other one dies."""
 
 
-class VerdictGroup(GroupControl[PacedClient]):
-    """The group that the actions of a verdict scenario change. `behaviour` is that of all its clients."""
+class VerdictGroup:
+    """The group that the actions of a verdict scenario change. `behaviour` is that of all its clients.
+
+    Methods take the short names of topics.
+    """
 
     def __init__(
         self, java_clients: JavaClients, group: str, behaviour: ClientBehaviour, producers: Mapping[str, FlowProducer]
     ) -> None:
-        super().__init__(java_clients, group)
+        self.java_clients: Final = java_clients
+        self.bootstrap: Final = java_clients.bootstrap
+        self.group: Final = group
+        self.clients: Final[dict[str, PacedClient]] = {}
         self.behaviour = behaviour
         self._producers: Final = producers
+
+    def topic(self, short: str) -> str:
+        """Return the full name of one of the group's topics."""
+        return topic_name(self.group, short)
+
+    def admin(self) -> AdminClient:
+        """Return a new admin client. Keep it until its answers are there: they end with the client."""
+        return AdminClient(client_config(self.bootstrap))
+
+    def close_client(self, name: str, *, leaving: bool = True) -> None:
+        """Close and remove a client, which leaves the group, or (`leaving` false) stops without a leave request."""
+        self.clients.pop(name).close(leaving=leaving)
 
     def producer_of(self, short: str) -> FlowProducer:
         """Return the producer of a topic."""
@@ -46,9 +64,11 @@ class VerdictGroup(GroupControl[PacedClient]):
         self.producer_of(short).add_partitions(name, partitions)
 
     def delete_topic(self, short: str) -> None:
-        """Delete a topic and stop writing to it."""
+        """Stop writing to a topic, delete it, and wait until the metadata no longer has it."""
         self.producer_of(short).remove_topic(self.topic(short))
-        super().delete_topic(short)
+        name, admin = self.topic(short), self.admin()
+        admin.delete_topics([name])[name].result(LIMIT)
+        wait_until(lambda: name not in admin.list_topics(timeout=LIMIT).topics, f"the deletion of {name}")
 
     def delete_records(self, short: str, leaving: int) -> None:
         """Move the log start offset of partition 0 to `leaving` offsets before its end offset."""

@@ -49,7 +49,6 @@ _CHART: Final = ("deploy/helm", "deploy/chart", "deploy/dashboards", "exporters/
 TOUCHED_BY: Final[dict[str, tuple[str, ...]]] = {
     "tests/integration/failures": (*_SERVICE, "stream/errors.py"),
     "tests/integration/test_readiness.py": ("stream/service", "stream/cluster"),
-    "tests/integration/test_life.py": ("stream/groups", "decoders"),
     "tests/integration/test_time_lag.py": _STATE,
     "tests/integration/verdicts": ("stream/health", "stream/tick", "sandbox/verdict_scenarios"),
     "tests/integration/cluster_faults": (*_CLUSTER, "stream/tick"),

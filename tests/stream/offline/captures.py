@@ -9,7 +9,7 @@ from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 RECORDED: Final = Path(__file__).resolve().parents[2] / "captures" / "all-kinds.avro"
-"""Records of a real broker for groups of every kind, recorded by `sandbox.scenarios.all_kinds`."""
+"""Records of a real broker for groups of every kind, recorded by `sandbox.all_kinds`."""
 ORIGIN: Final = Origin("cluster-1", {OFFSETS_TOPIC: "id-1"})
 
 

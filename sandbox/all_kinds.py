@@ -2,7 +2,7 @@
 
 Kafka's own clients write it: librdkafka for classic, static, KIP-848, simple and transactional groups; for share and
 streams groups, which librdkafka does not support, the console tool and a small Kafka Streams program.
-`python -m sandbox.scenarios.all_kinds` writes `tests/captures/all-kinds.avro`.
+`python -m sandbox.all_kinds` writes `tests/captures/all-kinds.avro`.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from stream.offline.live import LiveTopics
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CAPTURE: Final = Path(__file__).resolve().parents[2] / "tests" / "captures" / "all-kinds.avro"
+CAPTURE: Final = Path(__file__).resolve().parents[1] / "tests" / "captures" / "all-kinds.avro"
 TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
-STREAMS_PROGRAM: Final = Path(__file__).with_name("StreamsMember.java")
+STREAMS_PROGRAM: Final = Path(__file__).with_name("clients") / "StreamsMember.java"
 PROPERTIES: Final = {
     # The sessions of members that stop silently must end during the recording.
     "group.min.session.timeout.ms": "1000",
