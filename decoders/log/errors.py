@@ -1,7 +1,7 @@
 """Faults of log files, and the value that reports where they are.
 
 Code that reads bytes raises `Damaged` (documented on each such function). Code that reads files (`segment`,
-`partition`, `checkpoint`) returns `LogError` values instead and raises only `OSError`.
+`partition`) returns `LogError` values instead and raises only `OSError`.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ class LogFault(enum.Enum):
     BAD_RECORD = "bad_record"
     """The lengths inside a batch contradict each other."""
     BAD_CONTROL = "bad_control"
-    BAD_INDEX = "bad_index"
     BAD_STATE_FILE = "bad_state_file"
-    INCOMPLETE_SNAPSHOT = "incomplete_snapshot"
     UNREADABLE = "unreadable"
     """The file cannot be opened or read: missing permission, a directory or FIFO in its place, or a disk error."""
     WRONG_KIND = "wrong_kind"

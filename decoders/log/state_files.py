@@ -1,19 +1,16 @@
-"""Readers of the small files beside segments: producer snapshots, log directory checkpoints, `partition.metadata`.
+"""Readers of the small files beside segments: log directory checkpoints and `partition.metadata`.
 
 Every reader returns the content of the file or a `LogError`, and raises only OSError.
 
-Source: org.apache.kafka.storage.internals.log.ProducerStateManager, org.apache.kafka.server.common.CheckpointFile,
-org.apache.kafka.storage.internals.log.PartitionMetadataFile; KIP-98, KIP-101, KIP-516.
+Source: org.apache.kafka.server.common.CheckpointFile, org.apache.kafka.storage.internals.log.PartitionMetadataFile;
+KIP-101, KIP-516.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import struct
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
-
-import google_crc32c
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from decoders.log.errors import LogError, LogFault
 from decoders.log.files import read_small
@@ -22,29 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-_SNAPSHOT_HEAD: Final = struct.Struct(">hIi")
-_PRODUCER: Final = struct.Struct(">qhiqiqiq")
-_SNAPSHOT_VERSION: Final = 1
-_CRC_STARTS: Final = 6
-
 Entry = TypeVar("Entry")
-
-
-class ProducerEntry(NamedTuple):
-    """The broker's state of one producer in this partition.
-
-    `last_sequence` and `last_offset` are -1 if only markers are known. `current_transaction_first_offset` is -1 unless
-    a transaction is open; an old open transaction is a hanging transaction, found without a broker.
-    """
-
-    producer_id: int
-    producer_epoch: int
-    last_sequence: int
-    last_offset: int
-    offset_delta: int
-    timestamp: int
-    coordinator_epoch: int
-    current_transaction_first_offset: int
 
 
 class PartitionOffset(NamedTuple):
@@ -60,21 +35,6 @@ class PartitionMetadata(NamedTuple):
 
     version: int
     topic_id: bytes
-
-
-def read_producer_snapshot(path: Path) -> tuple[ProducerEntry, ...] | LogError:
-    """Read an `<offset>.snapshot`: the producers as of that offset, in the order written."""
-    raw = read_small(path)
-    if len(raw) < _SNAPSHOT_HEAD.size:
-        return _bad(path, 0, f"{len(raw)} bytes are too few for a producer snapshot")
-    version, crc, count = _SNAPSHOT_HEAD.unpack_from(raw)
-    if version != _SNAPSHOT_VERSION:
-        return _bad(path, 0, f"unknown version {version} of a producer snapshot")
-    if google_crc32c.value(raw[_CRC_STARTS:]) != crc:
-        return LogError(LogFault.BAD_CRC, str(path), 2, None, "the checksum does not match")
-    if count < 0 or len(raw) != _SNAPSHOT_HEAD.size + count * _PRODUCER.size:
-        return _bad(path, _CRC_STARTS, f"{count} producers in {len(raw)} bytes")
-    return tuple(map(ProducerEntry._make, _PRODUCER.iter_unpack(raw[_SNAPSHOT_HEAD.size :])))
 
 
 def read_partition_offsets(path: Path) -> tuple[PartitionOffset, ...] | LogError:

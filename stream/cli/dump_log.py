@@ -18,7 +18,7 @@ def dump_log(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="Files of a partition (.log, .index, .timeindex, .snapshot, .txnindex), or a .checkpoint of KRaft.",
+            help="Segments (.log) of a partition.",
         ),
     ],
     print_data_log: Annotated[bool, typer.Option("--print-data-log", help="Print records as text.")] = False,
@@ -38,20 +38,12 @@ def dump_log(
     skip_record_metadata: Annotated[
         bool, typer.Option("--skip-record-metadata", help="Print keys and values only.")
     ] = False,
-    index_sanity_check: Annotated[
-        bool, typer.Option("--index-sanity-check", help="Check indexes without printing them.")
-    ] = False,
-    verify_index_only: Annotated[
-        bool, typer.Option("--verify-index-only", help="Compare indexes with their logs without printing them.")
-    ] = False,
     max_bytes: Annotated[
         int | None, typer.Option(metavar="N", help="Read at most this many bytes of each log.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object per batch, record or index entry instead.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per batch or record instead.")] = False,
 ) -> int:
-    """Print log files in exactly the format of Kafka's dump tool, or as JSON."""
+    """Print segments in exactly the format of Kafka's dump tool, or as JSON."""
     from stream.cli.render.replay import json_line  # noqa: PLC0415 -- loads the decoders
     from stream.offline.dumplog import Decoder, DumpOptions, LogDump, decode_with  # noqa: PLC0415 -- loads the decoders
 
@@ -73,8 +65,6 @@ def dump_log(
             decode=decode_with(decoder) if decoder else None,
             deep_iteration=deep_iteration,
             skip_record_metadata=skip_record_metadata,
-            index_sanity_check=index_sanity_check,
-            verify_index_only=verify_index_only,
             max_bytes=max_bytes,
         )
     )

@@ -21,7 +21,6 @@ import fastavro
 from fastavro.write import Writer
 
 from stream.offline.container import (
-    WRITABLE_CODECS,
     BlockReader,
     ContainerEnd,
     ContainerError,
@@ -96,11 +95,6 @@ class CaptureFile:
     def origin(self) -> Origin:
         """The cluster and the topics of the records."""
         return self._origin
-
-    @property
-    def codec(self) -> str:
-        """The Avro name of the compression codec."""
-        return self._header.codec
 
     def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[LogRow]:
         """Yield the rows in file order; of each partition in `after` only those with a greater offset."""
@@ -248,11 +242,6 @@ class CaptureWriter:
         known = CaptureFile(self.path)
         if why := _conflict(known.origin, origin):
             raise UnreadableRefusal(f"{display_path(self.path)} cannot be continued: {why}", "name another file")
-        if known.codec not in WRITABLE_CODECS:
-            raise UnreadableRefusal(
-                f"{display_path(self.path)} cannot be continued: codec {known.codec} is supported for reading only",
-                "name another file",
-            )
         self.last = known.last_offsets()
         if known.ending not in {ContainerEnd.WHOLE, ContainerEnd.TORN}:
             raise UnreadableRefusal(

@@ -8,19 +8,13 @@ Source: Apache Avro 1.12 specification, "Object Container Files".
 
 from __future__ import annotations
 
-import bz2
 import dataclasses
 import enum
 import io
-import lzma
 import zlib
 from typing import IO, TYPE_CHECKING, Any, Final
 
-import cramjam
 import fastavro
-
-from decoders.log.codecs import Codec, decompress
-from decoders.log.errors import Damaged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -178,66 +172,22 @@ def _number(raw: bytes, at: int) -> tuple[int, int]:
 # --- decompression, up to the limit
 
 
-def _too_large() -> _BlockError:
-    return _BlockError(f"it expands to more than {MAX_BLOCK_BYTES} bytes")
-
-
 def _plain(data: bytes) -> bytes:
     return data
 
 
 def _inflate(data: bytes) -> bytes:
-    return _expand(zlib.decompressobj(-zlib.MAX_WBITS), data)
-
-
-def _bunzip2(data: bytes) -> bytes:
-    return _expand(bz2.BZ2Decompressor(), data)
-
-
-def _unxz(data: bytes) -> bytes:
-    return _expand(lzma.LZMADecompressor(memlimit=2 * MAX_BLOCK_BYTES), data)
-
-
-def _expand(decompressor: Any, data: bytes) -> bytes:
+    decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
-        expanded: bytes = decompressor.decompress(data, MAX_BLOCK_BYTES + 1)
-    except (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError) as error:
+        expanded = decompressor.decompress(data, MAX_BLOCK_BYTES + 1)
+    except zlib.error as error:
         raise _BlockError(f"it cannot be decompressed: {error}") from None
     if len(expanded) > MAX_BLOCK_BYTES:
-        raise _too_large()
+        raise _BlockError(f"it expands to more than {MAX_BLOCK_BYTES} bytes")
     if not decompressor.eof:
         raise _BlockError("its compressed data is incomplete")
     return expanded
 
 
-def _unsnappy(data: bytes) -> bytes:
-    """Decompress a raw snappy block, which is followed by the checksum of its content."""
-    block, checksum = data[:-4], data[-4:]
-    try:
-        if cramjam.snappy.decompress_raw_len(block) > MAX_BLOCK_BYTES:
-            raise _too_large()
-        expanded = bytes(cramjam.snappy.decompress_raw(block))
-    except cramjam.DecompressionError as error:
-        raise _BlockError(f"it cannot be decompressed: {error}") from None
-    if zlib.crc32(expanded).to_bytes(4, "big") != checksum:
-        raise _BlockError("its checksum is wrong")
-    return expanded
-
-
-def _unzstd(data: bytes) -> bytes:
-    try:
-        return decompress(Codec.ZSTD, data, limit=MAX_BLOCK_BYTES)
-    except Damaged as damage:
-        raise _BlockError(f"it cannot be decompressed: {damage}") from None
-
-
-_CODECS: Final[dict[str, Callable[[bytes], bytes]]] = {
-    "null": _plain,
-    "deflate": _inflate,
-    "bzip2": _bunzip2,
-    "xz": _unxz,
-    "snappy": _unsnappy,
-    "zstandard": _unzstd,
-}
-WRITABLE_CODECS: Final = frozenset({"null", "deflate", "bzip2", "xz", "snappy"})
-"""The codecs that are supported for writing, so that a file can be continued."""
+_CODECS: Final[dict[str, Callable[[bytes], bytes]]] = {"null": _plain, "deflate": _inflate}
+"""The codecs that every Avro program has. `CaptureWriter` uses deflate."""

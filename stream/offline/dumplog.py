@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Decoder", "DumpOptions", "LogDump", "decode_with"]
 
-_KINDS: Final = frozenset({".log", ".checkpoint", ".index", ".timeindex", ".snapshot", ".txnindex"})
-_NUMBERED: Final = frozenset({".log", ".index", ".timeindex"})
 _GAPS: Final = "Non-consecutive offsets in "
 
 
@@ -102,8 +100,6 @@ def _problem_of(path: Path) -> str | None:
     kind = kind_of(mode)
     if kind is not None:
         return "is a directory: name the files in it" if stat.S_ISDIR(mode) else f"is {kind}, not a regular file"
-    if path.suffix not in _KINDS:
-        return f"its suffix is not one of {', '.join(sorted(_KINDS))}"
-    if path.suffix in _NUMBERED and not path.name.partition(".")[0].isdecimal():
-        return "its name does not begin with the offset of a segment"
+    if path.suffix != ".log" or not path.stem.isdecimal():
+        return "is no segment, such as 00000000000000000000.log; kafka-dump-log prints indexes and snapshots"
     return None

@@ -38,7 +38,7 @@ def share_group_state(record: LogRecord) -> Texts:
 
 
 def cluster_metadata(record: LogRecord) -> Texts:
-    """Format a record of `__cluster_metadata` or of a KRaft snapshot (`--cluster-metadata-decoder`); it has no key."""
+    """Format a record of `__cluster_metadata` (`--cluster-metadata-decoder`); it has no key."""
     decoded = scalar.decode_metadata(record.value)
     if isinstance(decoded, DecodeError):
         return None, f"Error at {record.offset}, skipping. {_cause(decoded)}"

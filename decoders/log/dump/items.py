@@ -1,4 +1,4 @@
-"""The parts of a dump as data: batches, records and entries with the field names of the official dump tool.
+"""The parts of a dump as data: batches and records with the field names of the official dump tool.
 
 `item_text` formats a part as the tool prints it, `item_json` as a JSON object.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _NULLS: Final = frozenset({"<DELETE>", "null"})
 """What decoders print for a record without a value."""
-_OPTIONAL: Final = frozenset({"deleteHorizonMs", "currentTxnFirstOffset"})
+_OPTIONAL: Final = frozenset({"deleteHorizonMs"})
 """Fields that the tool prints as a Java OptionalLong."""
 _WITHOUT_COLON: Final = frozenset({"SnapshotHeader", "SnapshotFooter", "KRaftVersion", "KRaftVoters"})
 _DATA: Final = ("key", "payload")
@@ -23,8 +23,7 @@ class DumpItem(NamedTuple):
     """A part of the dump of a file. A field is a number, a bool, a text, a list of texts, an object, or None."""
 
     kind: str
-    """`file`, `log`, `snapshot`, `bootstrap_snapshot`, `batch`, `record`, `invalid_bytes`, `offset_index_entry`,
-    `time_index_entry`, `aborted_transaction`, `producer`, `empty_index` or `sane_index`."""
+    """`file`, `log`, `batch`, `record` or `invalid_bytes`."""
     fields: Mapping[str, Any]
 
 
@@ -67,9 +66,5 @@ def _field_text(name: str, value: Any) -> str:
 _SENTENCES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "file": "Dumping {path}".format_map,
     "log": "Log starting offset: {startOffset}".format_map,
-    "snapshot": "Snapshot end offset: {endOffset}, epoch: {epoch}".format_map,
-    "bootstrap_snapshot": "KRaft bootstrap snapshot".format_map,
     "invalid_bytes": "Found {bytes} invalid bytes at the end of {name}".format_map,
-    "empty_index": "{path} is empty.".format_map,
-    "sane_index": "{path} passed sanity check.".format_map,
 }

@@ -1,6 +1,6 @@
-"""The output of the official dump tool, `kafka-dump-log` of Kafka 4.x, for segments and KRaft snapshots.
+"""The output of the official dump tool, `kafka-dump-log` of Kafka 4.x, for segments.
 
-`decoders.log.dump.index_output` has the output for index and state files. The caller passes the format of keys and
+The caller passes the format of keys and
 values (a `Decode`), like the decoder option of the tool. Items or lines of standard output are yielded; the lines of
 standard error, which come at the end, are collected in `complaints`. Where the tool fails on damaged data, this reports
 the damage and continues.
@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.javatext import java_text
 from decoders.log.batch import LogRecord, RecordBatch
-from decoders.log.checkpoint import BOOTSTRAP, snapshot_id
 from decoders.log.control import ControlType, control_type, end_marker, kraft_message
-from decoders.log.dump.index_output import dump_aborted, dump_offset_index, dump_producers, dump_time_index
 from decoders.log.dump.items import DumpItem, item_text
 from decoders.log.errors import Damaged
 from decoders.log.segment import Segment
@@ -62,8 +60,6 @@ class DumpOptions:
     decode: Decode | None = None
     deep_iteration: bool = False
     skip_record_metadata: bool = False
-    index_sanity_check: bool = False
-    verify_index_only: bool = False
     max_bytes: int | None = None
 
     @property
@@ -88,29 +84,16 @@ class Dump:
         """Dump the files in order; after the last item `complaints` is complete. Raises OSError."""
         for path in paths:
             yield DumpItem("file", {"path": str(path)})
-            yield from self._file(path)
+            if path.suffix == ".log" and path.stem.isdecimal():
+                yield from self._log(path)
+            else:
+                self.complaints.append(f"Ignoring unknown file {path}")
         for name, gaps in self._gaps.items():
             self.complaints.append(f"Non-consecutive offsets in {name}")
             self.complaints += [f"  {before} is followed by {after}" for before, after in sorted(gaps.items())]
 
-    def _file(self, path: Path) -> Iterator[DumpItem]:
-        sanity, verify = self.options.index_sanity_check, self.options.verify_index_only
-        match path.suffix if _has_valid_name(path) else "":
-            case ".log" | ".checkpoint":
-                yield from self._log(path)
-            case ".index":
-                yield from dump_offset_index(path, self.complaints, only_sanity=sanity, only_verify=verify)
-            case ".timeindex":
-                yield from dump_time_index(path, self.complaints, only_sanity=sanity, only_verify=verify)
-            case ".snapshot":
-                yield from dump_producers(path, self.complaints)
-            case ".txnindex":
-                yield from dump_aborted(path, self.complaints)
-            case _:
-                self.complaints.append(f"Ignoring unknown file {path}")
-
     def _log(self, path: Path) -> Iterator[DumpItem]:
-        yield _heading(path)
+        yield DumpItem("log", {"startOffset": int(path.stem)})
         limit = self.options.max_bytes
         last_offset, valid = -1, 0
         with Segment(path, 0) as segment:
@@ -145,24 +128,6 @@ class Dump:
                 data = zip(("key", "payload"), self.options.decode(record), strict=True)
                 fields |= {name: text for name, text in data if text is not None}
             yield record, fields
-
-
-def _has_valid_name(path: Path) -> bool:
-    """Return whether the name has the base offset of a log or index file, or the id of a snapshot."""
-    if path.suffix == ".checkpoint":
-        return path.name == BOOTSTRAP or snapshot_id(path) is not None
-    return path.suffix not in {".log", ".index", ".timeindex"} or path.stem.isdecimal()
-
-
-def _heading(path: Path) -> DumpItem:
-    id_ = snapshot_id(path)
-    if id_:
-        return DumpItem("snapshot", {"endOffset": id_.end_offset, "epoch": id_.epoch})
-    return (
-        DumpItem("bootstrap_snapshot", {})
-        if path.name == BOOTSTRAP
-        else DumpItem("log", {"startOffset": int(path.stem)})
-    )
 
 
 def _batch_fields(batch: LogBatch) -> Fields:

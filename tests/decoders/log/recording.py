@@ -22,8 +22,6 @@ from sandbox.kafka.topics import create_topics
 RECORDED: Final = Path(__file__).with_name("recorded")
 CODECS: Final = ("uncompressed", "gzip", "snappy", "lz4", "zstd")
 TOOL: Final = "org.apache.kafka.tools.DumpLogSegments"
-DUMPED: Final = {".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint"}
-OFFICIAL: Final = {"official-data.txt": "--print-data-log", "official-sanity.txt": "--index-sanity-check"}
 COMPACTED: Final = "compacted"
 COMPACTION: Final = {
     "cleanup.policy": "compact",
@@ -121,8 +119,8 @@ def _compact(broker: Broker) -> None:
 
 
 def files_of(root: Path) -> list[Path]:
-    """Return the files that the dump tool supports, relative to the root, sorted."""
-    return sorted(file.relative_to(root) for file in root.rglob("*") if file.suffix in DUMPED)
+    """Return the segments, relative to the root, sorted."""
+    return sorted(file.relative_to(root) for file in root.rglob("*") if file.suffix == ".log")
 
 
 def official_dump(root: Path, files: list[Path], *options: str) -> tuple[list[str], list[str], int]:
@@ -150,15 +148,14 @@ def make_recorded() -> None:
         RECORDED.mkdir()
         for topic in (*CODECS, COMPACTED, "__consumer_offsets", "__cluster_metadata"):
             shutil.copytree(data / f"{topic}-0", RECORDED / f"{topic}-0")
-        for file in ("replication-offset-checkpoint", "log-start-offset-checkpoint", "bootstrap.checkpoint"):
+        for file in ("replication-offset-checkpoint", "log-start-offset-checkpoint"):
             shutil.copy(data / file, RECORDED / file)
-    for snapshot in sorted((RECORDED / "__cluster_metadata-0").glob("*.checkpoint"))[:-1]:
+    for snapshot in (RECORDED / "__cluster_metadata-0").glob("*.checkpoint"):
         snapshot.unlink()
     for path in RECORDED.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    for name, option in OFFICIAL.items():
-        lines, _, _ = official_dump(RECORDED, files_of(RECORDED), option)
-        (RECORDED / name).write_bytes("".join(f"{line}\n" for line in lines).encode())
+    lines, _, _ = official_dump(RECORDED, files_of(RECORDED), "--print-data-log")
+    (RECORDED / "official-data.txt").write_bytes("".join(f"{line}\n" for line in lines).encode())
 
 
 if __name__ == "__main__":

@@ -2,18 +2,15 @@
 
 import struct
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.log.index import AbortedTransaction, OffsetIndex, TimeIndex, read_aborted
+from decoders.log.index import OffsetIndex
 from decoders.log.lookup import SegmentIndex, first_record_at_offset, first_record_at_time
 from decoders.log.segment import Segment
 from tests.decoders.log.fixtures import RECORDED, RECORDED_SEGMENTS, opened, simple_batches
-
-OFFSETS = RECORDED / "__consumer_offsets-0" / "00000000000000000000.log"
 
 
 def test_entries_end_where_they_stop_ascending(tmp_path: Path) -> None:
@@ -23,42 +20,6 @@ def test_entries_end_where_they_stop_ascending(tmp_path: Path) -> None:
     index = OffsetIndex.read(path, 1_000)
     assert [tuple(entry) for entry in index.entries] == [(1_003, 100), (1_007, 250), (1_009, 400)]
     assert [index.position_before(offset) for offset in (0, 1_002, 1_003, 1_008, 9_999)] == [0, 0, 100, 250, 400]
-
-
-def test_the_sanity_checks_are_those_of_the_broker(tmp_path: Path) -> None:
-    """An index is valid exactly if a broker would not rebuild it at startup. A preallocated time index is not valid."""
-    path = tmp_path / "a.index"
-    one, first = struct.pack(">ii", 3, 100), struct.pack(">qi", 500, 3)
-    rows: list[tuple[Any, bytes, bool]] = [
-        *((OffsetIndex, raw, True) for raw in (struct.pack(">iiii", 3, 100, 7, 250), b"", one + bytes(16))),
-        *((OffsetIndex, raw, False) for raw in (one + b"\0", struct.pack(">ii", -3, 100))),
-        *((TimeIndex, raw, True) for raw in (struct.pack(">qiqi", 500, 3, 800, 9), b"")),
-        *((TimeIndex, raw, False) for raw in (first + bytes(12), first + b"\0", struct.pack(">qi", 500, -3))),
-    ]
-    for index, raw, is_sane in rows:
-        path.write_bytes(raw)
-        assert (index.read(path, 1_000).fault() is None) is is_sane, raw
-
-
-def test_aborted_transactions_of_a_real_broker_are_read() -> None:
-    """A recorded `.txnindex` has the three aborted transactions, in the order of their markers."""
-    entries, fault = read_aborted(OFFSETS.with_suffix(".txnindex"))
-    assert fault is None
-    assert len(entries) == 3
-    assert all(entry.first_offset < entry.last_offset for entry in entries)
-    assert sorted(entries, key=lambda entry: entry.last_offset) == list(entries)
-
-
-def test_aborted_transactions_end_at_damage(tmp_path: Path) -> None:
-    """A newer version ends the list with a fault; a partial entry is an append in progress."""
-    path = tmp_path / "a.txnindex"
-    entry = struct.pack(">hqqqq", 0, 5, 10, 20, 11)
-    path.write_bytes(entry + entry[:7])
-    assert read_aborted(path) == ((AbortedTransaction(0, 5, 10, 20, 11),), None)
-    path.write_bytes(entry + struct.pack(">hqqqq", 1, 5, 10, 20, 11))
-    entries, fault = read_aborted(path)
-    assert len(entries) == 1
-    assert fault.position == len(entry)
 
 
 @pytest.mark.parametrize("path", RECORDED_SEGMENTS, ids=lambda path: f"{path.parent.name}-{path.name[-6:-4]}")

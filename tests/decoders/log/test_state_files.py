@@ -1,46 +1,14 @@
 """The small files beside segments: those of a real broker are read, and malformed ones are one typed error."""
 
-import struct
 from pathlib import Path
-
-import google_crc32c
 
 from decoders.log.errors import LogError, LogFault
 from decoders.log.state_files import (
     PartitionOffset,
-    ProducerEntry,
     read_partition_metadata,
     read_partition_offsets,
-    read_producer_snapshot,
 )
 from tests.decoders.log.fixtures import RECORDED
-
-
-def snapshot_of(*entries: ProducerEntry, version: int = 1) -> bytes:
-    body = struct.pack(">i", len(entries)) + b"".join(struct.pack(">qhiqiqiq", *entry) for entry in entries)
-    return struct.pack(">hI", version, google_crc32c.value(body)) + body
-
-
-OPEN = ProducerEntry(9, 2, 17, 120, 3, 1_700_000_000_000, 4, 100)
-MARKED = ProducerEntry(10, 0, -1, -1, 0, 1_700_000_000_001, 4, -1)
-
-
-def test_producers_are_read_with_their_open_transactions(tmp_path: Path) -> None:
-    """A snapshot gives every producer in order, with the first offset of its open transaction."""
-    path = tmp_path / "a.snapshot"
-    path.write_bytes(snapshot_of(OPEN, MARKED))
-    assert read_producer_snapshot(path) == (OPEN, MARKED)
-
-
-def test_a_truncated_or_changed_snapshot_is_an_error(tmp_path: Path) -> None:
-    """Any truncation and any changed byte is detected, by the checksum, the version or the count."""
-    path = tmp_path / "a.snapshot"
-    valid = snapshot_of(OPEN, MARKED)
-    damaged = [valid[:end] for end in range(len(valid))]
-    damaged += [valid[:at] + bytes([valid[at] ^ 4]) + valid[at + 1 :] for at in range(len(valid))]
-    for content in [*damaged, valid + b"\0", snapshot_of(OPEN, version=2)]:
-        path.write_bytes(content)
-        assert isinstance(read_producer_snapshot(path), LogError)
 
 
 def test_checkpoints_of_a_real_broker_are_read() -> None:

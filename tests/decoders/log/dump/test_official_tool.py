@@ -19,8 +19,6 @@ MODES = {
         ("--print-data-log", "--skip-record-metadata"),
         DumpOptions(decode=as_text, skip_record_metadata=True),
     ),
-    "sanity": (("--index-sanity-check",), DumpOptions(index_sanity_check=True)),
-    "verify": (("--verify-index-only",), DumpOptions(verify_index_only=True)),
     "max bytes": (("--max-bytes", "5000"), DumpOptions(max_bytes=5_000)),
 }
 DECODERS = {
@@ -49,10 +47,10 @@ def compare(root: Path, files: list[Path], arguments: tuple[str, ...], options: 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_file_is_dumped_like_the_tool_in_every_mode(
+def test_every_segment_is_dumped_like_the_tool_in_every_mode(
     data: Path, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Segments in all codecs, indexes, snapshots and checkpoints give the same lines in every mode of the tool."""
+    """Segments in all codecs give the same lines in every mode of the tool."""
     monkeypatch.chdir(data)
     assert compare(data, files_of(data), *MODES[mode]) > 100
 

@@ -17,15 +17,11 @@ def our_lines(dump: Dump, files: list[Path]) -> list[str]:
     return lines_of("".join(f"{line}\n" for line in dump.lines(files)).encode())
 
 
-@pytest.mark.parametrize(
-    ("official", "options"),
-    [("official-data.txt", DumpOptions(decode=as_text)), ("official-sanity.txt", DumpOptions(index_sanity_check=True))],
-)
-def test_our_dump_is_the_official_dump(official: str, options: DumpOptions, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every line for every file of a real broker's log directory is that of the official tool, in its order."""
+def test_our_dump_is_the_official_dump(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line for every segment of a real broker's log directory is that of the official tool, in its order."""
     monkeypatch.chdir(RECORDED)
-    ours = our_lines(Dump(options), files_of(Path()))
-    assert ours == lines_of((RECORDED / official).read_bytes())
+    ours = our_lines(Dump(DumpOptions(decode=as_text)), files_of(Path()))
+    assert ours == lines_of((RECORDED / "official-data.txt").read_bytes())
 
 
 def test_damage_is_reported_and_the_rest_is_dumped(tmp_path: Path) -> None:
