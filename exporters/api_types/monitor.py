@@ -1,4 +1,4 @@
-"""The types of the responses about the monitor itself: readiness and errors."""
+"""The types of the responses about the monitor itself, readiness and errors, and of its events."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
+from exporters.api_types.groups import EvidenceValue  # noqa: TC001 -- pydantic reads annotations
 from exporters.api_types.json_object import EXPERIMENTAL
 
 
@@ -39,3 +40,41 @@ class ErrorResponse(TypedDict):
     topic: NotRequired[str | None]
     instance: NotRequired[Annotated[str, EXPERIMENTAL]]
     url: NotRequired[Annotated[str, EXPERIMENTAL]]
+
+
+class EventOwner(TypedDict):
+    """The owner of a group (`groups.owners`)."""
+
+    team: str | None
+    tier: str | None
+    link: str | None
+
+
+class VerdictEventData(TypedDict):
+    """The content of a verdict event. `before` is null in the first event about the group."""
+
+    group: str
+    before: str | None
+    verdict: str | None
+    severity: str | None
+    since: str | None
+    sentence: str | None
+    evidence: dict[str, EvidenceValue]
+    next_step: str | None
+    owner: EventOwner | None
+    maintenance_until: str | None
+    silence_reason: str | None
+    unpaged: bool
+
+
+class VerdictCloudEvent(TypedDict):
+    """A verdict event as CloudEvent 1.0. An empty `subject` is left out."""
+
+    specversion: str
+    id: str
+    source: str
+    type: str
+    subject: NotRequired[str]
+    time: str
+    datacontenttype: str
+    data: VerdictEventData

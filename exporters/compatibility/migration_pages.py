@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporters.catalogue.metric import OtherSource
-from exporters.compatibility.other_exporters import OTHER_BY_NAME
+from exporters.compatibility.selection import OTHER_BY_NAME
 
 if TYPE_CHECKING:
     from exporters.compatibility.other_exporter import OtherExporter, OtherMetric

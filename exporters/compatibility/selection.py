@@ -1,15 +1,24 @@
-"""The configured part of the other exporters' metrics: which exporters, and the name of the cluster in their labels."""
+"""All exporters whose names lagwarden can show, and the configured ones with the name of their cluster."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from exporters.compatibility.burrow import BURROW
-from exporters.compatibility.other_exporters import OTHER_BY_NAME, STATUS_EXPORTERS
+from exporters.compatibility.burrow import BURROW, BURROW_EXPORTER
+from exporters.compatibility.kafka_exporter import KAFKA_EXPORTER
+from exporters.compatibility.kafka_lag_exporter import KAFKA_LAG_EXPORTER
+from exporters.compatibility.kminion import KMINION
 
 if TYPE_CHECKING:
     from exporters.compatibility.other_exporter import OtherExporter, OtherMetric
+
+OTHER_EXPORTERS: Final = (KAFKA_EXPORTER, KAFKA_LAG_EXPORTER, KMINION, BURROW_EXPORTER, BURROW)
+OTHER_BY_NAME: Final = {other.name: other for other in OTHER_EXPORTERS}
+STATUS_EXPORTERS: Final = frozenset(
+    other.name for other in OTHER_EXPORTERS if any("burrow" in metric.column for metric in other.metrics)
+)
+"""The names of those that show statuses by Burrow's rules."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,30 +14,39 @@ from typing import TYPE_CHECKING, Final
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from exporters.http.access.allowed_hosts import AllowedHosts
 from exporters.http.access.require_login import RequireLogin
 from exporters.http.access.web_access import Credentials
 from exporters.http.admission import Admission, ConnectionLimits, RefusalReason
+from exporters.http.api import encode
 from exporters.http.api_endpoints import ApiEndpoints
+from exporters.http.burrow_api import PREFIX as BURROW
 from exporters.http.burrow_api import burrow_routes
 from exporters.http.cluster_api import cluster_routes
 from exporters.http.event_stream.response import EVENTS_PATH
 from exporters.http.page_endpoints import PageEndpoints
-from exporters.http.rendered_responses import RenderedResponses
+from exporters.http.rendered_responses import JSON, NO_STORE, RenderedResponses
 from exporters.http.request_limits import PROBES, RequestLimiter, RequestLimits
-from exporters.http.unknown_paths import unknown_method, unknown_path
 from exporters.page.assets import ASSETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from starlette.requests import Request
 
     from exporters.http.served_data import ServedData
     from exporters.readmodel import MonitorStatus
 
 MOST_STREAMS: Final = 64
 MOST_STREAMS_PER_ADDRESS: Final = 32
+_API: Final = "/api"
+_NO_ROUTE: Final = "no such path; /api/v1/openapi.json lists the paths of the API"
+_NO_BURROW: Final = "the API of Burrow is disabled; enable it with metrics.compatibility: [burrow]"
+_NO_PAGE: Final = "There is no such page. All groups: /  JSON API: /api/v1/openapi.json  Prometheus: /metrics\n"
+_ONLY_READS: Final = "no such method; every path only reads, by GET"
 
 
 class _AnyName(Convertor[str]):
@@ -116,7 +125,7 @@ def build_app(
     return Starlette(
         routes=routes,
         middleware=[*limiters, hosts, login],
-        exception_handlers={HTTPStatus.NOT_FOUND: unknown_path, HTTPStatus.METHOD_NOT_ALLOWED: unknown_method},
+        exception_handlers={HTTPStatus.NOT_FOUND: _unknown_path, HTTPStatus.METHOD_NOT_ALLOWED: _unknown_method},
     )
 
 
@@ -136,3 +145,25 @@ def with_http(status: Callable[[], MonitorStatus], admission: Admission) -> Call
         return dataclasses.replace(status(), http_connections=admission.open, http_refusals=admission.table())
 
     return complete
+
+
+async def _unknown_path(request: Request, _error: Exception) -> Response:
+    """Respond with 404, and where the known paths are: JSON below /api and /v3, else text."""
+    path = request.url.path
+    if _is_below(path, BURROW):
+        return Response(encode({"error": True, "message": _NO_BURROW}), 404, NO_STORE, JSON)
+    if _is_below(path, _API):
+        return Response(encode({"error": _NO_ROUTE}), 404, NO_STORE, JSON)
+    return PlainTextResponse(_NO_PAGE, 404, NO_STORE)
+
+
+async def _unknown_method(request: Request, error: Exception) -> Response:
+    """Respond with 405 and the header `Allow`."""
+    headers = {**NO_STORE, **(getattr(error, "headers", None) or {})}
+    if _is_below(request.url.path, _API):
+        return Response(encode({"error": _ONLY_READS}), 405, headers, JSON)
+    return PlainTextResponse(f"{_ONLY_READS}\n", 405, headers)
+
+
+def _is_below(path: str, prefix: str) -> bool:
+    return path == prefix or path.startswith(f"{prefix}/")

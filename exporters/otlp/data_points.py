@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.sdk.metrics.export import AggregationTemporality, Gauge, HistogramDataPoint, NumberDataPoint, Sum
@@ -19,7 +20,6 @@ from opentelemetry.sdk.metrics.export import Metric as OtlpMetric
 
 from exporters.catalogue.metric import CountedSince, MetricKind
 from exporters.catalogue.metrics import SELF_METRICS
-from exporters.otlp.sample_text import parse_samples
 from exporters.text.exposition import ExpositionFormat
 from exporters.text.samples import CLUSTER_LABEL
 from exporters.text.self_metrics import process_metrics, self_metric_lines
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 UNITS: Final = {"seconds": "s", "bytes": "By", "ratio": "1", "": ""}
 """The units of the catalogue as OTLP writes them (UCUM). Receivers that add units to names find them there already."""
+_LABEL: Final = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"', re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\(.)")
+_CHARACTERS: Final = {"n": "\n", '"': '"', "\\": "\\"}
 _UNKNOWN_START: Final = 0
 """OTLP: the start time of the series is not known."""
 
@@ -179,3 +182,36 @@ def _created(snapshot: Snapshot) -> dict[str, int]:
 
 def _nanoseconds(seconds: float) -> int:
     return round(seconds * 1000) * 1_000_000
+
+
+def parse_samples(text: Iterable[bytes]) -> Iterator[tuple[dict[str, str], float]]:
+    """Yield the labels and the value of each sample line; the text may be cut anywhere.
+
+    An empty label is missing, as in Prometheus. Comment lines are not allowed.
+    """
+    for line in _lines(text):
+        head, _, value = line.rpartition(" ")
+        _, opened, labels = head.partition("{")
+        yield dict(_labels(labels)) if opened else {}, float(value)
+
+
+def _labels(text: str) -> Iterator[tuple[str, str]]:
+    is_escaped = "\\" in text
+    for name, value in _LABEL.findall(text):
+        if value:
+            yield name, _ESCAPED.sub(_unescaped, value) if is_escaped else value
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return _CHARACTERS[match[1]]
+
+
+def _lines(text: Iterable[bytes]) -> Iterator[str]:
+    """Yield the lines without line feeds. Only a line feed ends a line: other line breaks can be part of a name."""
+    rest = b""
+    for piece in text:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield line.decode()
+    if rest:
+        yield rest.decode()

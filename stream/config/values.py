@@ -83,7 +83,7 @@ def check_setting(value: str) -> str:
 
 def check_exporter(value: str) -> str:
     """Return the value if it is the name of an exporter whose metrics can be shown. Raises ValueError."""
-    from exporters.compatibility.other_exporters import OTHER_BY_NAME  # noqa: PLC0415 -- only needed where names are configured
+    from exporters.compatibility.selection import OTHER_BY_NAME  # noqa: PLC0415 -- only needed where names are configured
 
     if value not in OTHER_BY_NAME:
         raise ValueError(f"{value!r} must be one of {', '.join(OTHER_BY_NAME)}")

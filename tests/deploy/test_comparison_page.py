@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from exporters.compatibility.other_exporters import OTHER_EXPORTERS
+from exporters.compatibility.selection import OTHER_EXPORTERS
 from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import VERDICTS
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         ConfigRow,
         TopicResponse,
     )
-    from exporters.api_types.events import VerdictCloudEvent
+    from exporters.api_types.monitor import VerdictCloudEvent
 
 _NOW: Final = 1_767_258_000.0
 _NOW_MS: Final = int(_NOW * 1000)

@@ -9,7 +9,6 @@ from exporters.api_types.cluster import (
     ClusterResponse,
     TopicResponse,
 )
-from exporters.api_types.events import VerdictCloudEvent
 from exporters.api_types.groups import (
     GroupResponse,
     GroupsResponse,
@@ -19,6 +18,7 @@ from exporters.api_types.monitor import (
     ErrorResponse,
     NoSnapshotResponse,
     ReadinessResponse,
+    VerdictCloudEvent,
 )
 from exporters.catalogue.metric import Stability
 from exporters.group_query import PARAMETERS, QueryParameter

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 import kafka.errors
 
-from stream.cluster.transport.certificates import certificate_advice
 from stream.cluster.transport.connections import SpeaksTlsError
 from stream.cluster.transport.errors import (
     ClusterError,
@@ -26,6 +25,7 @@ from stream.cluster.transport.errors import (
     Unreachable,
     Unsupported,
     WrongProtocol,
+    certificate_advice,
 )
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ without an action: an unreachable broker may restart, a wrong password stays wro
 # ruff: noqa: N818 -- each class is named after its cause: "login refused"
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from stream.errors import ExitCode, Refusal
 
@@ -81,3 +81,23 @@ class Malformed(ClusterError):
     """The request could not be encoded, or the answer not decoded: an error in lagwarden or its library."""
 
     code = ExitCode.INTERNAL
+
+
+_CERTIFICATE_ADVICE: Final = (
+    (("has expired",), "renew the certificate of the server; if it is valid, correct the clock of this machine"),
+    (("not yet valid",), "correct the clock of this machine, or wait until the certificate is valid"),
+    (("mismatch",), "use a host name that the certificate contains in {address}"),
+    (
+        ("self-signed", "self signed", "unable to get local issuer", "unable to get issuer", "unable to verify"),
+        "set {authorities} to the authority that signed the certificate",
+    ),
+)
+
+
+def certificate_advice(reason: str, authorities: str, address: str) -> str:
+    """Return what to do about OpenSSL's `reason`; `authorities` and `address` are the options to correct."""
+    low = reason.lower()
+    advice = next(
+        (advice for signs, advice in _CERTIFICATE_ADVICE if any(sign in low for sign in signs)), "check {authorities}"
+    )
+    return advice.format(authorities=authorities, address=address)

@@ -8,7 +8,7 @@ import pytest
 from exporters.catalogue.metrics import METRICS
 from exporters.compatibility.migration_pages import updated
 from exporters.compatibility.other_exporter import OtherExporter
-from exporters.compatibility.other_exporters import OTHER_BY_NAME, OTHER_EXPORTERS
+from exporters.compatibility.selection import OTHER_BY_NAME, OTHER_EXPORTERS
 
 PAGES = pathlib.Path(__file__).parents[3] / "docs" / "migration"
 every_other = pytest.mark.parametrize("other", OTHER_EXPORTERS, ids=lambda other: other.name)

@@ -12,8 +12,7 @@ from exporters.catalogue.metric import MetricKind, OtherSource, ValueConversion
 from exporters.catalogue.metrics import METRICS
 from exporters.compatibility import cluster_tables, snapshot_tables
 from exporters.compatibility.other_exporter import OtherMetric
-from exporters.compatibility.other_exporters import OTHER_BY_NAME, OTHER_EXPORTERS
-from exporters.compatibility.selection import OtherSelection
+from exporters.compatibility.selection import OTHER_BY_NAME, OTHER_EXPORTERS, OtherSelection
 from exporters.readmodel import NAME
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot

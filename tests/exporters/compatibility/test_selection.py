@@ -1,8 +1,7 @@
 """The other exporters' metrics in the selection: off by default, and subject to patterns, granularity and budget."""
 
 from exporters.cluster.exposition import PublishedCluster
-from exporters.compatibility.other_exporters import OTHER_EXPORTERS
-from exporters.compatibility.selection import OtherSelection
+from exporters.compatibility.selection import OTHER_EXPORTERS, OtherSelection
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts

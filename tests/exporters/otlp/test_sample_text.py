@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.otlp.sample_text import parse_samples
+from exporters.otlp.data_points import parse_samples
 from exporters.text.samples import label_texts
 from tests.exporters.snapshots import HOSTILE_NAMES
 

@@ -5,7 +5,7 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.selection.generated_names import WILDCARD, pattern_of
+from exporters.selection.folding import WILDCARD, pattern_of
 from tests.exporters.snapshots import HOSTILE_NAMES
 
 PATTERNS = {

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from exporters.catalogue.metric import MetricSource, Preset
 from exporters.catalogue.metrics import OWNER_METRICS, SNAPSHOT_METRICS
 from exporters.cluster.exposition import PublishedCluster
-from exporters.compatibility.other_exporters import OTHER_EXPORTERS
-from exporters.compatibility.selection import OtherSelection
+from exporters.compatibility.selection import OTHER_EXPORTERS, OtherSelection
 from exporters.readmodel import GROUPS, TRANSITIONS, Snapshot
 from exporters.selection.name_filter import NameFilter, pattern_error
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, SeriesSelector, target_table

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from stream.cluster.transport.errors import LoginUnavailable
 from stream.cluster.transport.login.aws_iam import login_signer, region_of
+from stream.cluster.transport.login.jwt import read_token_file
 from stream.cluster.transport.login.renewal import RenewedToken
 from stream.cluster.transport.login.sasl import (
     AwsIamExchange,
@@ -16,7 +17,6 @@ from stream.cluster.transport.login.sasl import (
     TokenExchange,
 )
 from stream.cluster.transport.login.token_endpoint import fetch_token
-from stream.cluster.transport.login.token_file import read_token_file
 from stream.config.kafka_login import AwsIamLogin, ClientCredentialsLogin, Credentials, PasswordLogin, TokenFileLogin
 from stream.config.secret_sources import SecretUnavailable
 

@@ -12,12 +12,16 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from stream.cluster.transport.errors import LoginUnavailable
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 LONGEST: Final = 100_000
 """The longest accepted token in characters; brokers accept up to half a megabyte, real tokens have some thousand."""
 _LATEST: Final = 1e12
+_ADVICE: Final = "check kafka.oauth_token_file and what writes it; the file is read at each login"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 _JWT: Final = re.compile(r"[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]*")
 _JWT_IN_TEXT: Final = re.compile(r"\bey[A-Za-z0-9_\-]{6,}\.[A-Za-z0-9_\-]+(\.[A-Za-z0-9_\-]*)*")
@@ -67,3 +71,22 @@ def _json_object(part: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("not a JWT")  # noqa: TRY004 -- one error for everything that is not a JWT
     return value
+
+
+def read_token_file(path: Path) -> Token:
+    """Return the token in the file, blanks and line breaks around it ignored. Raises LoginUnavailable.
+
+    An expired token is returned too: the broker's clock decides.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(LONGEST + 2)
+    except OSError as error:
+        raise LoginUnavailable(f"the token file {path} cannot be read: {error.strerror}", _ADVICE) from None
+    text = content.decode("latin-1").strip()
+    if not text:
+        raise LoginUnavailable(f"the token file {path} is empty", _ADVICE)
+    try:
+        return parse_jwt(text)
+    except ValueError as error:
+        raise LoginUnavailable(f"the token file {path} has no token: its content is {error}", _ADVICE) from None

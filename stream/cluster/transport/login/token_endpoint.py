@@ -11,8 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, urlencode
 
-from stream.cluster.transport.certificates import certificate_advice
-from stream.cluster.transport.errors import ClusterError, LoginRefused, LoginUnavailable
+from stream.cluster.transport.errors import ClusterError, LoginRefused, LoginUnavailable, certificate_advice
 from stream.cluster.transport.login.jwt import LONGEST, Token, as_seconds, is_bearer_token, parse_jwt, without_tokens
 from stream.config.secret_sources import SecretUnavailable
 from stream.http_post import post_within
