@@ -30,7 +30,7 @@ from stream.otlp.export import otlp_export
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
-from stream.service.web_access import open_web_access, page_links, served_burrow, served_details, served_search
+from stream.service.web_access import open_web_access, page_links, served_burrow, served_details
 from stream.service.wiring import executor_files, session_options
 from stream.spark.executors.executor_check import check_executors
 from stream.spark.executors.watch import ExecutorWatch
@@ -124,7 +124,7 @@ def _http_server(
         status.monitor_status,
         served_details(http, publisher.details, watch.current),
         watch.current,
-        search=served_search(http, publisher.groups_of_client),
+        search=None if http.hide_members else publisher.groups_of_client,
         events=events,
         burrow=served_burrow(config),
         other_instance=status.other_instance,

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from exporters.cluster.exposition import PublishedCluster
-    from exporters.group_search import MemberSearch
     from exporters.readmodel import GroupDetail
     from stream.config.options import Config, HttpOptions
 
@@ -77,8 +76,3 @@ def served_details(
     They have the quotas of its members, which `cluster` knows; if so configured, members are hidden, and so are quotas.
     """
     return HiddenMembers(details) if http.hide_members else MemberQuotas(details, cluster)
-
-
-def served_search(http: HttpOptions, search: MemberSearch) -> MemberSearch | None:
-    """Return the function that finds the groups of a client or host for the API; None if members are hidden."""
-    return None if http.hide_members else search

@@ -20,7 +20,7 @@ from stream.config.options import HttpOptions
 from stream.errors import ExitCode, Refusal
 from stream.service import run
 from stream.service.status import ServiceStatus
-from stream.service.web_access import open_web_access, page_links, served_burrow, served_details, served_search
+from stream.service.web_access import open_web_access, page_links, served_burrow, served_details
 from tests.exporters.snapshots import detail
 
 USER = f"basic_auth_users: {{alice: {bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode()}}}"
@@ -56,23 +56,17 @@ def test_changes_are_logged(tmp_path: Path) -> None:
 def test_members_are_hidden_on_request() -> None:
     """The details of a group have the ids and hosts of its members unless `http.hide_members` removes them.
 
-    The option changes nothing else in the details, and removes the search, which would show the groups of a client.
+    The option changes nothing else in the details.
     """
-
-    def search(_client: str | None, _host: str | None) -> tuple[str, ...]:
-        return ("billing",)
-
     assert served_details(HttpOptions(), detail)("billing") == detail("billing")
-    assert served_search(HttpOptions(), search) is search
     served = served_details(HttpOptions(hide_members=True), detail)("billing")
     assert served is not None
     assert {member.client_host for member in served.members} == {None}
     assert dataclasses.replace(served, members=()) == dataclasses.replace(detail("billing"), members=())
-    assert served_search(HttpOptions(hide_members=True), search) is None
 
 
 def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server that `lagwarden run` starts hides the members if the option is set."""
+    """The server that `lagwarden run` starts hides the members, also from searches, if the option is set."""
     given: dict[str, Any] = {}
 
     class Server(HttpServer):
@@ -86,7 +80,8 @@ def test_the_server_of_run_gets_the_served_details(monkeypatch: pytest.MonkeyPat
     publisher: Any = types.SimpleNamespace(current=lambda: None, details=detail, groups_of_client=lambda *_: ())
     watch: Any = types.SimpleNamespace(current=lambda: None)
     with run._http_server(config, publisher, ServiceStatus("1", 60), watch, RecentEvents()):
-        assert {member.client_host for member in given["details"]("billing").members} == {None}
+        assert {member.client_host for member in given["served"].details("billing").members} == {None}
+        assert given["served"].search is None
         assert given["allowed_hosts"] == ("a.example", "*.b.example")
 
 
