@@ -38,6 +38,7 @@ kafka=(java -Xmx256m -cp "$work/jars/*")
 "${kafka[@]}" kafka.tools.StorageTool format --cluster-id AAAAAAAAAAAAAAAAAAAAAA --config "$work/server.properties" >"$work/format.log" 2>&1
 "${kafka[@]}" kafka.Kafka "$work/server.properties" >"$work/broker.log" 2>&1 &
 broker=$!
+for _ in $(seq 240); do (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break || sleep 1; done
 cat >"$work/Client.java" <<'JAVA'
 import java.util.*;
 import java.util.concurrent.Callable;
