@@ -19,6 +19,7 @@ from kafka.net.selector import NetworkSelector
 
 from stream.cluster.transport import requests
 from stream.cluster.transport.connections import Connections
+from stream.cluster.transport.corrections import decoder_threads
 from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable
 from stream.cluster.transport.exchange import GRACE_SECONDS, Exchange
 from stream.cluster.transport.login.authenticator import authenticator_for
@@ -70,6 +71,7 @@ class Cluster:
         *,
         request_timeout: float = 10.0,
     ) -> None:
+        decoder_threads.install()
         self._seconds = request_timeout
         self._bootstrap = tuple(bootstrap_servers)
         authenticator = None if login.credentials is None else authenticator_for(login.credentials)

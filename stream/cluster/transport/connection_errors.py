@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import kafka.errors
 
-from stream.cluster.transport.connections import SpeaksTlsError
+from stream.cluster.transport.corrections.tls_alert import SpeaksTlsError
 from stream.cluster.transport.errors import (
     ClusterError,
     LoginRefused,

@@ -9,6 +9,7 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.schemas.fields.struct import StructField
 
 from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.corrections import decoder_threads
 from stream.cluster.transport.errors import Malformed
 from tests.stream.cluster.transport.fake_broker import FakeBroker, Login
 
@@ -18,6 +19,7 @@ RESPONSE = bytes(ApiVersionsResponse(error_code=0, api_keys=[]).encode(version=V
 
 def test_two_threads_that_compile_one_decoder_get_a_usable_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second thread begins while the first one compiles, and ends after it; kafka-python alone fails forever."""
+    decoder_threads.install()
     struct: Any = ApiVersionsResponse._struct
     monkeypatch.setattr(struct, "_compiled_encoders", {})
     compile_fields = StructField.emit_decode_from

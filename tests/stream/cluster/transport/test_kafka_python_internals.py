@@ -1,11 +1,13 @@
 """The parts of kafka-python that `stream.cluster.transport` replaces or uses although they are not documented.
 
-kafka-python may change them in any minor version. Then a correction of `connections` would silently stop working, so
+kafka-python may change them in any minor version. Then a correction would silently stop working, so
 `pyproject.toml` has an upper bound for kafka-python. Raise the bound only if these tests and those of this folder pass
 with the new version.
 """
 
 import inspect
+import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,13 +19,15 @@ from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.schemas.fields.struct import StructField
 
-from stream.cluster.transport import connections
+from stream.cluster.transport import connections, corrections
+from stream.cluster.transport.corrections import current_credentials, decoder_threads
 
-PROJECT = Path(__file__).resolve().parents[4] / "pyproject.toml"
+ROOT = Path(__file__).resolve().parents[4]
+LIBRARY = Path(inspect.getfile(KafkaConnection)).parents[1]
 REPLACED: dict[type, tuple[type, dict[str, list[str]]]] = {
     KafkaTCPTransport: (connections._PlainTransport, {"_read_from_sock": ["self"]}),
     KafkaSSLTransport: (connections._TlsTransport, {"_read_from_sock": ["self"]}),
-    KafkaConnection: (connections.Connection, {"_sasl_authenticate": ["self", "timeout_at"]}),
+    KafkaConnection: (current_credentials.Connection, {"_sasl_authenticate": ["self", "timeout_at"]}),
     KafkaConnectionManager: (
         connections.Connections,
         {
@@ -71,7 +75,7 @@ def test_the_replaced_methods_exist_with_their_arguments() -> None:
         for name, given in methods.items():
             for of in (theirs, ours):
                 assert arguments(getattr(of, name))[: len(given)] == given
-        added = {name for of in ours.__mro__ if of.__module__ == connections.__name__ for name in vars(of)}
+        added = {name for of in ours.__mro__ if of.__module__.startswith("stream.cluster") for name in vars(of)}
         assert {name for name in added if not name.startswith("__") and hasattr(theirs, name)} == set(methods)
 
 
@@ -84,12 +88,29 @@ def test_the_called_methods_and_the_attributes_that_are_read_exist() -> None:
 
 def test_the_decoders_of_the_library_are_compiled_by_one_thread_at_a_time() -> None:
     """The library calls the replaced method, which calls its own one with the same arguments."""
-    assert StructField.compiled_decode_from is connections._decoder
-    assert arguments(connections._decoder_of_library) == ["self", "version", "compact", "tagged", "data_class"]
+    decoder_threads.install()
+    assert StructField.compiled_decode_from is decoder_threads.decoder
+    assert arguments(decoder_threads._decoder_of_library) == ["self", "version", "compact", "tagged", "data_class"]
     assert "compiled_decode_from" in ApiMessage.decode.__code__.co_names
+
+
+def test_the_library_still_needs_each_correction(tmp_path: Path) -> None:
+    """Each correction has a patch in docs/upstream, and it applies to the library.
+
+    A patch that does not apply any more: kafka-python has changed there. Delete the correction if its symptom is gone.
+    """
+    patches = {path.stem: path for path in (ROOT / "docs/upstream").glob("*.patch")}
+    assert patches.keys() == {path.stem for path in Path(*corrections.__path__).glob("[a-z]*.py")}
+    for name, patch in patches.items():
+        for changed in re.findall(r"^--- a/kafka/(.+)$", patch.read_text(), re.MULTILINE):
+            copy = tmp_path / name / "kafka" / changed
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes((LIBRARY / changed).read_bytes())
+        done = subprocess.run(["git", "apply", patch], cwd=tmp_path / name, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (name, done.stderr)
 
 
 def test_the_bound_is_the_next_minor_version() -> None:
     """The bound prevents the installation of a new minor version before these tests have passed with it."""
-    dependencies = tomllib.loads(PROJECT.read_text())["project"]["dependencies"]
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     assert [each for each in dependencies if each.startswith("kafka-python")] == ["kafka-python>=3.0.12,<3.1"]
