@@ -26,9 +26,6 @@ def dump_log(
     transactions: Annotated[
         bool, typer.Option("--transaction-log-decoder", help="Print records of __transaction_state.")
     ] = False,
-    metadata: Annotated[
-        bool, typer.Option("--cluster-metadata-decoder", help="Print records of __cluster_metadata.")
-    ] = False,
     share_state: Annotated[
         bool, typer.Option("--share-group-state-decoder", help="Print records of __share_group_state.")
     ] = False,
@@ -52,7 +49,6 @@ def dump_log(
         for decoder, is_set in (
             (Decoder.OFFSETS, offsets),
             (Decoder.TRANSACTIONS, transactions),
-            (Decoder.METADATA, metadata),
             (Decoder.SHARE_STATE, share_state),
         )
         if is_set

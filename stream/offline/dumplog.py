@@ -33,7 +33,6 @@ class Decoder(enum.Enum):
     TEXT = "--print-data-log"
     OFFSETS = "--offsets-decoder"
     TRANSACTIONS = "--transaction-log-decoder"
-    METADATA = "--cluster-metadata-decoder"
     SHARE_STATE = "--share-group-state-decoder"
 
 
@@ -41,7 +40,6 @@ _DECODES: Final[Mapping[Decoder, Decode]] = {
     Decoder.TEXT: as_text,
     Decoder.OFFSETS: dumpdecoders.offsets,
     Decoder.TRANSACTIONS: dumpdecoders.transaction_log,
-    Decoder.METADATA: dumpdecoders.cluster_metadata,
     Decoder.SHARE_STATE: dumpdecoders.share_group_state,
 }
 

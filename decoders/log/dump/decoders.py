@@ -3,7 +3,7 @@
 Each function is a `output.Decode`. The JSON comes from `decoders.jsonform`. Messages for records that cannot be
 decoded are those of the tool, except that the cause is ours where Kafka prints a Java exception.
 
-Source: org.apache.kafka.tools.DumpLogSegments (CoordinatorRecordMessageParser, ClusterMetadataLogMessageParser).
+Source: org.apache.kafka.tools.DumpLogSegments (CoordinatorRecordMessageParser).
 """
 
 from __future__ import annotations
@@ -35,14 +35,6 @@ def transaction_log(record: LogRecord) -> Texts:
 def share_group_state(record: LogRecord) -> Texts:
     """Format a record of `__share_group_state` (`--share-group-state-decoder`)."""
     return _coordinator(record, scalar.decode_share_state(record.key, record.value))
-
-
-def cluster_metadata(record: LogRecord) -> Texts:
-    """Format a record of `__cluster_metadata` (`--cluster-metadata-decoder`); it has no key."""
-    decoded = scalar.decode_metadata(record.value)
-    if isinstance(decoded, DecodeError):
-        return None, f"Error at {record.offset}, skipping. {_cause(decoded)}"
-    return None, jsonform.dump_metadata(decoded)
 
 
 def _coordinator(record: LogRecord, decoded: Record | DecodeError) -> Texts:

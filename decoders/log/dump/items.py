@@ -15,7 +15,6 @@ _NULLS: Final = frozenset({"<DELETE>", "null"})
 """What decoders print for a record without a value."""
 _OPTIONAL: Final = frozenset({"deleteHorizonMs"})
 """Fields that the tool prints as a Java OptionalLong."""
-_WITHOUT_COLON: Final = frozenset({"SnapshotHeader", "SnapshotFooter", "KRaftVersion", "KRaftVoters"})
 _DATA: Final = ("key", "payload")
 
 
@@ -58,8 +57,6 @@ def _field_text(name: str, value: Any) -> str:
         return f"{name}: {'true' if value else 'false'}"
     if isinstance(value, list):
         return f"{name}: [{','.join(value)}]"
-    if isinstance(value, dict):
-        return f"{name}{'' if name in _WITHOUT_COLON else ':'} {json.dumps(value, separators=(',', ':'))}"
     return f"{name}: {value}"
 
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from decoders.javatext import java_text
 from decoders.log.batch import LogRecord, RecordBatch
-from decoders.log.control import ControlType, control_type, end_marker, kraft_message
+from decoders.log.control import control_type, end_marker
 from decoders.log.dump.items import DumpItem, item_text
 from decoders.log.errors import Damaged
 from decoders.log.segment import Segment
@@ -31,14 +31,6 @@ Decode = Callable[[LogRecord], tuple[str | None, str | None]]
 """Formats a record's key and value; None for a part that is not printed."""
 
 Fields = dict[str, Any]
-
-_KRAFT_LABELS: Final = {
-    ControlType.LEADER_CHANGE: "LeaderChange",
-    ControlType.SNAPSHOT_HEADER: "SnapshotHeader",
-    ControlType.SNAPSHOT_FOOTER: "SnapshotFooter",
-    ControlType.KRAFT_VERSION: "KRaftVersion",
-    ControlType.KRAFT_VOTERS: "KRaftVoters",
-}
 
 
 def as_text(record: LogRecord) -> tuple[str | None, str | None]:
@@ -187,8 +179,6 @@ def _control_fields(record: LogRecord) -> Fields:
             "coordinatorEpoch": marker.coordinator_epoch,
         }
     kind, number = control_type(record.key)
-    if kind in _KRAFT_LABELS:
-        return {_KRAFT_LABELS[kind]: kraft_message(record)}
     return {"controlType": f"{kind.name}({number})"}
 
 

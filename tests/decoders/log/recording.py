@@ -119,8 +119,8 @@ def _compact(broker: Broker) -> None:
 
 
 def files_of(root: Path) -> list[Path]:
-    """Return the segments, relative to the root, sorted."""
-    return sorted(file.relative_to(root) for file in root.rglob("*") if file.suffix == ".log")
+    """Return the segments but those of KRaft, relative to the root, sorted."""
+    return sorted(file.relative_to(root) for file in root.rglob("*.log") if "__cluster_metadata" not in str(file))
 
 
 def official_dump(root: Path, files: list[Path], *options: str) -> tuple[list[str], list[str], int]:
@@ -146,12 +146,10 @@ def make_recorded() -> None:
         data = record(Path(scratch) / "broker", 45)
         shutil.rmtree(RECORDED, ignore_errors=True)
         RECORDED.mkdir()
-        for topic in (*CODECS, COMPACTED, "__consumer_offsets", "__cluster_metadata"):
+        for topic in (*CODECS, COMPACTED, "__consumer_offsets"):
             shutil.copytree(data / f"{topic}-0", RECORDED / f"{topic}-0")
         for file in ("replication-offset-checkpoint", "log-start-offset-checkpoint"):
             shutil.copy(data / file, RECORDED / file)
-    for snapshot in (RECORDED / "__cluster_metadata-0").glob("*.checkpoint"):
-        snapshot.unlink()
     for path in RECORDED.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
     lines, _, _ = official_dump(RECORDED, files_of(RECORDED), "--print-data-log")

@@ -11,7 +11,7 @@ import pytest
 
 from decoders.log.batch import record_batch
 from decoders.log.columns import partition_columns
-from decoders.log.control import end_marker, kraft_message
+from decoders.log.control import end_marker
 from decoders.log.dump.output import Dump, DumpOptions, as_text
 from decoders.log.errors import Damaged
 from decoders.log.legacy import legacy_batch
@@ -72,7 +72,6 @@ def read_frame(content: bytes) -> None:
         for record in batch.records(LIMIT):
             if batch.is_control:
                 end_marker(record)
-                kraft_message(record)
     except Damaged:
         pass
 

@@ -49,7 +49,7 @@ WRONG = {
     "decode 00 --json --format text-2.1": "--json and --format text-2.1 exclude each other",
     "capture x --from noon -b a:1": "'noon' is neither ISO 8601",
     "capture x": "kafka.bootstrap_servers (not set): is required",
-    "dump-log x --offsets-decoder --cluster-metadata-decoder": "exclude each other",
+    "dump-log x --offsets-decoder --transaction-log-decoder": "exclude each other",
     f"log find {LOGS}": "one of --offset and --time",
     f"log find {LOGS} --offset 1 --time 1": "one of --offset and --time",
     f"log find {LOGS} --time noon": "ISO 8601",

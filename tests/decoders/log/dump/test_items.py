@@ -18,12 +18,7 @@ LINES = {
     "empty optional long": (DumpItem("batch", {"deleteHorizonMs": None}), "deleteHorizonMs: OptionalLong.empty"),
     "optional long": (DumpItem("batch", {"deleteHorizonMs": 5}), "deleteHorizonMs: OptionalLong[5]"),
     "list": (DumpItem("record", {"offset": 1, "headerKeys": ["a", "b"]}), "| offset: 1 headerKeys: [a,b]"),
-    "control record": (DumpItem("record", {"LeaderChange": {"version": 0}}), '| LeaderChange: {"version":0}'),
-    "control record without a colon": (
-        DumpItem("record", {"KRaftVersion": {"version": 0}}),
-        '| KRaftVersion {"version":0}',
-    ),
-    "control record without metadata": (DumpItem("record", {}), ""),
+    "record without metadata": (DumpItem("record", {}), ""),
 }
 
 

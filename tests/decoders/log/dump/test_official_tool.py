@@ -24,7 +24,6 @@ MODES = {
 DECODERS = {
     "__consumer_offsets": ("--offsets-decoder", dumpdecoders.offsets),
     "__transaction_state": ("--transaction-log-decoder", dumpdecoders.transaction_log),
-    "__cluster_metadata": ("--cluster-metadata-decoder", dumpdecoders.cluster_metadata),
 }
 
 
