@@ -1,6 +1,6 @@
 """Decoders for binary data embedded in records.
 
-They cover the consumer protocol, the user data of assignors, Connect, and Kafka Streams on the classic protocol.
+They cover the consumer protocol, Connect, and the assignments of Kafka Streams on the classic protocol.
 
 Each function takes the bytes as stored in the record. It returns the fields of the table in `decoders.tables.embedded`,
 or a `DecodeError` (its `type` is None, its `version` that of the blob), or None for zero bytes, which are legal
@@ -9,8 +9,6 @@ everywhere. No function raises. Bytes after the last known field are ignored, be
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import TYPE_CHECKING
 
 from decoders import streams_info, wire
@@ -46,32 +44,6 @@ def connect_assignment(raw: bytes) -> Fields | DecodeError | None:
     return _prefixed("assignment", raw, embedded.CONNECT_ASSIGNMENT, accept_newer=False)
 
 
-def sticky_user_data(raw: bytes) -> Fields | DecodeError | None:
-    """Decode the user data of the sticky assignor; old clients write it without a generation."""
-    if not raw:
-        return None
-    newest = _unversioned("user_data", raw, embedded.STICKY_USER_DATA, 1)
-    return _unversioned("user_data", raw, embedded.STICKY_USER_DATA, 0) if isinstance(newest, DecodeError) else newest
-
-
-def cooperative_sticky_user_data(raw: bytes) -> Fields | DecodeError | None:
-    """Decode the user data of the cooperative sticky assignor, which is only the generation."""
-    return _unversioned("user_data", raw, embedded.COOPERATIVE_STICKY_USER_DATA, 0) if raw else None
-
-
-def streams_subscription_info(raw: bytes) -> Fields | DecodeError | None:
-    """Decode the user data of a Kafka Streams subscription (SubscriptionInfo, versions 1 to 11)."""
-    if not raw:
-        return None
-    version = None
-    try:
-        version, _ = wire.int32(raw, 0)
-        _check_version(version, embedded.STREAMS_SUBSCRIPTION_INFO)
-        return read_message(embedded.STREAMS_SUBSCRIPTION_INFO, version, raw, 0)[0]
-    except MalformedBytes as fault:
-        return _error("user_data", version, fault)
-
-
 def streams_assignment_info(raw: bytes) -> Fields | DecodeError | None:
     """Decode the user data of a Kafka Streams assignment (AssignmentInfo, versions 1 to 11)."""
     if not raw:
@@ -86,43 +58,9 @@ def streams_assignment_info(raw: bytes) -> Fields | DecodeError | None:
         return _error("user_data", version, fault)
 
 
-def streams_commit_metadata(text: str) -> Fields | DecodeError | None:
-    """Decode the metadata of an offset commit by Kafka Streams: base64 of TopicPartitionMetadata v1 or v2.
-
-    `partition_time` is in Unix milliseconds (-1 unknown). Metadata written by other clients is free text and usually
-    gives a DecodeError.
-    """
-    if not text:
-        return None
-    version = None
-    try:
-        raw = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return DecodeError(None, None, "metadata", 0, DecodeReason.NOT_BASE64)
-    try:
-        version, at = wire.int8(raw, 0)
-        if version not in streams_info.COMMIT_VERSIONS:
-            raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
-        return {"version": version, **streams_info.read_commit(version, raw, at)}
-    except MalformedBytes as fault:
-        return _error("metadata", version, fault)
-
-
 def subscription(protocol_type: str, raw: bytes) -> Fields | DecodeError | None:
     """Decode a classic member's subscription by the protocol type of its group; None for an unknown protocol type."""
     decode = _SUBSCRIPTIONS.get(protocol_type)
-    return decode(raw) if decode else None
-
-
-def assignment(protocol_type: str, raw: bytes) -> Fields | DecodeError | None:
-    """Decode a classic member's assignment by the protocol type of its group; None for an unknown protocol type."""
-    decode = _ASSIGNMENTS.get(protocol_type)
-    return decode(raw) if decode else None
-
-
-def subscription_user_data(assignor: str, raw: bytes) -> Fields | DecodeError | None:
-    """Decode the user data of a consumer's subscription by the name of the assignor (the group protocol)."""
-    decode = _SUBSCRIPTION_USER_DATA.get(assignor)
     return decode(raw) if decode else None
 
 
@@ -140,14 +78,6 @@ def _prefixed(name: str, raw: bytes, message: Message, *, accept_newer: bool) ->
         return _error(name, version, fault)
 
 
-def _unversioned(name: str, raw: bytes, message: Message, version: int) -> Fields | DecodeError:
-    """Decode a blob whose bytes carry no version."""
-    try:
-        return read_message(message, version, raw, 0)[0]
-    except MalformedBytes as fault:
-        return _error(name, None, fault)
-
-
 def _check_version(version: int, message: Message) -> None:
     """Raise MalformedBytes for a version that the table does not have."""
     if not message.is_valid(version):
@@ -162,13 +92,4 @@ def _error(name: str, version: int | None, fault: MalformedBytes) -> DecodeError
 _SUBSCRIPTIONS: dict[str, Callable[[bytes], Fields | DecodeError | None]] = {
     "consumer": consumer_subscription,
     "connect": connect_metadata,
-}
-_ASSIGNMENTS: dict[str, Callable[[bytes], Fields | DecodeError | None]] = {
-    "consumer": consumer_assignment,
-    "connect": connect_assignment,
-}
-_SUBSCRIPTION_USER_DATA: dict[str, Callable[[bytes], Fields | DecodeError | None]] = {
-    "sticky": sticky_user_data,
-    "cooperative-sticky": cooperative_sticky_user_data,
-    "stream": streams_subscription_info,
 }

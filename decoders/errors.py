@@ -24,7 +24,6 @@ class DecodeReason(enum.Enum):
     STRING_TOO_LONG = "string_too_long"
     BAD_VARINT = "bad_varint"
     NULL_NOT_ALLOWED = "null_not_allowed"
-    NOT_BASE64 = "not_base64"
     TAG_OUT_OF_VERSION = "tag_out_of_version"
     TRAILING_BYTES = "trailing_bytes"
     OUT_OF_RANGE = "out_of_range"

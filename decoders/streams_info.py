@@ -1,6 +1,6 @@
-"""Decoders for data that Kafka Streams writes with Java's DataOutput: AssignmentInfo and the metadata of its commits.
+"""Decoders for data that Kafka Streams writes with Java's DataOutput: AssignmentInfo.
 
-Sources: AssignmentInfo and ConsumerProtocolUtils; TopicPartitionMetadata and ProcessorMetadata. A string here is Java's
+Sources: AssignmentInfo and ConsumerProtocolUtils. A string here is Java's
 modified UTF-8 after a uint16 length, or UTF-16 after a count of characters; counts are int32. The readers raise
 `MalformedBytes`; the public functions are in `decoders.blobs`.
 """
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from decoders.wire import Reader
 
 ASSIGNMENT_VERSIONS: Final = Versions(1, 11)
-COMMIT_VERSIONS: Final = Versions(1, 2)
 
 
 def read_assignment(version: int, buffer: bytes, at: int) -> Fields:
@@ -41,22 +40,6 @@ def read_assignment(version: int, buffer: bytes, at: int) -> Fields:
         for name in ("partitions_by_host", "standby_partitions_by_host"):
             if name in fields:
                 fields[name] = _by_topic_name(fields[name], dict(topics), at)
-    return fields
-
-
-def read_commit(version: int, buffer: bytes, at: int) -> Fields:
-    """Read the body of a TopicPartitionMetadata: the partition time and, in v2, the metadata of processors."""
-    fields: Fields = {"partition_time": None, "processor_metadata": {}}
-    try:
-        fields["partition_time"], at = wire.int64(buffer, at)
-    except MalformedBytes as fault:
-        raise fault.within("partition_time") from None
-    if version >= 2 and at < len(buffer):
-        try:
-            pairs, at = wire.array(wire.int32, _pair(_text32, wire.int64), nullable=False)(buffer, at)
-        except MalformedBytes as fault:
-            raise fault.within("processor_metadata") from None
-        fields["processor_metadata"] = dict(pairs)
     return fields
 
 
@@ -115,12 +98,6 @@ def _utf(buffer: bytes, at: int) -> tuple[str, int]:
     except UnicodeDecodeError:
         return raw.decode("utf-8", "replace"), after
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), after
-
-
-def _text32(buffer: bytes, at: int) -> tuple[str, int]:
-    """Read UTF-8 after an int32 length."""
-    text, at = wire.text(wire.int32, nullable=False)(buffer, at)
-    return text, at
 
 
 def _utf16(buffer: bytes, at: int) -> tuple[str, int]:

@@ -1,6 +1,5 @@
 """Blobs inside records: golden bytes, tolerated deviations, and one typed error for everything else."""
 
-import base64
 import struct
 
 from hypothesis import given
@@ -34,21 +33,7 @@ def test_an_assignment_is_decoded_and_a_negative_version_is_an_error() -> None:
 def test_the_protocol_type_selects_the_decoder() -> None:
     """Only the bytes of consumers and Connect are decoded. Other protocol types give None."""
     assert blobs.subscription("consumer", SUBSCRIPTION_V0) == blobs.consumer_subscription(SUBSCRIPTION_V0)
-    assert blobs.assignment("connect", b"\0\0") == blobs.connect_assignment(b"\0\0")
     assert blobs.subscription("sr", b"{}") is None
-    assert blobs.assignment("", ASSIGNMENT) is None
-
-
-def test_sticky_user_data_is_decoded_with_and_without_its_generation() -> None:
-    """Old clients write no generation, which is then -1."""
-    previous = ASSIGNMENT[2:-4]
-    assert blobs.subscription_user_data("sticky", previous + b"\0\0\0\5") == {
-        "previous_assignment": OWNED,
-        "generation": 5,
-    }
-    assert blobs.sticky_user_data(previous) == {"previous_assignment": OWNED, "generation": -1}
-    assert blobs.subscription_user_data("cooperative-sticky", b"\0\0\0\6") == {"generation": 6}
-    assert blobs.subscription_user_data("range", b"\0") is None
 
 
 def test_connect_fields_that_old_workers_omit_are_optional() -> None:
@@ -61,33 +46,11 @@ def test_connect_fields_that_old_workers_omit_are_optional() -> None:
     assert (error.field, error.reason) == ("assignment.assignment", DecodeReason.SHORT)
 
 
-def test_streams_commit_metadata_of_both_versions_is_decoded() -> None:
-    """Version 1 has a time, version 2 may have processor metadata; free text is an error."""
-    first = base64.b64encode(struct.pack(">bq", 1, 1234)).decode()
-    second = base64.b64encode(struct.pack(">bqii1sq", 2, 1234, 1, 1, b"k", 7)).decode()
-    assert blobs.streams_commit_metadata(first) == {"version": 1, "partition_time": 1234, "processor_metadata": {}}
-    assert blobs.streams_commit_metadata(second) == {
-        "version": 2,
-        "partition_time": 1234,
-        "processor_metadata": {"k": 7},
-    }
-    for text, reason in (
-        ("host-1 was here", DecodeReason.NOT_BASE64),
-        ("ü", DecodeReason.NOT_BASE64),
-        ("CQ==", DecodeReason.UNKNOWN_VERSION),
-    ):
-        error = blobs.streams_commit_metadata(text)
-        assert error.reason is reason
-
-
 DECODERS = (
     blobs.consumer_subscription,
     blobs.consumer_assignment,
     blobs.connect_metadata,
     blobs.connect_assignment,
-    blobs.sticky_user_data,
-    blobs.cooperative_sticky_user_data,
-    blobs.streams_subscription_info,
     blobs.streams_assignment_info,
 )
 
@@ -98,9 +61,3 @@ def test_any_blob_gives_fields_or_one_error(decoder: object, version: int, raw: 
     for prefix in (b"", struct.pack(">h", version), struct.pack(">i", version)):
         assert callable(decoder)
         assert isinstance(decoder(prefix + raw), dict | DecodeError | None)
-
-
-@given(st.text())
-def test_any_commit_metadata_gives_fields_or_one_error(text: str) -> None:
-    """Decoding never raises for any text."""
-    assert isinstance(blobs.streams_commit_metadata(text), dict | DecodeError | None)

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from decoders import blobs
 from decoders.columnar import decode_commit_values, decode_keys
 from decoders.errors import DecodeError
 from decoders.interpret import events
@@ -117,14 +116,11 @@ def malformed(rng: random.Random) -> tuple[Callable[[], object], str]:
 
 def malformed_blob(rng: random.Random) -> tuple[Callable[[], object], str]:
     """Return the call that decodes a random malformed blob, and the blob as text."""
-    decoder = rng.choice(BLOB_DECODERS)
+    decoder = rng.choice(DECODERS)
     raw = struct.pack(">h", rng.randrange(4)) + rng.randbytes(rng.randrange(50))
     if rng.random() < 0.5:
         raw = b"\0\0\0" + bytes([rng.randrange(13)]) + corrupted(rng, bytes(rng.randrange(80)))
     return (lambda: decoder(raw)), raw.hex()
-
-
-BLOB_DECODERS = (*DECODERS, lambda raw: blobs.streams_commit_metadata(raw.decode("latin-1")))
 
 
 @pytest.mark.long

@@ -22,8 +22,6 @@ import org.apache.kafka.common.protocol.types.Type;
 import org.apache.kafka.connect.runtime.distributed.ConnectProtocol;
 import org.apache.kafka.connect.runtime.distributed.IncrementalCooperativeConnectProtocol;
 import org.apache.kafka.streams.processor.TaskId;
-import org.apache.kafka.streams.processor.internals.ProcessorMetadata;
-import org.apache.kafka.streams.processor.internals.TopicPartitionMetadata;
 import org.apache.kafka.streams.processor.internals.assignment.AssignmentInfo;
 import org.apache.kafka.streams.state.HostInfo;
 
@@ -55,7 +53,6 @@ public class Embedded {
             for (int version = 1; version <= 11; version++) {
                 assignment(version);
             }
-            commit();
         }
         out.flush();
     }
@@ -234,16 +231,5 @@ public class Embedded {
         Map<String, Object> json = new HashMap<>();
         hosts.forEach((host, partitions) -> json.put(host.host() + ":" + host.port(), toJson(partitions)));
         return json;
-    }
-
-    private static void commit() throws Exception {
-        Map<String, Long> numbers = new HashMap<>();
-        for (int at = random.nextInt(3); at > 0; at--) {
-            numbers.put(name(), random.nextLong());
-        }
-        long time = random.nextLong();
-        String text = new TopicPartitionMetadata(time, new ProcessorMetadata(numbers)).encode();
-        Map<String, Object> content = Map.of("version", 2, "partition_time", time, "processor_metadata", numbers);
-        print("streams_commit_metadata", 2, text.getBytes("UTF-8"), content);
     }
 }

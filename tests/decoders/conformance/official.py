@@ -21,7 +21,7 @@ COMPLETE: Final = "4.3.1"
 """The newest line with the jars of the tools, of Streams and of Connect."""
 SCHEMA_FILES: Final = re.compile(
     r"(?:common/message/(?:(?:LegacyOffset|Offset|Group|Consumer|Share|Streams|Transaction)\w+(?:Key|Value)"
-    r"|ConsumerProtocol(?:Subscription|Assignment)|SubscriptionInfoData)|common/metadata/\w+Record)\.json"
+    r"|ConsumerProtocol(?:Subscription|Assignment))|common/metadata/\w+Record)\.json"
 )
 PACKAGES: Final = {
     "kafka-group-coordinator": "org.apache.kafka.coordinator.group.generated",
@@ -43,7 +43,7 @@ def _tables() -> dict[str, Message]:
         *metadata.METADATA_TYPES,
     ]
     tables = [table for row in rows for table in (row.key, row.value) if table is not None]
-    tables += [embedded.CONSUMER_SUBSCRIPTION, embedded.CONSUMER_ASSIGNMENT, embedded.STREAMS_SUBSCRIPTION_INFO]
+    tables += [embedded.CONSUMER_SUBSCRIPTION, embedded.CONSUMER_ASSIGNMENT]
     by_name = {table.name: table for table in tables}
     by_name["LegacyOffsetCommitValue"] = by_name["OffsetCommitValue"]
     return by_name
