@@ -30,16 +30,12 @@ EventFunctions = tuple[ToRecorded, ToRemoved]
 
 
 def events(record: Record) -> tuple[Event, ...]:
-    """Return the events of a record: one for every group and state record, none for some cluster metadata.
-
-    Metadata records about quotas, ACLs, tokens, credentials, producer ids and controllers give no event.
-    """
+    """Return the events of a record: one for every group and state record, none for the metadata of the cluster."""
     keyed = _KEYED.get(record.type.name)
-    if keyed is not None:
-        recorded, removed = keyed
-        return (removed(record.key) if record.value is None else recorded(record.key, record.value),)
-    metadata = _METADATA.get(record.type.name)
-    return () if metadata is None or record.value is None else (metadata(record.key, record.value),)
+    if keyed is None:
+        return ()
+    recorded, removed = keyed
+    return (removed(record.key) if record.value is None else recorded(record.key, record.value),)
 
 
 def topic_id_or_none(uuid: bytes) -> bytes | None:
@@ -169,24 +165,4 @@ _KEYED: Final[Mapping[str, EventFunctions]] = {
     ),
     "SHARE_SNAPSHOT": (cluster.share_partition, _share_partition_removed),
     "SHARE_UPDATE": (cluster.share_partition, _share_partition_removed),
-}
-
-_METADATA: Final[Mapping[str, ToRecorded]] = {
-    # Cluster metadata records have no key and therefore no tombstones.
-    "TOPIC_RECORD": lambda _, value: cluster_facts.TopicCreated(value["name"], value["topic_id"]),
-    "REMOVE_TOPIC_RECORD": lambda _, value: cluster_facts.TopicDeleted(value["topic_id"]),
-    "PARTITION_RECORD": cluster.partition,
-    "PARTITION_CHANGE_RECORD": cluster.partition_change,
-    "CONFIG_RECORD": cluster.config,
-    "FEATURE_LEVEL_RECORD": lambda _, value: cluster_facts.FeatureLevelChanged(value["name"], value["feature_level"]),
-    "REGISTER_BROKER_RECORD": cluster.broker,
-    "UNREGISTER_BROKER_RECORD": lambda _, value: cluster_facts.BrokerUnregistered(
-        value["broker_id"], value["broker_epoch"]
-    ),
-    "BROKER_REGISTRATION_CHANGE_RECORD": cluster.broker_change,
-    "FENCE_BROKER_RECORD": lambda _, value: cluster.broker_fence(value, fenced=True),
-    "UNFENCE_BROKER_RECORD": lambda _, value: cluster.broker_fence(value, fenced=False),
-    "BEGIN_TRANSACTION_RECORD": lambda _, value: cluster_facts.MetadataTransactionBegun(value["name"]),
-    "END_TRANSACTION_RECORD": lambda _, __: cluster_facts.MetadataTransactionEnded(aborted=False),
-    "ABORT_TRANSACTION_RECORD": lambda _, __: cluster_facts.MetadataTransactionEnded(aborted=True),
 }

@@ -14,8 +14,6 @@ _TRANSACTION_STATES: Final = (
     *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead"),
     "PrepareEpochFence",
 )
-_NO_LEADER: Final = -1
-_LEADER_UNCHANGED: Final = -2
 
 
 def transaction(key: Fields, value: Fields) -> facts.TransactionStateRecorded:
@@ -58,64 +56,3 @@ def share_partition(key: Fields, value: Fields) -> facts.SharePartitionStateReco
             for row in value["state_batches"]
         ),
     )
-
-
-def partition(_key: Fields, value: Fields) -> facts.PartitionRecorded:
-    """Return the event of a PartitionRecord."""
-    return facts.PartitionRecorded(
-        topic_id=value["topic_id"],
-        partition=value["partition_id"],
-        leader=none_if_unset(value["leader"]),
-        leader_epoch=value["leader_epoch"],
-        partition_epoch=value["partition_epoch"],
-        replicas=value["replicas"],
-        isr=value["isr"],
-    )
-
-
-def partition_change(_key: Fields, value: Fields) -> facts.PartitionChanged:
-    """Return the event of a PartitionChangeRecord; leader -2 means unchanged, -1 means no leader."""
-    leader = value["leader"]
-    return facts.PartitionChanged(
-        topic_id=value["topic_id"],
-        partition=value["partition_id"],
-        sets_leader=leader != _LEADER_UNCHANGED,
-        leader=None if leader in {_NO_LEADER, _LEADER_UNCHANGED} else leader,
-        isr=value["isr"],
-        replicas=value["replicas"],
-    )
-
-
-def config(_key: Fields, value: Fields) -> facts.ConfigChanged:
-    """Return the event of a ConfigRecord."""
-    return facts.ConfigChanged(value["resource_type"], value["resource_name"], value["name"], value["value"])
-
-
-def broker(_key: Fields, value: Fields) -> facts.BrokerRegistered:
-    """Return the event of a RegisterBrokerRecord."""
-    return facts.BrokerRegistered(
-        broker=value["broker_id"],
-        broker_epoch=value["broker_epoch"],
-        incarnation_id=value["incarnation_id"],
-        endpoints=tuple((row["name"], row["host"], row["port"]) for row in value["end_points"]),
-        rack=value["rack"],
-        fenced=value["fenced"],
-    )
-
-
-def broker_change(_key: Fields, value: Fields) -> facts.BrokerChanged:
-    """Return the event of a BrokerRegistrationChangeRecord.
-
-    1 sets a flag, -1 clears it, 0 leaves it unchanged; a controlled shutdown is never cleared.
-    """
-    return facts.BrokerChanged(
-        broker=value["broker_id"],
-        broker_epoch=value["broker_epoch"],
-        fenced={1: True, -1: False}.get(value["fenced"]),
-        in_controlled_shutdown={1: True}.get(value["in_controlled_shutdown"]),
-    )
-
-
-def broker_fence(value: Fields, *, fenced: bool) -> facts.BrokerChanged:
-    """Return the event of a FenceBrokerRecord or UnfenceBrokerRecord."""
-    return facts.BrokerChanged(value["id"], value["epoch"], fenced, None)

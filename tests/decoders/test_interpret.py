@@ -9,10 +9,10 @@ from decoders import cluster_events as cluster
 from decoders import group_events as groups
 from decoders.events import Event
 from decoders.interpret import events
-from decoders.records import Fields, Record
+from decoders.records import Record
 from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
 from decoders.schema import RecordType
-from decoders.tables import BY_NUMBER, METADATA_TYPES, RECORD_TYPES, share_state
+from decoders.tables import BY_NUMBER, RECORD_TYPES, share_state
 from tests.decoders.golden import TOPIC_ID
 from tests.decoders.writing import random_record, write_key, write_value
 
@@ -163,61 +163,6 @@ def test_a_share_partition_state_is_a_snapshot_or_an_update() -> None:
     assert removed == (cluster.SharePartitionStateRemoved("g", TOPIC_ID, 1),)
 
 
-METADATA = {
-    "topic": ("010200027430a5f1d5f224432d89f635c784af26d700", (cluster.TopicCreated("t", TOPIC_ID),)),
-    "topic removed": ("01090030a5f1d5f224432d89f635c784af26d700", (cluster.TopicDeleted(TOPIC_ID),)),
-    "leader and isr of a partition": (
-        "0105000000000030a5f1d5f224432d89f635c784af26d70200050200000002010400000002",
-        (cluster.PartitionChanged(TOPIC_ID, 0, True, 2, (2,), None),),
-    ),
-    "a partition without leader": (
-        "0105000000000030a5f1d5f224432d89f635c784af26d7010104ffffffff",
-        (cluster.PartitionChanged(TOPIC_ID, 0, True, None, None, None),),
-    ),
-    "a partition with an unchanged leader": (
-        "0105000000000030a5f1d5f224432d89f635c784af26d700",
-        (cluster.PartitionChanged(TOPIC_ID, 0, False, None, None, None),),
-    ),
-    "feature": (
-        "010c00116d657461646174612e76657273696f6e001900",
-        (cluster.FeatureLevelChanged("metadata.version", 25),),
-    ),
-    "config": (
-        "0104000202740f636c65616e75702e706f6c69637908636f6d7061637400",
-        (cluster.ConfigChanged(2, "t", "cleanup.policy", "compact"),),
-    ),
-    "a no-op record has no event": ("01140000", ()),
-    "aborted transaction": ("01190000", (cluster.MetadataTransactionEnded(aborted=True),)),
-}
-
-
-def test_cluster_metadata_gives_its_events() -> None:
-    """Golden bytes of the metadata log give the expected events."""
-    for story, (raw, expected) in METADATA.items():
-        assert events_of(decode_metadata(bytes.fromhex(raw))) == expected, story
-
-
-def test_brokers_register_change_and_unregister() -> None:
-    """Registration, fencing and unregistration, encoded by the tables, give their events."""
-    rows = {row.name: row for row in METADATA_TYPES.values()}
-
-    def events_of_record(name: str, fields: Fields) -> tuple[Event, ...]:
-        message = rows[name].value
-        assert message is not None
-        body = write_value(message, 0, fields)[2:]
-        return events_of(decode_metadata(bytes([1, rows[name].number, 0]) + body))
-
-    endpoint = {"name": "PLAIN", "host": "h", "port": 9092, "security_protocol": 0}
-    registration = {"broker_id": 1, "incarnation_id": TOPIC_ID, "broker_epoch": 7, "end_points": (endpoint,)}
-    assert events_of_record(
-        "REGISTER_BROKER_RECORD", {**registration, "features": (), "rack": "r", "fenced": True}
-    ) == (cluster.BrokerRegistered(1, 7, TOPIC_ID, (("PLAIN", "h", 9092),), "r", fenced=True),)
-    assert events_of_record("UNFENCE_BROKER_RECORD", {"id": 1, "epoch": 7}) == (
-        cluster.BrokerChanged(1, 7, fenced=False, in_controlled_shutdown=None),
-    )
-    assert events_of_record("BROKER_REGISTRATION_CHANGE_RECORD", {"broker_id": 1, "broker_epoch": 7, "fenced": 1}) == (
-        cluster.BrokerChanged(1, 7, fenced=True, in_controlled_shutdown=None),
-    )
-    assert events_of_record("UNREGISTER_BROKER_RECORD", {"broker_id": 1, "broker_epoch": 7}) == (
-        cluster.BrokerUnregistered(1, 7),
-    )
+def test_cluster_metadata_has_no_events() -> None:
+    """The records of KRaft are decoded, and no event is made of them."""
+    assert events_of(decode_metadata(bytes.fromhex("010200027430a5f1d5f224432d89f635c784af26d700"))) == ()
