@@ -91,7 +91,7 @@ def _section(name: str, written: Schema) -> Schema:
 
 
 def _option(key: str, written: Schema) -> Schema:
-    if key == "kafka.bootstrap_servers":
+    if key in {"kafka.bootstrap_servers", "webhook.url"}:
         return {"description": written["description"], **_ADDRESSES}
     schema = _draft7(written)
     if written.get("unit") == "seconds" and "integer" not in _types(schema):

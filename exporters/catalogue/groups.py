@@ -79,7 +79,8 @@ _COUNTS: Final = (
     Column("catch_up_seconds", FLOAT,
            "Time until the group has no unread records in the partitions that it has committed to, at present rates.",
            Exported("lagwarden_group_catch_up_seconds"), importance=35, stability=EXPERIMENTAL,
-           null="the group does not catch up in one of these partitions, or a lag or rate is unknown"),
+           null="the group does not catch up in one of these partitions or has stopped to commit, or a lag or rate is"
+           " unknown"),
     # Those of its partitions, and its own.
     Column("odd_times", INT32,
            "Impossible times in the group's records: in the future, before 1970 or after the year 9999.",

@@ -24,6 +24,7 @@ _ROLE: Final = Column("role", NAME, "The role of the process.")
 _REASON: Final = Column("reason", NAME, "The reason.")
 _NO_PROCESS: Final = "no process of the role has run on this machine, or the system does not report it"
 _NO_CHECKPOINT: Final = "the checkpoint is not open yet, or its volume does not answer"
+_ADDRESS: Final = Column("address", NAME, "Scheme, host and port of the receiver.")
 _NO_WEBHOOK: Final = "there is no webhook"
 
 PROCESSES: Final = Table(
@@ -141,10 +142,11 @@ SERVICE_METRICS: Final = _CONNECTIONS + HTTP_REFUSALS.metrics + FILE_FAILURES.me
 
 WEBHOOK_FAILURES: Final = Table(
     MetricSource.WEBHOOK_FAILURES,
-    (_REASON,),
+    (_ADDRESS, _REASON),
     (
         Column("failures", INT64,
-               "Failed requests to the webhook, by reason; docs/webhook.md has the reasons. They are tried again.",
+               "Failed requests to the webhook, by address and reason; docs/webhook.md has the reasons. They are tried"
+               " again.",
                Exported("lagwarden_webhook_failures_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -155,9 +157,8 @@ WEBHOOK_DROPS: Final = Table(
     (_REASON,),
     (
         Column("events", INT64,
-               "Events that the webhook never accepted, by reason: queue_full, or refused five times for their"
-               " content.", Exported("lagwarden_webhook_events_dropped_total"), null=_NO_WEBHOOK,
-               stability=EXPERIMENTAL),
+               "Events that the webhook never accepted, by reason: queue_full, or refused for their content.",
+               Exported("lagwarden_webhook_events_dropped_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """Events dropped before the webhook accepted them; every reason has a row. Empty without a webhook."""

@@ -34,6 +34,10 @@ _OTHERS: Final = {"critical": "LagwardenGroupStuck", "warning": "LagwardenGroupU
 """The alert of all other verdicts, by severity."""
 
 
+NEXT_RECORD: Final = "next record"
+"""What links to the message browser are named."""
+
+
 def alert_of_verdict(verdict: str | None, severity: str | None) -> str | None:
     """Return the name of the alert for a verdict of this severity; None if it raises none."""
     if verdict is None or severity not in _OTHERS:
@@ -56,6 +60,8 @@ class PageLinks:
     cluster_name: str | None = None
     messages_url: str | None = None
     """A URL with `{topic}`, `{partition}` and `{offset}`."""
+    external_url: str | None = None
+    """The address of these pages, for links from elsewhere."""
 
     def dashboard(self, group: str) -> str | None:
         """Return the URL of the dashboard of a group."""
@@ -64,6 +70,10 @@ class PageLinks:
         chosen = {"group": group} | ({} if self.cluster_name is None else {"cluster": self.cluster_name})
         variables = "&".join(f"var-{name}={urllib.parse.quote(value, safe='')}" for name, value in chosen.items())
         return f"{self.grafana_url}/d/lagwarden-group?{variables}"
+
+    def page(self, group: str) -> str | None:
+        """Return the whole URL of the page of a group."""
+        return self.external_url and f"{self.external_url}/group?name={urllib.parse.quote(group, safe='')}"
 
     def message(self, topic: str, partition: int, offset: object) -> str | None:
         """Return the URL of the record at an offset in the message browser; None also if the offset is not known."""

@@ -39,8 +39,8 @@ _SERVICE_ADDRESS: Final = re.compile(r"(tcp|udp|sctp)://")
 KEYS: Final = tuple(f"{name}.{option}" for name, section in SECTIONS.items() for option in section.model_fields)
 _MAPPINGS: Final = frozenset({"kafka.oauth_extensions", "job.spark_options", "otlp.resource_attributes"})
 _URLS: Final = frozenset({
-    "kafka.oauth_token_endpoint", "checkpoint.s3_endpoint", "http.grafana_url", "http.runbook_url", "http.siblings",
-    "webhook.url", "otlp.endpoint",
+    "kafka.oauth_token_endpoint", "checkpoint.s3_endpoint", "http.external_url", "http.grafana_url",
+    "http.runbook_url", "http.siblings", "webhook.url", "otlp.endpoint",
 })  # fmt: skip
 # Values that errors do not print. SASL extensions may hold passwords under names that cannot be enumerated, and a URL
 # may have one.

@@ -69,8 +69,7 @@ class Config(BaseModel):
             shown[section][option] = {
                 name: STARS if _SECRET_OPTION.search(name) else value for name, value in shown[section][option].items()
             }
-        if self.webhook.url is not None:
-            shown["webhook"]["url"] = _without_path(self.webhook.url)
+        shown["webhook"]["url"] = [_without_path(url) for url in self.webhook.url]
         return shown
 
 

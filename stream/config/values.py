@@ -212,6 +212,11 @@ def check_messages_url(value: str) -> str:
     return value
 
 
+def split_urls(value: object) -> object:
+    """Split text at commas before another `http` or `https` URL; nothing is no URL; a list is returned unchanged."""
+    return re.split(r",\s*(?=https?://)", value.strip()) if isinstance(value, str) else value or ()
+
+
 def check_otlp_endpoint(value: str) -> str:
     """Return the value if it is the whole URL of a receiver of OTLP metrics over HTTP. Raises ValueError."""
     if not urlsplit(check_webhook_url(value)).path.strip("/"):
@@ -270,6 +275,7 @@ OtherExporters = Annotated[tuple[Annotated[str, AfterValidator(check_exporter)],
 BaseUrl = Annotated[str, AfterValidator(check_base_url)]
 MessagesUrl = Annotated[str, AfterValidator(check_messages_url)]
 BaseUrls = Annotated[tuple[BaseUrl, ...], BeforeValidator(split_patterns)]
+WebhookUrls = Annotated[tuple[Annotated[str, AfterValidator(check_webhook_url)], ...], BeforeValidator(split_urls)]
 HostNames = Annotated[tuple[Annotated[str, AfterValidator(check_host_name)], ...], BeforeValidator(split_patterns)]
 Targets = Annotated[tuple[Annotated[str, AfterValidator(check_target)], ...], BeforeValidator(split_patterns)]
 LabelText = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(check_label_text)]

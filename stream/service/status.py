@@ -344,7 +344,9 @@ def _webhook_fields(webhook: WebhookStatus | None) -> dict[str, Any]:
         "webhook_sent": webhook.sent,
         "webhook_queued": webhook.queued,
         "webhook_oldest_at": webhook.oldest,
-        "webhook_failures": _table(sorted(webhook.failures.items()), WEBHOOK_FAILURES),
+        "webhook_failures": _table(
+            [(*key, count) for key, count in sorted(webhook.failures.items())], WEBHOOK_FAILURES
+        ),
         "webhook_drops": _table(sorted(webhook.drops.items()), WEBHOOK_DROPS),
     }
 

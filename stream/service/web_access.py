@@ -63,6 +63,7 @@ def page_links(config: Config) -> PageLinks:
         _COMMAND_CONFIG if kafka.uses_tls or kafka.uses_sasl else None,
         config.metrics.cluster_name,
         http.messages_url,
+        http.external_url,
     )
 
 

@@ -31,11 +31,15 @@ _COLUMNS: Final = ("group", "verdict", "severity", "sentence", "link", *_OWNER)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Alert:
-    """An alert: its labels, by which Alertmanager knows it, its texts and links, and when it began (Unix seconds)."""
+    """An alert: its labels, by which Alertmanager knows it, its texts and links, and when it began (Unix seconds).
+
+    `page` is the URL of the page of its group.
+    """
 
     labels: tuple[tuple[str, str], ...]
     annotations: Mapping[str, str]
     starts_at: float
+    page: str | None = None
 
     @property
     def group(self) -> str:
@@ -49,7 +53,8 @@ class Alert:
     def until(self, ends_at: float) -> dict[str, Any]:
         """Return the JSON object of an alert that ends at a time (Unix seconds), unless it is sent again before."""
         times = {"startsAt": rfc3339(min(self.starts_at, ends_at)), "endsAt": rfc3339(ends_at)}
-        return {"labels": dict(self.labels), "annotations": dict(self.annotations), **times}
+        source = {} if self.page is None else {"generatorURL": self.page}
+        return {"labels": dict(self.labels), "annotations": dict(self.annotations), **times, **source}
 
 
 def alerts_of(
@@ -91,7 +96,8 @@ def _alert(
 ) -> Alert:
     """Return the alert of a row of GROUPS since a time (Unix seconds), with `further` annotations."""
     group, verdict, severity = row["group"], row["verdict"], row["severity"]
-    cluster = links.cluster_name
+    cluster, page = links.cluster_name, links.page(group)
+    base = links.runbook_url or links.external_url
     labels = {
         "alertname": alert_of_verdict(verdict, severity),
         "about": "group",
@@ -108,11 +114,11 @@ def _alert(
         "description": row["sentence"],
         **further,
         # A relative link leads nowhere from an alert.
-        "runbook_url": links.runbook(verdict, severity, "") if links.runbook_url else None,
-        "dashboard_url": links.dashboard(group),
+        "runbook_url": links.runbook(verdict, severity, f"{links.external_url}/") if base else None,
+        "dashboard_url": links.dashboard(group) or page,
         "link": row["link"],
     }
-    return Alert(tuple(_given(labels).items()), _given(annotations), began)
+    return Alert(tuple(_given(labels).items()), _given(annotations), began, page)
 
 
 def _given(texts: Mapping[str, str | None]) -> dict[str, str]:

@@ -27,19 +27,22 @@ _MOST_EVENTS: Final = 1000
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WebhookStatus:
-    """The state of the webhook: counters since the start, and the queue. `oldest` is Unix seconds, None if empty."""
+    """The state of the webhook: counters since the start, and the queue. `oldest` is Unix seconds, None if empty.
+
+    Failures are counted by address and reason.
+    """
 
     sent: int
-    failures: Mapping[str, int]
+    failures: Mapping[tuple[str, str], int]
     drops: Mapping[str, int]
     queued: int
     oldest: float | None
 
 
-def webhook_target(options: WebhookOptions, content_type: str = CONTENT_TYPE) -> WebhookTarget:
-    """Return the configured target, which has a URL, for bodies of this type."""
-    url, token, authorities = options.url or "", options.bearer_token_file, options.ca_file
-    return WebhookTarget(url, options.timeout, token, authorities, content_type)
+def webhook_targets(options: WebhookOptions, content_type: str = CONTENT_TYPE) -> list[WebhookTarget]:
+    """Return the configured target of each URL, for bodies of this type."""
+    further = (options.timeout, options.bearer_token_file, options.ca_file, content_type)
+    return [WebhookTarget(url, *further) for url in options.url]
 
 
 class WebhookNotifier:
@@ -60,7 +63,7 @@ class WebhookNotifier:
 
         The queue is kept in `folder`, which belongs to this process alone. Raises Refusal if it cannot be opened.
         """
-        if options.url is None or folder is None or options.format != "cloudevents":
+        if not options.url or folder is None or options.format != "cloudevents":
             yield None
             return
         try:
@@ -71,7 +74,7 @@ class WebhookNotifier:
                 "make room and check the rights, or remove webhook.url",
                 ExitCode.CHECKPOINT_UNUSABLE,
             ) from error
-        with contextlib.closing(queue), WebhookSender(queue, webhook_target(options)) as sender:
+        with contextlib.closing(queue), WebhookSender(queue, *webhook_targets(options)) as sender:
             yield cls(queue, sender, cluster_id)
 
     def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> Sequence[VerdictEvent]:
@@ -102,4 +105,4 @@ class WebhookNotifier:
         with contextlib.suppress(QueueUnavailableError):
             self._size = self._queue.size()
         sender = self._sender
-        return WebhookStatus(sender.sent, sender.failures(), sender.drops(), *self._size)
+        return WebhookStatus(sender.sent, sender.failures_by_address(), sender.drops(), *self._size)

@@ -96,6 +96,10 @@ class Deliveries:
         with self._lock:
             return dict(self._failures)
 
+    def failures_by_address(self) -> dict[tuple[str, str], int]:
+        """Return the number of failed requests by address and reason."""
+        return {(self.address, reason): count for reason, count in self.failures().items()}
+
     def drops(self) -> Mapping[str, int]:
         """Return the number of dropped events by reason; has all of DROPS."""
         with self._lock:
@@ -106,7 +110,7 @@ class Deliveries:
         if events:
             with self._lock:
                 self._drops[reason] += events
-            _log.error("webhook events dropped", reason=reason, events=events)
+            _log.error("webhook events dropped", to=self.address, reason=reason, events=events)
 
     def count_failure(self, reason: str, cause: str) -> None:
         """Count a failure; the same cause is logged once until an event is sent again."""
@@ -114,7 +118,7 @@ class Deliveries:
             self._failures[reason] += 1
         if self._logged != cause:
             self._logged = cause
-            _log.warning("webhook failing; events stay in the queue", to=self._address, reason=reason, cause=cause)
+            _log.warning("webhook failing; events stay in the queue", to=self.address, reason=reason, cause=cause)
 
     def count_sent(self, events: int) -> None:
         """Count accepted events; the first one after a failure is logged."""
@@ -122,13 +126,13 @@ class Deliveries:
             self._sent += events
         if self._logged is not None:
             self._logged = None
-            _log.info("webhook working again", to=self._address)
+            _log.info("webhook working again", to=self.address)
 
     @property
-    def _address(self) -> str:
-        # Without path and query, which may have a secret.
+    def address(self) -> str:
+        """The scheme, host and port of the URL, without its path and query, which may have a secret."""
         url = urlsplit(self._target.url)
-        return f"{url.scheme}://{url.hostname}" + (f":{url.port}" if url.port else "")
+        return f"{url.scheme}://{url.netloc}"
 
 
 class WebhookSender(Deliveries):

@@ -156,13 +156,14 @@ def test_inhibited_alerts(alertmanager: str) -> None:
 def test_the_webhook_posts_alerts(alertmanager: str) -> None:
     """A real Alertmanager shows the labels, texts and start of an unhealthy group, and drops the alert when it is well.
 
-    The receiver is that of the example: the owner makes the critical alert a ticket.
+    The receiver is that of the example: the owner makes the critical alert a ticket. Another Alertmanager is away.
     """
-    options = WebhookOptions(url=alertmanager, format="alertmanager")
+    away = f"http://{LOOPBACK}:{free_port()}/api/v2/alerts"
+    options = WebhookOptions(url=(away, alertmanager), format="alertmanager")
     row = {"group": "billing", "verdict": "stopped", "severity": "critical", "verdict_since": NOON, "team": "payments"}
     row |= {"sentence": "orders-3: No commit for 30 s.", "max_severity": "warning", "state": "Stable"}
     legend = [{"verdict": "stopped", "severity": "critical", "next_step": "Restart it."}]
-    links = PageLinks(runbook_url="https://docs.example", cluster_name="east")
+    links = PageLinks(runbook_url="https://docs.example", cluster_name="east", external_url="https://lag.example")
     with AlertPoster.running(options, "c-posted", links) as poster:
         assert poster is not None
         poster.update(snapshot(groups=[row], verdict_groups=legend, common_causes=[COMMON_CAUSE]))
@@ -180,7 +181,9 @@ def test_the_webhook_posts_alerts(alertmanager: str) -> None:
         "next_step": "Restart it.",
         "common_cause": COMMON_CAUSE["sentence"],
         "runbook_url": "https://docs.example/LagwardenGroupStuck",
+        "dashboard_url": "https://lag.example/group?name=billing",
     }
+    assert alert["generatorURL"] == "https://lag.example/group?name=billing"
     assert alert["startsAt"] == "2023-11-14T22:13:20.000Z"
     assert [each["name"] for each in alert["receivers"]] == ["tickets"]
 

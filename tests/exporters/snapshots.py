@@ -200,7 +200,9 @@ def status(**changes: Any) -> MonitorStatus:
         "webhook_sent": 12,
         "webhook_queued": 3,
         "webhook_oldest_at": NOON / 1000 - 30,
-        "webhook_failures": rows_table(readmodel.WEBHOOK_FAILURES, "reason failures", ("timeout", 6)),
+        "webhook_failures": rows_table(
+            readmodel.WEBHOOK_FAILURES, "address reason failures", ("http://a", "timeout", 6)
+        ),
         "webhook_drops": rows_table(readmodel.WEBHOOK_DROPS, "reason events", ("queue_full", 0)),
         "otlp_points": 140_000,
         "otlp_exported_at": NOON / 1000 - 20,

@@ -57,6 +57,12 @@ class HttpOptions(OptionSection):
         " names change at each start. Names of groups and topics stay. Labels name no member.",
     )
 
+    external_url: BaseUrl | None = option(
+        None,
+        "The address at which people reach these pages, such as `https://lagwarden.example.com`: alerts of"
+        " `webhook.format: alertmanager` link to the page of the group and to its runbook. The chart sets it to"
+        " `rules.pageUrl`, or to the address of its Ingress.",
+    )
     grafana_url: BaseUrl | None = option(
         None,
         "Base URL of Grafana: pages of groups link to lagwarden's dashboard there (`/d/lagwarden-group`). The chart"

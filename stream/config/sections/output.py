@@ -16,9 +16,9 @@ from stream.config.values import (
     Patterns,
     Seconds,
     Targets,
+    WebhookUrls,
     check_otlp_endpoint,
     check_resource_attributes,
-    check_webhook_url,
 )
 
 
@@ -123,9 +123,10 @@ class MetricsOptions(OptionSection):
 class WebhookOptions(OptionSection):
     """A webhook that receives the changes of groups' verdicts: CloudEvents, or alerts (docs/webhook.md)."""
 
-    url: Annotated[str, AfterValidator(check_webhook_url)] | None = option(
-        None,
-        "URL of the receiver, `https` or `http`; without it nothing is sent.",
+    url: WebhookUrls = option(
+        (),
+        "URL of the receiver, `https` or `http`; without it nothing is sent. With `webhook.format: alertmanager`, those"
+        " of all instances of a cluster of Alertmanagers.",
         shown="none",
         experimental=True,
     )
@@ -167,13 +168,15 @@ class WebhookOptions(OptionSection):
         """See Section."""
         given = [name for name in ("bearer_token_file", "ca_file") if getattr(self, name) is not None]
         is_alertmanager = self.format == "alertmanager"
-        if self.url is None:
+        if not self.url:
             given += ["format"] if is_alertmanager else []
             return [(name, "has no effect without webhook.url") for name in given]
-        if is_alertmanager and not urlsplit(self.url).path.endswith(_ALERTS_PATH):
+        if not is_alertmanager and len(self.url) > 1:
+            return [("url", "must be one URL with webhook.format cloudevents")]
+        if is_alertmanager and not all(urlsplit(url).path.endswith(_ALERTS_PATH) for url in self.url):
             wanted = f"must end in {_ALERTS_PATH} with webhook.format alertmanager"
             return [("url", f"{wanted}, such as http://alertmanager:9093{_ALERTS_PATH}")]
-        if self.ca_file is not None and not self.url.startswith("https"):
+        if self.ca_file is not None and not any(url.startswith("https") for url in self.url):
             return [("ca_file", "has no effect with an http URL")]
         return []
 

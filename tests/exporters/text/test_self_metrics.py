@@ -105,7 +105,7 @@ def test_a_running_monitor_has_all_values() -> None:
         ),
         "lagwarden_state_snapshot_timestamp_seconds": NOW - 300,
         **named("webhook_*", events_sent_total=12, events_queued=3, oldest_event_timestamp_seconds=NOW - 30),
-        "lagwarden_webhook_failures_total/timeout": 6,
+        "lagwarden_webhook_failures_total/http://a/timeout": 6,
         "lagwarden_webhook_events_dropped_total/queue_full": 0,
         **named("otlp_*", points_sent_total=140_000, export_timestamp_seconds=NOW - 20),
         "lagwarden_otlp_failures_total/tls": 8,

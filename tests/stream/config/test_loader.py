@@ -234,4 +234,4 @@ def test_effective_configuration_has_only_the_host_of_the_webhook() -> None:
         "https://hooks.example.com?key=hunter2": "https://hooks.example.com/**********",
         "http://[::1]:80/": "http://[::1]:80",
     }
-    assert {url: load(flags={**SERVERS, "webhook.url": url}).masked()["webhook"]["url"] for url in urls} == urls
+    assert {url: load(flags={**SERVERS, "webhook.url": url}).masked()["webhook"]["url"][0] for url in urls} == urls

@@ -34,19 +34,19 @@ def test_urls_of_a_webhook() -> None:
     A URL with a password is rejected, because the configuration would print the password.
     """
     for url in ("http://receiver.events.svc/", "https://events.example.com:8443/a?b=c", "http://[::1]:80"):
-        assert WebhookOptions(url=url).url == url
+        assert WebhookOptions(url=(url,)).url == (url,)
     wrong = ("", "events.example.com", "ftp://a/", "http://user:secret@a/", "http://a/#b", "http://a b/")
     for url in (*wrong, "http://a:99999/"):
         with pytest.raises(pydantic.ValidationError, match="must be a URL"):
-            WebhookOptions(url=url)
+            WebhookOptions(url=(url,))
 
 
 def test_options_of_a_webhook_that_has_no_url_have_no_effect() -> None:
     """A token has no effect without a URL, and an authority has no effect for a URL without TLS."""
     token, authority = Path("/run/secrets/token"), Path(__file__)
     assert [key for key, _ in WebhookOptions(bearer_token_file=token).contradictions()] == ["bearer_token_file"]
-    assert [key for key, _ in WebhookOptions(url="http://a/", ca_file=authority).contradictions()] == ["ca_file"]
-    assert WebhookOptions(url="https://a/", ca_file=authority, bearer_token_file=token).contradictions() == []
+    assert [key for key, _ in WebhookOptions(url=("http://a/",), ca_file=authority).contradictions()] == ["ca_file"]
+    assert WebhookOptions(url=("https://a/",), ca_file=authority, bearer_token_file=token).contradictions() == []
 
 
 def test_an_instance_is_stored_as_two_numbers() -> None:

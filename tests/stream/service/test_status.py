@@ -158,12 +158,14 @@ def test_the_state_of_the_webhook_is_in_the_status() -> None:
     """
     own = ServiceStatus("1", 60)
     assert (own.monitor_status().webhook_sent, len(own.monitor_status().webhook_failures)) == (None, 0)
-    own.webhook = lambda: WebhookStatus(4, {"timeout": 2, "tls": 0}, {"queue_full": 1}, 3, 17.5)
+    own.webhook = lambda: WebhookStatus(
+        4, {("https://a", "tls"): 0, ("https://a", "timeout"): 2}, {"queue_full": 1}, 3, 17.5
+    )
     found = own.monitor_status()
     assert (found.webhook_sent, found.webhook_queued, found.webhook_oldest_at) == (4, 3, 17.5)
     assert found.webhook_failures.to_pylist() == [
-        {"reason": "timeout", "failures": 2},
-        {"reason": "tls", "failures": 0},
+        {"address": "https://a", "reason": "timeout", "failures": 2},
+        {"address": "https://a", "reason": "tls", "failures": 0},
     ]
     assert found.webhook_drops.to_pylist() == [{"reason": "queue_full", "events": 1}]
 

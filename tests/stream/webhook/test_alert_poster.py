@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from exporters.page.links import PageLinks
+from sandbox.ports import free_port
 from sandbox.waiting import wait_until
 from stream.config.loader import ConfigRefusal, load_section
 from stream.config.options import WebhookOptions
@@ -18,7 +19,12 @@ from tests.stream.webhook.receiver import Receiver
 
 def poster(receiver: Receiver) -> AlertPoster:
     """Return a poster of at most two alerts that sends them every 60 ms."""
-    return AlertPoster(WebhookTarget(receiver.url), 2, "c1", PageLinks(), pace=0.001)
+    return AlertPoster([WebhookTarget(receiver.url)], 2, "c1", PageLinks(), pace=0.001)
+
+
+def failures(own: AlertPoster, reason: str) -> list[int]:
+    """Return the failed requests of each address."""
+    return [count for (_, name), count in own.status().failures.items() if name == reason]
 
 
 def sick(verdict: str = "stopped", **more: Any) -> dict[str, Any]:
@@ -48,7 +54,7 @@ def test_alerts_are_sent_again_and_then_their_end() -> None:
         first, again = (request[0] for request in receiver.events[:2])
         assert first["startsAt"] == again["startsAt"]
         assert first["endsAt"] <= again["endsAt"]
-        assert (own.failures()["server_error"], own.status().oldest) == (1, None)
+        assert (failures(own, "server_error"), own.status().oldest) == ([1], None)
         down.set()
         wait_until(lambda: own.status().oldest is not None, "a refused repetition")
 
@@ -65,17 +71,54 @@ def test_the_most_severe_and_oldest_alerts_are_sent() -> None:
         wait_until(lambda: own.status().sent == 2, "the alerts")
         last: Any = receiver.events[-1]
         assert [each["labels"]["group"] for each in last] == ["old", "new"]
-        assert own.drops()["queue_full"] == 1
+        assert own.status().drops["queue_full"] == 1
         # A silence also ends the alert of a group whose verdict is unknown for a moment.
         own.update(snapshot(groups=[{"group": "old", "verdict": "unknown", "silence_reason": "known"}]))
         wait_until(lambda: own.status().sent == 4, "both ends")
 
 
+def test_each_alertmanager_gets_each_alert() -> None:
+    """One that is away is counted by its address, and one that refuses an alert for its content gets all others.
+
+    The refused alert is counted once. A receiver that refuses all of them drops none.
+    """
+    away = f"http://127.0.0.1:{free_port()}"
+    with (
+        Receiver(lambda at: (413 if b"bad" in one.bodies[at] else 200, {})) as one,
+        Receiver() as other,
+        Receiver(lambda _: (400, {})) as strict,
+    ):
+        targets = [WebhookTarget(url) for url in (away, strict.url, one.url, other.url)]
+        with AlertPoster(targets, 9, "c1", PageLinks(external_url="https://here.example"), pace=0.001) as own:
+            own.update(verdicts_snapshot(**{"a group": "stopped", "bad": "stopped", "c": "stopped"}))
+            wait_until(lambda: own.status().drops["refused"] == 1, "the refused alert")
+            count = len(one.bodies) + 3
+            wait_until(lambda: len(one.bodies) > count and len(strict.bodies) > 9 and other.bodies, "repetitions")
+            status = own.status()
+    last: Any = one.events[-1]
+    assert [each["labels"]["group"] for each in last] == ["a group", "c"]
+    assert last[0]["generatorURL"] == last[0]["annotations"]["dashboard_url"]
+    assert last[0]["generatorURL"] == "https://here.example/group?name=a%20group"
+    assert last[0]["annotations"]["runbook_url"] == "https://here.example/runbook/LagwardenGroupStuck"
+    assert len(other.events[-1]) == 3
+    assert (status.drops["refused"], status.sent) == (1, 3)
+    assert status.failures[away, "unreachable"] > 0
+    assert status.oldest is not None
+
+
 def test_the_address_is_that_of_the_api() -> None:
-    """Another path is refused with the one that is meant, and the format without a URL."""
+    """Another path is refused with the one that is meant, the format without a URL, and several URLs for CloudEvents.
+
+    A URL may contain a comma.
+    """
     for flags, problem in (
         ({"webhook.url": "http://alertmanager:9093/"}, "must end in /api/v2/alerts with webhook.format alertmanager"),
         ({}, "has no effect without webhook.url"),
     ):
         with pytest.raises(ConfigRefusal, match=problem):
             load_section(WebhookOptions, flags={**flags, "webhook.format": "alertmanager"})
+    two = {"webhook.url": "http://a/x,y/api/v2/alerts, https://b/api/v2/alerts"}
+    with pytest.raises(ConfigRefusal, match="must be one URL with"):
+        load_section(WebhookOptions, flags=two)
+    found = load_section(WebhookOptions, flags={**two, "webhook.format": "alertmanager"})
+    assert found.url == ("http://a/x,y/api/v2/alerts", "https://b/api/v2/alerts")

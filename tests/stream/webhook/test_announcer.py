@@ -22,7 +22,7 @@ def after(seconds: float, seen: Snapshot) -> Snapshot:
 
 def away() -> WebhookOptions:
     """Return the options of a webhook whose receiver does not answer."""
-    return WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
+    return WebhookOptions(url=(f"http://127.0.0.1:{free_port()}/",))
 
 
 def bodies(recent: RecentEvents) -> list[Any]:

@@ -22,7 +22,7 @@ def announce(notifier: WebhookNotifier | None, **verdicts: str) -> WebhookNotifi
 def test_each_change_is_sent_once(tmp_path: Path) -> None:
     """A verdict that stays is not sent again, by the same process or by the next one."""
     with Receiver() as receiver:
-        options = WebhookOptions(url=receiver.url)
+        options = WebhookOptions(url=(receiver.url,))
         with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
             announce(notifier, a="stalled", b="ok")
             announce(notifier, a="stalled", b="ok")
@@ -37,18 +37,19 @@ def test_each_change_is_sent_once(tmp_path: Path) -> None:
 
 def test_a_change_that_cannot_be_stored_is_found_again(tmp_path: Path) -> None:
     """A tick continues without its events if they cannot be stored, and the next tick queues them."""
-    options = WebhookOptions(url=f"http://127.0.0.1:{free_port()}/")
+    options = WebhookOptions(url=(f"http://127.0.0.1:{free_port()}/",))
     with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
         announce(notifier, a="ok")
         connection = notifier._queue._connection
         connection.execute("PRAGMA query_only = ON")
-        assert announce(notifier, a="stalled").status().failures["queue"] == 1
+        failures = announce(notifier, a="stalled").status().failures
+        assert {reason for (_, reason), count in failures.items() if count == 1} >= {"queue"}
         connection.execute("PRAGMA query_only = OFF")
         assert announce(notifier, a="stalled").status().queued == 1
 
 
 def test_a_queue_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
     """The start is refused, because a webhook that is configured and sends nothing would be worse."""
-    running = WebhookNotifier.running(WebhookOptions(url="http://127.0.0.1:1/"), tmp_path / "missing", "c1")
+    running = WebhookNotifier.running(WebhookOptions(url=("http://127.0.0.1:1/",)), tmp_path / "missing", "c1")
     with pytest.raises(Refusal, match="cannot be opened"):
         running.__enter__()

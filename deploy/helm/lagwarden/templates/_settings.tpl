@@ -4,14 +4,18 @@
 {{- define "lagwarden.contradictions" -}}
 {{- $kafka := .Values.config.kafka -}}
 {{- $protocol := default "PLAINTEXT" $kafka.security_protocol -}}
+{{- $missing := list -}}
 {{- if and (not $kafka.bootstrap_servers) (not .Values.bootstrapServersFrom) -}}
-{{- fail "config.kafka.bootstrap_servers: name the brokers to begin with, such as [broker-1:9092], or set bootstrapServersFrom" -}}
+{{- $missing = append $missing "config.kafka.bootstrap_servers: name the brokers to begin with, such as [broker-1:9092], or set bootstrapServersFrom" -}}
 {{- end -}}
 {{- if and $kafka.bootstrap_servers .Values.bootstrapServersFrom -}}
 {{- fail "bootstrapServersFrom: has no effect beside config.kafka.bootstrap_servers; leave one of them out" -}}
 {{- end -}}
 {{- if not .Values.image.repository -}}
-{{- fail "image.repository: name the image, such as registry.example/lagwarden; no registry has a public one yet, so build it with deploy/Dockerfile" -}}
+{{- $missing = append $missing "image.repository: name the image, such as registry.example/lagwarden; no registry has a public one yet, so build it with deploy/Dockerfile" -}}
+{{- end -}}
+{{- with $missing -}}
+{{- fail (join "\n" .) -}}
 {{- end -}}
 {{- if gt (len .Values.bootstrapServersFrom) 1 -}}
 {{- fail "bootstrapServersFrom: takes secretKeyRef or configMapKeyRef, not both" -}}
@@ -85,6 +89,9 @@
 {{- end -}}
 {{- with .Values.rules.runbookUrl -}}
 {{- $_ := set $links "runbook_url" . -}}
+{{- end -}}
+{{- if or .Values.rules.pageUrl .Values.ingress.enabled -}}
+{{- $_ := set $links "external_url" (include "lagwarden.pages" .) -}}
 {{- end -}}
 {{- if $links -}}
 {{- $_ := set $config "http" (merge (default dict $config.http) $links) -}}
