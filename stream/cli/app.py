@@ -278,8 +278,8 @@ def _print_refusal(refusal: Refusal) -> None:
     typer.echo(f"error: {separator.join(filter(None, (refusal.what, refusal.advice)))}", err=True)
 
 
-def _unexpected(error: Exception) -> int:
-    """Report an error that nothing else handles, and return the exit code."""
+def _unexpected(error: Exception, words: Sequence[str]) -> int:
+    """Report an error of a command line that nothing else handles, and return the exit code."""
     if isinstance(error, OSError) and error.errno in _NO_SPACE and error.filename is None:
         # stdout is a file, for example. Its buffer would fail again when Python exits.
         typer.echo(f"error: cannot write the output: {error.strerror}; free space or redirect it", err=True)
@@ -287,7 +287,7 @@ def _unexpected(error: Exception) -> int:
         return ExitCode.UNWRITABLE
     traceback.print_exception(error)
     report_internal_error()
-    return ExitCode.INTERNAL
+    return cli_check.plugin_error("internal error of lagwarden") if cli_check.is_plugin(words) else ExitCode.INTERNAL
 
 
 def _command_path(command: Any, words: Sequence[str]) -> str:
@@ -301,9 +301,24 @@ def _command_path(command: Any, words: Sequence[str]) -> str:
     return path
 
 
+def _misused(error: typer.TyperException, command: Any, words: Sequence[str]) -> int:
+    """Print what is wrong with a command line, and return the exit code."""
+    if not str(error):  # no command: the help has been printed
+        return ExitCode.USAGE
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else _command_path(command, words)
+    text = getattr(error, "format_message", error.__str__)().removeprefix("Invalid value: ").rstrip(".")
+    if cli_check.is_plugin(words):
+        return cli_check.plugin_error(text)
+    separator = " " if text.endswith("?") else "; "
+    typer.echo(f"error: {text}{separator}see `{path} --help`", err=True)
+    return ExitCode.USAGE
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, by default that of the process, and return the exit code."""
     command = typer.main.get_command(app)
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         hide_types(command)
         result = command(args=arguments, prog_name=app.info.name, standalone_mode=False)
@@ -311,19 +326,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_refusal(refusal)
         return refusal.code
     except typer.TyperException as error:  # an invalid option, or an unknown command
-        if not str(error):  # no command: the help has been printed
-            return ExitCode.USAGE
-        context = getattr(error, "ctx", None)
-        words = sys.argv[1:] if arguments is None else arguments
-        path = context.command_path if context else _command_path(command, words)
-        text = getattr(error, "format_message", error.__str__)().removeprefix("Invalid value: ").rstrip(".")
-        separator = " " if text.endswith("?") else "; "
-        typer.echo(f"error: {text}{separator}see `{path} --help`", err=True)
-        return ExitCode.USAGE
+        return _misused(error, command, words)
     except (KeyboardInterrupt, typer.Abort):  # typer returns the same code for an interrupt inside of a command
         return ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001 -- reports every other error
-        return _unexpected(error)
+        return _unexpected(error, words)
     return result if isinstance(result, int) else ExitCode.OK
 
 

@@ -19,7 +19,7 @@ from stream.cli.options import ASK_PANEL, ConfigFile, InstanceUrl, PlainJson, in
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from stream.cli.api_client import InstanceClient
@@ -113,8 +113,7 @@ def _check_as_plugin(name: str | None, url: str | None, config: Path | None, pro
     except Refusal as refusal:
         problem = refusal.what
     if source is None:
-        print_lines([f"UNKNOWN - {problem.replace('|', '/')}"])
-        return _NAGIOS[_UNKNOWN][0]
+        return plugin_error(problem)
     numbers = Counter(map(_severity, ranked))
     code, word = next((_NAGIOS[severity] for severity in _NAGIOS if numbers[severity]), (0, "OK"))
     if source.is_stale and not code:
@@ -124,6 +123,17 @@ def _check_as_plugin(name: str | None, url: str | None, config: Path | None, pro
     counts = " ".join(f"{severity}={numbers[severity]}" for severity in reversed(SEVERITIES))
     print_lines([f"{word} - {'; '.join([first, *source.notes])} | {counts}", *shown])
     return code
+
+
+def is_plugin(words: Sequence[str]) -> bool:
+    """Return whether a command line is that of a plugin, also if it is invalid."""
+    return words[:1] == ["check"] and "--nagios" in words
+
+
+def plugin_error(problem: str) -> int:
+    """Print a problem in one line as a plugin does; return its exit code."""
+    typer.echo(f"UNKNOWN - {' '.join(problem.replace('|', '/').split())}")
+    return _NAGIOS[_UNKNOWN][0]
 
 
 def _severity(group: Answer) -> str:

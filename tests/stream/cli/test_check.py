@@ -100,8 +100,10 @@ def test_plugin_has_the_codes_of_nagios(command: CommandLine) -> None:
         assert command.out.startswith("CRITICAL - critical a/b stopped: It / stands. | critical=1 ")
         command.run("check", "none|such", "--nagios", "--url", address, code=3)
         assert command.out.startswith("UNKNOWN - there is no group named none/such")
-    command.run("check", "--nagios", code=3)
-    assert command.out == "UNKNOWN - give the name of one group, or --all\n"
+    for wrong, problem in (((), "give the name of one group, or --all"), (("--al",), "No such option: --al")):
+        command.run("check", "--nagios", *wrong, code=3)
+        assert command.out.startswith(f"UNKNOWN - {problem}")
+        assert command.out.count("\n") == 1
     with serving_url(snapshot(groups=[FINE])) as address:
         command.run("check", "f", "--nagios", "--url", address, code=3)
         assert command.out.startswith("UNKNOWN - fine f ok; these numbers are ")
