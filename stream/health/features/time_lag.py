@@ -44,6 +44,20 @@ class Rates:
     consume: Reals
     catch_up: Ints
     """Time (ms) until nothing is unread at these rates; 0: nothing is unread, -1: never, or not known."""
+    ended: Flags
+    """No commit came for twice the usual interval: `consume` and `catch_up` are of the time before."""
+
+    @property
+    def consume_now(self) -> Reals:
+        """Offsets per second that are read now: 0 where the commits have ended."""
+        now: Reals = np.where(self.ended & ~np.isnan(self.consume), 0.0, self.consume)
+        return now
+
+    @property
+    def catch_up_now(self) -> Ints:
+        """Time (ms) until nothing is unread, as `catch_up`; -1 where the commits have ended and something is unread."""
+        now: Ints = np.where(self.ended & (self.catch_up > 0), NOT_KNOWN, self.catch_up)
+        return now
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,6 +69,8 @@ class RisingSpan:
     start_offset: Ints
     end_time: Ints
     """The last commit; the time of the tick if no commit came for twice the usual interval."""
+    late: Flags
+    """No commit came for twice the usual interval."""
 
 
 def time_lag(history: EndHistory, rows: Ints, next_offset: Ints, unread: Flags, known: Flags, now: int) -> TimeLag:  # noqa: PLR0917 - six columns of one table
@@ -89,8 +105,9 @@ def oldest_by_owner(time_lag: TimeLag, owner: Ints, owners: int) -> tuple[Ints, 
 def rising_span(slots: Slots, rows: int, now: int) -> RisingSpan:
     """Return the rising part of each commit window. Slots are sorted by row and number."""
     start_time, start_offset, end_time = (np.full(rows, NOT_KNOWN, np.int64) for _ in range(3))
+    overdue = np.zeros(rows, np.bool_)
     if not len(slots):
-        return RisingSpan(start_time, start_offset, end_time)
+        return RisingSpan(start_time, start_offset, end_time, overdue)
     is_first = np.concatenate(([True], slots.row[1:] != slots.row[:-1]))
     fell = np.concatenate(([False], (slots.offset[1:] < slots.offset[:-1]) & ~is_first[1:]))
     first = np.flatnonzero(is_first)
@@ -101,8 +118,8 @@ def rising_span(slots: Slots, rows: int, now: int) -> RisingSpan:
     usual = span // np.maximum(last - first, 1)
     late = now - slots.time[last] > 2 * usual
     start_time[row], start_offset[row] = slots.time[begin], slots.offset[begin]
-    end_time[row] = np.where(late, now, slots.time[last])
-    return RisingSpan(start_time, start_offset, end_time)
+    end_time[row], overdue[row] = np.where(late, now, slots.time[last]), late
+    return RisingSpan(start_time, start_offset, end_time, overdue)
 
 
 def produce_and_consume_rates(
@@ -113,7 +130,7 @@ def produce_and_consume_rates(
     at = np.where(known, rows, 0)
     consume = _per_second(committed - window.start_offset, window.end_time - window.start_time, known)
     if not len(history):
-        return Rates(np.full(len(rows), np.nan), consume, np.where(lag == 0, 0, NOT_KNOWN))
+        return Rates(np.full(len(rows), np.nan), consume, np.where(lag == 0, 0, NOT_KNOWN), window.late)
     oldest = np.where(known, history.oldest_time(at), NOT_KNOWN)
     since = np.maximum(window.start_time, oldest)
     end_then = np.where(known, history.end_at(at, since), UNKNOWN_OFFSET)
@@ -121,7 +138,7 @@ def produce_and_consume_rates(
     gain = consume - produce
     closes = (lag > 0) & (gain > _SAME_RATE * produce)
     catch_up = np.where(closes, lag * _SECOND / np.where(closes, gain, 1.0), np.where(lag == 0, 0.0, NOT_KNOWN))
-    return Rates(produce, consume, np.minimum(catch_up, 1e15).astype(np.int64))
+    return Rates(produce, consume, np.minimum(catch_up, 1e15).astype(np.int64), window.late)
 
 
 def _per_second(offsets: Ints, span: Ints, known: Flags) -> Reals:

@@ -35,7 +35,7 @@ def throughput_columns(rows: InputRows, window: Window, runs: Runs) -> dict[str,
     shortest = -max_by_owner(-_or_none(rows.align(intervals, NOT_KNOWN)), rows.group, groups, -_NO_INTERVAL)
     unread = _greatest(unread_ratios(window, rows.committed), rows.group, groups)
     own = rows.committed
-    catch_up = np.where(window.known, window.rates.catch_up, NOT_KNOWN)[own]
+    catch_up = np.where(window.known, window.rates.catch_up_now, NOT_KNOWN)[own]
     return {
         "commit_interval": pa.array(shortest / 1000, mask=shortest == _NO_INTERVAL),
         "catch_up_seconds": longest_catch_up(catch_up, rows.group[own], groups),

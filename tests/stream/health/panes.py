@@ -74,6 +74,7 @@ class Row:
     produce: float = 100.0
     consume: float = 100.0
     catch_up: int = -1
+    ended: bool = False
     trend: int = 0
     idle: int = 2 * SECOND
     patience: int = 20 * SECOND
@@ -180,7 +181,10 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         ends=_ends(rows),
         time_lag=TimeLag(_column(rows, "age"), _column(rows, "exact", np.bool_), _ago([r.age for r in rows])),
         rates=Rates(
-            _column(rows, "produce", np.float64), _column(rows, "consume", np.float64), _column(rows, "catch_up")
+            _column(rows, "produce", np.float64),
+            _column(rows, "consume", np.float64),
+            _column(rows, "catch_up"),
+            _column(rows, "ended", np.bool_),
         ),
         trend=_column(rows, "trend", np.int8),
         idle_time=_column(rows, "idle"),

@@ -25,6 +25,7 @@ def _matches(window: Window) -> Flags:
 
 def _sentence(window: Window, row: int) -> str:
     consume, produce = float(window.rates.consume[row]), float(window.rates.produce[row])
+    consume *= not window.rates.ended[row]
     speed = ""
     if not np.isnan(consume) and not np.isnan(produce):
         speed = f" (reads {say.per_second(consume)}, written at {say.per_second(produce)})"

@@ -22,7 +22,7 @@ def _matches(window: Window) -> Flags:
 
 def _sentence(window: Window, row: int) -> str:
     left = int(window.rates.catch_up[row])
-    when = f", done in about {say.duration(left)} at this rate" if left > 0 else ""
+    when = f", done in about {say.duration(left)} at this rate" if left > 0 and not window.rates.ended[row] else ""
     return f"Behind, but catching up{when}: {unread_text(window, row)}."
 
 

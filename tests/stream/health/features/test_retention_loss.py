@@ -38,7 +38,7 @@ def forecast_of(
         history.observe(ROW, NOW - minute * MINUTE, column(100_000 + start))
     none = column(0)
     ends = OffsetDistances(none, none, none, none, none, column(margin))
-    rates = Rates(column(100.0, float), column(consume, float), column(-1))
+    rates = Rates(column(100.0, float), column(consume, float), column(-1), column(False, bool))
     time_lag = TimeLag(column(age), np.array([True]), column(NOW - age))
     seen = dataclasses.replace(pane(Row()).inputs, retention=column(retention))
     own = np.array([deletes_own])

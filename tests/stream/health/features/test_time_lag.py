@@ -80,8 +80,9 @@ def slots(*each: tuple[int, int]) -> Slots:
 def test_a_window_ends_now_once_its_commits_are_overdue() -> None:
     """The window of a stopped group ends now, so that its former rate does not stay for ever."""
     late = slots((10_000, 50), (40_000, 90))
-    assert rising_span(late, 1, 100_000).end_time.tolist() == [40_000]
-    assert rising_span(late, 1, 100_001).end_time.tolist() == [100_001]
+    for now, end in ((100_000, 40_000), (100_001, 100_001)):
+        span = rising_span(late, 1, now)
+        assert (span.end_time.tolist(), span.late.tolist()) == ([end], [end == now])
 
 
 @pytest.mark.parametrize(("per_second", "reads", "wanted"), [(100, 150, 20_000), (100, 100, -1), (100, 50, -1)])

@@ -42,10 +42,12 @@ def evaluated_tick(*rows: Row, verdicts: list[str], dead: tuple[str, ...] = (), 
 
 
 def test_numbers_of_partitions() -> None:
-    """Unknown values are null, never -1 or NaN, and times are seconds."""
+    """Unknown values are null, never -1 or NaN, and times are seconds. A group that has stopped to commit reads 0/s."""
     verdicts = ["unknown", "stopped", "recovering", "caught_up"]
     columns = partition_columns(evaluated_tick(NOT_KNOWN, FAR, NEAR, DONE, verdicts=verdicts))
     assert partition_columns(evaluated_tick(Row(trend=0), verdicts=["ok"]))["trend"].to_pylist() == ["steady"]
+    ended = partition_columns(evaluated_tick(Row(consume=9.0, catch_up=5, ended=True), verdicts=["ok"]))
+    assert [ended[name].to_pylist() for name in ("consume_rate", "catch_up_seconds")] == [[0.0], [None]]
     values = {name: column.to_pylist() for name, column in columns.items()}
     assert values["lost"] == [None, 3, 0, 0]
     assert values["time_lag"] == [None, 61.5, 1.0, 0.0]
