@@ -37,7 +37,7 @@ export class Chart {
     element.addEventListener("pointerleave", () => this.#point(null));
   }
 
-  /** Add samples, [Unix seconds, lag, time lag, whether it is exact, produced, consumed], and set the marks, [Unix seconds, word]. */
+  /** Add samples, [Unix seconds, lag, time lag, whether it is exact, produced, consumed], and set the marks, [Unix seconds, kind, word]. */
   draw(samples, marks) {
     for (const sample of samples) this.#samples.set(sample[0], sample);
     this.#marks = marks;
@@ -131,11 +131,13 @@ function timeStep(seconds, pixels) {
 function markLines(marks, time) {
   return marks
     .filter(([at]) => at > time.start && at <= time.end)
-    .map(([at, word]) => {
-      const mark = svg("line", { class: "mark", x1: time(at), x2: time(at), y1: PAD.top, y2: HEIGHT - PAD.bottom });
+    .map(([at, kind, word]) => {
+      const mark = svg("g", { class: `mark ${kind}` });
       const named = svg("title", {});
       named.textContent = `${word}, ${clock(at)} UTC`;
-      mark.append(named);
+      const sign = svg("text", { x: time(at), y: kind === "verdict" ? PAD.top - 2 : HEIGHT - PAD.bottom + 4, "text-anchor": "middle" });
+      sign.textContent = kind === "verdict" ? "\u25bc" : "\u25cf";
+      mark.append(named, svg("line", { x1: time(at), x2: time(at), y1: PAD.top, y2: HEIGHT - PAD.bottom }), sign);
       return mark;
     });
 }

@@ -31,8 +31,8 @@ Sample: TypeAlias = tuple[float, int | None, float | None, bool | None, float | 
 """A point of a chart: Unix seconds, lag in offsets, time lag in seconds, whether the time lag is exact (else it is a
 lower bound), and the offsets per second produced and consumed. None: unknown."""
 Samples: TypeAlias = "Sequence[Sample]"
-Marks: TypeAlias = "Sequence[tuple[float, str]]"
-"""The marks of a chart: Unix seconds and a word."""
+Marks: TypeAlias = "Sequence[tuple[float, str, str]]"
+"""The marks of a chart: Unix seconds, `verdict` or `group`, and a word."""
 
 
 _ICON: Final = (

@@ -20,7 +20,7 @@ from exporters.page.group_tables import (
     topics_section,
 )
 from exporters.page.html_tree import el
-from exporters.page.links import PageLinks
+from exporters.page.links import NEXT_RECORD, PageLinks
 from exporters.page.monitor_card import is_old
 from exporters.page.overview_tables import group_link, in_milliseconds
 from exporters.page.partition_strip import strips_section
@@ -39,6 +39,11 @@ _OF_COMMITS: Final = ("Time lag", "Last commit", "First offset expires", "Group 
 """Facts that follow from committed offsets, which a share group does not have."""
 _LAG_PANEL: Final = "Lag"
 """The name of the chart that needs no committed offsets (chart.js)."""
+_MARKS: Final = (
+    ("verdict", "\N{BLACK DOWN-POINTING TRIANGLE}", "the verdict changed"),
+    ("group", "\N{BLACK CIRCLE}", "the members changed, or the group began or ended: see History"),
+)
+"""The marks of a chart (chart.js)."""
 _SIMILAR: Final = 8
 """Limit of the similar names on the page of a group that does not exist."""
 _COMPARED: Final = 5_000
@@ -84,7 +89,7 @@ def group_page(
         _notes(row, detail),
         strips,
         None if dead else _chart(row["kind"]),
-        findings_section(detail, now) if detail is not None else None,
+        findings_section(detail, links, now) if detail is not None else None,
         topics_section(_of(snapshot.topics, name), severities),
         table_of_partitions,
         members_section(detail) if detail is not None else None,
@@ -107,7 +112,7 @@ def _outside_links(row: dict[str, Any], links: PageLinks, detail: GroupDetail | 
     topic, partition, found = (None if detail is None else partition_in_card(detail)) or ("", -1, None)
     offset = None if found is None else found.evidence.get("committed_offset")
     urls = (
-        (f"next record of {printable(topic)}-{partition}", links.message(topic, partition, offset)),
+        (f"{NEXT_RECORD} of {printable(topic)}-{partition}", links.message(topic, partition, offset)),
         ("dashboard in Grafana", links.dashboard(row["group"])),
         ("runbook of this verdict", links.runbook(row["verdict"], row["severity"], root)),
     )
@@ -146,12 +151,12 @@ def _partitions(
     return strips, share_partitions_section(detail, severities, now, root)
 
 
-def _marks(detail: GroupDetail | None) -> list[tuple[float, str]]:
+def _marks(detail: GroupDetail | None) -> list[tuple[float, str, str]]:
     """Return the marks of the chart: verdict changes and transitions."""
     if detail is None:
         return []
-    transitions = [(each.time, each.transition) for each in detail.transitions]
-    return sorted([*transitions, *((each.time, phrase(each.verdict)) for each in detail.verdicts)])
+    transitions = [(each.time, "group", each.transition) for each in detail.transitions]
+    return sorted([*transitions, *((each.time, "verdict", phrase(each.verdict)) for each in detail.verdicts)])
 
 
 def _absent(snapshot: Snapshot, name: str, root: str) -> Element:
@@ -222,7 +227,9 @@ def _chart(kind: str) -> Element:
         el("h2", "Over time"),
         el("div", id="chart", data_keep=True, data_panels=_LAG_PANEL if kind == _SHARE else None),
         el(
-            "p", el("span", class_="mark-key"), " a change of the verdict or of the members: see History", class_="note"
+            "p",
+            [[el("span", sign, class_=f"mark-key {name}"), f" {words} "] for name, sign, words in _MARKS],
+            class_="note",
         ),
         el("noscript", el("p", "The chart needs JavaScript.", class_="note")),
         aria_label="Over time",

@@ -14,7 +14,7 @@ from exporters.page.topic import topic_link
 from exporters.wording import ago, number, phrase, printable, ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     import pyarrow as pa
 
@@ -26,6 +26,8 @@ ROWS: Final = 1000
 
 Owners = dict[tuple[str, int], str]
 """The client id of the owner, by topic and partition."""
+Head = tuple[str, str]
+"""The text of a column's head, and the class of its cells."""
 Severities = dict[str, str]
 """The severity of each verdict."""
 
@@ -39,10 +41,11 @@ _TOPICS: Final = (
 )  # fmt: skip
 _PARTITIONS: Final = (
     ("Topic", ""), ("Partition", "number"), ("Verdict", ""), ("Lag", "number"), ("Time lag", "number"),
-    ("Committed", "number"), ("End", "number"), ("Produced", "number"), ("Consumed", "number"),
-    ("Last commit", "number"), ("Last progress", "number"), ("Expires", "number"), ("Margin", "number"),
-    ("Lost", "number"), ("Owner", ""),
+    ("Committed", "number"), ("End", "number from-1440"), ("Produced", "number from-1440"),
+    ("Consumed", "number from-900"), ("Last commit", "number from-1600"), ("Last progress", "number from-900"),
+    ("Expires", "number from-1600"), ("Margin", "number from-1910"), ("Lost", "number"), ("Owner", ""),
 )  # fmt: skip
+"""The columns that a narrow window hides have the class of their least width."""
 _SHARE_PARTITIONS: Final = (
     ("Topic", ""), ("Partition", "number"), ("Verdict", ""), ("Lag", "number"), ("Start offset", "number"),
     ("End", "number"), ("Finished", "number"), ("Returned", "number"), ("Most deliveries", "number"),
@@ -107,8 +110,8 @@ def partitions_section(
     empty = {
         head for head, column in _OPTIONAL.items() if not pc.any(pc.not_equal(partitions.column(column), 0)).as_py()
     }
-    rows = [_partition(row, owners, severities, now, empty, root=root) for row in partitions.slice(0, ROWS).to_pylist()]
     heads = tuple(head for head in _PARTITIONS if head[0] not in empty)
+    rows = [_partition(row, owners, severities, now, heads, root=root) for row in partitions.slice(0, ROWS).to_pylist()]
     return section("Partitions", len(partitions), heads, rows, "lines")
 
 
@@ -182,24 +185,23 @@ def _owners(members: Iterable[MemberDetail]) -> Owners:
 
 
 def _partition(
-    row: Mapping[str, Any], owners: Owners, severities: Severities, now: float, empty: Container[str], *, root: str
+    row: Mapping[str, Any], owners: Owners, severities: Severities, now: float, heads: Iterable[Head], *, root: str
 ) -> Element:
-    lag = known(row["lag"]) if row["lag"] is not None else _why(row["lag_unknown_reason"])
-    numbers = (
-        lag,
-        time_lag(row["time_lag"], exact=row["time_lag_exact"]),
-        _offset(row),
-        known(row["high_watermark"]),
-        rate(row["produce_rate"]),
-        rate(row["consume_rate"]),
-        since(row["commit_time"], now),
-        since(row["progress_time"], now),
-        *([] if "Expires" in empty else [expiry(row["offset_expiry_time"], now)]),
-        known(row["margin"]),
-        *([] if "Lost" in empty else [_lost(row["lost"])]),
-    )
     owner = owners.get((row["topic"], row["partition"]))
     verdict = row["verdict"]
+    numbers = {
+        "Lag": known(row["lag"]) if row["lag"] is not None else _why(row["lag_unknown_reason"]),
+        "Time lag": time_lag(row["time_lag"], exact=row["time_lag_exact"]),
+        "Committed": _offset(row),
+        "End": known(row["high_watermark"]),
+        "Produced": rate(row["produce_rate"]),
+        "Consumed": rate(row["consume_rate"]),
+        "Last commit": since(row["commit_time"], now),
+        "Last progress": since(row["progress_time"], now),
+        "Expires": expiry(row["offset_expiry_time"], now),
+        "Margin": known(row["margin"]),
+        "Lost": _lost(row["lost"]),
+    }
     return el(
         "tr",
         el(
@@ -210,7 +212,7 @@ def _partition(
         ),
         el("td", number(row["partition"]), class_="number"),
         el("td", badge(verdict, severities.get(verdict))),
-        [el("td", value, class_="number") for value in numbers],
+        [el("td", numbers[head], class_=class_) for head, class_ in heads if head in numbers],
         el(
             "td",
             NONE if owner is None else named(owner),

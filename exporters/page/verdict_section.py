@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from exporters.page.formatting import badge, known, lasting, listed, named, severity_class
 from exporters.page.group_tables import ROWS, section
 from exporters.page.html_tree import Element, el
+from exporters.page.links import NEXT_RECORD
 from exporters.wording import FINE, ago, count, duration, evidence_words, number, phrase, printable, unix_time, utc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from exporters.page.html_tree import Content
+    from exporters.page.links import PageLinks
     from exporters.readmodel import FindingDetail, GroupDetail, TransitionDetail, VerdictChange
 
 _FINDINGS: Final = (("Topic", ""), ("Partition", "number"), ("Verdict", ""), ("For", "number"), ("Explanation", ""))
@@ -79,8 +81,8 @@ def _evidence(finding: FindingDetail, fields: list[tuple[str, str, str]], now: f
     return el("dl", shown, aria_label="Evidence") if shown else None
 
 
-def findings_section(detail: GroupDetail, now: float) -> Content:
-    """Return the partitions that are not fine with their sentences, the worst first.
+def findings_section(detail: GroupDetail, links: PageLinks, now: float) -> Content:
+    """Return the partitions that are not fine with their sentences and next records, the worst first.
 
     The one of which the card of the verdict has the sentence is left out.
     """
@@ -89,7 +91,7 @@ def findings_section(detail: GroupDetail, now: float) -> Content:
     if not found:
         return None
     title = "Partitions that are not fine" if in_card is None else "Other partitions that are not fine"
-    return section(title, len(found), _FINDINGS, [_finding(*each, detail.finding, now) for each in found[:ROWS]])
+    return section(title, len(found), _FINDINGS, [_finding(each, detail.finding, links, now) for each in found[:ROWS]])
 
 
 def partition_in_card(detail: GroupDetail) -> tuple[str, int, FindingDetail] | None:
@@ -99,9 +101,13 @@ def partition_in_card(detail: GroupDetail) -> tuple[str, int, FindingDetail] | N
     return next((each for name, each in named if sentence.startswith((f"{name} ", f"{name}:"))), None)
 
 
-def _finding(topic: str, partition: int, finding: FindingDetail, of_group: FindingDetail | None, now: float) -> Element:
+def _finding(
+    of_partition: tuple[str, int, FindingDetail], of_group: FindingDetail | None, links: PageLinks, now: float
+) -> Element:
     """Return a row for a partition's finding. The next step is omitted if it is that of the group."""
+    topic, partition, finding = of_partition
     begun = known(None) if finding.since is None else duration(max(now - finding.since, 0.0))
+    url = links.message(topic, partition, finding.evidence.get("committed_offset"))
     same = of_group is not None and of_group.next_step == finding.next_step
     return el(
         "tr",
@@ -114,6 +120,7 @@ def _finding(topic: str, partition: int, finding: FindingDetail, of_group: Findi
             printable(finding.sentence),
             " ",
             None if same else el("small", printable(finding.next_step)),
+            None if url is None else [" ", el("a", NEXT_RECORD, href=url, rel="noopener noreferrer")],
             class_="long",
         ),
         data_key=f"{partition} {topic}",

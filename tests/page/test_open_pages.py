@@ -120,8 +120,9 @@ def test_the_chart_draws_the_samples(browser: Browser, serve: Serve) -> None:
         now_refresh(page)
         page.wait_for("document.querySelectorAll('#chart svg[role=img] path.curve').length === 4")
         page.wait_for("document.querySelector('#chart path.curve').getAttribute('d').split('L').length === 10")
-        assert page.run("document.querySelectorAll('#chart svg line.mark').length") == 6
-        assert "poison record" in page.run("document.querySelector('#chart .mark + .mark title').textContent")
+        assert page.run("document.querySelectorAll('#chart svg .mark.verdict').length") == 3
+        assert page.run("document.querySelectorAll('#chart svg .mark.group').length") == 3
+        assert "poison record" in page.run("document.querySelector('#chart .mark.verdict title').textContent")
         assert page.run("document.querySelector('#chart svg title').textContent").startswith(
             "Lag (offsets) over 1 min 30 s"
         )

@@ -71,7 +71,7 @@ def test_a_name_is_shown_literally(browser: Browser, serve: Serve) -> None:
 def test_a_page_fits_every_window(browser: Browser, url: str, path: str, *, width: int, dark: bool) -> None:
     """The page, the list of groups and the long texts of a group are never wider than the window: other tables scroll.
 
-    The list has name, verdict, lag and time lag in every window.
+    The list has name, verdict, lag and time lag in every window. On a screen the partitions of a group fit, too.
 
     The background has the colour of the scheme.
     """
@@ -89,6 +89,8 @@ def test_a_page_fits_every_window(browser: Browser, url: str, path: str, *, widt
             edges = page.run("[...document.querySelectorAll('td.long')].map((n) => n.getBoundingClientRect().right)")
             assert len(edges) == 7
             assert max(edges) <= width
+            table = "document.querySelector('[aria-label=\"Partitions, as a table\"]')"
+            assert width < 1280 or page.run(f"{table}.scrollWidth - {table}.clientWidth") == 0
         ground = page.run("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)")
         assert (sum(ground) / 3 < 100) == dark
 

@@ -66,7 +66,10 @@ def test_the_verdict_with_evidence_and_next_step() -> None:
 
 
 def test_a_stuck_partition_has_owner_cause_and_record() -> None:
-    """The sentence is there once, without what the fields have; its partition has no row of its own below."""
+    """The sentence is there once, without what the fields have; its partition has no row of its own below.
+
+    Each stuck partition links to its next record.
+    """
     found = dataclasses.replace(
         STOPPED,
         sentence="orders-0 is stuck. Owner of it: client app.",
@@ -75,7 +78,9 @@ def test_a_stuck_partition_has_owner_cause_and_record() -> None:
                   "owner_host": "10.0.0.1", "owner_member": "app-1"},
     )  # fmt: skip
     joined = TransitionDetail(NOON / 1000 - 60, "rebalanced", "rebalanced", None, live=True, joined=1, left=0)
-    stuck = detail(finding=found, transitions=(joined,), partition_findings=(("orders", 0, found),))
+    other = dataclasses.replace(found, sentence="orders-1 is stuck.", evidence={"committed_offset": 7})
+    findings = (("orders", 0, found), ("orders", 1, other))
+    stuck = detail(finding=found, transitions=(joined,), partition_findings=findings)
     links = PageLinks(messages_url="https://m.example/{topic}/{partition}/{offset}")
     published = PublishedSnapshot.build(small_snapshot())
     document = group_page(published, "billing", stuck, NOW, root="./", links=links).html()
@@ -83,7 +88,7 @@ def test_a_stuck_partition_has_owner_cause_and_record() -> None:
     assert page.text.count("orders-0 is stuck.") == 1
     assert "Owner of it" not in page.text
     assert "ownerapp on 10.0.0.1since22:12:30, after a rebalance: 1 member joined" in page.text
-    assert "https://m.example/orders/0/41" in page.links
+    assert [page.links.count(f"https://m.example/orders/{each}") for each in ("0/41", "1/7")] == [1, 1]
     assert document.index(b'aria-label="Partitions"') < document.index(b'aria-label="Members"')
 
 
