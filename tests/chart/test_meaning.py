@@ -219,7 +219,8 @@ NOTES: list[tuple[Object, str]] = [
     ({}, "/metrics as the job `lagwarden`"),
     (MONITOR, "Prometheus may not select the ServiceMonitor"),
     ({"serviceMonitor": {"enabled": True, "labels": {"release": "kps"}}}, '{"release":"kps"}'),
-    ({"rules": {"enabled": True}}, "set rules.labels"),
+    ({"rules": {"enabled": True}}, "Set rules.labels"),
+    ({"rules": {"enabled": True}, "config": {"webhook": {"format": "alertmanager"}}}, "each fault is two alerts"),
     (
         {"rules": {"enabled": True}},
         "http://watch-lagwarden.kafka.svc:10848, which only clients inside the cluster reach",
