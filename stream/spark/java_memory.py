@@ -23,6 +23,8 @@ OPTIONS: Final = (
 )
 _INITIAL_HEAP: Final = 32 << 20
 """Bytes. The default is 1/64 of the machine."""
+EXECUTOR_OPTIONS: Final = (f"-Xms{_INITIAL_HEAP >> 10}k", *OPTIONS)
+"""Those of an executor on this machine; Spark sets the largest size of its heap."""
 _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 

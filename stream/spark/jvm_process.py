@@ -29,8 +29,7 @@ import structlog
 from stream.errors import ExitCode, Refusal
 from stream.process_memory import CHILD_ENVIRONMENT
 from stream.spark.java import MODULE_OPTIONS, NEWEST, OLDEST, class_path, executor_environment, find_java
-from stream.spark.java_memory import OPTIONS as MEMORY_OPTIONS
-from stream.spark.java_memory import memory_options
+from stream.spark.java_memory import EXECUTOR_OPTIONS, memory_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,9 +76,9 @@ class JvmOptions:
     """Jars in addition to those of PySpark, after them."""
 
     def executor_arguments(self) -> list[str]:
-        """Return the options of executors on this machine: as here, without the sizes of the heap."""
+        """Return the options of executors on this machine: as here, without the largest size of the heap."""
         archive = self.class_archive.java_options() if self.class_archive else []
-        return [*MEMORY_OPTIONS, *_OPTIONS, *archive]
+        return [*EXECUTOR_OPTIONS, *_OPTIONS, *archive]
 
     def arguments(self) -> list[str]:
         """Return all options of the command line."""

@@ -46,7 +46,7 @@ def test_executors_on_this_machine_start_as_the_driver() -> None:
     settings = session_settings(SessionOptions("x", jvm, "127.0.0.1", 1, executors=local, further=given))
     options = shlex.split(settings["spark.executor.extraJavaOptions"])
     assert {"-XX:SharedArchiveFile=/my cache/spark.jsa", "-XX:TieredStopAtLevel=1", "-Dx=1"} <= set(options)
-    assert [option for option in options if option.startswith(("-Xmx", "-Xms"))] == []
+    assert [option for option in options if option.startswith(("-Xmx", "-Xms"))] == ["-Xms32768k"]
     assert settings["spark.executor.extraClassPath"].split(":") == class_path()
     others = session_settings(SessionOptions("x", jvm, "127.0.0.1", 1, executors=ALL, further=given))
     assert others["spark.executor.extraJavaOptions"] == "-Dx=1"
