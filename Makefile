@@ -4,9 +4,8 @@ SHELL := /bin/bash
 PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
-# Without the packages that only tests need.
-DEMO_STAMP := $(VENV)/.installed-demo
+# All packages of requirements/dev.txt, or those of a part of it.
+STAMP := $(VENV)/.installed-dev
 # What a broker and lagwarden need beside packages; without the archive of classes Spark starts slower.
 # Each line is one program, so that a signal to make reaches it and no shell.
 define RUNNABLE
@@ -41,7 +40,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo pictures test full quick lint types contracts coverage cluster play chaos fuzz soak stable programs bench docs audit release release-check clean
+.PHONY: help setup demo pictures test full quick lint types contracts coverage cluster play chaos fuzz soak stable programs bench docs audit wheel release release-check clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -49,13 +48,10 @@ help:  ## this list
 setup: $(STAMP)  ## virtual environment from hashed requirements, jars through Ivy, the archive of the JVM's classes
 	$(RUNNABLE)
 
-$(STAMP): requirements/dev.txt pyproject.toml sandbox/programs/install.sh
-	@PYTHON='$(PYTHON)' bash sandbox/programs/install.sh $(VENV)
+$(VENV)/.installed-%: requirements/%.txt pyproject.toml sandbox/programs/install.sh
+	@PYTHON='$(PYTHON)' bash sandbox/programs/install.sh $(VENV) $*
 
-$(DEMO_STAMP): requirements/demo.txt pyproject.toml sandbox/programs/install.sh
-	@PYTHON='$(PYTHON)' bash sandbox/programs/install.sh $(VENV) demo
-
-demo: $(DEMO_STAMP)  ## a real broker, living traffic and lagwarden on this machine; DURATION=60 stops and checks by itself
+demo: $(VENV)/.installed-demo  ## a real broker, living traffic and lagwarden on this machine; DURATION=60 stops and checks by itself
 	$(RUNNABLE)
 	@$(BIN)/python -m sandbox.demo $(if $(DURATION),--duration $(DURATION))
 
@@ -119,13 +115,16 @@ bench: setup  ## benchmarks: a table and ratios, minutes
 docs: $(STAMP)  ## the documentation as a site in build/site/html; fails on a broken link; SOURCE_URL=address of the files
 	@SOURCE_URL='$(SOURCE_URL)' $(BIN)/python -m deploy.site
 
-release-check: $(STAMP)
+release-check: $(VENV)/.installed-build
 	@$(BIN)/python -m deploy.release --only-check --tag "$(TAG)"
 
 audit: $(STAMP)  ## known vulnerabilities of the pinned packages; needs the vulnerability data of the package index
 	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements/run.txt
 
-release: $(STAMP)  ## wheel, constraints, chart, SBOM and checksums in dist/; TAG=v0.1.0 compares the versions, RELEASED_IMAGE=NAME@DIGEST
+wheel: $(VENV)/.installed-build  ## the wheel in dist/; requirements/constraints.txt has the tested versions for pip
+	@$(BIN)/python -m hatchling build -t wheel -d dist
+
+release: $(VENV)/.installed-build  ## wheel, constraints, chart, SBOM and checksums in dist/; TAG=v0.1.0 compares the versions, RELEASED_IMAGE=NAME@DIGEST
 	@$(BIN)/python -m deploy.release --tag "$(TAG)" --image "$(RELEASED_IMAGE)" --source "$(SOURCE_URL)"
 
 clean:  ## remove .venv and what tools left in the tree; the cache of jars stays

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# install.sh VENV [demo]: creates the virtual environment that all targets of the Makefile use, from hashed requirements:
-# requirements/dev.txt, or with `demo` the part of it that the demo needs.
+# install.sh VENV [PART]: creates the virtual environment that all targets of the Makefile use, from hashed requirements:
+# requirements/PART.txt. `dev` is all, `demo` and `build` are parts of it.
 # The Python is that of the variable PYTHON, else the first on PATH that fits. A Java comes with the requirements.
-# Repeatable: the stamp VENV/.installed (-demo) is written last, so that an interrupted run continues where pip stopped.
+# Repeatable: the stamp VENV/.installed-PART is written last, so that an interrupted run continues where pip stopped.
 set -euo pipefail
 
-venv=${1:?usage: install.sh VENV [demo]}
+venv=${1:?usage: install.sh VENV [PART]}
 part=${2:-dev}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 requirements=$root/requirements/$part.txt
-all=$venv/.installed
+all=$venv/.installed-dev
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -38,11 +38,10 @@ else
   [ -n "$python" ] || fail "no Python 3.11, 3.12 or 3.13 found: install one with its venv module, or give its path: make setup PYTHON=/path/to/python3"
 fi
 
-# The inputs of the environment: unchanged ones mean that it is up to date. All packages include those of the demo.
+# The inputs of the environment: unchanged ones mean that it is up to date. All packages include those of each part.
 inputs() { cat "$root/requirements/$1.txt" "$root/pyproject.toml" "${BASH_SOURCE[0]}" | sha256sum; }
 wanted=$(inputs "$part")
-stamp=$all
-[ "$part" = dev ] || stamp=$all-$part
+stamp=$venv/.installed-$part
 [ "$part" = dev ] || [ "$(cat "$all" 2>/dev/null)" != "$(inputs dev)" ] || printf '%s\n' "$wanted" >"$stamp"
 if [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
   touch "$stamp"
@@ -55,7 +54,8 @@ rm -f "$stamp"
 "$venv/bin/python" -m pip --version >/dev/null 2>&1 || { say "creating $venv with $("$python" --version)"; "$python" -m venv --clear "$venv"; }
 
 count=$(grep -c '^[a-zA-Z0-9].*==' "$requirements")
-say "installing $count pinned packages, each checked by its hash (pyspark alone is 450 MB and takes a minute)"
+size=$(grep -q '^pyspark==' "$requirements" && echo ' (pyspark alone is 450 MB and takes a minute)' || true)
+say "installing $count pinned packages, each checked by its hash$size"
 log=$venv/install.log
 pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-input)
 
@@ -76,8 +76,10 @@ show='
 "${pip[@]}" install --progress-bar off --require-hashes -r "$requirements" 2>&1 | tee -a "$log" | awk -v count="$count" "$show" \
   || fail "pip failed: $(grep -E '^ERROR|Could not|Connection|timed out' "$log" | tail -1) (check the network; full output: $log)"
 
-say "installing lagwarden itself, editable"
-"${pip[@]}" install --quiet --no-deps --no-build-isolation -e "$root" >>"$log" 2>&1 || fail "lagwarden could not be installed: $(grep -E '^ *(ERROR|[A-Za-z]*Error)' "$log" | tail -1) (full output: $log)"
+if [ "$part" != build ]; then
+  say "installing lagwarden itself, editable"
+  "${pip[@]}" install --quiet --no-deps --no-build-isolation -e "$root" >>"$log" 2>&1 || fail "lagwarden could not be installed: $(grep -E '^ *(ERROR|[A-Za-z]*Error)' "$log" | tail -1) (full output: $log)"
+fi
 
 printf '%s\n' "$wanted" >"$stamp"
 say "$venv is ready"

@@ -40,20 +40,16 @@ DETAILS: Final = """\
 
 [The totals](../{name}) are of this run. What happens to each group, which verdict is expected and when it can be known
 is data: [sick](../../sandbox/verdict_scenarios/sick), [healthy](../../sandbox/verdict_scenarios/healthy.py) and
-[outages](../../sandbox/verdict_scenarios/outages.py). A fault "can be known" from every commit and from the end offsets
-of all partitions at every tick; the formulas with their reasons are in
+[outages](../../sandbox/verdict_scenarios/outages.py), with the formulas in
 [pace](../../sandbox/verdict_scenarios/pace.py).
 
 The run is {faster:g} times as fast as production: the tick is {tick:g} s where the default is {production:g} s, and
 every other limit is divided by the same number. All seconds below are those of production. What cannot be made faster
-(a micro-batch of Spark, the work of the coordinator) therefore takes {faster:g} times as long here.
-
-{pace}
+(a micro-batch of Spark, the work of the coordinator) therefore takes {faster:g} times as long here. {pace}
 
 Eight of the sick groups with a healthy look-alike each run in `.ci/run`
-([test_few_verdicts](../../tests/integration/verdicts/test_few_verdicts.py)), where neither lateness nor an alarm after
-a pause of the clients is judged. The other groups, the outages and all times need a machine without other load: at this
-speed, clients that get no turn for {missed:g} seconds have missed three commits.
+([test_few_verdicts](../../tests/integration/verdicts/test_few_verdicts.py)). The others and all times need a machine
+without other load: here, clients that get no turn for {missed:g} seconds have missed three commits.
 """
 SICK_HEAD: Final = """
 ## Sick groups
@@ -70,8 +66,8 @@ HEALTHY_HEAD: Final = """
 A false alarm is any tick with a verdict of severity warning or critical. It is listed with the second of the run at
 which it began, and its duration.
 
-| Group | What happens | False alarms | Verdicts shown | Burrow's false alarms |
-|---|---|---|---|---|
+| Group | What happens | False alarms | Burrow's false alarms |
+|---|---|---|---|
 """
 
 
@@ -213,7 +209,6 @@ def _healthy(ours: ScenarioOutcome, theirs: BurrowOutcome, record: RunRecord) ->
         ours.scenario.name,
         ours.scenario.description,
         _alarms(ours.alarms, record),
-        ", ".join(dict.fromkeys(ours.verdicts)),
         _alarms(theirs.outcome.alarms, record) if theirs.outcome.alarms else "none",
     )
 
@@ -240,7 +235,11 @@ def _faults(record: RunRecord) -> Iterable[str]:
     lost = [(name, *period) for name, periods in record.lost_memberships.items() for period in periods]
     if record.faults or blocked or lost:
         yield "\n## Errors in the run itself\n\n"
-        yield from (f"- `{fault}`\n" for fault in record.faults)
+        # A fault is the group, the time with the client, and the error.
+        groups: dict[str, list[str]] = {}
+        for name, _, error in (fault.split(": ", 2) for fault in record.faults):
+            groups.setdefault(error, []).append(name)
+        yield from (f"- `{error}`: {', '.join(dict.fromkeys(names))}\n" for error, names in groups.items())
     for name, since in blocked.items():
         yield f"- {name}: blocked from {_at(since, record)} to the end, not judged for false alarms\n"
     for name, since, until in lost:

@@ -29,10 +29,10 @@ def test_the_chart_names_version_and_port_of_the_program() -> None:
     assert f"EXPOSE {port}\n" in (ROOT / "deploy" / "Dockerfile").read_text()
 
 
-def test_the_images_build_tools_are_those_of_the_environment() -> None:
-    """The build requirements of the image have the hashes of requirements/dev.txt."""
+def test_the_build_tools_are_those_of_the_environment() -> None:
+    """The requirements of a build have the hashes of requirements/dev.txt."""
     environment = (ROOT / "requirements" / "dev.txt").read_text()
-    lines = (ROOT / "deploy" / "image-build.txt").read_text().splitlines()
+    lines = (ROOT / "requirements" / "build.txt").read_text().splitlines()
     pins = [line.strip(" \\") for line in lines if line.strip() and not line.startswith("#")]
     assert len(pins) > 5
     assert [pin for pin in pins if pin not in environment] == []

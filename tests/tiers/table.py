@@ -70,7 +70,7 @@ TOUCHED_BY: Final[dict[str, tuple[str, ...]]] = {
     "tests/deploy/test_queries_in_docs.py": ("docs",),
     "tests/deploy/release/test_installed_wheel.py": ("deploy/release", "pyproject.toml", "requirements"),
     "tests/deploy": ("deploy/release", "deploy/site", "docs", ".github"),
-    "tests/container": ("deploy/Dockerfile", "deploy/image-build.txt", "deploy/release", "requirements"),
+    "tests/container": ("deploy/Dockerfile", "deploy/release", "requirements"),
 }
 """The files and folders that a slow test tests; the first row that names the test counts, and the first rows run first.
 A test without a row tests the folder that it mirrors, and comes last."""

@@ -26,8 +26,6 @@ Every partition of a group has one verdict at each tick; the worst of them is th
 `lagwarden_group_verdict` and `lagwarden_partition_verdict` have it as a label. Results on real groups, healthy and
 faulty: [verdicts.md](verdicts.md).
 
-Rules are evaluated in a fixed order, causes before their effects; see `stream/health/rules/__init__.py`.
-
 A leader election or the restart of a broker changes no verdict: while a partition has no leader that returns its end,
 the lag is not known and not exported, but the verdict stays as it was for `health.restart_grace` (30 s by default).
 After that time the group is `no_leader` or `unknown`.
@@ -56,20 +54,18 @@ it. Critical verdicts and `falling_behind` count. The dimensions, from the narro
 | `coordinator` | the broker leads their offsets partition, or did in the last 15 minutes |
 | `follower` | the broker follows a partition that they read, as of the last poll of the cluster (KIP-392) |
 
-Only groups that became unhealthy, or have committed since then, are counted. At least 60 % of the groups with the
-value must be unhealthy. At least three other groups must exist, and at most half as large a share of them may be
-unhealthy. A `follower` must be shared by all unhealthy groups and no other. So there is no finding if all groups
-share the value, or if the groups became unhealthy at different times. Of several candidates lagwarden chooses the one
-that explains most groups with the highest share, then one whose broker left the cluster at that time, then the
-narrower one. A finding is shown after two ticks, includes groups that become unhealthy within ten minutes after the
-first, and ends when fewer than three of its groups have been unhealthy for two ticks. At most five findings exist at
-a time.
+Only groups that became unhealthy, or have committed since then, are counted. At least 60 % of the groups with the value
+must be unhealthy, and of at least three other groups at most half as large a share. A `follower` must be shared by all
+unhealthy groups and no other. So there is no finding if all groups share the value, or if the groups became unhealthy
+at different times. Of several candidates the one that explains most groups with the highest share wins, then one whose
+broker left the cluster at that time, then the narrower one. A finding is shown after two ticks, includes groups that
+become unhealthy within ten minutes after the first, and ends when fewer than three of its groups have been unhealthy
+for two ticks. At most five findings exist at a time.
 
-The sentence says how many groups are affected, what happened to them, within which time, and when the broker left the
-cluster and came back: at the top of the page, in `lagwarden groups` and `lagwarden top`, and in `/api/v1/groups`
-(`common_causes`). The metrics are `lagwarden_common_cause_groups` and, for each group that a finding
-explains, `lagwarden_group_common_cause`. Sentences contain the name of a host, labels only a number. Earlier leaders,
-hosts and absences of brokers are not kept over a restart of lagwarden.
+The sentence is at the top of the page, in `lagwarden groups` and `lagwarden top`, and in `/api/v1/groups`
+(`common_causes`). The metrics are `lagwarden_common_cause_groups` and, for each group that a finding explains,
+`lagwarden_group_common_cause`. Labels have a number for a host. Earlier leaders, hosts and absences of brokers are not
+kept over a restart of lagwarden.
 """
 
 _SHARE_GROUPS: Final = """\

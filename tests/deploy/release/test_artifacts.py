@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
@@ -23,8 +24,12 @@ DIGEST: Final = "sha256:" + "0123456789abcdef" * 4
 
 
 def test_wheel_has_every_file_of_the_packages(tmp_path: Path) -> None:
-    """The wheel also has pages, styles and other data. The program for executors has the right to execute."""
+    """The wheel also has pages, styles and other data, the sdist no file of another folder. A program can be executed."""
     wheel = build_wheel(tmp_path)
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path], cwd=ROOT, check=True)
+    with tarfile.open(next(tmp_path.glob("*.gz"))) as source:
+        folders = {name.split("/")[1] for name in source.getnames() if name.count("/") > 1}
+    assert folders == {*PRODUCT, "deploy"}
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", *PRODUCT],
         cwd=ROOT,

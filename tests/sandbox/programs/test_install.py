@@ -76,7 +76,7 @@ def test_unfit_python_is_refused_or_skipped(programs: Path, tmp_path: Path, scri
 
 def test_requirements_are_hashed_and_without_addresses() -> None:
     """Every pinned package has a hash, and no requirements file contains an address."""
-    for name in ("run.txt", "dev.txt", "demo.txt"):
+    for name in ("run.txt", "dev.txt", "demo.txt", "build.txt"):
         text = (SCRIPT.parents[2] / "requirements" / name).read_text()
         entries = [entry for entry in text.replace("\\\n", " ").splitlines() if entry and entry[0] not in "# "]
         assert entries
