@@ -114,20 +114,11 @@ def _missing(other: OtherExporter) -> str:
 def _costs(other: OtherExporter) -> str:
     counts = [(text, sum(metric.source in sources for metric in other.metrics)) for text, sources in _COSTS]
     replaced = {_PER_PARTITION: _PER_EVERY_PARTITION} if other.every_partition else {}
-    rows = [_row(replaced.get(text, text), str(count)) for text, count in counts if count]
-    return "\n".join(
-        [
-            "## What the names cost",
-            "",
-            "The series are in addition to those of the preset. `metrics.granularity`, the patterns of groups and",
-            "topics, and `metrics.series_budget` apply to them. Groups with generated names are not folded under these",
-            "names.",
-            "",
-            _row("Series", "At most"),
-            _row("---", "---"),
-            *rows,
-            "",
-        ]
+    shown = "; ".join(f"{count} {replaced.get(text, text)}" for text, count in counts if count)
+    return (
+        f"## What the names cost\n\nAt most, in addition to the series of the preset: {shown}.\n"
+        "`metrics.granularity`, patterns and `metrics.series_budget` apply to them; groups with generated names are not"
+        " folded.\n"
     )
 
 
