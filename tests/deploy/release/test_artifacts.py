@@ -24,7 +24,7 @@ DIGEST: Final = "sha256:" + "0123456789abcdef" * 4
 
 
 def test_wheel_has_every_file_of_the_packages(tmp_path: Path) -> None:
-    """The wheel also has pages, styles and other data, the sdist no file of another folder. A program can be executed."""
+    """The wheel also has pages, styles and other data, and an executable program; the sdist has no other folder."""
     wheel = build_wheel(tmp_path)
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path], cwd=ROOT, check=True)
     with tarfile.open(next(tmp_path.glob("*.gz"))) as source:
