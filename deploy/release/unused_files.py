@@ -31,7 +31,7 @@ PATTERNS: Final = (
     *("pyspark/jars/spark-mllib*", "pyspark/jars/spark-graphx_*", "pyspark/jars/breeze*", "pyspark/jars/spire*"),
     *("pyspark/jars/cats-kernel_*", "pyspark/jars/algebra_*", "pyspark/jars/lapack-*", "pyspark/jars/arpack*"),
     *("pyspark/jars/JTransforms-*", "pyspark/jars/JLargeArrays-*", "pyspark/jars/blas-*"),
-    *("pyspark/ml", "pyspark/mllib", "pyspark/pandas", "pyspark/testing"),
+    *("pyspark/ml", "pyspark/mllib", "pyspark/pandas"),
     # The master of a standalone cluster with ZooKeeper, YARN, the history server, and streams of RDDs.
     *("pyspark/jars/zookeeper-*", "pyspark/jars/curator-*", "pyspark/jars/spark-yarn_*", "pyspark/jars/leveldbjni-*"),
     *("pyspark/jars/spark-streaming_*", "pyspark/jars/spark-udf-worker-*"),
