@@ -34,7 +34,7 @@ PATTERNS: Final = (
     *("pyspark/ml", "pyspark/mllib", "pyspark/pandas"),
     # The master of a standalone cluster with ZooKeeper, YARN, the history server, and streams of RDDs.
     *("pyspark/jars/zookeeper-*", "pyspark/jars/curator-*", "pyspark/jars/spark-yarn_*", "pyspark/jars/leveldbjni-*"),
-    *("pyspark/jars/spark-streaming_*", "pyspark/jars/spark-udf-worker-*"),
+    "pyspark/jars/spark-streaming_*",
     *("pyspark/jars/*-osx-*.jar", "pyspark/jars/*-windows-*.jar", f"pyspark/jars/*-linux-{OTHER_MACHINE}.jar"),
     *("pyspark/examples", "pyspark/data"),
     *("pyarrow/tests", "pyarrow/include*", "pyarrow/*flight*", "pyarrow/*s3*", "pyarrow/*.pyx", "pyarrow/*.pxi"),
