@@ -31,7 +31,7 @@ from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.codec import pack, unpack_change, unpack_state
 from stream.groups.driver_state import DriverState
-from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.expiry.predict import OffsetsRetention, predict
 from stream.groups.fold import Fold
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.placement import Placement, partition_for
@@ -39,21 +39,19 @@ from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_state
 from stream.process_memory import release_memory
-from stream.tick.context import ClusterContext
+from stream.tick.context import ClusterContext, DerivedState, TickFacts, count_unassigned
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.verdicts.evaluate import VerdictEvaluator
-from stream.tick.verdicts.tick_details import TickDetails
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from stream.groups.driver_state import GroupColumns
     from stream.groups.shard import ShardChange
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+    from stream.tick.verdicts.evaluated_tick import TickDetails
 
 _Result = TypeVar("_Result")
 _RULES: Final = StateLimits(keep_slots=10)
@@ -234,16 +232,18 @@ class Ticking:
             "apply", lambda: [self._driver_state.apply(shard, unpack_change(change)) for shard, change in changes]
         )
         state = self._timed("columns", self._driver_state.columns)
-        context = self._timed("context", lambda: self._context.for_groups(state, self._unassigned))
         self._now += _TICK_SECONDS
-        evaluated = self._timed("evaluate", lambda: self._evaluate(state, context))
-        made = self._timed("snapshot", lambda: build_evaluated(evaluated, context, self._now))
+        derived = self._timed("context", lambda: self._derive(TickFacts(state, self._ends, self._now, self._context)))
+        evaluated = self._timed("evaluate", lambda: self._evaluator.evaluate(derived))
+        made = self._timed("snapshot", lambda: build_evaluated(evaluated))
         self._published = self._timed("render", lambda: PublishedSnapshot.build(made))
-        self._details = self._timed("pack", lambda: TickDetails.pack(evaluated))
+        self._details = self._timed("pack", lambda: evaluated.details.packed(evaluated.evaluation))
 
-    def _evaluate(self, state: GroupColumns, context: ClusterContext) -> EvaluatedTick:
-        """Evaluate as a tick does, without lookups."""
-        return self._evaluator.evaluate(nothing_hidden(state), self._ends, context, self._now)
+    def _derive(self, facts: TickFacts) -> DerivedState:
+        """Return the derived state as a tick does, without lookups."""
+        unassigned = count_unassigned(self._unassigned, facts.state, facts.cluster)
+        expiry = predict(facts.state, facts.cluster.retention)
+        return DerivedState(facts, nothing_hidden(facts.state), expiry, unassigned)
 
     def found(self) -> dict[str, Any]:
         """Return every step, the resident memory of the driver, and the size of the exposition."""

@@ -18,13 +18,12 @@ from exporters.group_query import ALL_GROUPS
 from exporters.http.api import group_json, groups_json
 from exporters.text.exposition import EMPTY, PublishedSnapshot
 from exporters.timestamps import LATEST_MS
-from stream.cluster.partition_offsets import ENDS
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership.model import find_groups
-from stream.groups.membership.unassigned import UnassignedTracker
 from stream.offline.open_source import open_source
 from stream.offline.replay import Replay
-from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
+from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext, TickFacts, derive
+from stream.tick.ends_index import NO_ENDS
 from stream.tick.snapshot.build import build
 from stream.tick.snapshot.group_detail import group_detail
 
@@ -61,8 +60,8 @@ class CaptureGroups:
         self._driver_state = replay.driver_state
         self._columns = replay.driver_state.columns()
         cluster = ClusterContext(retention, topic_names=_topic_names(self._columns))
-        self._context = cluster.for_groups(self._columns, UnassignedTracker())
-        self._snapshot = build(self._columns, ENDS.empty_table(), self._newest / 1000, self._context)
+        self._derived = derive(TickFacts(self._columns, NO_ENDS, self._newest / 1000, cluster))
+        self._snapshot = build(self._derived)
         self.decode_stats: Final = replay.decode_stats
         self.problems = [*source.problems, *fault_lines(replay.decode_stats)]
         self.notes = [*source.notes, _NOTE, *([_NO_RETENTION] if retention.retention_ms is None else [])]
@@ -143,8 +142,8 @@ class CaptureGroups:
         )
         history = self._columns.histories.get(name)
         known = self._columns.memberships.get(name), None if history is None else _as_replayed(history)
-        members = self._driver_state.members(name, self._context.topic_names)
-        return group_detail(name, known, members, topics, self._context)
+        members = self._driver_state.members(name, self._derived.facts.cluster.topic_names)
+        return group_detail(name, known, members, topics, self._derived)
 
 
 def open_capture(path: Path, options: GroupsOptions) -> CaptureGroups:

@@ -116,6 +116,10 @@ class EvaluationResult:
     share: Mapping[int, ShareGroupFinding] = dataclasses.field(default_factory=dict)
     """The findings of share groups with known progress, by group."""
 
+    def of_group(self, group: int) -> EvaluationResult:  # noqa: ARG002 - that of PackedEvaluation
+        """Return the evaluation, which has the rows of all groups."""
+        return self
+
     def worst_by_owner(self, owner: Ints, owners: int) -> Codes:
         """Return the worst verdict of each owner, see `roll_up`."""
         return roll_up(self.verdict, self.window.lag, owner, owners)[0]

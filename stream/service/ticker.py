@@ -101,8 +101,8 @@ class Ticker:
             return None
         self._status.record_tick(result)
         if self._announcer is not None:
-            self._announcer.announce(result.published.snapshot, result.evaluated.finding)
-        read = result.ends, result.positions
+            self._announcer.announce(result.published.snapshot, result.evaluated.details.finding)
+        read = result.evaluated.derived.facts.ends, positions
         del result  # its columns would stay in memory beside the packed ones, and beside those of the next tick
         self._publisher.finish_tick()
         return read

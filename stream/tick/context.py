@@ -1,7 +1,7 @@
-"""The cluster context of one tick: facts about the cluster in addition to end offsets, and what follows from them.
+"""The values of one tick: what it reads (`TickFacts`), and what follows from that (`DerivedState`).
 
-Values only. `stream.tick.context_poller` requests the facts, `stream.tick.lookups` adds its results, and the tick adds
-what it derives for the groups. What the cluster did not answer is not known, never guessed.
+Values only; each is complete when it is made. `stream.tick.context_poller` and `stream.tick.lookups` request the facts.
+What the cluster did not answer is not known, never guessed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from stream.groups.expiry.causes import RemovalCause, cause_of
 from stream.groups.expiry.predict import ExpiryPrediction, OffsetsRetention, predict
+from stream.groups.membership.unassigned import UnassignedTracker
+from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.polled_cluster import NOT_POLLED, PolledCluster
 
 if TYPE_CHECKING:
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
 
     from stream.groups.driver_state import GroupColumns
     from stream.groups.lifecycle.model import Transition
-    from stream.groups.membership.unassigned import UnassignedCounts, UnassignedTracker
-    from stream.health.features.control_records import LogTails
+    from stream.groups.membership.unassigned import UnassignedCounts
+    from stream.tick.ends_index import EndsIndex
+    from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
+    from stream.tick.lookups.log_tails import KnownTails
 
 Causes = Mapping[tuple[str, int], RemovalCause]
 """The cause of each removal as decided when it happened, by group and log position of the transition."""
@@ -54,13 +58,15 @@ class LookupResults:
     """The topics that are known not to be compacted."""
     transactions: Mapping[str, pa.Table] = dataclasses.field(default_factory=dict)
     """Open transactions by topic (schema `stream.cluster.open_transactions.OPEN_TRANSACTIONS`)."""
-    tails: LogTails | None = None
-    """The control records at the ends of partitions; topics are numbered by name order in the driver state."""
+    tails: KnownTails | None = None
+    """The control records at the ends of partitions."""
+    blocked: Mapping[int, BlockedOffsetsPartition] = dataclasses.field(default_factory=dict)
+    """The offsets partitions that an open transaction blocks, by number."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterContext:
-    """The facts that one tick knows of the cluster in addition to end offsets."""
+    """The topics, settings and brokers of the cluster, and states of groups that the log does not show."""
 
     retention: OffsetsRetention
     partition_counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -77,17 +83,6 @@ class ClusterContext:
     """The ids of the brokers that the metadata of this tick has; None without an answer."""
     recreated: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """When (ms) a topic was first seen with a new id, by name: removals before that belong to the previous topic."""
-    lookups: LookupResults = dataclasses.field(default_factory=LookupResults)
-    polled: PolledCluster = NOT_POLLED
-    """What the last poll of the cluster knows, which is less frequent than ticks."""
-
-    expiry: ExpiryPrediction | None = None
-    """The predicted expiry of the offsets and groups of the evaluated driver state; None before `for_groups`."""
-    unassigned: UnassignedCounts | None = None
-    """Partitions without an owner and topics without a subscriber in that state; None before `for_groups`."""
-    causes: Causes = dataclasses.field(default_factory=dict)
-    removed: CommitRemovals = dataclasses.field(default_factory=dict)
-    """The offsets that were recently removed."""
 
     def topic_exists(self, topic: str, since: int | None = None) -> bool | None:
         """Return whether a topic exists, unchanged since time `since` (ms) if given; None if that is not known."""
@@ -103,37 +98,74 @@ class ClusterContext:
             return RemovalCause.UNKNOWN
         return cause_of(removal, self.retention, lambda topic: self.topic_exists(topic, removal.time))
 
-    def decided_cause(self, group: str, transition: Transition) -> RemovalCause:
-        """Return the cause as decided when the removal happened; without a decision, by what is known now."""
-        return self.causes.get((group, transition.position)) or self.cause_of(transition)
-
     @property
     def rebalancing(self) -> frozenset[str]:
         """The groups that DescribeGroups reports as rebalancing."""
         return frozenset(group for group, state in self.described_states.items() if state.endswith("Rebalance"))
 
-    def for_groups(
-        self,
-        state: GroupColumns,
-        unassigned: UnassignedTracker,
-        causes: Causes | None = None,
-        expiry: ExpiryPrediction | None = None,
-    ) -> ClusterContext:
-        """Return the context with the expiry and the unassigned counts of a driver state.
-
-        `unassigned` reuses what it counted for memberships that have not changed since its last call. `expiry` is the
-        prediction for `state`, if there is one already.
-        """
-        counts = unassigned.update(
-            state.memberships,
-            (state.group, state.topic),
-            self.partition_counts,
-            self.topic_names,
-            self.rebalancing,
-        )
-        expiry = expiry or predict(state, self.retention)
-        return dataclasses.replace(self, expiry=expiry, unassigned=counts, causes=causes or {})
-
 
 UNKNOWN_CLUSTER: Final = ClusterContext(OffsetsRetention(None, None, "unknown"))
 """The context without a cluster, or before it was polled."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TickFacts:
+    """What one tick has read."""
+
+    state: GroupColumns
+    """The driver state: all groups, as the log has them."""
+    ends: EndsIndex
+    """The end offsets, read after the state was copied."""
+    taken_at: float
+    """When they were read (Unix seconds)."""
+    cluster: ClusterContext = UNKNOWN_CLUSTER
+    polled: PolledCluster = NOT_POLLED
+    """What the last poll of the cluster knows, which is less frequent than ticks."""
+    lookups: LookupResults = dataclasses.field(default_factory=LookupResults)
+    positions: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    """The reader's position per offsets partition before the end offsets were read: never beyond them."""
+    current: bool = False
+    """All records are read that the log had at the last tick."""
+
+    @property
+    def now(self) -> int:
+        """`taken_at` in ms."""
+        return int(self.taken_at * 1000)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DerivedState:
+    """The groups that one tick evaluates, and what follows for them from its facts."""
+
+    facts: TickFacts
+    hidden: HiddenCommits
+    """Their state with the commits that open transactions hide in the log."""
+    expiry: ExpiryPrediction
+    """The predicted expiry of their offsets, and of the groups."""
+    unassigned: UnassignedCounts
+    """Partitions without an owner and topics without a subscriber."""
+    causes: Causes = dataclasses.field(default_factory=dict)
+    removed: CommitRemovals = dataclasses.field(default_factory=dict)
+    """The offsets that were recently removed."""
+
+    @property
+    def state(self) -> GroupColumns:
+        """The evaluated driver state."""
+        return self.hidden.state
+
+    def decided_cause(self, group: str, transition: Transition) -> RemovalCause:
+        """Return the cause as decided when the removal happened; without a decision, by what is known now."""
+        return self.causes.get((group, transition.position)) or self.facts.cluster.cause_of(transition)
+
+
+def derive(facts: TickFacts) -> DerivedState:
+    """Return what follows from the facts alone: nothing is hidden, and no removal was seen."""
+    state, cluster = facts.state, facts.cluster
+    unassigned = count_unassigned(UnassignedTracker(), state, cluster)
+    return DerivedState(facts, nothing_hidden(state), predict(state, cluster.retention), unassigned)
+
+
+def count_unassigned(tracker: UnassignedTracker, state: GroupColumns, cluster: ClusterContext) -> UnassignedCounts:
+    """Return the unassigned partitions and topics of all groups; `tracker` counts only groups that have changed."""
+    offsets, counts = (state.group, state.topic), cluster.partition_counts
+    return tracker.update(state.memberships, offsets, counts, cluster.topic_names, cluster.rebalancing)

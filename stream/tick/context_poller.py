@@ -7,7 +7,6 @@ they were, or are unknown.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -21,7 +20,6 @@ from stream.cluster.topology import read_topology
 from stream.cluster.transport.errors import ClusterError
 from stream.groups.membership.unassigned import subscribed_topics
 from stream.tick.context import ClusterContext
-from stream.tick.inputs.group_state import rebalancing_since
 
 if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
@@ -67,17 +65,19 @@ class ContextPoller:
             self._cleanup_due = now + _CLEANUP_SECONDS
             self._drop_unreferenced_topics(state, now)
         counts, ids, brokers = self._poll_topics(topics | subscribed_topics(state.memberships), now)
-        context = ClusterContext(
-            retention=self._poll_retention(now),
+        retention, now_ms = self._poll_retention(now), int(now * 1000)
+        states = self._poll_states(state, now_ms)
+        self._rebalancing_since = {group: self._rebalancing_since.get(group, now_ms) for group in states}
+        return ClusterContext(
+            retention=retention,
             partition_counts=counts,
             topic_names=dict(self._names),
             topic_ids=ids,
-            described_states=self._poll_states(state, int(now * 1000)),
+            described_states=states,
+            rebalancing_since=self._rebalancing_since,
             brokers=brokers,
             recreated=dict(self._recreated),
         )
-        self._rebalancing_since = rebalancing_since(self._rebalancing_since, context, int(now * 1000))
-        return dataclasses.replace(context, rebalancing_since=self._rebalancing_since)
 
     def _poll_topics(
         self, topics: set[str], now: float
@@ -114,7 +114,7 @@ class ContextPoller:
         return self._retention
 
     def _poll_states(self, state: GroupColumns, now: int) -> dict[str, str]:
-        """Return the described states that the log does not show, by group."""
+        """Return the described states that the log does not show, by group: all are rebalancing."""
         candidates = describe_candidates(state.memberships, now, _RECENT_MS)
         chosen = self._budget.choose(candidates, now)
         described = describe_groups(self._cluster, self._coordinators, chosen) if chosen else {}

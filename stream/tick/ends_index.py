@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from stream.cluster.partition_offsets import ENDS
 from stream.health.columns import NOT_KNOWN
 from stream.health.features import lag as lags
 from stream.health.features.lag import PartitionEnds
@@ -171,3 +172,6 @@ def _topic_errors(table: pa.Table, number: Ints, undescribed: Flags) -> dict[int
     rows = np.flatnonzero(undescribed)
     errors = table.column("error").take(pa.array(rows)).to_pylist()
     return dict(zip(number[rows].tolist(), errors, strict=True))
+
+
+NO_ENDS: Final = EndsIndex(ENDS.empty_table())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
 import time
@@ -14,14 +15,14 @@ from stream.groups.commits.counts import CommitCounts
 from stream.groups.driver_state import DriverState
 from stream.groups.instances import EVERY_GROUP
 from stream.groups.membership.model import find_groups
+from stream.health.packed_evaluation import PackedEvaluation
 from stream.process_memory import release_memory
-from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.inputs.polled_cluster import PollReader
 from stream.tick.offsets_topic_lag import OffsetsTopicLag
-from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, read_end_offsets, run_tick
+from stream.tick.run_tick import FaultyGroupsError, TickParts, read_end_offsets, run_tick
 from stream.tick.snapshot.group_detail import group_detail, with_share_partitions
 from stream.tick.terminations import Terminations
-from stream.tick.verdicts.tick_details import TickDetails
+from stream.tick.verdicts.evaluate import VerdictEvaluator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,13 +35,12 @@ if TYPE_CHECKING:
     from stream.groups.instances import InstancePart
     from stream.groups.membership.memberships import Member
     from stream.groups.shard import ShardChange, ShardState
-    from stream.tick.context import ClusterContext
+    from stream.tick.context import DerivedState
     from stream.tick.context_poller import ContextPoller
-    from stream.tick.lookups.scheduler import Lookups
+    from stream.tick.lookups.scheduler import LookupScheduler
     from stream.tick.offsets_topic_lag import UnansweredPartition
     from stream.tick.run_tick import TickResult
-    from stream.tick.verdicts.evaluate import VerdictEvaluator
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+    from stream.tick.verdicts.evaluated_tick import TickDetails
 
 _SEARCHES: Final = 3
 """Maximum number of times one tick is run again without the groups that made it fail."""
@@ -51,8 +51,7 @@ class _PublishedTick:
     """What is answered from until the next tick. Immutable; any thread may read it."""
 
     snapshot: PublishedSnapshot
-    context: ClusterContext
-    details: EvaluatedTick | TickDetails
+    details: TickDetails
     """Packed once the tick is finished."""
 
 
@@ -67,7 +66,7 @@ class Publisher:
         dead_grace: float = 3600.0,
         *,
         evaluator: VerdictEvaluator | None = None,
-        lookups: Lookups | None = None,
+        lookups: LookupScheduler | None = None,
         choice: SeriesSelection = EVERYTHING,
         hide_hosts: bool = False,
         policies: GroupPolicies | None = None,
@@ -82,14 +81,13 @@ class Publisher:
         self._lock = threading.Lock()
         self._driver_state = DriverState(CommitCounts())
         self._parts = TickParts(
-            _no_inputs(),
+            evaluator=evaluator or VerdictEvaluator(),
+            lookups=lookups,
             selector=SeriesSelector(choice),
             hide_hosts=hide_hosts,
             policies=policies or GroupPolicies(),
             offsets_topic=OffsetsTopicLag(part),
         )
-        if evaluator is not None:
-            self.evaluate_with(evaluator, lookups)
         self._published: _PublishedTick | None = None
 
     def current(self) -> PublishedSnapshot | None:
@@ -102,16 +100,16 @@ class Publisher:
         tick = self._published
         if tick is None:
             return None
-        details, context = tick.details, tick.context
-        state = details.hidden.state
+        details, derived = tick.details, tick.details.derived
+        state = derived.state
         found = state.memberships.get(group), state.histories.get(group)
         if found == (None, None):  # unknown, or in quarantine
             return None
-        members = self._members_of(group, tick)
-        detail = group_detail(group, found, members, state.topics_of(group), context)
+        members = self._members_of(group, derived)
+        detail = group_detail(group, found, members, state.topics_of(group), derived)
         verdicts = details.share_partition_verdicts(group)
         return dataclasses.replace(
-            with_share_partitions(detail, context.polled.share_progress, verdicts),
+            with_share_partitions(detail, derived.facts.polled.share_progress, verdicts),
             finding=details.finding(group),
             partition_findings=details.partition_findings(group),
             verdicts=self._parts.evaluator.changes_of(group),
@@ -125,20 +123,18 @@ class Publisher:
         tick = self._published
         if tick is None:
             return frozenset()
-        return find_groups(tick.details.hidden.state.memberships, client, host)
+        return find_groups(tick.details.derived.state.memberships, client, host)
 
-    def _members_of(self, group: str, tick: _PublishedTick) -> tuple[Member, ...]:
-        hidden = tick.details.hidden.memberships.get(group)
+    def _members_of(self, group: str, derived: DerivedState) -> tuple[Member, ...]:
+        names, hidden = derived.facts.cluster.topic_names, derived.hidden.memberships.get(group)
         if hidden is not None:
-            return hidden.members(group, tick.context.topic_names)
+            return hidden.members(group, names)
         with self._lock:
-            return self._driver_state.members(group, tick.context.topic_names)
+            return self._driver_state.members(group, names)
 
-    def evaluate_with(self, evaluator: VerdictEvaluator, lookups: Lookups | None = None) -> None:
-        """Use this evaluator, and these lookups if given, from the next tick on."""
-        self._parts.evaluator = evaluator
-        if lookups is not None:
-            self._parts.lookups = lookups
+    def evaluate_with(self, evaluator: VerdictEvaluator, lookups: LookupScheduler) -> None:
+        """Use this evaluator and these lookups from the next tick on."""
+        self._parts.evaluator, self._parts.lookups = evaluator, lookups
 
     def use(self, policies: GroupPolicies, targets: tuple[tuple[str, float], ...]) -> None:
         """Use these policies and targets from the next tick on. Call it from the tick thread."""
@@ -196,21 +192,16 @@ class Publisher:
         Raises EndsUnavailableError; the last snapshot then stays published. If single groups make the evaluation fail,
         they go to quarantine and all others are published; any other failure is raised.
         """
-        parts, searches = self._parts, 0
-        while True:
-            try:
-                result = run_tick(parts, self._copy_state, cluster, poller, positions or {}, current=current)
-            except EndsUnavailableError:
-                raise
-            except Exception:
-                if searches == _SEARCHES or not parts.quarantine.search(
-                    parts.inputs.state, parts.try_groups, time.time()
-                ):
-                    raise
-                searches += 1
-            else:
-                self._published = _PublishedTick(result.published, result.context, result.evaluated)
-                return result
+
+        def tick() -> TickResult:
+            result = run_tick(self._parts, self._copy_state, cluster, poller, positions or {}, current=current)
+            self._published = _PublishedTick(result.published, result.evaluated.details)
+            return result
+
+        for _ in range(_SEARCHES):
+            with contextlib.suppress(FaultyGroupsError):
+                return tick()
+        return tick()
 
     def finish_tick(self) -> None:
         """Do what must not delay the publication: search offset times for the next tick, pack this one, release memory.
@@ -221,13 +212,13 @@ class Publisher:
         release_memory()
 
     def _pack_published(self) -> None:
-        tick = self._published
-        if tick is None or isinstance(tick.details, TickDetails):
+        tick, parts = self._published, self._parts
+        if tick is None or isinstance(tick.details.evaluation, PackedEvaluation):
             return
-        parts, evaluated = self._parts, tick.details
-        parts.lookups.search_offset_times(evaluated.evaluation.window, parts.evaluator.end_history)
-        parts.inputs = _no_inputs()
-        self._published = dataclasses.replace(tick, details=TickDetails.pack(evaluated))
+        evaluation = tick.details.evaluation
+        if parts.lookups is not None:
+            parts.lookups.search_offset_times(evaluation.window, parts.evaluator.end_history)
+        self._published = _PublishedTick(tick.snapshot, tick.details.packed(evaluation))
 
     def _copy_state(self, with_records: frozenset[str]) -> GroupColumns:
         """Drop groups that died long ago, and return the driver state as columns.
@@ -238,8 +229,3 @@ class Publisher:
             now = int(time.time() * 1000)
             self._driver_state.drop_dead(now - int(self._dead_grace * 1000), now)
             return self._driver_state.columns(with_records)
-
-
-def _no_inputs() -> EvaluationInputs:
-    """Return the inputs of a tick that has no groups yet."""
-    return EvaluationInputs(DriverState().columns(), NO_ENDS, UNKNOWN_CLUSTER, 0.0)

@@ -125,8 +125,8 @@ class Terminations:
         *,
         current: bool,
         unread: Collection[str] = frozenset(),
-    ) -> TerminationCounts:
-        """Compare tombstones with the predictions for their offsets, and return all counts.
+    ) -> None:
+        """Compare tombstones with the predictions for their offsets.
 
         `expiry` is that of `state`, `now` is Unix seconds. `current`: all records of the log as of the last tick are
         read. Tombstones of `unread` groups may be hidden behind an open transaction, so theirs are not missed.
@@ -143,7 +143,6 @@ class Terminations:
         else:
             self._expiry_check.restart()
         self._memberships = state.memberships
-        return self._counts()
 
     def removed_commits(self, context: ClusterContext, now: float) -> CommitRemovals:
         """Return the offsets that were removed within the last hour, and whose topics still exist.
@@ -224,7 +223,8 @@ class Terminations:
         if deaths > _LOGGED_DEATHS:
             _log.info("more groups died", groups=deaths - _LOGGED_DEATHS)
 
-    def _counts(self) -> TerminationCounts:
+    def counts(self) -> TerminationCounts:
+        """Return the counts since the process started."""
         errors = self._expiry_check.errors()
         checks = {str(outcome): count for outcome, count in self._expiry_check.outcomes().items()}
         return TerminationCounts(

@@ -4,7 +4,6 @@ The log is read as the job reads it, committed records only. Ticks are ten secon
 given, and follow each other at once.
 """
 
-import dataclasses
 import time
 from collections.abc import Mapping
 from typing import Final
@@ -19,7 +18,7 @@ from stream.groups.driver_state import DriverState, GroupColumns
 from stream.groups.membership.members import Member
 from stream.health.evaluator import EvaluationResult, Evaluator
 from stream.health.verdict import VERDICTS, Verdict
-from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
+from stream.tick.context import LookupResults, TickFacts
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import HiddenCommits
 from stream.tick.lookups.scheduler import LookupScheduler
@@ -60,10 +59,10 @@ class Monitor:
         self.lookups.read_hidden_commits()
         topics = {NAME, *state.topic.dictionary.to_pylist()} | self.lookups.topics
         ends = read_ends(self.cluster, topics)
-        self.hidden = self.lookups.apply_hidden_commits(state, EndsIndex(ends), self.now)
-        self.results = self.lookups.look_up(self.hidden.state, EndsIndex(ends), self.now)
-        context = dataclasses.replace(UNKNOWN_CLUSTER, lookups=self.results)
-        self.inputs = health_inputs(self.hidden.state, ends, self.now, context)
+        self.results = self.lookups.look_up(EndsIndex(ends), self.now)
+        facts = TickFacts(state, EndsIndex(ends), self.now, lookups=self.results)
+        self.hidden = self.lookups.apply_hidden_commits(state, facts)
+        self.inputs = health_inputs(self.hidden.state, ends, self.now, lookups=self.results)
         self.result = self.evaluator.evaluate(self.inputs)
         self.lookups.schedule(self.result.window)
         return self.result

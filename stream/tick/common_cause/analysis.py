@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from stream.health.common_cause.search import CommonCause
     from stream.health.common_cause.sentences import BrokerAbsence
     from stream.health.common_cause.tracker import CommonCauseFinding
-    from stream.tick.context import ClusterContext
-    from stream.tick.ends_index import EndsIndex
     from stream.tick.inputs.polled_cluster import Replicas
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
@@ -46,33 +44,31 @@ class CommonCauseAnalysis:
         self._leaders, self._brokers, self._hosts = RecentLeaders(), BrokerWatch(), RecentHosts()
         self._tracker = CommonCauseTracker(limits)
 
-    def update(
-        self, evaluated: EvaluatedTick, ends: EndsIndex, context: ClusterContext, now: float
-    ) -> CommonCauseReport:
-        """Return the findings of a tick whose `ends` were read at `now` (Unix seconds).
+    def update(self, evaluated: EvaluatedTick) -> CommonCauseReport:
+        """Return the findings of a tick.
 
         With few unhealthy groups, a tick only updates the known leaders and hosts.
         """
-        now_ms = int(now * 1000)
-        self._leaders.update(ends, now_ms)
-        self._brokers.update(context.brokers, now_ms)
-        self._hosts.update(evaluated.hidden.state.memberships, now_ms)
+        facts, now = evaluated.derived.facts, evaluated.derived.facts.now
+        self._leaders.update(facts.ends, now)
+        self._brokers.update(facts.cluster.brokers, now)
+        self._hosts.update(evaluated.derived.state.memberships, now)
         rows, faults = evaluated.inputs.rows, row_faults(evaluated.evaluation)
         unhealthy = np.unique(rows.group[faults.since >= 0])
         is_many = len(unhealthy) >= self._limits.groups
-        causes = self._causes(evaluated, faults, ends, context.polled.replicas) if is_many else ()
+        causes = self._causes(evaluated, faults, facts.polled.replicas) if is_many else ()
         self._tracker.update(causes, rows.groups, {rows.groups[group] for group in unhealthy.tolist()})
         return CommonCauseReport(self._tracker.findings, dict(self._brokers.absences))
 
     def _causes(
-        self, evaluated: EvaluatedTick, faults: RowFaults, ends: EndsIndex, replicas: Replicas | None
+        self, evaluated: EvaluatedTick, faults: RowFaults, replicas: Replicas | None
     ) -> tuple[CommonCause, ...]:
         left = {
             (dimension, str(broker)): absence.left
             for broker, absence in self._brokers.absences.items()
             for dimension in (Dimension.LEADER, Dimension.COORDINATOR, Dimension.FOLLOWER)
         }
-        shared = shared_values(evaluated, faults, ends, self._leaders, self._hosts)
+        shared = shared_values(evaluated, faults, self._leaders, self._hosts)
         if replicas is not None:
             shared = (*shared, followers(evaluated.inputs.rows, faults, replicas))
         return find_causes(shared, left, self._limits)

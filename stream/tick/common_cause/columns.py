@@ -26,7 +26,7 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def shared_values(
-    evaluated: EvaluatedTick, faults: RowFaults, ends: EndsIndex, leaders: RecentLeaders, hosts: RecentHosts
+    evaluated: EvaluatedTick, faults: RowFaults, leaders: RecentLeaders, hosts: RecentHosts
 ) -> tuple[SharedValues, ...]:
     """Return the values of all dimensions but `FOLLOWER`.
 
@@ -41,7 +41,9 @@ def shared_values(
     return (
         topics,
         leading,
-        *_of_offsets_topic(evaluated.inputs.offsets_partition, (groups, since, worked), ends, leaders),
+        *_of_offsets_topic(
+            evaluated.inputs.offsets_partition, (groups, since, worked), evaluated.derived.facts.ends, leaders
+        ),
         _host_values(evaluated, faults, (groups, since, worked), hosts),
     )
 

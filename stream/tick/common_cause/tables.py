@@ -22,10 +22,8 @@ _NEAR_MS: Final = 600_000
 """An absence that began this long before or after the first fault may be its cause."""
 
 
-def common_causes_table(
-    report: CommonCauseReport, evaluated: EvaluatedTick, now: float, *, hide_hosts: bool = False
-) -> pa.Table:
-    """Return the findings of a tick at `now` (Unix seconds), the one with most groups first (schema COMMON_CAUSES).
+def common_causes_table(report: CommonCauseReport, evaluated: EvaluatedTick, *, hide_hosts: bool = False) -> pa.Table:
+    """Return the findings of a tick, the one with most groups first (schema COMMON_CAUSES).
 
     With `hide_hosts` the sentence names a host by its key only.
     """
@@ -46,7 +44,7 @@ def common_causes_table(
             "affected": finding.affected,
             "compared": finding.compared,
             "since": finding.began,
-            "sentence": sentences.sentence(named, verdicts, absence, int(now * 1000)),
+            "sentence": sentences.sentence(named, verdicts, absence, evaluated.derived.facts.now),
             "next_step": sentences.next_step(finding, absence),
             "groups": groups,
         }

@@ -41,10 +41,11 @@ if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
     from stream.health.features.lag import Lag, PartitionEnds
     from stream.health.inputs import FailedReplica, GroupInputs
-    from stream.tick.context import ClusterContext, CommitRemovals
+    from stream.tick.context import ClusterContext, CommitRemovals, DerivedState
     from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import HiddenCommits
     from stream.tick.inputs.assignment import PartitionAssignment
+    from stream.tick.inputs.polled_cluster import Replicas
     from stream.tick.inputs.rows import InputRows
 
 _NO_ID: Final = bytes(16)
@@ -56,9 +57,8 @@ class TickInputs:
     """The rows of one tick, with what the read model shows of them in addition to `HealthInputs`, in the same order."""
 
     rows: InputRows
-    ends: EndsIndex
     end_row: Ints
-    """The row of `ends` with the partition's end offsets, -1 if there is none."""
+    """The row of `TickFacts.ends` with the partition's end offsets, -1 if there is none."""
     odd_time: Flags
     """Rows with a commit whose stored time cannot be right (see `stream.tick.inputs.times`)."""
     assignment: PartitionAssignment
@@ -88,20 +88,20 @@ class InputBuilder:
         self._fenced = FencedInstances()
         self._partition_counts: Mapping[str, int] = {}
 
-    def build(
-        self, hidden: HiddenCommits, ends: EndsIndex, context: ClusterContext, now: float
-    ) -> tuple[TickInputs, HealthInputs]:
-        """Return the inputs of a driver state whose `ends` were read at `now` (Unix seconds)."""
-        state, now_ms = hidden.state, int(now * 1000)
-        context = self._with_partition_counts(context)
-        rows = self._row_finder.find(state, context)
+    def build(self, derived: DerivedState) -> tuple[TickInputs, HealthInputs]:
+        """Return the inputs of a derived state."""
+        facts, hidden, state = derived.facts, derived.hidden, derived.state
+        now_ms, cluster, ends = facts.now, facts.cluster, facts.ends
+        # An outage removes no partition.
+        self._partition_counts = cluster.partition_counts or self._partition_counts
+        rows = self._row_finder.find(state, self._partition_counts, cluster.topic_names)
         spans, odd_time = self._commit_times.plausible(rows, _aligned_spans(state.runs.spans, rows), now_ms)
         compared = _compare_with_ends(rows, spans, ends)
         read = self.read_positions.read_until(rows, spans.last_time, _with_hidden_records(rows, hidden), now_ms)
-        assignment = self._assignment.build(rows, state, context)
+        assignment = self._assignment.build(rows, state, cluster)
         inputs = HealthInputs(
             now=now_ms,
-            groups=self._groups(rows, state, context, now_ms),
+            groups=self._groups(rows, state, cluster, now_ms),
             topics=tuple(rows.topics),
             group=rows.group,
             topic=rows.topic,
@@ -111,42 +111,32 @@ class InputBuilder:
             ends=compared.ends,
             lag=compared.lag,
             reasons=compared.reasons,
-            origins=_origins(rows, state.runs, context),
-            recreated=_recreated(rows.topics, context, now_ms),
+            origins=_origins(rows, state.runs, cluster),
+            recreated=_recreated(rows.topics, cluster, now_ms),
             subscribed=assignment.subscribed,
             owner=assignment.members.number,
             clients=assignment.members.clients,
             subscribers=assignment.subscribers,
             joined=self._joined.update(rows.groups, state.memberships),
             fenced=self._fenced.update(rows.groups, state.memberships, now_ms),
-            expiry=_expiry(rows, context),
-            removed=_removed(rows, context.removed) if context.removed else None,
+            expiry=np.minimum(rows.align(derived.expiry.offset, _NO_EXPIRY), LATEST),
+            removed=_removed(rows, derived.removed) if derived.removed else None,
             hidden=_of_groups(rows, hidden.unread_groups) if hidden.unread_groups else None,
             aborts=aborts_by_row(rows, state.aborts),
             read_until=read.read_until,
             answered_since=read.answered_since,
             offsets_outage=read.outage,
-            share_progress=context.polled.share_progress,
-            failed_replicas=_failed_replicas(rows, compared.reasons, context),
-            checkpoint_topics=context.polled.checkpoint_topics,
+            share_progress=facts.polled.share_progress,
+            failed_replicas=_failed_replicas(rows, compared.reasons, facts.polled.replicas),
+            checkpoint_topics=facts.polled.checkpoint_topics,
         )
-        inputs = with_lookups(inputs, rows, context.lookups, state.row_order.topics)
+        inputs = with_lookups(inputs, rows, facts.lookups)
         partitions = self.read_positions.offsets_partitions(rows.groups)
-        return TickInputs(rows, ends, compared.end_row, odd_time, assignment, partitions), inputs
-
-    def _with_partition_counts(self, context: ClusterContext) -> ClusterContext:
-        """Return the context with the last known partition counts if it has none: an outage removes no partition."""
-        if context.partition_counts:
-            self._partition_counts = context.partition_counts
-            return context
-        return dataclasses.replace(context, partition_counts=self._partition_counts)
+        return TickInputs(rows, compared.end_row, odd_time, assignment, partitions), inputs
 
     def _groups(self, rows: InputRows, state: GroupColumns, context: ClusterContext, now: int) -> GroupInputs:
         rebalances = self.rebalances.update(state.histories, now)
-        since = context.rebalancing_since
-        return self._group_states.build(
-            rows.groups, state, context, now, storm=self._storm, rebalancing=since, rebalances=rebalances
-        )
+        return self._group_states.build(rows.groups, state, context, now, storm=self._storm, rebalances=rebalances)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -209,19 +199,14 @@ def _recreated(topics: Sequence[str], context: ClusterContext, now: int) -> Ints
 
 
 def _failed_replicas(
-    rows: InputRows, reasons: NDArray[np.object_], context: ClusterContext
+    rows: InputRows, reasons: NDArray[np.object_], replicas: Replicas | None
 ) -> dict[int, tuple[FailedReplica, ...]]:
     """Return the failed replicas of the rows without a leader that have some."""
-    replicas = context.polled.replicas
     if replicas is None:
         return {}
     leaderless = np.flatnonzero(reasons == ErrorReason.NO_LEADER)
     found = replicas.failed(rows.topics, rows.topic[leaderless], rows.partition[leaderless])
     return {int(leaderless[at]): failed for at, failed in found.items()}
-
-
-def _expiry(rows: InputRows, context: ClusterContext) -> Ints | None:
-    return None if context.expiry is None else np.minimum(rows.align(context.expiry.offset, _NO_EXPIRY), LATEST)
 
 
 def _removed(rows: InputRows, removals: CommitRemovals) -> RemovedCommits:

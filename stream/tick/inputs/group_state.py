@@ -1,7 +1,7 @@
 """State and dates of each group as health reads them, from its membership, its history and DescribeGroups. Pure.
 
-Neither the log nor the cluster says when a classic group started to rebalance. `rebalancing_since` therefore keeps the
-time at which a group was first seen rebalancing, so that a short rebalance is not taken for a long one.
+Neither the log nor the cluster says when a classic group started to rebalance: `ClusterContext.rebalancing_since` has
+the time at which it was first seen rebalancing, so that a short rebalance is not taken for a long one.
 """
 
 from __future__ import annotations
@@ -65,11 +65,6 @@ class _Group:
     holds_until: int
 
 
-def rebalancing_since(previous: Mapping[str, int], context: ClusterContext, now: int) -> dict[str, int]:
-    """Return when (ms) each rebalancing group was first seen rebalancing; `previous` is the result of the last tick."""
-    return {group: previous.get(group, now) for group in context.rebalancing}
-
-
 class GroupStates:
     """Computes the states of groups tick after tick; a group whose sources are the same objects keeps its state."""
 
@@ -86,19 +81,18 @@ class GroupStates:
         now: int,
         *,
         storm: int,
-        rebalancing: Mapping[str, int],
         rebalances: Mapping[str, int],
     ) -> GroupInputs:
         """Return the states of these groups at `now` (ms), in the order of `names`.
 
         Live rebalances within the last `storm` ms are counted by the times in the history. Where that no longer has all
         of them, the count of `stream.tick.inputs.rebalance_count` in `rebalances` applies if it is higher. A group that
-        is described as rebalancing and has no entry in `rebalancing` started to rebalance at this tick.
+        is described as rebalancing and has no entry in `rebalancing_since` started to rebalance at this tick.
         """
         previous, self._previous = self._previous, {}
         for name in names:
             described = context.described_states.get(name)
-            began = rebalancing.get(name, now) if described is not None else _NEVER
+            began = context.rebalancing_since.get(name, now) if described is not None else _NEVER
             sources = _Sources(state.memberships.get(name), state.histories.get(name), described, began)
             last = previous.get(name)
             if last is None or now >= last[1].holds_until or not sources.same(last[0]):

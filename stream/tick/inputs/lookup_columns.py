@@ -15,16 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from stream.health.columns import Flags, Ints
-    from stream.health.features.control_records import LogTails
     from stream.health.inputs import HealthInputs
     from stream.tick.context import LookupResults
     from stream.tick.inputs.rows import InputRows
 
 
-def with_lookups(
-    inputs: HealthInputs, rows: InputRows, results: LookupResults, state_topics: Sequence[str]
-) -> HealthInputs:
-    """Return `inputs` with the results of the lookups; `state_topics` are the topics that number the tails."""
+def with_lookups(inputs: HealthInputs, rows: InputRows, results: LookupResults) -> HealthInputs:
+    """Return `inputs` with the results of the lookups."""
     topics, known = rows.topics, results.retention or {}
     kept = {name: KEPT_FOREVER if known[name] < 0 else known[name] for name in results.any_size & known.keys()}
     return dataclasses.replace(
@@ -32,7 +29,7 @@ def with_lookups(
         retention=None if results.retention is None else _retention(topics, results.retention)[rows.topic],
         kept=None if results.retention is None else _retention(topics, kept)[rows.topic],
         gapless=None if results.retention is None else _among(topics, results.gapless)[rows.topic],
-        tails=None if results.tails is None else _renumbered(results.tails, state_topics, topics),
+        tails=None if results.tails is None else results.tails.numbered(topics),
         transactions=_oldest_transactions(topics, results.transactions),
     )
 
@@ -43,18 +40,6 @@ def _retention(topics: Sequence[str], retention: Mapping[str, int]) -> Ints:
 
 def _among(topics: Sequence[str], chosen: Collection[str]) -> Flags:
     return np.array([name in chosen for name in topics] or [False], np.bool_)
-
-
-def _renumbered(tails: LogTails, state_topics: Sequence[str], topics: Sequence[str]) -> LogTails:
-    """Return the tails with places numbered by `topics`, which are `state_topics` and perhaps more, both sorted."""
-    if len(state_topics) == len(topics):
-        return tails
-    positions = {name: position for position, name in enumerate(topics)}
-    numbers = np.array([positions[name] for name in state_topics] or [0], np.int64)
-    place, unreadable = (
-        (numbers[column >> 32] << 32) | (column & 0xFFFFFFFF) for column in (tails.place, tails.unreadable)
-    )
-    return dataclasses.replace(tails, place=place, unreadable=unreadable)
 
 
 def _oldest_transactions(

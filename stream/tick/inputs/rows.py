@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from stream.groups.driver_state import GroupColumns
     from stream.groups.membership.model import Membership
     from stream.health.columns import Flags, Ints
-    from stream.tick.context import ClusterContext
 
 MOST: Final = 100_000
 """Limit of rows without a commit over all groups, because a pattern may match all topics of a cluster."""
@@ -106,11 +105,11 @@ class RowFinder:
         self._sources: tuple[Any, ...] = ()
         self._rows: InputRows | None = None
 
-    def find(self, state: GroupColumns, context: ClusterContext) -> InputRows:
-        """Return the rows of this tick."""
-        sources = (state.row_order, state.memberships, context.partition_counts, context.topic_names)
+    def find(self, state: GroupColumns, counts: Mapping[str, int], names: Mapping[bytes, str]) -> InputRows:
+        """Return the rows of this tick; `counts` are the partitions of each topic, `names` those of topics by id."""
+        sources = (state.row_order, state.memberships, counts, names)
         if self._rows is None or not _are_same(self._sources, sources):
-            self._sources, self._rows = sources, _rows(state, context, self._most)
+            self._sources, self._rows = sources, _rows(state, counts, names, self._most)
         return self._rows
 
 
@@ -124,12 +123,12 @@ def _are_same(previous: tuple[Any, ...], current: tuple[Any, ...]) -> bool:
     )
 
 
-def _rows(state: GroupColumns, context: ClusterContext, most: int) -> InputRows:
+def _rows(state: GroupColumns, counts: Mapping[str, int], names: Mapping[bytes, str], most: int) -> InputRows:
     ranks = state.row_order
     committed = InputRows(ranks.groups, ranks.topics, ranks.group, ranks.topic, ranks.partition, ranks.order)
     belonging = itertools.chain(
-        _belonging_partitions(state.memberships, context),
-        _left_out_by_simple_groups(committed, state.memberships, context.partition_counts),
+        _belonging_partitions(state.memberships, counts, names),
+        _left_out_by_simple_groups(committed, state.memberships, counts),
     )
     without_commit = _WithoutCommit(committed, most)
     for block in _blocks(belonging):
@@ -151,9 +150,10 @@ def _blocks(belonging: Iterable[_Belonging]) -> Iterator[list[_Belonging]]:
         yield block
 
 
-def _belonging_partitions(memberships: Mapping[str, Membership], context: ClusterContext) -> Iterator[_Belonging]:
+def _belonging_partitions(
+    memberships: Mapping[str, Membership], counts: Mapping[str, int], names: Mapping[bytes, str]
+) -> Iterator[_Belonging]:
     """Yield (group, topic, partitions that belong to the group); each pair once, each partition once."""
-    counts, names = context.partition_counts, context.topic_names
     ranges: dict[int, NDArray[np.int32]] = {}
     for group, membership in memberships.items():
         if not membership.members or membership.kind == _NO_OFFSETS:

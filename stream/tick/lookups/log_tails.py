@@ -36,7 +36,7 @@ _REASONS: Final = (None, *ErrorReason)
 _CODES: Final = {reason: code for code, reason in enumerate(_REASONS)}
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Tails:
     """Tails as columns; topics are numbered by the lookup."""
 
@@ -69,6 +69,29 @@ class _Tails:
 
     def __len__(self) -> int:
         return len(self.topic)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KnownTails:
+    """The tails that are known at one tick; `names` has the topic of each number."""
+
+    names: Sequence[str]
+    tails: _Tails
+
+    def numbered(self, topics: Sequence[str]) -> LogTails:
+        """Return the tails of these topics, with places numbered by their positions."""
+        numbers = {name: number for number, name in enumerate(topics)}
+        number = np.array([numbers.get(name, -1) for name in self.names] or [-1], np.int64)[self.tails.topic]
+        place = (number << 32) | self.tails.partition
+        rows = np.flatnonzero(number >= 0)
+        rows = rows[np.argsort(place[rows])]
+        is_unreadable = self.tails.reason[rows] > 0
+        read, unreadable = rows[~is_unreadable], rows[is_unreadable]
+        tails = self.tails.take(read)
+        reasons = [str(_REASONS[code]) for code in self.tails.reason[unreadable].tolist()]
+        return LogTails(
+            place[read], tails.end, tails.data_from, tails.data_end, place[unreadable], np.array(reasons, object)
+        )
 
 
 def _no_tails() -> _Tails:
@@ -112,15 +135,15 @@ class LogTailLookup:
             for at in chosen
         ]
 
-    def update(self, topics: Sequence[str], ends: EndsIndex) -> LogTails:
-        """Read the scheduled tails whose end offset is unchanged; return all known tails, numbered by `topics`."""
+    def update(self, ends: EndsIndex) -> KnownTails:
+        """Read the scheduled tails whose end offset is unchanged; return all known tails."""
         self._tails = self._valid(self._tails, ends)
         self._drop_unused_names()
         read = self._read(_with_same_end(self._scheduled, ends))
         self._scheduled = []
         if read:
             self._tails = self._tails.updated(self._as_tails(read))
-        return self._numbered(topics)
+        return KnownTails(self._names, self._tails)
 
     def _places(self, window: Window) -> Ints:
         """Return the place of each row in the numbering of this lookup; negative for a topic without a number."""
@@ -194,23 +217,10 @@ class LogTailLookup:
     def _drop_unused_names(self) -> None:
         """Renumber the topics once most names have no tail any more."""
         if len(self._names) > 2 * len(self._tails) + _SPARE_NAMES:
-            used, self._tails.topic = np.unique(self._tails.topic, return_inverse=True)
+            used, topic = np.unique(self._tails.topic, return_inverse=True)
+            self._tails = dataclasses.replace(self._tails, topic=topic)
             self._names = [self._names[number] for number in used.tolist()]
             self._numbers = {name: number for number, name in enumerate(self._names)}
-
-    def _numbered(self, topics: Sequence[str]) -> LogTails:
-        numbers = {name: number for number, name in enumerate(topics)}
-        number = np.array([numbers.get(name, -1) for name in self._names] or [-1], np.int64)[self._tails.topic]
-        place = (number << 32) | self._tails.partition
-        rows = np.flatnonzero(number >= 0)
-        rows = rows[np.argsort(place[rows])]
-        is_unreadable = self._tails.reason[rows] > 0
-        read, unreadable = rows[~is_unreadable], rows[is_unreadable]
-        tails = self._tails.take(read)
-        reasons = [str(_REASONS[code]) for code in self._tails.reason[unreadable].tolist()]
-        return LogTails(
-            place[read], tails.end, tails.data_from, tails.data_end, place[unreadable], np.array(reasons, object)
-        )
 
 
 def _with_same_end(requests: Sequence[TailRequest], ends: EndsIndex) -> list[TailRequest]:

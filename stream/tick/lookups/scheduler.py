@@ -3,9 +3,8 @@
 Each kind of lookup has a module of its own, here or in `stream.tick.hidden_commits`, with limits in
 `stream.tick.lookups.budget`. No method raises: what is not answered is not known.
 
-Order within a tick: `read_hidden_commits` before the end offsets are read; then `apply_hidden_commits`, and `look_up`
-for the state that it returned; after the evaluation `schedule` and `search_offset_times`. `backfill_ends` is called
-once, at the first tick.
+Order within a tick: `read_hidden_commits` before the end offsets are read, then `look_up` and `apply_hidden_commits`;
+after the evaluation `schedule` and `search_offset_times`. `backfill_ends` is called once, at the first tick.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
 from stream.tick.hidden_commits.groups import HiddenGroups
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.log_tails import LogTailLookup
-from stream.tick.lookups.no_lookups import NoLookups
 from stream.tick.lookups.offset_time_backfill import backfill
 from stream.tick.lookups.offset_time_search import OffsetTimeSearch
 from stream.tick.lookups.open_transactions import OpenTransactionLookup, blocked_partitions, still_blocked
@@ -27,7 +25,7 @@ from stream.tick.lookups.topic_retention import TopicRetentionLookup
 from stream.tick.lookups.transaction_log import TransactionLogLookup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from stream.health.features.partition_history import PartitionHistory
     from stream.health.features.window import Window
     from stream.health.inputs import HealthInputs
+    from stream.tick.context import TickFacts
     from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
     from stream.tick.lookups.open_transactions import TopicPartition
@@ -81,33 +80,31 @@ class LookupScheduler:
         """Groups whose membership records the driver state of the next tick must have."""
         return self._hidden.groups_with_records
 
-    def set_read_positions(self, positions: Mapping[int, int]) -> None:
-        """Set how far the offsets partitions had been read before the driver state was copied."""
-        self._hidden.set_read_positions(positions)
-
     def read_hidden_commits(self) -> None:
         """Read what was hidden at the last tick, before the end offsets of this one are read."""
         self._hidden.read()
 
-    def apply_hidden_commits(self, state: GroupColumns, ends: EndsIndex, now: float) -> HiddenCommits:
-        """Return the driver state with what open transactions hide in the log; the same object if nothing is hidden.
-
-        `ends` were read at `now`.
-        """
+    def look_up(self, ends: EndsIndex, now: float) -> LookupResults:
+        """Run the lookups that are due, after the end offsets were read at `now` (Unix seconds)."""
         now_ms = int(now * 1000)
-        return self._hidden.apply(state, ends, self._offsets_partitions.update(ends, now_ms), now_ms)
-
-    def look_up(self, state: GroupColumns, ends: EndsIndex, now: float) -> LookupResults:
-        """Run the lookups that are due. Places in the results hold the positions of topics in `state.row_order`."""
-        blocked = still_blocked(self._blocked, ends)
+        blocked = self._offsets_partitions.update(ends, now_ms)
         retention = self._retention.update(ends.described_topics, now)
         return LookupResults(
             retention=retention,
             any_size=self._retention.any_size,
             gapless=self._retention.gapless,
-            transactions=self._transactions.update(blocked, int(now * 1000)),
-            tails=self._tails.update(state.row_order.topics, ends),
+            transactions=self._transactions.update(still_blocked(self._blocked, ends), now_ms),
+            tails=self._tails.update(ends),
+            blocked=blocked,
         )
+
+    def apply_hidden_commits(self, state: GroupColumns, facts: TickFacts) -> HiddenCommits:
+        """Return the driver state with what open transactions hide in the log; the same object if nothing is hidden.
+
+        `state` are all groups of the facts, or some.
+        """
+        self._hidden.set_read_positions(facts.positions)
+        return self._hidden.apply(state, facts.ends, facts.lookups.blocked, facts.now)
 
     def schedule(self, window: Window) -> None:
         """Choose the tails and transactions to look up at the next tick."""
@@ -121,6 +118,3 @@ class LookupScheduler:
     def backfill_ends(self, inputs: HealthInputs) -> tuple[Ints, Ints] | None:
         """Return past times and end offsets for the histories of a process that has just started."""
         return backfill(self._cluster, inputs, self._limits, self._clock)
-
-
-Lookups = LookupScheduler | NoLookups

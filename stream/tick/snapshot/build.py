@@ -10,13 +10,9 @@ import pyarrow.compute as pc
 
 from exporters.readmodel import LOG_ENDS, NAME, PARTITIONS, UNKNOWN_LAGS, Snapshot
 from exporters.timestamps import LATEST_MS
-from stream.groups.membership.unassigned import UnassignedTracker
 from stream.health.features import offset_out_of_range as out_of_range
 from stream.health.features import window as windows
 from stream.health.limits import HealthLimits
-from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.snapshot.groups import RowSums, groups_table, known_lags, timestamps, transitions_table
 from stream.tick.snapshot.scaling import scaling_columns
@@ -30,10 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Ints
     from stream.health.features.window import Window
-    from stream.tick.context import ClusterContext
+    from stream.tick.context import DerivedState
+    from stream.tick.ends_index import EndsIndex
     from stream.tick.inputs.builder import TickInputs
     from stream.tick.inputs.rows import InputRows
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
@@ -42,37 +38,25 @@ NEVER_COMMITTED: Final = "never_committed"
 """Why a row without a commit has no lag: the offset from which the group would read is not known."""
 
 
-def build(state: GroupColumns, ends: pa.Table, taken_at: float, context: ClusterContext | None = None) -> Snapshot:
-    """Return the snapshot of a driver state without any verdict.
-
-    `ends` (schema `stream.cluster.partition_offsets.ENDS`) were read after the state was taken. Without a `context`,
-    nothing is known of the cluster; a given one must come from `ClusterContext.for_groups`.
-    """
-    context = context or UNKNOWN_CLUSTER.for_groups(state, UnassignedTracker())
-    inputs, health_inputs = InputBuilder().build(nothing_hidden(state), EndsIndex(ends), context, taken_at)
-    window = windows.build_without_history(health_inputs, HealthLimits())
-    return _build(state, inputs, window, context, taken_at=taken_at)
+def build(derived: DerivedState) -> Snapshot:
+    """Return the snapshot of a derived state without any verdict."""
+    inputs, health_inputs = InputBuilder().build(derived)
+    return _build(derived, inputs, windows.build_without_history(health_inputs, HealthLimits()))
 
 
-def build_evaluated(evaluated: EvaluatedTick, context: ClusterContext, taken_at: float) -> Snapshot:
-    """Return the snapshot of an evaluated tick; `context` is the one that it was evaluated with."""
-    window = evaluated.evaluation.window
-    return _build(evaluated.hidden.state, evaluated.inputs, window, context, taken_at=taken_at, evaluated=evaluated)
+def build_evaluated(evaluated: EvaluatedTick) -> Snapshot:
+    """Return the snapshot of an evaluated tick."""
+    return _build(evaluated.derived, evaluated.inputs, evaluated.evaluation.window, evaluated)
 
 
 def _build(
-    state: GroupColumns,
-    inputs: TickInputs,
-    window: Window,
-    context: ClusterContext,
-    *,
-    taken_at: float,
-    evaluated: EvaluatedTick | None = None,
+    derived: DerivedState, inputs: TickInputs, window: Window, evaluated: EvaluatedTick | None = None
 ) -> Snapshot:
+    state, ends = derived.state, derived.facts.ends
     rows, committed = inputs.rows, inputs.rows.committed
     known = window.known & committed
     reasons = _unknown_lag_reasons(window, known)
-    expiry = np.full(len(rows), -1) if context.expiry is None else rows.align(context.expiry.offset, -1)
+    expiry = rows.align(derived.expiry.offset, -1)
     odd_time = inputs.odd_time | (expiry > LATEST_MS)
     columns: dict[str, Any] = {
         "group": _names(rows.group, rows.groups),
@@ -81,8 +65,8 @@ def _build(
         "committed_offset": pa.array(window.committed_offset, mask=~committed),
         "commit_time": timestamps(window.commit_time),
         "progress_time": timestamps(window.progress_time),
-        **{name: inputs.ends.column(name, inputs.end_row) for name in ("high_watermark", "last_stable_offset")},
-        "log_start_offset": inputs.ends.column("log_start_offset", inputs.end_row),
+        **{name: ends.column(name, inputs.end_row) for name in ("high_watermark", "last_stable_offset")},
+        "log_start_offset": ends.column("log_start_offset", inputs.end_row),
         "lag": pa.array(window.lag, mask=~known),
         "lag_unknown_reason": reasons,
         "offset_expiry_time": timestamps(expiry),
@@ -91,12 +75,11 @@ def _build(
     }
     columns |= {field.name: pa.nulls(len(rows), field.type) for field in PARTITIONS if field.name not in columns}
     sums = RowSums.from_rows(rows.group, len(rows.groups), window, committed)
-    share = share_topics(rows.groups, state.memberships, context, evaluated, sums.rows)
+    share = share_topics(rows.groups, state.memberships, derived.facts, evaluated, sums.rows)
     groups = groups_table(
-        state,
+        derived,
         rows,
         sums,
-        context,
         evaluated,
         further=scaling_columns(rows, window, inputs.assignment, state.memberships)
         | throughput_columns(rows, window, state.runs),
@@ -104,27 +87,25 @@ def _build(
         now=window.inputs.now,
     )
     return Snapshot(
-        taken_at=taken_at,
+        taken_at=derived.facts.taken_at,
         partitions=pa.table([columns[field.name] for field in PARTITIONS], schema=PARTITIONS),
         groups=with_share_sums(groups, share),
         unknown_lags=_unknown_lags(rows.group, rows.groups, known_lags(window, committed), reasons),
         transitions=transitions_table(state.histories),
         topics=with_share_topics(topics_table(rows, window, inputs.assignment.members.number, evaluated), share),
-        log_ends=_log_ends(rows, inputs, window),
+        log_ends=_log_ends(rows, inputs.end_row, ends, window),
         verdict_groups=groups_by_verdict(evaluated),
         findings=findings_table(evaluated),
     )
 
 
-def _log_ends(rows: InputRows, inputs: TickInputs, window: Window) -> pa.Table:
+def _log_ends(rows: InputRows, end_row: Ints, ends: EndsIndex, window: Window) -> pa.Table:
     """Return the offsets of each partition once, sorted by topic and partition (schema LOG_ENDS)."""
     _, first, at = np.unique((rows.topic << 32) | rows.partition, return_index=True, return_inverse=True)
     rate = np.full(len(first), np.nan)
     np.fmax.at(rate, at, window.rates.produce)
-    end_row = inputs.end_row[first]
-    high, start, stable = (
-        inputs.ends.column(name, end_row) for name in ("high_watermark", "log_start_offset", "last_stable_offset")
-    )
+    names = ("high_watermark", "log_start_offset", "last_stable_offset")
+    high, start, stable = (ends.column(name, end_row[first]) for name in names)
     partitions = [_names(rows.topic[first], rows.topics), pa.array(rows.partition[first])]
     gap = pc.max_element_wise(pc.subtract(high, stable), pa.scalar(0, pa.int64()), skip_nulls=False)
     return pa.table([*partitions, high, start, gap, hot_ratios(rows.topic[first], rate)], schema=LOG_ENDS)

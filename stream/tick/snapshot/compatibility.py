@@ -12,7 +12,7 @@ from stream.health.burrow.rules import INTERVALS, NONE, BurrowStatus
 from stream.tick.verdicts.columns import words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -25,18 +25,15 @@ _STATUS_NAMES: Final = tuple(status.name for status in BurrowStatus)
 
 
 def compatibility_table(
-    evaluated: EvaluatedTick,
-    partition_counts: Mapping[str, int],
-    *,
-    hide_members: bool = False,
-    with_windows: bool = False,
+    evaluated: EvaluatedTick, *, hide_members: bool = False, with_windows: bool = False
 ) -> pa.Table:
     """Return a row per row of PARTITIONS, in the same order (schema COMPATIBILITY).
 
-    `partition_counts` has the number of partitions by topic. With `hide_members` the names of the owners are null.
+    With `hide_members` the names of the owners are null.
     `with_windows` adds the commits of Burrow's windows, which take 240 bytes per row.
     """
     rows, members = evaluated.inputs.rows, evaluated.inputs.assignment.members
+    partition_counts = evaluated.derived.facts.cluster.partition_counts
     counts = [partition_counts.get(topic) for topic in rows.topics]
     columns = {
         "group": _names(rows.groups, rows.group),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stream.groups.membership.memberships import Membership
     from stream.health.evaluation import ShownVerdict
     from stream.health.share.progress import SharePartitionProgress, ShareProgress
-    from stream.tick.context import ClusterContext
+    from stream.tick.context import DerivedState
 
 
 def group_detail(
@@ -26,17 +26,18 @@ def group_detail(
     found: tuple[Membership | None, GroupHistory | None],
     members: Iterable[Member],
     topics_with_offsets: Iterable[str],
-    context: ClusterContext,
+    derived: DerivedState,
 ) -> GroupDetail:
     """Return the details of a group, without findings; `found` is its membership and its history."""
     membership, history = found
     unassigned = UnassignedPartitions(None, None)
     if membership is not None:
-        unassigned = find_unassigned(membership, topics_with_offsets, context.partition_counts, context.topic_names)
+        cluster = derived.facts.cluster
+        unassigned = find_unassigned(membership, topics_with_offsets, cluster.partition_counts, cluster.topic_names)
     return GroupDetail(
         group=group,
         members=tuple(map(member_detail, members)),
-        transitions=tuple(transition_detail(group, each, context) for each in (history.transitions if history else ())),
+        transitions=tuple(transition_detail(group, each, derived) for each in (history.transitions if history else ())),
         unowned=unassigned.unowned,
         unsubscribed=unassigned.unsubscribed,
     )
@@ -60,13 +61,13 @@ def member_detail(member: Member) -> MemberDetail:
     )
 
 
-def transition_detail(group: str, transition: Transition, context: ClusterContext) -> TransitionDetail:
+def transition_detail(group: str, transition: Transition, derived: DerivedState) -> TransitionDetail:
     """Return a transition with its sentence; a removal also has its cause."""
-    cause = None if transition.removal is None else context.decided_cause(group, transition)
+    cause = None if transition.removal is None else derived.decided_cause(group, transition)
     return TransitionDetail(
         time=clamp_ms(transition.time) / 1000,
         transition=str(transition.type),
-        text=transition_sentence(transition, cause, context.retention),
+        text=transition_sentence(transition, cause, derived.facts.cluster.retention),
         cause=None if cause is None else str(cause),
         live=transition.live,
         joined=transition.joined,

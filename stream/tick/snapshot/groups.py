@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stream.groups.lifecycle.model import GroupHistory
     from stream.health.columns import Flags, Ints
     from stream.health.features.window import Window
-    from stream.tick.context import ClusterContext
+    from stream.tick.context import DerivedState
     from stream.tick.inputs.rows import InputRows
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
@@ -99,10 +99,9 @@ class _GroupFields(NamedTuple):
 
 
 def groups_table(
-    state: GroupColumns,
+    derived: DerivedState,
     rows: InputRows,
     sums: RowSums,
-    context: ClusterContext,
     evaluated: EvaluatedTick | None,
     *,
     further: Mapping[str, pa.Array],
@@ -114,8 +113,8 @@ def groups_table(
     `further` has the columns of `snapshot.scaling` and `snapshot.throughput`, `odd_time` marks rows with a time that
     cannot be right; `now` is in ms.
     """
-    groups = rows.groups
-    fields = [_group_fields(name, state.memberships.get(name), state.histories.get(name), context) for name in groups]
+    groups, state = rows.groups, derived.state
+    fields = [_group_fields(name, state.memberships.get(name), state.histories.get(name), derived) for name in groups]
     values = dict(zip(_GroupFields._fields, zip(*fields, strict=True), strict=True)) if fields else {}
     columns: dict[str, Any] = {
         "group": _names(groups),
@@ -126,7 +125,7 @@ def groups_table(
         "last_commit_time": timestamps(sums.last_commit),
         "odd_times": _odd_times(groups, state, np.bincount(rows.group[odd_time], minlength=len(groups)), now),
         **_commit_columns(groups, fields, state.commit_counts),
-        **_context_columns(groups, context),
+        **_derived_columns(groups, derived),
         **_lost_sums(rows, evaluated),
         **further,
         **group_columns(evaluated),
@@ -160,28 +159,25 @@ def _commit_columns(
     return {"commits": pa.array([counts.get(name, 0) for name in groups], pa.int64(), mask=np.array(is_dead, np.bool_))}
 
 
-def _context_columns(groups: Sequence[str], context: ClusterContext) -> dict[str, pa.Array]:
-    """Return the columns that the context fills; null what it does not know."""
-    columns: dict[str, pa.Array] = {}
-    if context.expiry is not None:
-        first_offset, group = context.expiry.for_groups(groups)
-        columns |= {"first_offset_expiry_time": timestamps(first_offset), "group_expiry_time": timestamps(group)}
-    if context.unassigned is not None:
-        unowned, unsubscribed = context.unassigned.unowned, context.unassigned.unsubscribed
-        columns |= {
-            "partitions_unowned": pa.array([unowned.get(name) for name in groups], pa.int32()),
-            "topics_unsubscribed": pa.array([unsubscribed.get(name) for name in groups], pa.int32()),
-        }
-    return columns
+def _derived_columns(groups: Sequence[str], derived: DerivedState) -> dict[str, pa.Array]:
+    """Return the predicted expiry of each group, and what is unassigned; null what is not known."""
+    first_offset, group = derived.expiry.for_groups(groups)
+    unowned, unsubscribed = derived.unassigned.unowned, derived.unassigned.unsubscribed
+    return {
+        "first_offset_expiry_time": timestamps(first_offset),
+        "group_expiry_time": timestamps(group),
+        "partitions_unowned": pa.array([unowned.get(name) for name in groups], pa.int32()),
+        "topics_unsubscribed": pa.array([unsubscribed.get(name) for name in groups], pa.int32()),
+    }
 
 
 def _group_fields(
-    name: str, membership: Membership | None, history: GroupHistory | None, context: ClusterContext
+    name: str, membership: Membership | None, history: GroupHistory | None, derived: DerivedState
 ) -> _GroupFields:
     if history is not None and history.died is not None and membership is None:
-        return _dead_group_fields(name, history, context)
+        return _dead_group_fields(name, history, derived)
     known = membership or _OFFSETS_ONLY
-    described = context.described_states.get(name)
+    described = derived.facts.cluster.described_states.get(name)
     return _GroupFields(
         kind=known.kind,
         state=described or known.state,
@@ -200,7 +196,7 @@ def _group_fields(
     )
 
 
-def _dead_group_fields(name: str, history: GroupHistory, context: ClusterContext) -> _GroupFields:
+def _dead_group_fields(name: str, history: GroupHistory, derived: DerivedState) -> _GroupFields:
     removal = next((each for each in reversed(history.transitions) if each.removal is not None), None)
     return _GroupFields(
         kind=history.kind,
@@ -210,7 +206,7 @@ def _dead_group_fields(name: str, history: GroupHistory, context: ClusterContext
         state_since=history.died,
         created_time=history.created,
         died_time=history.died,
-        death_cause=None if removal is None else str(context.decided_cause(name, removal)),
+        death_cause=None if removal is None else str(derived.decided_cause(name, removal)),
     )
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from stream.groups.membership.model import Membership
     from stream.health.columns import Ints
-    from stream.health.share.progress import SharePartitionProgress
-    from stream.tick.context import ClusterContext
+    from stream.health.share.progress import SharePartitionProgress, ShareProgress
+    from stream.tick.context import TickFacts
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 _SHARE: Final = "share"
@@ -53,7 +53,7 @@ _COMBINED: Final[Mapping[str, tuple[Callable[[ShareTopic], int | None], Callable
 def share_topics(
     groups: Sequence[str],
     memberships: Mapping[str, Membership],
-    context: ClusterContext,
+    facts: TickFacts,
     evaluated: EvaluatedTick | None,
     partitions: Ints,
 ) -> list[ShareTopic]:
@@ -63,12 +63,13 @@ def share_topics(
     left to them.
     """
     found: list[ShareTopic] = []
+    counts = facts.cluster.partition_counts
     for at in np.flatnonzero(partitions == 0).tolist():
         membership = memberships.get(groups[at])
         if membership is None or membership.kind != _SHARE:
             continue
-        known = _by_topic(groups[at], context)
-        read = {topic for topic in membership.subscribed or () if context.partition_counts.get(topic) != 0}
+        known = _by_topic(groups[at], facts.polled.share_progress)
+        read = {topic for topic in membership.subscribed or () if counts.get(topic) != 0}
         codes = {} if evaluated is None else evaluated.evaluation.share_topic_verdicts(at)
         names = () if evaluated is None else evaluated.evaluation.verdict_names
         found.extend(
@@ -81,9 +82,8 @@ def share_topics(
     return found
 
 
-def _by_topic(group: str, context: ClusterContext) -> dict[str, list[SharePartitionProgress] | None]:
+def _by_topic(group: str, progress: ShareProgress | None) -> dict[str, list[SharePartitionProgress] | None]:
     """Return the progress of a group in each topic; None for a topic whose partitions are not all known."""
-    progress = context.polled.share_progress
     if progress is None:
         return {}
     topics: dict[str, list[SharePartitionProgress] | None] = dict.fromkeys(progress.incomplete.get(group, ()))

@@ -52,7 +52,7 @@ def partition_columns(evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
         "trend": _trend(window.trend),
         "verdict": words(evaluation.verdict, evaluation.verdict_names),
         "verdict_since": pa.array(evaluation.since).cast(TIMESTAMP),
-        "offset_hidden": pa.array(rows.align(evaluated.hidden.is_hidden, False)),
+        "offset_hidden": pa.array(rows.align(evaluated.derived.hidden.is_hidden, False)),
     }
 
 
@@ -66,7 +66,7 @@ def group_columns(evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
         evaluation.group_sentence(group) if shown else None
         for group, shown in enumerate((alive & (severity > Severity.FINE)).tolist())
     ]
-    behind_transactions = evaluated.hidden.read_groups | evaluated.hidden.unread_groups
+    behind_transactions = evaluated.derived.hidden.read_groups | evaluated.derived.hidden.unread_groups
     held_back = [name in behind_transactions for name in rows.groups]
     return {
         "verdict": words(evaluation.group_verdict, evaluation.verdict_names, ~alive),

@@ -1,8 +1,6 @@
 """Evaluates the groups tick after tick, and keeps what must survive a restart.
 
-The tick (`stream.tick.run_tick`) calls `VerdictEvaluator` once the driver state, the end offsets and the cluster
-context are complete; `stream.health` decides the verdicts. Used by the tick thread. Other threads may read its results
-and call `changes_of`.
+`stream.health` decides the verdicts. Used by the tick thread. Other threads may read its results and call `changes_of`.
 """
 
 from __future__ import annotations
@@ -32,9 +30,8 @@ if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
     from stream.health.features.partition_history import PartitionHistory
     from stream.health.inputs import HealthInputs
-    from stream.tick.context import ClusterContext
+    from stream.tick.context import DerivedState
     from stream.tick.ends_index import EndsIndex
-    from stream.tick.hidden_commits.model import HiddenCommits
     from stream.tick.verdicts.store import VerdictStore
 
 _log = structlog.get_logger(__name__)
@@ -105,30 +102,24 @@ class VerdictEvaluator:
         self._evaluator.record_missed_tick()
 
     def evaluate(
-        self,
-        hidden: HiddenCommits,
-        ends: EndsIndex,
-        context: ClusterContext,
-        now: float,
-        backfill: Callable[[HealthInputs], tuple[Ints, Ints] | None] | None = None,
+        self, derived: DerivedState, backfill: Callable[[HealthInputs], tuple[Ints, Ints] | None] | None = None
     ) -> EvaluatedTick:
-        """Return the verdicts on a driver state by end offsets that were read at `now` (Unix seconds).
+        """Return the verdicts on a derived state.
 
-        `context.expiry` must be that of `hidden.state`. `backfill` returns past end offsets for
-        `PartitionHistory.seed`; it is called at the first tick only.
+        `backfill` returns past end offsets for `PartitionHistory.seed`; it is called at the first tick only.
         """
-        inputs, health_inputs = self._inputs.build(hidden, ends, context, now)
+        inputs, health_inputs = self._inputs.build(derived)
         if self._is_first_tick:
             self._evaluator.start(health_inputs, None if backfill is None else backfill(health_inputs))
             self._is_first_tick = False
         evaluation = self._evaluator.evaluate(health_inputs)
         self._day_one = (self._day_one or DayOne(health_inputs.now)).advance(evaluation)
-        alive = _alive(hidden.state, inputs.rows.groups)
+        alive, now = _alive(derived.state, inputs.rows.groups), derived.facts.taken_at
         self._changes.record(evaluation, alive, now)
         self._log_left_out(inputs.rows.omitted)
         self._save_if_due(now)
         return EvaluatedTick(
-            inputs, hidden, evaluation, alive, self._day_one.unpaged, burrow=self._evaluator.burrow_statuses
+            derived, inputs, evaluation, alive, self._day_one.unpaged, burrow=self._evaluator.burrow_statuses
         )
 
     @property

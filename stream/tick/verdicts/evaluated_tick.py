@@ -1,4 +1,4 @@
-"""The evaluated tick: inputs, verdicts and findings of all groups at one tick."""
+"""The evaluated tick: inputs and verdicts of all groups, and what of it answers questions about single groups."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import bisect
 import dataclasses
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from stream.groups.commits.run_table import no_runs
+from stream.health.packed_evaluation import PackedEvaluation
+from stream.tick.context import LookupResults
+from stream.tick.ends_index import NO_ENDS
 from stream.tick.verdicts.messages import finding, partition_findings
 
 if TYPE_CHECKING:
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     from stream.health.columns import Flags
     from stream.health.evaluation import ShownVerdict
     from stream.health.evaluator import EvaluationResult
-    from stream.tick.hidden_commits.model import HiddenCommits
+    from stream.tick.context import DerivedState
     from stream.tick.inputs.builder import TickInputs
 
 
@@ -24,9 +30,8 @@ if TYPE_CHECKING:
 class EvaluatedTick:
     """The inputs and the verdicts of one tick. Immutable; any thread may read it."""
 
+    derived: DerivedState
     inputs: TickInputs
-    hidden: HiddenCommits
-    """The evaluated driver state, and which of its commits come from a coordinator."""
     evaluation: EvaluationResult
     alive: Flags
     """Per group: False for a dead one, which has no verdict."""
@@ -35,23 +40,48 @@ class EvaluatedTick:
     burrow: BurrowStatuses | None = None
     """The statuses by Burrow's rules; None if they are not wanted."""
 
+    @property
+    def details(self) -> TickDetails:
+        """What details of single groups are answered from."""
+        return TickDetails(self.derived, self.evaluation, self.inputs.rows.groups, self.alive)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TickDetails:
+    """The groups and findings of one tick. Immutable; any thread may read it."""
+
+    derived: DerivedState
+    evaluation: EvaluationResult | PackedEvaluation
+    groups: Sequence[str]
+    """Sorted."""
+    alive: Flags
+    """Per group: False for a dead one, which has no verdict."""
+
+    def packed(self, evaluation: EvaluationResult) -> TickDetails:
+        """Return the details with this evaluation packed, and without the columns that they do not need."""
+        hidden = self.derived.hidden
+        state = dataclasses.replace(hidden.state, runs=no_runs())
+        facts = dataclasses.replace(self.derived.facts, state=state, ends=NO_ENDS, lookups=LookupResults())
+        hidden = dataclasses.replace(hidden, state=state, is_hidden=np.empty(0, np.bool_))
+        derived = dataclasses.replace(self.derived, facts=facts, hidden=hidden)
+        return dataclasses.replace(self, derived=derived, evaluation=PackedEvaluation(evaluation))
+
     def finding(self, group: str) -> FindingDetail | None:
         """Return the verdict of a group in words; None for a group that is unknown or dead."""
-        at = position_of(group, self.inputs.rows.groups, self.alive)
-        return None if at is None else finding(self.evaluation.group_finding(at))
+        at = self._position(group)
+        return None if at is None else finding(self.evaluation.of_group(at).group_finding(at))
 
     def partition_findings(self, group: str) -> tuple[tuple[str, int, FindingDetail], ...]:
         """Return topic, partition and finding of the group's partitions that are not fine, worst first."""
-        at = position_of(group, self.inputs.rows.groups, self.alive)
-        return () if at is None else partition_findings(self.evaluation, at)
+        at = self._position(group)
+        return () if at is None else partition_findings(self.evaluation.of_group(at), at)
 
     def share_partition_verdicts(self, group: str) -> Mapping[tuple[str, int], ShownVerdict]:
         """Return the verdict of each partition of a share group by topic and partition; empty if none is known."""
-        at = position_of(group, self.inputs.rows.groups, self.alive)
-        return {} if at is None else self.evaluation.share_partition_verdicts(at)
+        at = self._position(group)
+        return {} if at is None else self.evaluation.of_group(at).share_partition_verdicts(at)
 
-
-def position_of(group: str, groups: Sequence[str], alive: Flags) -> int | None:
-    """Return the position of a group in the sorted `groups`; None for one that is unknown or dead."""
-    at = bisect.bisect_left(groups, group)
-    return at if at < len(groups) and groups[at] == group and alive[at] else None
+    def _position(self, group: str) -> int | None:
+        """Return the position of a group; None for one that is unknown or dead."""
+        at = bisect.bisect_left(self.groups, group)
+        return at if at < len(self.groups) and self.groups[at] == group and self.alive[at] else None

@@ -10,7 +10,7 @@ from sandbox.waiting import LIMIT
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
-from stream.tick import run_tick
+from stream.tick.ends_index import NO_ENDS
 from stream.tick.offsets_topic_lag import UnansweredPartition
 from stream.tick.run_tick import EndsUnavailableError, TickStatus
 
@@ -20,12 +20,12 @@ UNANSWERED = (UnansweredPartition(1, "no_leader", 0.0),)
 class Result:
     """The fields of a tick result that the ticker reads."""
 
-    ends = run_tick.NO_ENDS
-    positions: Mapping[int, int] = {}
     unanswered = UNANSWERED
     status = TickStatus(taken_at=5.0, series=7)
     published = types.SimpleNamespace(snapshot=object())
-    evaluated = types.SimpleNamespace(finding=object())
+    facts = types.SimpleNamespace(ends=NO_ENDS, positions={})
+    details = types.SimpleNamespace(finding=object())
+    evaluated = types.SimpleNamespace(derived=types.SimpleNamespace(facts=facts), details=details)
 
 
 class FakePublisher:
@@ -164,7 +164,7 @@ def test_verdict_changes_are_announced_after_a_tick_and_never_without_one() -> N
 
     class Announcer:
         def announce(self, *snapshot_and_finding: object) -> None:
-            assert snapshot_and_finding == (Result.published.snapshot, Result.evaluated.finding)
+            assert snapshot_and_finding == (Result.published.snapshot, Result.details.finding)
             publisher.calls.append("announce")
 
     ticker._announcer = cast("Any", Announcer())

@@ -17,17 +17,17 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import Unreachable
 from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import GroupColumns
+from stream.health.packed_evaluation import PackedEvaluation
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import CATCHING_UP, RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
 from stream.tick import run_tick
+from stream.tick.context import LookupResults
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import HiddenCommits
-from stream.tick.lookups.no_lookups import NoLookups
 from stream.tick.publisher import Publisher
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
-from stream.tick.verdicts.tick_details import TickDetails
 from tests.stream.groups.written import classic, classic_member, memberships
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
@@ -109,8 +109,16 @@ def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, status: Service
     assert status.tick.series == published.exposition.series > 0
 
 
-class HiddenMember(NoLookups):
+class HiddenMember:
     """Lookups by which an open transaction hides that `new` is a member of g."""
+
+    topics = groups_with_hidden_records = frozenset[str]()
+
+    def __getattr__(self, _: str) -> Any:
+        return lambda *_: None
+
+    def look_up(self, *_: Any) -> LookupResults:
+        return LookupResults()
 
     def apply_hidden_commits(self, state: GroupColumns, *_: Any) -> HiddenCommits:
         newer = memberships([classic(classic_member("new"))])
@@ -120,7 +128,7 @@ class HiddenMember(NoLookups):
 @pytest.mark.usefixtures("ends")
 def test_details_have_the_members_behind_an_open_transaction(status: ServiceStatus) -> None:
     """The members are those of the hidden records, which the state of the job does not have yet."""
-    publisher = Publisher(evaluator=VerdictEvaluator(), lookups=HiddenMember())
+    publisher = Publisher(evaluator=VerdictEvaluator(), lookups=cast("Any", HiddenMember()))
     publisher.apply([(0, shard_of(4).change)], catching_up=False)
     assert tick(publisher, status) is not None
     assert [each.member_id for each in details(publisher).members] == ["new"]
@@ -227,7 +235,7 @@ def test_a_finished_tick_answers_as_before(ends: Ends) -> None:
     assert answers[1:] == [answers[0]] * 2
     assert packed[0] is not None
     assert packed[0] is packed[1]
-    assert isinstance(packed[0].details, TickDetails)
+    assert isinstance(packed[0].details.evaluation, PackedEvaluation)
 
 
 def test_commits_are_counted_over_the_life_of_the_process(ends: Ends, status: ServiceStatus) -> None:

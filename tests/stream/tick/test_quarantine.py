@@ -267,10 +267,8 @@ def test_predictions_are_checked_group_by_group_if_one_fails(monkeypatch: pytest
     expiry_times = expiry.predict(before, context.retention)
     failing = raising(real_prediction(), lambda forgotten, *_: any(each.group == "b" for each in forgotten))
     monkeypatch.setattr("stream.tick.terminations.predict_removed", failing)
-    counts = terminations.check_predictions(
-        shard.driver_state.columns(), expiry_times, context.retention, 3.0, current=True
-    )
-    counted = {row["outcome"]: row["offsets"] for row in counts.checks.to_pylist()}
+    terminations.check_predictions(shard.driver_state.columns(), expiry_times, context.retention, 3.0, current=True)
+    counted = {row["outcome"]: row["offsets"] for row in terminations.counts().checks.to_pylist()}
     assert (counted["deleted"], terminations.faults) == (2, 1)
 
 

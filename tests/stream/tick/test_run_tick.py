@@ -17,10 +17,9 @@ from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.causes import RemovalCause
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.tick import run_tick as module
-from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.hidden_commits.model import HiddenCommits
-from stream.tick.lookups.no_lookups import NoLookups
-from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, run_tick
+from stream.tick.run_tick import EndsUnavailableError, TickParts, run_tick, try_groups
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 
@@ -29,8 +28,8 @@ RETENTION = OffsetsRetention(604_800_000, None, "broker")
 CLUSTER: Any = None
 
 
-class RecordedLookups(NoLookups):
-    """Lookups that record their calls; one commit is hidden in the log."""
+class RecordedLookups:
+    """Lookups without a result that record their calls; one commit is hidden in the log."""
 
     topics = frozenset({"hidden"})
     groups_with_hidden_records = frozenset({"g"})
@@ -39,13 +38,15 @@ class RecordedLookups(NoLookups):
         self._calls = calls
         self._overlaid: GroupColumns | None = None
 
-    def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
-        if not name.startswith("_") and callable(found):
-            self._calls.append(name)
-        return found
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: self._calls.append(name)
+
+    def look_up(self, *_: Any) -> LookupResults:
+        self._calls.append("look_up")
+        return LookupResults()
 
     def apply_hidden_commits(self, state: GroupColumns, *_: Any) -> HiddenCommits:
+        self._calls.append("apply_hidden_commits")
         overlaid = self._overlaid or dataclasses.replace(state)
         return HiddenCommits(overlaid, np.ones(len(overlaid.runs), np.bool_))
 
@@ -60,16 +61,14 @@ class Tick:
         self.is_unreachable = False
         self.shard = ShardReader()
         self.shard.read([(commit_key("g", "t", 0), commit_value(4, COMMITTED))], time=COMMITTED)
-        empty = ShardReader().driver_state.columns()
-        inputs = EvaluationInputs(empty, NO_ENDS, UNKNOWN_CLUSTER, 0.0)
-        self.parts = TickParts(inputs, lookups=RecordedLookups(self.calls))
+        self.lookups: Any = RecordedLookups(self.calls)
+        self.parts = TickParts(self.lookups)
         monkeypatch.setattr(module, "read_ends", self._read_ends)
 
     def _copy_state(self, records_of: frozenset[str]) -> GroupColumns:
         self.calls.append("copy state")
         self.records_of = records_of
-        self.state = self.shard.driver_state.columns(records_of)
-        return self.state
+        return self.shard.driver_state.columns(records_of)
 
     def _read_ends(self, _: object, topics: Collection[str]) -> pa.Table:
         self.calls.append("read ends")
@@ -95,9 +94,8 @@ def test_the_steps_of_a_tick_are_in_order(tick: Tick) -> None:
         "copy state",
         "read_hidden_commits",
         "read ends",
-        "set_read_positions",
-        "apply_hidden_commits",
         "look_up",
+        "apply_hidden_commits",
         "backfill_ends",
         "schedule",
     ]
@@ -128,20 +126,20 @@ def test_a_hidden_death_has_a_cause_and_leaves_no_offset_to_expire(tick: Tick) -
     hidden = ShardReader()
     hidden.read([(commit_key("g", "t", 0), commit_value(4, COMMITTED))], time=COMMITTED)
     hidden.read([(commit_key("g", "t", 0), None)], time=COMMITTED + 1)
-    tick.parts.lookups._overlaid = hidden.driver_state.columns()
+    tick.lookups._overlaid = hidden.driver_state.columns()
     known = dataclasses.replace(UNKNOWN_CLUSTER, retention=RETENTION, partition_counts={"t": 1})
-    context = tick.run(SimpleNamespace(poll=lambda *_: known)).context
-    assert len(context.expiry.offset) == 0
+    derived = tick.run(SimpleNamespace(poll=lambda *_: known)).evaluated.derived
+    assert len(derived.expiry.offset) == 0
     (*_, death) = hidden.driver_state.columns().histories["g"].transitions
-    assert context.decided_cause("g", death) is RemovalCause.DELETED
+    assert derived.decided_cause("g", death) is RemovalCause.DELETED
 
 
 def test_a_trial_publishes_and_requests_nothing(tick: Tick) -> None:
     """A trial calls no lookup, requests no end offsets and records no verdict change."""
-    tick.run()
+    facts = tick.run().evaluated.derived.facts
     tick.calls.clear()
     changes = tick.parts.evaluator.changes_of("g")
-    tick.parts.try_groups(tick.state)
+    try_groups(tick.parts, facts)
     assert tick.calls == []
     assert tick.parts.evaluator.changes_of("g") == changes
 
@@ -150,7 +148,8 @@ def test_the_table_for_other_exporters_has_rows_only_if_configured(tick: Tick) -
     """The table is empty by default, and has rows and metrics with an exporter; a trial then raises no exception."""
     assert len(tick.run().published.snapshot.compatibility) == 0
     tick.parts.selector = SeriesSelector(SeriesSelection(compatibility=OtherSelection(("kafka_exporter",))))
-    published = tick.run().published
+    result = tick.run()
+    published = result.published
     assert published.snapshot.compatibility.column("topic").to_pylist() == ["t"]
     assert {family.metric.name for family in published.exposition.families} >= {"kafka_consumergroup_lag"}
-    tick.parts.try_groups(tick.state)
+    try_groups(tick.parts, result.evaluated.derived.facts)

@@ -1,17 +1,18 @@
 """Terminations: deaths by cause and tombstones against predictions, counted only for live records."""
 
+import dataclasses
 from typing import Any
 
 import structlog
 
 from stream.groups.expiry.predict import OffsetsRetention
-from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.reduce import StateLimits
 from stream.tick.context import ClusterContext
 from stream.tick.terminations import TerminationCounts, Terminations
 from tests.stream.groups import written
 from tests.stream.health.tables import wrong
-from tests.support.driver_states import ShardReader
+from tests.stream.tick.health_inputs import derived
+from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 DAY = 86_400_000
@@ -37,17 +38,18 @@ class Life:
         """Run a tick at this time (ms)."""
         state = self.shard.driver_state.columns()
         self.requested_topics = self.terminations.topics_in_question(state)
-        context = ClusterContext(RETENTION, self.topics, recreated=self.recreated)
-        self.context = context.for_groups(state, UnassignedTracker(), self.terminations.decide_causes(state, context))
-        assert self.context.expiry is not None
-        return self.terminations.check_predictions(
-            state, self.context.expiry, RETENTION, now / 1000, current=current, unread=unread
+        self.cluster = ClusterContext(RETENTION, self.topics, recreated=self.recreated)
+        causes = self.terminations.decide_causes(state, self.cluster)
+        self.derived = dataclasses.replace(derived(state, ends_of([]), now / 1000, self.cluster), causes=causes)
+        self.terminations.check_predictions(
+            state, self.derived.expiry, RETENTION, now / 1000, current=current, unread=unread
         )
+        return self.terminations.counts()
 
     @property
     def cause(self) -> str:
         life = self.shard.driver_state.columns().histories["g"]
-        return str(self.context.decided_cause("g", life.transitions[-1]))
+        return str(self.derived.decided_cause("g", life.transitions[-1]))
 
 
 def counts(table: Any) -> dict[str, int]:
@@ -157,8 +159,8 @@ def test_removed_offsets_are_remembered_with_their_kind() -> None:
         life.topics, life.recreated = topics, recreated
         life.read([(commit_key("g", "t", 0), None)], removed_at)
         life.tick(removed_at + 1000)
-        found = life.terminations.removed_commits(life.context, (removed_at + 1000) / 1000)
-        assert life.terminations.removed_commits(life.context, (removed_at + 3_700_000) / 1000) == {}
+        found = life.terminations.removed_commits(life.cluster, (removed_at + 1000) / 1000)
+        assert life.terminations.removed_commits(life.cluster, (removed_at + 3_700_000) / 1000) == {}
         assert {(place, each.time) for place, each in found.items()} <= {(("g", "t", 0), removed_at)}
         return {each.is_forgotten: each.expired for each in found.values()}
 

@@ -20,8 +20,9 @@ from stream.tick.common_cause.columns import followers, shared_values
 from stream.tick.common_cause.hosts import RecentHosts
 from stream.tick.common_cause.leaders import RecentLeaders
 from stream.tick.common_cause.tables import common_causes_table
-from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.context import UNKNOWN_CLUSTER, DerivedState, TickFacts
 from stream.tick.ends_index import EndsIndex
+from stream.tick.hidden_commits.model import HiddenCommits
 from stream.tick.inputs.builder import TickInputs
 from stream.tick.inputs.polled_cluster import Replicas
 from stream.tick.inputs.rows import InputRows
@@ -45,7 +46,9 @@ class TickGroup:
     row: Row = dataclasses.field(default_factory=Row)
 
 
-def evaluated_tick_of(groups: Mapping[str, TickGroup]) -> EvaluatedTick:
+def evaluated_tick_of(
+    groups: Mapping[str, TickGroup], now: float = NOW / 1000, brokers: frozenset[int] = frozenset()
+) -> EvaluatedTick:
     """Return an evaluated tick of groups, sorted by name, that read one partition each."""
     rows = [dataclasses.replace(each.row, group=name, topic=each.topic) for name, each in sorted(groups.items())]
     window = pane(*rows)
@@ -56,14 +59,16 @@ def evaluated_tick_of(groups: Mapping[str, TickGroup]) -> EvaluatedTick:
     end_row = ends.rows(seen.topics, seen.topic, seen.partition)
     at: Any = InputRows(seen.groups.names, seen.topics, seen.group, seen.topic, seen.partition, places)
     nothing: Any = None
-    inputs = TickInputs(at, ends, end_row, nothing, nothing, np.zeros(len(groups), np.int64))
+    inputs = TickInputs(at, end_row, nothing, nothing, np.zeros(len(groups), np.int64))
     members = {
         name: Membership("classic", "Stable", 1, clients=(MemberClient(f"m-{name}", "c", f"/{each.host}"),))
         for name, each in groups.items()
     }
-    hidden: Any = types.SimpleNamespace(state=types.SimpleNamespace(memberships=members))
+    state: Any = types.SimpleNamespace(memberships=members)
+    cluster = dataclasses.replace(UNKNOWN_CLUSTER, brokers=brokers)
+    derived = DerivedState(TickFacts(state, ends, now, cluster), HiddenCommits(state, nothing), nothing, nothing)
     evaluation = judged(window, [each.verdict for _, each in sorted(groups.items())], window.now - 5_000)
-    return EvaluatedTick(inputs, hidden, evaluation, np.ones(len(groups), np.bool_))
+    return EvaluatedTick(derived, inputs, evaluation, np.ones(len(groups), np.bool_))
 
 
 def ends_of_groups(groups: Mapping[str, TickGroup]) -> EndsIndex:
@@ -91,9 +96,7 @@ class Ticks:
 
     def tick(self, groups: dict[str, TickGroup], brokers: frozenset[int] = ALL) -> CommonCauseReport:
         self._now += 10
-        evaluated = evaluated_tick_of(groups)
-        context = dataclasses.replace(UNKNOWN_CLUSTER, brokers=brokers)
-        return self._analysis.update(evaluated, evaluated.inputs.ends, context, self._now)
+        return self._analysis.update(evaluated_tick_of(groups, self._now, brokers))
 
 
 def test_a_broker_that_dies_is_one_finding_until_its_groups_recover() -> None:
@@ -120,10 +123,10 @@ def pairs(evaluated: EvaluatedTick) -> dict[str, set[tuple[str, str, bool]]]:
     """Return group, value and whether the group is unhealthy there, by dimension."""
     leaders, hosts = RecentLeaders(), RecentHosts()
     leaders.update(ends_of_groups(GROUPS), 0)
-    hosts.update(evaluated.hidden.state.memberships, 0)
+    hosts.update(evaluated.derived.state.memberships, 0)
     faults = row_faults(evaluated.evaluation)
     names = evaluated.inputs.rows.groups
-    shared = shared_values(evaluated, faults, evaluated.inputs.ends, leaders, hosts)
+    shared = shared_values(evaluated, faults, leaders, hosts)
     return {
         str(each.dimension): {
             (names[group], each.names[value], since >= 0)
@@ -175,7 +178,7 @@ ABSENCES: Final = {3: BrokerAbsence(NOW - 70 * SECOND, NOW - 50 * SECOND)}
 
 
 def causes(*found: CommonCauseFinding, absences: Any = ABSENCES) -> pa.Table:
-    return common_causes_table(CommonCauseReport(found, absences), evaluated_tick_of(STOPPED), NOW / 1000)
+    return common_causes_table(CommonCauseReport(found, absences), evaluated_tick_of(STOPPED))
 
 
 def test_a_finding_is_a_row() -> None:
@@ -203,6 +206,6 @@ def test_hosts_can_be_hidden() -> None:
     """A hidden host has a number instead of its name, as a hidden member has; a broker keeps its name."""
     host = dataclasses.replace(FOUND, dimension=Dimension.CLIENT_HOST, name="10.0.0.7")
     report = CommonCauseReport((FOUND, host), ABSENCES)
-    broker, hidden = common_causes_table(report, evaluated_tick_of(STOPPED), NOW / 1000, hide_hosts=True).to_pylist()
+    broker, hidden = common_causes_table(report, evaluated_tick_of(STOPPED), hide_hosts=True).to_pylist()
     assert hidden["sentence"] == "3 of 4 groups with members on host 1 stopped within 20 s."
     assert "coordinated by broker 3" in broker["sentence"]

@@ -12,15 +12,12 @@ from hypothesis import strategies as st
 from exporters.cluster.model import TOPIC_PARTITIONS
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.groups.commits.runs import columns_of
-from stream.groups.expiry.predict import predict
 from stream.groups.reduce import StateLimits
 from stream.groups.row_order import RowLabels, RowOrder
 from stream.health.columns import NOT_KNOWN
 from stream.health.inputs import NO_COMMIT, NO_OWNER, FailedReplica, GroupStage, OpenTransaction
 from stream.health.limits import HealthLimits
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
-from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.inputs.polled_cluster import polled_cluster
 from stream.tick.inputs.rebalance_count import RebalanceCounter
@@ -28,7 +25,7 @@ from stream.tick.snapshot import build as snapshot
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import table
 from tests.stream.groups import written
-from tests.stream.tick.health_inputs import health_inputs
+from tests.stream.tick.health_inputs import derived, health_inputs
 from tests.stream.tick.timeline import START, START_MS
 from tests.support.commits import SLOT_MS
 from tests.support.driver_states import Raw, ShardReader, ends_of
@@ -93,11 +90,11 @@ def test_rebalances_while_the_monitor_was_stopped_are_dated_by_their_records() -
     for number in range(100):
         shard.read([(group_key("g"), group_value(number, ["m"], time=-1))], START_MS - hour + number * hour // 100)
     rebalances = RebalanceCounter(HealthLimits().storm_window, {"g": [(START_MS - hour, 1)]})
-    state = nothing_hidden(shard.driver_state.columns())
+    state = shard.driver_state.columns()
     builder = InputBuilder(rebalances=rebalances)
-    groups = builder.build(state, EndsIndex(ends_of([])), UNKNOWN_CLUSTER, START)[1].groups
+    groups = builder.build(derived(state, ends_of([]), START))[1].groups
     assert groups.rebalances.tolist() == [16]
-    later = builder.build(state, EndsIndex(ends_of([])), UNKNOWN_CLUSTER, START + 5 * 60)[1].groups
+    later = builder.build(derived(state, ends_of([]), START + 5 * 60))[1].groups
     assert later.rebalances.tolist() == [8]
 
 
@@ -126,10 +123,10 @@ def test_the_stage_of_a_group_follows_from_its_records(records: list[Raw], stage
     assert (GroupStage(int(groups.stage[0])), bool(groups.static[0])) == (stage, static)
     no_members = {GroupStage.OFFSETS_ONLY: NOT_KNOWN, GroupStage.EMPTY: 0}
     assert int(groups.members[0]) == no_members.get(stage, 1)
-    state = nothing_hidden(shard.driver_state.columns())
+    state = shard.driver_state.columns()
     for patterns in (("g",), ("other",)):
         builder = InputBuilder(mirrored=patterns)
-        found = builder.build(state, EndsIndex(ends_of([])), UNKNOWN_CLUSTER, START)[1].groups.stage[0]
+        found = builder.build(derived(state, ends_of([]), START))[1].groups.stage[0]
         is_mirrored = patterns == ("g",) and stage in no_members
         assert found == (GroupStage.MIRRORED if is_mirrored else stage), "members are judged as any others"
 
@@ -169,14 +166,12 @@ def test_context_and_lookups_become_columns() -> None:
     commits = [("h", "b", 1, 70), ("g", "c", 0, 60), ("g", "a", 0, 50)]
     shard.read([(commit_key(g, t, p), commit_value(1, time)) for g, t, p, time in commits], START_MS)
     state = shard.driver_state.columns()
-    now = START
     offline = {"topic": "c", "partition": 0, "replica_brokers": [1], "offline_brokers": [1]}
     context = dataclasses.replace(
         UNKNOWN_CLUSTER,
         retention=dataclasses.replace(UNKNOWN_CLUSTER.retention, retention_ms=1000),
         topic_ids={"b": b"b" * 16},
         recreated={"a": START_MS - 1, "b": START_MS},
-        polled=polled_cluster(facts(topic_partitions=table(TOPIC_PARTITIONS, [offline]))),
     )
     rows: list[dict[str, Any]] = [
         {"partition": 0, "error": "no_leader"},
@@ -186,8 +181,9 @@ def test_context_and_lookups_become_columns() -> None:
     lookups = LookupResults(
         retention={"a": 500, "c": 700}, transactions={"b": pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)}
     )
-    context = dataclasses.replace(context, expiry=predict(state, context.retention), lookups=lookups)
-    inputs = health_inputs(state, ends_of([("c", 0, None, None, None, "no_leader")]), now, context)
+    polled = polled_cluster(facts(topic_partitions=table(TOPIC_PARTITIONS, [offline])))
+    ends = ends_of([("c", 0, None, None, None, "no_leader")])
+    inputs = health_inputs(state, ends, START, context, lookups=lookups, polled=polled)
     assert inputs.failed_replicas == {1: (FailedReplica(1, ("/data/2",)),)}
     assert (inputs.groups.names, inputs.topics) == (("g", "h"), ("a", "b", "c"))
     assert list(zip(inputs.group.tolist(), inputs.topic.tolist(), inputs.partition.tolist(), strict=True)) == [
@@ -236,7 +232,7 @@ def test_the_order_of_the_driver_state_does_not_matter(commits: list[Any], chanc
     for name in ("spans", "slots"):
         for column, again in zip(columns_of(getattr(one, name)), columns_of(getattr(other, name)), strict=True):
             assert column.tolist() == again.tolist()
-    shown = snapshot.build(state, ends_of([]), START).partitions.to_pylist()
+    shown = snapshot.build(derived(state, ends_of([]), START)).partitions.to_pylist()
     assert [(row["group"], row["topic"], row["partition"], row["committed_offset"]) for row in shown] == [
         (one.groups.names[group], one.topics[topic], partition, offset)
         for group, topic, partition, offset in zip(

@@ -12,7 +12,7 @@ from stream.groups.commits.aborts import AbortedCommits, no_aborts
 from stream.groups.commits.runs import columns_of
 from stream.health.columns import NOT_KNOWN
 from stream.health.inputs import NO_OWNER, AbortStreak
-from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
+from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.inputs.aborted_commits import aborts_by_row
 from stream.tick.inputs.assignment import AssignmentInputs
 from stream.tick.inputs.rows import InputRows, RowFinder
@@ -32,8 +32,8 @@ def shard_of(commits: list[Place], *records: Raw) -> ShardReader:
     return shard
 
 
-def context_of(names: dict[bytes, str] | None = None, **counts: int) -> ClusterContext:
-    return dataclasses.replace(UNKNOWN_CLUSTER, partition_counts=counts, topic_names=names or {})
+def sources_of(names: dict[bytes, str] | None = None, **counts: int) -> tuple[dict[str, int], dict[bytes, str]]:
+    return counts, names or {}
 
 
 def named(rows: InputRows) -> list[Place]:
@@ -51,34 +51,34 @@ G0, G1, G2 = (("g", "t", number) for number in range(3))
 BY_ID = [written.group_epoch(2), written.member("m", "a"), written.stands("m", 2, {written.ORDERS: (0,)})]
 SHARED = [written.group_epoch(2, kind=11), written.sharer("m", "orders")]
 STORIES: dict[str, tuple[Any, ...]] = {
-    # Commits, records, context, and the rows without a commit.
-    "a group with offsets only": ([G1], [], context_of(t=3), []),
-    "a simple group that leaves one out": ([G1, G2], [], context_of(t=3), [G0]),
-    "a simple group that commits one of two": ([G1], [], context_of(t=2), []),
-    "a simple group that reads its share": ([G1, G2], [], context_of(t=4), []),
-    "a simple group on a topic of unknown size": ([G1, G2], [], context_of(), []),
-    "a simple group beyond the partition count": ([("g", "t", 7), G1, G2], [], context_of(t=3), [G0]),
-    "all partitions of a subscribed topic": ([G1], [classic("t")], context_of(t=3), [G0, G2]),
-    "a group without any commit": ([], [classic("t")], context_of(t=1), [G0]),
-    "a topic that sorts before all others": ([G0], [classic("a")], context_of(a=1, t=1), [("g", "a", 0)]),
-    "a deleted topic": ([G0], [classic("a")], context_of(a=0), []),
-    "a topic without a known partition count": ([G0], [classic("a")], context_of(), []),
-    "owned and not subscribed to": ([], [classic("a", t=(2,))], context_of(t=3, a=0), [G2]),
-    "owned beyond the partition count": ([], [classic("a", t=(2, 7))], context_of(t=3, a=0), [G2]),
-    "only partitions that do not exist": ([G0], [classic("a", t=(7,))], context_of(t=3, a=0), []),
-    "a topic without any partition in the assignment": ([G0], [classic("a", t=())], context_of(t=3, a=0), []),
-    "committed beyond the partition count": ([("g", "t", 9)], [classic("t")], context_of(t=1), [G0]),
-    "an empty group": ([G0], [written.classic()], context_of(t=3), []),
-    "topics by id": ([], BY_ID, context_of(written.NAMES, orders=2, a=0), [("g", "orders", 0)]),
-    "a share group": ([], SHARED, context_of(written.NAMES, orders=2), []),
+    # Commits, records, topics, and the rows without a commit.
+    "a group with offsets only": ([G1], [], sources_of(t=3), []),
+    "a simple group that leaves one out": ([G1, G2], [], sources_of(t=3), [G0]),
+    "a simple group that commits one of two": ([G1], [], sources_of(t=2), []),
+    "a simple group that reads its share": ([G1, G2], [], sources_of(t=4), []),
+    "a simple group on a topic of unknown size": ([G1, G2], [], sources_of(), []),
+    "a simple group beyond the partition count": ([("g", "t", 7), G1, G2], [], sources_of(t=3), [G0]),
+    "all partitions of a subscribed topic": ([G1], [classic("t")], sources_of(t=3), [G0, G2]),
+    "a group without any commit": ([], [classic("t")], sources_of(t=1), [G0]),
+    "a topic that sorts before all others": ([G0], [classic("a")], sources_of(a=1, t=1), [("g", "a", 0)]),
+    "a deleted topic": ([G0], [classic("a")], sources_of(a=0), []),
+    "a topic without a known partition count": ([G0], [classic("a")], sources_of(), []),
+    "owned and not subscribed to": ([], [classic("a", t=(2,))], sources_of(t=3, a=0), [G2]),
+    "owned beyond the partition count": ([], [classic("a", t=(2, 7))], sources_of(t=3, a=0), [G2]),
+    "only partitions that do not exist": ([G0], [classic("a", t=(7,))], sources_of(t=3, a=0), []),
+    "a topic without any partition in the assignment": ([G0], [classic("a", t=())], sources_of(t=3, a=0), []),
+    "committed beyond the partition count": ([("g", "t", 9)], [classic("t")], sources_of(t=1), [G0]),
+    "an empty group": ([G0], [written.classic()], sources_of(t=3), []),
+    "topics by id": ([], BY_ID, sources_of(written.NAMES, orders=2, a=0), [("g", "orders", 0)]),
+    "a share group": ([], SHARED, sources_of(written.NAMES, orders=2), []),
 }
 
 
 def test_rows_without_a_commit() -> None:
     """Each case has the rows of its commits, and the listed rows without a commit."""
 
-    def uncommitted(commits: list[Place], records: list[Raw], context: ClusterContext) -> list[Place]:
-        rows = RowFinder().find(shard_of(commits, *records).driver_state.columns(), context)
+    def uncommitted(commits: list[Place], records: list[Raw], sources: Any) -> list[Place]:
+        rows = RowFinder().find(shard_of(commits, *records).driver_state.columns(), *sources)
         found = [each for each, known in zip(named(rows), rows.committed, strict=True) if not known]
         assert named(rows) == sorted([*commits, *found])
         assert list(rows.topics) == sorted(rows.topics)
@@ -98,7 +98,7 @@ def test_every_commit_has_one_row(commits: list[Place], partitions_t: int, parti
     """Columns and slots of the driver state are aligned with the rows, for any rows without a commit."""
     member = written.classic_member("m", wants=written.subscription("t", "u"), has=written.assignment({"t": (0,)}))
     state = shard_of(commits, written.classic(member)).driver_state.columns()
-    rows = RowFinder().find(state, context_of(t=partitions_t, u=partitions_u))
+    rows = RowFinder().find(state, *sources_of(t=partitions_t, u=partitions_u))
     sizes = {"t": partitions_t, "u": partitions_u}
     belonging = {("g", topic, at) for topic, size in sizes.items() for at in range(size)}
     for group, topic in ((group, topic) for group in "ab" for topic in "tu"):
@@ -118,7 +118,7 @@ def test_every_commit_has_one_row(commits: list[Place], partitions_t: int, parti
 def test_rows_beyond_the_limit_are_omitted_and_counted() -> None:
     """The limit holds for all groups together; rows with a commit are never omitted."""
     state = shard_of([("g", "t", 4)], classic("t")).driver_state.columns()
-    rows = RowFinder(most=2).find(state, context_of(t=6))
+    rows = RowFinder(most=2).find(state, *sources_of(t=6))
     assert (len(rows), rows.omitted, int(rows.committed.sum())) == (3, 3, 1)
 
 
@@ -128,7 +128,7 @@ def test_rows_beyond_the_limit_need_no_memory() -> None:
     member = written.classic_member("m", wants=written.subscription(*topics))
     state = shard_of([], *(written.classic(member, group=f"g{number}") for number in range(20))).driver_state.columns()
     with peak_memory() as peak:
-        rows = RowFinder(most=10).find(state, context_of(**dict.fromkeys(topics, 5_000)))
+        rows = RowFinder(most=10).find(state, *sources_of(**dict.fromkeys(topics, 5_000)))
     assert (len(rows), rows.omitted) == (10, 2_000_000 - 10)
     assert peak.size < 40_000_000
 
@@ -137,14 +137,14 @@ def test_unchanged_rows_are_the_same_object() -> None:
     """A commit does not change the rows; a member, a partition or a new key does."""
     shard = shard_of([("g", "t", 0)], classic("t"))
     finder = RowFinder()
-    before = finder.find(shard.driver_state.columns(), context_of(t=2))
+    before = finder.find(shard.driver_state.columns(), *sources_of(t=2))
     shard.read([(commit_key("g", "t", 0), commit_value(9, 9))])
-    assert finder.find(shard.driver_state.columns(), context_of(t=2)) is before
-    assert len(finder.find(shard.driver_state.columns(), context_of(t=3))) == 3
+    assert finder.find(shard.driver_state.columns(), *sources_of(t=2)) is before
+    assert len(finder.find(shard.driver_state.columns(), *sources_of(t=3))) == 3
     shard.read([classic("u")])
-    assert len(finder.find(shard.driver_state.columns(), context_of(t=3))) == 1
+    assert len(finder.find(shard.driver_state.columns(), *sources_of(t=3))) == 1
     shard.read([(commit_key("g", "t", 1), commit_value(9, 9))])
-    assert len(finder.find(shard.driver_state.columns(), context_of(t=3))) == 2
+    assert len(finder.find(shard.driver_state.columns(), *sources_of(t=3))) == 2
 
 
 def aborts_of(*rows: tuple[str, str, int, int]) -> AbortedCommits:
@@ -158,7 +158,7 @@ def aborts_of(*rows: tuple[str, str, int, int]) -> AbortedCommits:
 def test_aborted_commits_are_found_by_row() -> None:
     """Aborted commits have a row if the partition has commits or a member subscribes to the topic; others have none."""
     shard = shard_of([("g", "t", 1), ("h", "t", 0)], classic("t"))
-    rows = RowFinder().find(shard.driver_state.columns(), context_of(t=3))
+    rows = RowFinder().find(shard.driver_state.columns(), *sources_of(t=3))
     aborts = aborts_of(("h", "t", 0, 100), ("g", "t", 2, 200), ("g", "other", 0, 300), ("z", "t", 0, 400))
     assert len(rows) == 4
     assert aborts_by_row(rows, aborts) == {2: AbortStreak(5, 110, 200, 4_000), 3: AbortStreak(5, 10, 100, 4_000)}
@@ -171,7 +171,7 @@ def test_the_assignment_is_reused_until_a_state_changes() -> None:
 
     def owner(described: dict[str, str]) -> list[int]:
         state, context = shard.driver_state.columns(), dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
-        return assignment.build(finder.find(state, context), state, context).members.number.tolist()
+        return assignment.build(finder.find(state, {}, {}), state, context).members.number.tolist()
 
     def assign(*partitions: int) -> None:
         member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": partitions}))

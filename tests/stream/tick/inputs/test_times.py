@@ -7,15 +7,13 @@ import pytest
 
 from exporters.readmodel import Snapshot
 from exporters.text.exposition import ExpositionFormat, render
-from stream.groups.membership.unassigned import UnassignedTracker
 from stream.health.inputs import HealthInputs
 from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.groups import written
+from tests.stream.tick.health_inputs import derived
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 
@@ -29,17 +27,12 @@ ODD = [NOW + 3_600_000, LATEST, LATEST + 1, 2**63 - 1, -2, -62_135_596_800_001, 
 def snapshot_at(evaluator: VerdictEvaluator, shard: ShardReader, now: int, end: int) -> Snapshot:
     """Evaluate a tick at which partition 0 of t has this end offset; return the snapshot."""
     state = shard.driver_state.columns()
-    context = UNKNOWN_CLUSTER.for_groups(state, UnassignedTracker())
-    ends = EndsIndex(ends_of([("t", 0, end, end, 0, None)]))
-    evaluated = evaluator.evaluate(nothing_hidden(state), ends, context, now / 1000)
-    return build_evaluated(evaluated, context, now / 1000)
+    return build_evaluated(evaluator.evaluate(derived(state, ends_of([("t", 0, end, end, 0, None)]), now / 1000)))
 
 
 def inputs_at(builder: InputBuilder, shard: ShardReader, now: int) -> HealthInputs:
     """Return the inputs of health at `now` (ms), without any end offset."""
-    return builder.build(
-        nothing_hidden(shard.driver_state.columns()), EndsIndex(ends_of([])), UNKNOWN_CLUSTER, now / 1000
-    )[1]
+    return builder.build(derived(shard.driver_state.columns(), ends_of([]), now / 1000))[1]
 
 
 def read_one_commit(shard: ShardReader, group: str, commit_time: int) -> None:
@@ -119,6 +112,5 @@ def test_a_commit_with_the_latest_time_never_expires_early() -> None:
     )
     shard = ShardReader()
     shard.read([(commit_key("g", "t", 0), commit_value(5, 2**63 - 1))], time=NOW)
-    context = around.for_groups(shard.driver_state.columns(), UnassignedTracker())
-    assert context.expiry is not None
-    assert context.expiry.offset.tolist() == [2**63 - 1]
+    found = derived(shard.driver_state.columns(), ends_of([]), 0.0, around)
+    assert found.expiry.offset.tolist() == [2**63 - 1]

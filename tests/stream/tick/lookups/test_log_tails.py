@@ -15,7 +15,7 @@ from stream.health.features.window import Window
 from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups import log_tails as lookup
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.log_tails import LogTailLookup
+from stream.tick.lookups.log_tails import KnownTails, LogTailLookup
 from tests.stream.health.panes import Row, pane
 from tests.support.driver_states import ends_of
 from tests.support.scripted_cluster import no_cluster
@@ -67,8 +67,9 @@ def ends(**high: int) -> EndsIndex:
 ROW = Row(committed=10_000, end=10_003, lag=3)
 
 
-def rows_of(tails: Any) -> list[tuple[int, ...]]:
+def rows_of(known: KnownTails, topics: Sequence[str] = TOPICS) -> list[tuple[int, ...]]:
     """Return tails as tuples (place, data_from, data_end, end)."""
+    tails = known.numbered(topics)
     columns = (tails.place, tails.data_from, tails.data_end, tails.end)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -76,25 +77,25 @@ def rows_of(tails: Any) -> list[tuple[int, ...]]:
 def test_a_tail_is_read_once_while_the_end_is_unchanged(brokers: Brokers) -> None:
     """The result is cached, and dropped when the end moves."""
     tails = new_lookup()
-    assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == []
+    assert rows_of(tails.update(ends(orders=10_003))) == []
     tails.schedule(window(ROW))
     for _ in range(3):
-        assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
+        assert rows_of(tails.update(ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
     assert brokers.requests == [TailRequest("orders", 0, 10_000, 10_003)]
-    assert rows_of(tails.update(TOPICS, ends(orders=10_004))) == []
+    assert rows_of(tails.update(ends(orders=10_004))) == []
 
 
 def test_an_unknown_end_keeps_the_result_and_a_moved_end_causes_no_read(brokers: Brokers) -> None:
     """A tail is not read again after two ticks without the end of its partition. Only tails at rest are read."""
     tails = new_lookup()
     tails.schedule(window(ROW))
-    tails.update(TOPICS, ends(orders=10_003))
-    tails.update(TOPICS, EndsIndex(ends_of([("orders", 0, None, None, None, "no_leader")])))
-    tails.update(TOPICS, EndsIndex(ends_of([("orders", -1, None, None, None, "not_found")])))
-    assert len(rows_of(tails.update(TOPICS, ends(orders=10_003)))) == 1
+    tails.update(ends(orders=10_003))
+    tails.update(EndsIndex(ends_of([("orders", 0, None, None, None, "no_leader")])))
+    tails.update(EndsIndex(ends_of([("orders", -1, None, None, None, "not_found")])))
+    assert len(rows_of(tails.update(ends(orders=10_003)))) == 1
     moved = new_lookup()
     moved.schedule(window(ROW))
-    assert rows_of(moved.update(TOPICS, ends(orders=10_009))) == []
+    assert rows_of(moved.update(ends(orders=10_009))) == []
     assert len(brokers.requests) == 1
 
 
@@ -103,9 +104,9 @@ def test_the_shortest_tails_are_read_first_up_to_the_limit(brokers: Brokers) -> 
     tails = new_lookup(LookupLimits(tails=1))
     both = window(Row(committed=9_000, end=10_003, lag=1_003), Row(topic="payments", end=10_003, lag=1))
     tails.schedule(both)
-    assert [row[0] for row in rows_of(tails.update(TOPICS, ends(orders=10_003, payments=10_003)))] == [1 << 32]
+    assert [row[0] for row in rows_of(tails.update(ends(orders=10_003, payments=10_003)))] == [1 << 32]
     tails.schedule(dataclasses.replace(both, tail=dataclasses.replace(both.tail, wanted=np.array([True, False]))))
-    found = tails.update(TOPICS, ends(orders=10_003, payments=10_003))
+    found = tails.update(ends(orders=10_003, payments=10_003))
     assert [row[0] for row in rows_of(found)] == [0, 1 << 32]
     assert [each.topic for each in brokers.requests] == ["payments", "orders"]
 
@@ -131,13 +132,14 @@ def test_a_tail_that_cannot_be_read_has_a_reason(monkeypatch: pytest.MonkeyPatch
         brokers.data_end, brokers.reason, brokers.transactions = None, reason, transactions
         for attempt in range(1, attempts + 1 + transactions):
             tails.schedule(window(ROW))
-            found = tails.update(TOPICS, ends(orders=10_003))
+            found = tails.update(ends(orders=10_003))
             is_last = attempt >= attempts
             assert rows_of(found) == ([(0, 10_000, 10_003, 10_003)] if is_last and not transactions else [])
-            unreadable = list(zip(found.unreadable.tolist(), found.reasons.tolist(), strict=True))
+            numbered = found.numbered(TOPICS)
+            unreadable = list(zip(numbered.unreadable.tolist(), numbered.reasons.tolist(), strict=True))
             assert unreadable == ([(0, word)] if is_last and transactions else [])
         assert len(brokers.requests) == attempts
-        moved = tails.update(["another", *TOPICS], ends(orders=10_003))
+        moved = tails.update(ends(orders=10_003)).numbered(["another", *TOPICS])
         assert moved.unreadable.tolist() == ([1 << 32] if transactions else [])
 
 
@@ -155,11 +157,11 @@ def test_a_tail_of_markers_stays_valid_while_it_is_in_use(brokers: Brokers) -> N
     for later, is_valid in ((10_009, True), (10_002, False)):
         tails = new_lookup()
         tails.schedule(window(ROW))
-        tails.update(TOPICS, ends(orders=10_003))
+        tails.update(ends(orders=10_003))
         tails.schedule(in_use(pane(ROW)))
-        assert rows_of(tails.update(TOPICS, ends(orders=later))) == [(0, 10_000, 10_000, 10_003)] * is_valid
+        assert rows_of(tails.update(ends(orders=later))) == [(0, 10_000, 10_000, 10_003)] * is_valid
         tails.schedule(pane(ROW))
-        assert rows_of(tails.update(TOPICS, ends(orders=later))) == []
+        assert rows_of(tails.update(ends(orders=later))) == []
 
 
 def test_an_unreachable_cluster_makes_no_tail_unreadable(brokers: Brokers) -> None:
@@ -168,21 +170,21 @@ def test_an_unreachable_cluster_makes_no_tail_unreadable(brokers: Brokers) -> No
     tails = new_lookup()
     for _ in range(5):
         tails.schedule(window(ROW))
-        assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == []
+        assert rows_of(tails.update(ends(orders=10_003))) == []
     brokers.away = False
     tails.schedule(window(ROW))
-    assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
+    assert rows_of(tails.update(ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
 
 
 def test_an_unreadable_tail_of_a_second_topic_waits_for_its_retry(brokers: Brokers) -> None:
     """A tail that cannot be read is not requested again at the next tick, whichever topic it belongs to."""
     tails, at_rest = new_lookup(), ends(orders=10_003, payments=10_003)
     tails.schedule(window(ROW))
-    tails.update(TOPICS, at_rest)
+    tails.update(at_rest)
     brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
     for _ in range(3):
         tails.schedule(window(dataclasses.replace(ROW, topic="payments")))
-        tails.update(TOPICS, at_rest)
+        tails.update(at_rest)
     assert [each.topic for each in brokers.requests] == ["orders", "payments"]
 
 
@@ -193,6 +195,6 @@ def test_names_of_deleted_topics_are_dropped(brokers: Brokers, monkeypatch: pyte
     for number in range(40):
         name = f"t{number}"
         tails.schedule(window(Row(topic=name, committed=10_000, end=10_003, lag=3)))
-        assert rows_of(tails.update([name], ends(**{name: 10_003}))) == [(0, 10_000, 10_001, 10_003)]
+        assert rows_of(tails.update(ends(**{name: 10_003})), [name]) == [(0, 10_000, 10_001, 10_003)]
     assert len(tails._names) < 10
     assert len(brokers.requests) == 40

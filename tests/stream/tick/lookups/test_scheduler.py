@@ -1,6 +1,5 @@
 """The lookups of consecutive ticks on a scripted cluster: each tick schedules those of the next."""
 
-import dataclasses
 from typing import Any, cast
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.health.evaluator import EvaluationResult, Evaluator
-from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.context import TickFacts
 from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.scheduler import LookupScheduler
@@ -33,12 +32,13 @@ class Ticks:
 
     def tick(self) -> EvaluationResult:
         self.now += 10
-        ends = ends_of(self.ends)
+        state, ends = self.shard.driver_state.columns(), EndsIndex(ends_of(self.ends))
         self.lookups.read_hidden_commits()
-        hidden = self.lookups.apply_hidden_commits(self.shard.driver_state.columns(), EndsIndex(ends), self.now)
-        self.results = self.lookups.look_up(hidden.state, EndsIndex(ends), self.now)
-        context = dataclasses.replace(UNKNOWN_CLUSTER, lookups=self.results)
-        result = self.evaluator.evaluate(health_inputs(hidden.state, ends, self.now, context))
+        self.results = self.lookups.look_up(ends, self.now)
+        facts = TickFacts(state, ends, self.now, lookups=self.results)
+        hidden = self.lookups.apply_hidden_commits(state, facts)
+        inputs = health_inputs(hidden.state, ends_of(self.ends), self.now, lookups=self.results)
+        result = self.evaluator.evaluate(inputs)
         self.lookups.schedule(result.window)
         return result
 
@@ -58,7 +58,7 @@ def test_no_lookup_raises_while_the_cluster_is_unreachable(unreachable: Scripted
         ticks.tick()
     assert (dict(ticks.results.retention or {}), dict(ticks.results.transactions)) == ({}, {})
     assert ticks.results.tails is not None
-    assert len(ticks.results.tails.place) == 0
+    assert len(ticks.results.tails.numbered(["t"]).place) == 0
     assert [blocked.offsets_partition for blocked in ticks.lookups.blocked_partitions] == [0]
     inputs = health_inputs(ticks.shard.driver_state.columns(), ends_of(ticks.ends), ticks.now)
     assert ticks.lookups.backfill_ends(inputs) is None

@@ -10,6 +10,7 @@ from exporters.readmodel import GROUPS, LOG_ENDS, PARTITIONS, UNKNOWN_LAGS
 from stream.groups.driver_state import GroupColumns
 from stream.tick.snapshot import build as snapshot
 from tests.stream.health.tables import wrong
+from tests.stream.tick.health_inputs import derived
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.hypothesis_profiles import examples
 from tests.support.raw import commit_key, commit_value
@@ -43,7 +44,7 @@ def test_the_lag_of_a_partition() -> None:
 
     def lag(committed: int, end: tuple[int | None, int | None, str | None]) -> tuple[int | None, str | None]:
         high, start, error = end
-        built = snapshot.build(one_commit(committed), ends_of([("t", 0, high, high, start, error)]), 1.0)
+        built = snapshot.build(derived(one_commit(committed), ends_of([("t", 0, high, high, start, error)]), 1.0))
         (row,), (group,) = rows(built.partitions), rows(built.groups)
         found, reason = row["lag"], row["lag_unknown_reason"]
         assert row["committed_offset"] == committed
@@ -60,7 +61,7 @@ def test_the_leader_epoch_explains_a_commit_above_the_end() -> None:
     reasons = {5: "truncated", 4: "beyond_end", 3: "recreated", None: "beyond_end"}
     for epoch, reason in reasons.items():
         ends = ends_of([("t", 0, 25, 25, 0, None)], epochs={} if epoch is None else {("t", 0): epoch})
-        (row,) = rows(snapshot.build(one_commit(30, epoch=4), ends, 1.0).partitions)
+        (row,) = rows(snapshot.build(derived(one_commit(30, epoch=4), ends, 1.0)).partitions)
         assert (row["lag"], row["lag_unknown_reason"]) == (None, reason)
 
 
@@ -77,7 +78,7 @@ def test_group_sums_cover_known_partitions() -> None:
         ]
     )
     ends = ends_of([("a", 0, 4, 4, 0, None), ("a", 1, 11, 11, 0, None), ("gone", -1, None, None, None, "not_found")])
-    built = snapshot.build(shard.driver_state.columns(), ends, 1.0)
+    built = snapshot.build(derived(shard.driver_state.columns(), ends, 1.0))
     g, h = rows(built.groups)
     assert (g["lag_sum"], g["lag_max"], g["partitions"], g["partitions_lag_unknown"]) == (13, 10, 4, 2)
     assert (h["lag_sum"], h["lag_max"], h["partitions"], h["partitions_lag_unknown"]) == (2, 2, 1, 0)
@@ -91,7 +92,7 @@ def test_a_partition_of_several_groups_has_one_row() -> None:
     shard.read([(commit_key(group, "a", at), commit_value(1, 50)) for group in "gh" for at in (1, 0)])
     shard.read([(commit_key("h", "b", at), commit_value(1, 50)) for at in (0, 1)])
     ends = ends_of([("a", 0, 9, 4, 2, None), ("a", 1, 7, 8, 0, None), ("b", 0, None, None, None, "no_leader")])
-    built = snapshot.build(shard.driver_state.columns(), ends, 1.0)
+    built = snapshot.build(derived(shard.driver_state.columns(), ends, 1.0))
     assert [tuple(row.values()) for row in rows(built.log_ends)] == [
         ("a", 0, 9, 2, 5, None),
         ("a", 1, 7, 0, 0, None),
@@ -115,7 +116,7 @@ def test_tables_are_sorted_typed_and_agree(commits: list[tuple[str, str, int, in
     for begin in range(0, len(records), 5):
         shard.read(records[begin : begin + 5])
     ends = ends_of([(topic, partition, 5, 5, 0, None) for topic in ("x", "y") for partition in range(3)])
-    built = snapshot.build(shard.driver_state.columns(), ends, 1.0)
+    built = snapshot.build(derived(shard.driver_state.columns(), ends, 1.0))
     assert (built.partitions.schema, built.groups.schema) == (PARTITIONS, GROUPS)
     assert built.unknown_lags.schema == UNKNOWN_LAGS
     listed = rows(built.partitions)
@@ -135,7 +136,7 @@ def test_a_negative_offset_has_no_lag() -> None:
         shard = ShardReader()
         shard.read([(commit_key("g", "t", 0), commit_value(offset, 1)), (commit_key("g", "t", 1), commit_value(0, 1))])
         ends = ends_of([("t", partition, 10, 10, 0, None) for partition in range(2)])
-        built = snapshot.build(shard.driver_state.columns(), ends, 1.0)
+        built = snapshot.build(derived(shard.driver_state.columns(), ends, 1.0))
         found = [(row["lag"], row["lag_unknown_reason"]) for row in rows(built.partitions)]
         assert found == [(None, "negative_offset"), (10, None)]
         assert built.groups.column("lag_sum").to_pylist() == [10]

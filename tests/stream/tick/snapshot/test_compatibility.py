@@ -4,15 +4,13 @@ import dataclasses
 from typing import Any
 
 from exporters.compatibility.burrow_responses import SLOTS
-from stream.groups.membership.unassigned import UnassignedTracker
 from stream.health.burrow.rules import INTERVALS
 from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.snapshot.compatibility import compatibility_table
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.groups import written
+from tests.stream.tick.health_inputs import derived
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 
@@ -28,15 +26,11 @@ def rows(*, with_burrow: bool = True, hide_members: bool = False, with_windows: 
     shard.read([(commit_key("g", "u", 0), commit_value(2, EARLIER * 1000))], EARLIER * 1000)
     shard.read([written.classic(member), *commits], NOW * 1000)
     state = shard.driver_state.columns()
-    ends = EndsIndex(ends_of([("t", at, 9, 9, 0, None) for at in range(3)] + [("u", 0, 3, 3, 0, None)]))
+    ends = ends_of([("t", at, 9, 9, 0, None) for at in range(3)] + [("u", 0, 3, 3, 0, None)])
     cluster = dataclasses.replace(UNKNOWN_CLUSTER, partition_counts={"t": 3})
-    context = cluster.for_groups(state, UnassignedTracker())
-    evaluator = VerdictEvaluator(with_burrow=with_burrow)
-    evaluated = evaluator.evaluate(nothing_hidden(state), ends, context, NOW + 1)
-    table = compatibility_table(
-        evaluated, context.partition_counts, hide_members=hide_members, with_windows=with_windows
-    )
-    shown = build_evaluated(evaluated, context, NOW + 1).partitions
+    evaluated = VerdictEvaluator(with_burrow=with_burrow).evaluate(derived(state, ends, NOW + 1, cluster))
+    table = compatibility_table(evaluated, hide_members=hide_members, with_windows=with_windows)
+    shown = build_evaluated(evaluated).partitions
     assert [table.column(name).to_pylist() for name in ("group", "topic", "partition")] == [
         shown.column(name).to_pylist() for name in ("group", "topic", "partition")
     ]

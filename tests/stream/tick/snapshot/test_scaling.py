@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from stream.groups.membership.unassigned import UnassignedTracker
 from stream.health.features.memory.unsubscribed import UnsubscribedMemory
 from stream.health.inputs import GroupStage
 from stream.tick.context import UNKNOWN_CLUSTER
@@ -18,6 +17,7 @@ from tests.stream.groups.written import Written
 from tests.stream.health.columns import ints
 from tests.stream.health.panes import MINUTE, NOW, Row, pane
 from tests.stream.health.tables import wrong
+from tests.stream.tick.health_inputs import derived
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 
@@ -34,8 +34,8 @@ def scaling(places: Places, records: Sequence[Written], **context: Any) -> tuple
         for (topic, partition), lag in places.items()
     ]
     state = shard.driver_state.columns()
-    cluster = dataclasses.replace(UNKNOWN_CLUSTER, **context).for_groups(state, UnassignedTracker())
-    (row,) = snapshot.build(state, ends_of(ends), 1.0, cluster).groups.to_pylist()
+    cluster = dataclasses.replace(UNKNOWN_CLUSTER, **context)
+    (row,) = snapshot.build(derived(state, ends_of(ends), 1.0, cluster)).groups.to_pylist()
     return row["scalable_lag"], row["members_useful"]
 
 
@@ -129,8 +129,8 @@ def test_members_and_assigned_partitions_are_counted_by_topic() -> None:
         shard = ShardReader()
         shard.read(records)
         state = shard.driver_state.columns()
-        context = UNKNOWN_CLUSTER.for_groups(state, UnassignedTracker())
-        table = snapshot.build(state, ends_of([(*place, 9, 9, 0, None) for place in places]), 1.0, context).topics
+        ends = ends_of([(*place, 9, 9, 0, None) for place in places])
+        table = snapshot.build(derived(state, ends, 1.0)).topics
         found.append([(row["topic"], row["members"], row["partitions_assigned"]) for row in table.to_pylist()])
     assert found == [[("t", 2, 3), ("u", 1, 1)], [("t", None, None), ("u", None, None)]]
 

@@ -5,9 +5,11 @@ import dataclasses
 import numpy as np
 
 from exporters.readmodel import GROUPS
+from stream.groups.driver_state import DriverState
 from stream.groups.membership.model import Membership
 from stream.health.share.progress import SharePartitionProgress, ShareProgress
-from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
+from stream.tick.context import UNKNOWN_CLUSTER, TickFacts
+from stream.tick.ends_index import NO_ENDS
 from stream.tick.inputs.polled_cluster import PolledCluster
 from stream.tick.snapshot.share_groups import ShareTopic, share_topics, with_share_sums
 from tests.exporters.snapshots import table
@@ -19,21 +21,23 @@ def partition(topic: str, number: int, start: int | None, lag: int | None) -> Sh
     return SharePartitionProgress(topic, number, start, lag, 0, 0, None, 0, 0, 0)
 
 
-def context(*rows: SharePartitionProgress, incomplete: dict[str, frozenset[str]] | None = None) -> ClusterContext:
-    """Return the context of a cluster in which `gone` does not exist, with the progress of `jobs`."""
+NO_FACTS = TickFacts(DriverState().columns(), NO_ENDS, 0.0)
+
+
+def context(*rows: SharePartitionProgress, incomplete: dict[str, frozenset[str]] | None = None) -> TickFacts:
+    """Return the facts of a cluster in which `gone` does not exist, with the progress of `jobs`."""
     progress = ShareProgress(7, {"jobs": rows} if rows else {}, incomplete=incomplete or {})
-    return dataclasses.replace(
-        UNKNOWN_CLUSTER, polled=PolledCluster(share_progress=progress), partition_counts={"gone": 0, "b": 2}
-    )
+    cluster = dataclasses.replace(UNKNOWN_CLUSTER, partition_counts={"gone": 0, "b": 2})
+    return dataclasses.replace(NO_FACTS, cluster=cluster, polled=PolledCluster(share_progress=progress))
 
 
-def found(cluster: ClusterContext, *subscribed: str, rows: int = 0) -> list[ShareTopic]:
+def found(facts: TickFacts, *subscribed: str, rows: int = 0) -> list[ShareTopic]:
     """Return the topics of the share group `jobs`, beside a classic group."""
     memberships = {
         "classic": Membership("classic", "Stable", 1, subscribed=frozenset({"z"})),
         "jobs": Membership("share", "Stable", 1, subscribed=frozenset(subscribed)),
     }
-    return share_topics(GROUP_NAMES, memberships, cluster, None, np.array([0, rows]))
+    return share_topics(GROUP_NAMES, memberships, facts, None, np.array([0, rows]))
 
 
 def test_a_topic_has_the_known_lags_of_its_partitions() -> None:
@@ -57,7 +61,7 @@ def test_subscribed_topics_are_listed_without_any_progress() -> None:
         ShareTopic("jobs", "b"),
         ShareTopic("jobs", "new"),
     ]
-    assert found(UNKNOWN_CLUSTER, "b") == [ShareTopic("jobs", "b")]
+    assert found(NO_FACTS, "b") == [ShareTopic("jobs", "b")]
 
 
 def test_a_group_has_the_sums_of_its_topics() -> None:

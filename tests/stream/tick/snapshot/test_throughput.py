@@ -3,14 +3,11 @@
 import numpy as np
 
 from stream.groups.commits.slots import Slots
-from stream.groups.membership.unassigned import UnassignedTracker
-from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.snapshot.throughput import commit_intervals, hot_ratios, longest_catch_up
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.health.tables import wrong
+from tests.stream.tick.health_inputs import derived
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 
@@ -43,10 +40,8 @@ def test_a_group_has_the_shortest_interval_and_the_greatest_unread_share() -> No
         [(commit_key("a", "t", 1), commit_value(30, 61_000)), (commit_key("b", "gone", 0), commit_value(1, 1000))]
     )
     state = shard.driver_state.columns()
-    context = UNKNOWN_CLUSTER.for_groups(state, UnassignedTracker())
-    ends = EndsIndex(ends_of([("t", 0, 50, 50, 10, None), ("t", 1, 40, 40, 0, None)]))
-    evaluated = VerdictEvaluator().evaluate(nothing_hidden(state), ends, context, 62.0)
-    groups = build_evaluated(evaluated, context, 62.0).groups
+    ends = ends_of([("t", 0, 50, 50, 10, None), ("t", 1, 40, 40, 0, None)])
+    groups = build_evaluated(VerdictEvaluator().evaluate(derived(state, ends, 62.0))).groups
     columns = ("commit_interval", "unread_ratio", "catch_up_seconds")
     found = {row["group"]: tuple(row[column] for column in columns) for row in groups.to_pylist()}
     assert found == {"a": (39.0, 0.75, None), "b": (None, None, None)}

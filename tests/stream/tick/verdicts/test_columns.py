@@ -1,6 +1,7 @@
 """The columns of verdicts: codes, milliseconds, -1 and NaN become words, seconds and nulls."""
 
 import dataclasses
+import types
 from typing import Any, cast
 
 import numpy as np
@@ -36,9 +37,10 @@ def evaluated_tick(*rows: Row, verdicts: list[str], dead: tuple[str, ...] = (), 
     evaluation = judged(window, verdicts, NOW - 5_000)
     asked = np.arange(int((state_row >= 0).sum())) == 0
     alive = np.array([name not in dead for name in seen.groups.names], np.bool_)
-    inputs: Any = TickInputs(rows_of_tick, *[cast("Any", None)] * 5)
+    inputs: Any = TickInputs(rows_of_tick, *[cast("Any", None)] * 4)
     hidden = HiddenCommits(cast("Any", None), asked, read_groups=frozenset({"b"}))
-    return EvaluatedTick(inputs, hidden, evaluation, alive)
+    derived: Any = types.SimpleNamespace(hidden=hidden)
+    return EvaluatedTick(derived, inputs, evaluation, alive)
 
 
 def test_numbers_of_partitions() -> None:

@@ -11,18 +11,17 @@ import pytest
 from exporters.readmodel import Snapshot
 from stream.checkpoint.directory import VERDICTS
 from stream.groups.driver_state import GroupColumns
-from stream.groups.membership.unassigned import UnassignedTracker
 from stream.health.columns import Ints
 from stream.health.inputs import HealthInputs
 from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import Verdict
-from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
-from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits, nothing_hidden
+from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
 from stream.tick.snapshot import build as snapshot
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 from stream.tick.verdicts.store import VerdictStore
+from tests.stream.tick.health_inputs import derived
 from tests.stream.tick.timeline import LIMITS, START, START_MS, TICK, end, generation
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value, group_key
@@ -47,21 +46,22 @@ class Story:
         if self.second <= self._until:
             self.shard.read([(commit_key("g", "t", 0), commit_value(end(self.second - 5), now * 1000))], now * 1000)
 
-    def evaluate(self, evaluator: VerdictEvaluator, partitions: int = 1) -> tuple[EvaluatedTick, ClusterContext]:
+    def evaluate(self, evaluator: VerdictEvaluator, partitions: int = 1) -> EvaluatedTick:
         """Advance ten seconds and evaluate."""
         self.read()
         now = START + self.second
         state = self.shard.driver_state.columns()
-        ends = EndsIndex(ends_of([("t", at, end(self.second), end(self.second), 0, None) for at in range(partitions)]))
+        ends = ends_of([("t", at, end(self.second), end(self.second), 0, None) for at in range(partitions)])
         cluster = dataclasses.replace(UNKNOWN_CLUSTER, partition_counts={"t": partitions})
-        context = cluster.for_groups(state, UnassignedTracker())
-        hidden = nothing_hidden(state) if self.hide is None else self.hide(state)
-        return evaluator.evaluate(hidden, ends, context, now, self.backfill), context
+        found = derived(state, ends, now, cluster)
+        if self.hide is not None:
+            found = dataclasses.replace(found, hidden=self.hide(state))
+        return evaluator.evaluate(found, self.backfill)
 
     def tick(self, evaluator: VerdictEvaluator, partitions: int = 1) -> tuple[EvaluatedTick, Snapshot]:
         """Advance ten seconds, evaluate, and build the snapshot."""
-        evaluated, context = self.evaluate(evaluator, partitions)
-        return evaluated, snapshot.build_evaluated(evaluated, context, START + self.second)
+        evaluated = self.evaluate(evaluator, partitions)
+        return evaluated, snapshot.build_evaluated(evaluated)
 
     def run(self, evaluator: VerdictEvaluator, until: int, partitions: int = 1) -> tuple[EvaluatedTick, Snapshot]:
         """Evaluate every ten seconds until `until`; build the snapshot of the last tick."""
@@ -89,15 +89,15 @@ def test_a_stopped_group_is_shown_everywhere() -> None:
     assert partition["offset_hidden"] is False
     counts = {each["verdict"]: each["groups"] for each in shown.verdict_groups.to_pylist()}
     assert (counts["stopped"], sum(counts.values()), set(counts)) == (1, 1, {*Verdict, *ShareVerdict})
-    finding = evaluated.finding("g")
+    finding = evaluated.details.finding("g")
     assert finding is not None
     assert finding.sentence == group["sentence"]
     assert (finding.verdict, finding.severity) == ("stopped", "critical")
     assert finding.evidence["time_lag"] == partition["time_lag"]
     assert str(finding.evidence["commit_time"]).startswith("2023-11-14T22:23:20")
-    assert [each[:2] for each in evaluated.partition_findings("g")] == [("t", 0)]
+    assert [each[:2] for each in evaluated.details.partition_findings("g")] == [("t", 0)]
     assert [(each.before, each.verdict) for each in evaluator.changes_of("g")] == [(None, "ok"), ("ok", "stopped")]
-    assert evaluated.finding("stranger") is None
+    assert evaluated.details.finding("stranger") is None
     changes = {each["verdict"]: each["groups"] for each in evaluator.changes_table().to_pylist()}
     assert (changes["stopped"], sum(changes.values()), set(changes)) == (1, 1, {*Verdict, *ShareVerdict})
 
@@ -156,7 +156,7 @@ def test_a_partition_without_any_commit_has_a_row() -> None:
     group, topic = row(shown.groups), row(shown.topics)
     assert (group["partitions"], group["partitions_lag_unknown"], group["lag_sum"]) == (1, 1, 500)
     assert (topic["partitions"], topic["partitions_lag_unknown"], topic["verdict"]) == (1, 1, partition["verdict"])
-    assert [each[:2] for each in evaluated.partition_findings("g")] == [("t", 1)]
+    assert [each[:2] for each in evaluated.details.partition_findings("g")] == [("t", 1)]
 
 
 def test_a_dead_group_has_no_verdict() -> None:
@@ -168,7 +168,7 @@ def test_a_dead_group_has_no_verdict() -> None:
     dead = row(shown.groups)
     columns = ("verdict", "severity", "verdict_since", "verdict_partitions", "sentence", "time_lag_max", "held_back")
     assert [dead[name] for name in columns] == [None] * len(columns)
-    assert (evaluated.finding("g"), evaluated.partition_findings("g")) == (None, ())
+    assert (evaluated.details.finding("g"), evaluated.details.partition_findings("g")) == (None, ())
     assert sum(each["groups"] for each in shown.verdict_groups.to_pylist()) == 0
 
 
