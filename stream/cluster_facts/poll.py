@@ -8,14 +8,13 @@ null and counted; raises only if no broker answers.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.cluster.model import ClusterFacts, share_group_facts
-from stream.cluster.admin.features import BrokerVersions, mixed_versions, read_versions
+from stream.cluster.admin.features import mixed_versions, read_versions
 from stream.cluster.admin.followers import followers_out_of_sync, read_follower_lags
 from stream.cluster.admin.quotas import read_quotas
 from stream.cluster.admin.reassignments import read_reassignments
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from exporters.readmodel import Snapshot
+    from stream.cluster.admin.followers import FollowerLag
     from stream.cluster.configs import Settings
     from stream.cluster.topology import Topology
     from stream.cluster.transport.client import Cluster
@@ -128,40 +128,29 @@ class ClusterPoll:
 
     def poll(self, snapshot: Snapshot | None, now: float) -> ClusterFacts:
         """Return the facts at `now` (Unix s); the snapshot has the topics that groups read. Raises ClusterError."""
-        began = time.perf_counter()
+        began, unknown = time.perf_counter(), tables.Unknown()
         topology = read_topology(self._cluster)
+        nodes = [broker.node for broker in topology.brokers]
         partitions = tables.partitions_table(topology)
         shown = tables.shown_partitions(partitions, self._most_shown)
-        of_brokers = read_broker_configs(self._cluster, [broker.node for broker in topology.brokers], BROKER_SETTINGS)
-        of_topics, left_out = self._topic_settings(topology, snapshot)
+        unknown["partition series", "not_shown"] += len(partitions) - len(shown)
+        of_brokers = read_broker_configs(self._cluster, nodes, BROKER_SETTINGS)
+        of_topics, unknown["topic setting", ErrorReason.NOT_ASKED] = self._topic_settings(topology, snapshot)
         configs = tables.configs_table(of_brokers, of_topics)
         offsets = partitions.filter(pc.equal(partitions["topic"], NAME))
         asks_all = (pc.sum(partitions["replicas"]).as_py() or 0) <= MOST_REPLICAS
+        unknown["size on disk", ErrorReason.NOT_ASKED] += 0 if asks_all else len(nodes)
         replicas = self._replica_sizes(offsets, asks_all=asks_all)
         of_offsets = of_topics.get(NAME, {})
         disk = self._offsets_topic_sizes(now, offsets, replicas, of_offsets, of_brokers, snapshot=snapshot)
         sizes = size_per_broker(disk.replicas)
         all_sizes = size_per_broker(replicas) if asks_all else {}
-        moves = read_reassignments(self._cluster, topology.controller)
-        versions = read_versions(self._cluster, [broker.node for broker in topology.brokers])
-        quotas = ErrorReason.NOT_ASKED if self._hide_clients else read_quotas(self._cluster)
-        followers = followers_out_of_sync(topology)
-        lags = read_follower_lags(self._cluster, followers)
-        known_quotas = None if isinstance(quotas, ErrorReason) else quotas
-        known_moves = None if isinstance(moves, ErrorReason) else moves
-        known_versions = {node: each for node, each in versions.items() if isinstance(each, BrokerVersions)}
-        unknown = tables.count_unknown(topology, disk.replicas, configs)
-        if isinstance(moves, ErrorReason):
-            unknown["reassignments", moves] += 1
-        if isinstance(quotas, ErrorReason) and quotas is not ErrorReason.NOT_ASKED:
-            unknown["quotas", quotas] += 1
-        unknown["quota", "not_shown"] += len((known_quotas or ())[MOST_QUOTAS:])
-        unknown.update(("follower", each.reason) for each in lags if each.reason is not None)
-        unknown["follower", ErrorReason.NOT_ASKED] += len(followers) - len(lags)
-        unknown.update(("broker versions", each) for each in versions.values() if isinstance(each, ErrorReason))
-        unknown["size on disk", ErrorReason.NOT_ASKED] += 0 if asks_all else len(topology.brokers)
-        unknown["topic setting", ErrorReason.NOT_ASKED] += left_out
-        unknown["partition series", "not_shown"] += len(partitions) - len(shown)
+        moves = unknown.take("reassignments", read_reassignments(self._cluster, topology.controller))
+        versions = unknown.take_each("broker versions", read_versions(self._cluster, nodes))
+        quotas = None if self._hide_clients else unknown.take("quotas", read_quotas(self._cluster))
+        unknown["quota", "not_shown"] += len((quotas or ())[MOST_QUOTAS:])
+        lags = self._follower_lags(topology, unknown)
+        tables.count_unknown(unknown, topology, disk.replicas, configs)
         share_groups = self._share_groups.poll(topology, unknown, now)
         left = self._left_replicas.update(topology, self._absent)
         return ClusterFacts(
@@ -178,13 +167,13 @@ class ClusterPoll:
             offsets_replicas=tables.offsets_replicas_table(sizes, self._growth.update(now, sizes), disk.replicas),
             configs=configs,
             configs_shown=tables.shown_configs(configs, self._topic_settings_shown),
-            cluster_totals=tables.totals_table(partitions, topology.quorum, known_moves, known_versions, known_quotas),
+            cluster_totals=tables.totals_table(partitions, topology.quorum, moves, versions, quotas),
             quorum_replicas=tables.quorum_table(topology.quorum),
-            reassignments=tables.reassignments_table(known_moves or ()),
-            reassigning_topics=tables.reassigning_topics_table(known_moves or ()),
-            features=tables.features_table(known_versions),
-            broker_features=tables.broker_features_table(known_versions),
-            quotas=tables.quotas_table((known_quotas or ())[:MOST_QUOTAS]),
+            reassignments=tables.reassignments_table(moves or ()),
+            reassigning_topics=tables.reassigning_topics_table(moves or ()),
+            features=tables.features_table(versions),
+            broker_features=tables.broker_features_table(versions),
+            quotas=tables.quotas_table((quotas or ())[:MOST_QUOTAS]),
             broker_disks=tables.broker_disks_table(all_sizes, left),
             followers=tables.followers_table(lags),
             share_partitions=share_groups.partitions,
@@ -194,16 +183,24 @@ class ClusterPoll:
             unknown_facts=tables.unknown_table(unknown),
             cleaner_suspect=disk.suspect,
             cleaner_evidence=disk.evidence,
-            mixed_versions=tuple(mixed_versions(known_versions)),
+            mixed_versions=tuple(mixed_versions(versions)),
             failed_log_dirs=failed_directories(replicas),
             is_whole=True,
         )
 
     def poll_share_groups(self, now: float) -> ClusterFacts:
         """Return the progress of share groups at `now` (Unix s), and no other facts. Raises ClusterError."""
-        unknown: tables.Unknown = Counter()
+        unknown = tables.Unknown()
         found = self._share_groups.poll(read_topology(self._cluster), unknown, now)
         return share_group_facts(now, *found, tables.unknown_table(unknown))
+
+    def _follower_lags(self, topology: Topology, unknown: tables.Unknown) -> list[FollowerLag]:
+        """Return the lags of the followers out of sync, as many as are requested at once."""
+        followers = followers_out_of_sync(topology)
+        lags = read_follower_lags(self._cluster, followers)
+        unknown.update(("follower", each.reason) for each in lags if each.reason is not None)
+        unknown["follower", ErrorReason.NOT_ASKED] += len(followers) - len(lags)
+        return lags
 
     def _topic_settings(self, topology: Topology, snapshot: Snapshot | None) -> tuple[dict[str, Settings], int]:
         """Return the settings by topic, and the number of topics that groups read whose settings were not read.

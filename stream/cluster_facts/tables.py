@@ -6,7 +6,7 @@ Also selects the partitions that get series of their own if there are too many, 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
     from stream.cluster.configs import Settings
     from stream.cluster.topology import Topology
 
+_Value = TypeVar("_Value")
+_Key = TypeVar("_Key")
+
 MIN_ISR: Final = "min.insync.replicas"
 _TOPIC_SCOPE: Final = "topic"
-
-Unknown = Counter[tuple[str, str]]
-"""The number of unknown values, by fact and reason."""
 
 _RATIOS: Final = {
     "preferred_leaders_ratio": "preferred_replicas_percent",
@@ -62,6 +62,22 @@ _RATIOS: Final = {
     "leaders_skewed_ratio": "brokers_leader_skewed_percent",
     "under_replicated_ratio": "under_replicated_percent",
 }
+
+
+class Unknown(Counter[tuple[str, str]]):
+    """The number of unknown values, by fact and reason."""
+
+    def take(self, fact: str, answer: _Value | ErrorReason) -> _Value | None:
+        """Return an answer; None if it is an error, which is counted."""
+        if not isinstance(answer, ErrorReason):
+            return answer
+        self[fact, answer] += 1
+        return None
+
+    def take_each(self, fact: str, answers: Mapping[_Key, _Value | ErrorReason]) -> dict[_Key, _Value]:
+        """Return the answers without those that are errors, which are counted."""
+        values = ((key, self.take(fact, each)) for key, each in answers.items())
+        return {key: value for key, value in values if value is not None}
 
 
 def poll_table(time: float, seconds: float, suspect: bool | None) -> pa.Table:  # noqa: FBT001 -- a value of a row
@@ -246,9 +262,8 @@ def followers_table(lags: Sequence[FollowerLag]) -> pa.Table:
     )
 
 
-def count_unknown(topology: Topology, replicas: pa.Table, configs: pa.Table) -> Unknown:
-    """Count the values that were requested and are unknown."""
-    unknown: Unknown = Counter()
+def count_unknown(unknown: Unknown, topology: Topology, replicas: pa.Table, configs: pa.Table) -> None:
+    """Count the values of these tables that were requested and are unknown."""
     if topology.controller_error is not None:
         unknown["controller", topology.controller_error] += 1
     unknown.update(("topic", reason) for reason in topology.topics["error"].drop_null().to_pylist())
@@ -256,7 +271,6 @@ def count_unknown(topology: Topology, replicas: pa.Table, configs: pa.Table) -> 
     unknown_settings = configs.filter(pc.is_valid(configs["unknown_reason"]))
     rows = zip(unknown_settings["scope"].to_pylist(), unknown_settings["unknown_reason"].to_pylist(), strict=True)
     unknown.update((f"{scope} setting", reason) for scope, reason in rows)
-    return unknown
 
 
 def unknown_table(unknown: Unknown) -> pa.Table:

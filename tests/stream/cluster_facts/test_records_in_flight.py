@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,6 +17,7 @@ from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.topology import read_topology
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.share_groups import ShareGroups
+from stream.cluster_facts.tables import Unknown
 from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(400)]
@@ -90,7 +90,7 @@ def test_records_in_flight_are_between_the_returned_ones_and_the_lag(make_broker
         reader = ShareGroups(cluster)
 
         def rows() -> dict[str, Bounds]:
-            unknown = Counter[tuple[str, str]]()
+            unknown = Unknown()
             found: list[dict[str, Any]] = reader.poll(
                 read_topology(cluster), unknown, time.time()
             ).partitions.to_pylist()

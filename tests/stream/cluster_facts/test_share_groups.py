@@ -1,7 +1,6 @@
 """Share groups: each poll reads their topic, and the lag on a real broker equals that of Kafka's tool."""
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -102,7 +101,7 @@ def topic(monkeypatch: pytest.MonkeyPatch) -> StateTopic:
 
 def poll(reader: ShareGroups, of: Any = None, now: float = NOW) -> tuple[list[Any], list[Any], Unknown]:
     """Return the rows of partitions (lag, acknowledged, archived) and of groups, and what is unknown."""
-    unknown: Unknown = Counter()
+    unknown = Unknown()
     partitions, groups, _ = reader.poll(of or topology(), unknown, now)
     found = [
         (row["group"], row["topic"], row["lag"], row["acknowledged"], row["archived"]) for row in partitions.to_pylist()
@@ -169,7 +168,7 @@ def test_the_last_numbers_stay_for_a_while(topic: StateTopic) -> None:
     topic.log.append(record(0, 10))
     known = poll(reader)
     topic.failure = Unreachable("no answer", "see")
-    unknown: Unknown = Counter()
+    unknown = Unknown()
     kept = reader.poll(topology(), unknown, NOW + 100)
     assert kept.reads.column("read_time").cast("int64").to_pylist() == [NOW * 1000]
     assert poll(reader, now=NOW + 100) == (*known[:2], {("share group read", "unreachable"): 1})
@@ -198,7 +197,7 @@ PATIENCE = 120.0
 SHORT_LOCKS = {"group.share.record.lock.duration.ms": "1000", "group.share.min.record.lock.duration.ms": "1000"}
 
 
-def _reads_every_fact(poll: Callable[[], object], unknown: Counter[tuple[str, str]]) -> bool:
+def _reads_every_fact(poll: Callable[[], object], unknown: Unknown) -> bool:
     """Return whether a new poll adds no unknown fact; on a busy machine a request may fail now and then."""
     unknown.clear()
     poll()
@@ -230,7 +229,7 @@ def test_lag_is_that_of_the_tool(make_broker: MakeBroker, tmp_path: Path) -> Non
             explicit = {"share.acknowledgement.mode": "explicit", "acknowledge": how} if how else {}
             topic = "held" if how == "NEVER" else "jobs"
             clients.open(group, {"group.id": group, **explicit}, [topic], kind="share")
-        reader, unknown = ShareGroups(cluster), Counter[tuple[str, str]]()
+        reader, unknown = ShareGroups(cluster), Unknown()
 
         def rows() -> list[dict[str, Any]]:
             found = reader.poll(read_topology(cluster), unknown, time.time()).partitions

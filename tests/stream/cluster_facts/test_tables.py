@@ -1,7 +1,5 @@
 """Tests of the tables of a poll: numbers of the topology, and the selection of shown partitions."""
 
-from collections import Counter
-
 from exporters.cluster import model
 from stream.cluster.configs import TopicConfig
 from stream.cluster.log_dirs import REPLICA_SIZES
@@ -72,7 +70,8 @@ def test_unknown_facts_are_counted() -> None:
     topology = Topology("c", brokers, None, ErrorReason.NOT_AUTHORIZED, topics, NO_PARTITIONS)
     replicas = table(REPLICA_SIZES, [{"broker": n, "error": "not_authorized"} for n in (1, 2)])
     silent = [{"scope": scope, "name": "n", "key": "k", "unknown_reason": "timed_out"} for scope in ("broker", "topic")]
-    unknown = tables.count_unknown(topology, replicas, table(model.CONFIGS, silent))
+    unknown = tables.Unknown()
+    tables.count_unknown(unknown, topology, replicas, table(model.CONFIGS, silent))
     assert unknown == {
         ("controller", "not_authorized"): 1,
         ("topic", "invalid"): 1,
@@ -80,5 +79,5 @@ def test_unknown_facts_are_counted() -> None:
         ("broker setting", "timed_out"): 1,
         ("topic setting", "timed_out"): 1,
     }
-    written = tables.unknown_table(Counter({("b", "r"): 2, ("a", "s"): 0, ("a", "r"): 1}))
+    written = tables.unknown_table(tables.Unknown({("b", "r"): 2, ("a", "s"): 0, ("a", "r"): 1}))
     assert [tuple(row.values()) for row in written.to_pylist()] == [("a", "r", 1), ("b", "r", 2)]
