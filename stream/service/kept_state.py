@@ -18,7 +18,7 @@ from stream.checkpoint.storage_watch import StorageWatch
 from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import ClusterError
-from stream.service.state_errors import is_of_the_process, is_of_the_state, is_unrelated
+from stream.service.query_errors import is_of_the_process, is_of_the_state, is_unrelated
 from stream.spark.errors import SparkCallError, spark_call
 from stream.spark.state_reader import UnreadableShardError, stored_shards
 

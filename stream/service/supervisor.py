@@ -13,9 +13,8 @@ from stream.cluster.offsets_topic import NAME
 from stream.errors import ExitCode
 from stream.service.catch_up import CatchUpProgress
 from stream.service.catch_up_bar import CatchUpView
-from stream.service.query_errors import refusal_in
+from stream.service.query_errors import is_slow_start, refusal_in
 from stream.service.resources import ResourcePoller
-from stream.service.state_errors import is_slow_start
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING
 from stream.spark.errors import SparkCallError
 from stream.spark.query import Watchdog, failure, kill_jvm, last_report, stop

@@ -1,9 +1,10 @@
-"""Lag: the distance of a committed offset from the end of its partition, or why it is not known.
+"""Lag: commits and ends in, `lag(commits, ends)` out. Read this first; verdicts are a layer on top of it.
 
-lag = high watermark - max(committed offset, log start offset). Offsets below the log start are lost, not waiting. Ends
-must have been read after the commits; then a commit above the end is no race, and the lag is unknown, never negative.
-`features.offset_out_of_range` explains such commits, `features.control_records` removes offsets without data from a
-lag.
+`lag` is the definition, and the tick calls it once with all commits of all groups. What surrounds it: the commits are
+the driver state (`stream.groups.driver_state`), the ends come from `stream.cluster.partition_offsets` after the state
+was copied, `stream.tick.inputs.builder` joins both, `stream.tick.snapshot.build` shows the result. Two corrections
+follow: `features.offset_out_of_range` says why a commit does not fit its log, and `features.control_records` removes
+offsets that are known to hold no data.
 """
 
 from __future__ import annotations
@@ -47,6 +48,24 @@ class PartitionEnds:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Commits:
+    """The committed offsets of groups, one element per commit, in any order."""
+
+    place: Ints
+    """The partition, as in `PartitionEnds`."""
+    offset: Ints
+    """The committed offset: the next one that the group reads."""
+    is_made: Flags | None = None
+    """False: the group has the partition, but no commit of it, and `offset` is -1. None: all are commits."""
+
+    @property
+    def negative(self) -> Flags:
+        """Commits that a broker treats as none: the position of the group is not known."""
+        negative = self.offset < 0
+        return negative if self.is_made is None else negative & self.is_made
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Lag:
     """One element per commit: the lag where `known`; `row` is the row of its partition in the ends, -1 for none."""
 
@@ -76,19 +95,25 @@ def place(topic: NDArray[np.int64], partition: NDArray[np.int32]) -> NDArray[np.
     return (topic.astype(np.int64) << 32) | partition.astype(np.int64)
 
 
-def lag(committed: NDArray[np.int64], places: NDArray[np.int64], ends: PartitionEnds) -> Lag:
-    """Return the lag of committed offsets, whose partitions are `places`."""
+def lag(commits: Commits, ends: PartitionEnds) -> Lag:
+    """Return the lag of commits by the ends of their partitions: the records that the group has still to read.
+
+        lag = high watermark - max(committed offset, log start offset)
+
+    Offsets below the log start are lost, not waiting. Without a commit, all that the log has counts. The ends must have
+    been read after the commits: then a commit above its end is a fact (the topic was re-created, or its log truncated)
+    and no race. Its lag is not known, never negative. Nor is the lag known of a negative offset, or without ends.
+    """
     if not len(ends.place):
-        no_row = np.full(len(committed), -1, np.int64)
-        no = np.zeros(len(committed), np.bool_)
-        return Lag(np.zeros(len(committed), np.int64), no, no, no_row)
-    at = np.minimum(np.searchsorted(ends.place, places), len(ends.place) - 1)
-    row = np.where(ends.place[at] == places, at, -1)
+        no = np.zeros(len(commits.place), np.bool_)
+        return Lag(np.zeros(len(no), np.int64), no, no, np.full(len(no), -1, np.int64))
+    at = np.minimum(np.searchsorted(ends.place, commits.place), len(ends.place) - 1)
+    row = np.where(ends.place[at] == commits.place, at, -1)
     answered = (row >= 0) & ends.known[at]
     end, start = ends.high_watermark[at], ends.log_start[at]
-    beyond = answered & (committed > end)
-    known = answered & ~beyond
-    return Lag(np.where(known, end - np.minimum(np.maximum(committed, start), end), 0), known, beyond, row)
+    beyond_end = answered & (commits.offset > end)
+    known = answered & ~beyond_end & ~commits.negative
+    return Lag(np.where(known, end - np.clip(commits.offset, start, end), 0), known, beyond_end, row)
 
 
 def distances(committed: Ints, lags: Lag, ends: PartitionEnds) -> OffsetDistances:

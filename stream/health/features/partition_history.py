@@ -87,7 +87,9 @@ class PartitionHistory:
         row_of_end = self.observe(inputs)
         committed = inputs.spans.last_offset
         places = lags.place(inputs.topic, inputs.partition)
-        lag = lags.lag(committed, places, inputs.ends) if inputs.lag is None else inputs.lag
+        lag = inputs.lag
+        if lag is None:
+            lag = lags.lag(lags.Commits(places, committed, committed != NO_COMMIT), inputs.ends)
         history_row = np.where(lag.row >= 0, row_of_end[lag.row], -1) if len(row_of_end) else lag.row
         uncommitted = (committed == NO_COMMIT) & lag.known & (history_row >= 0)
         rows = np.flatnonzero(uncommitted)

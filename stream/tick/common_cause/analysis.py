@@ -11,10 +11,8 @@ from stream.health.common_cause.faults import row_faults
 from stream.health.common_cause.search import CommonCauseLimits, find_causes
 from stream.health.common_cause.shared import Dimension
 from stream.health.common_cause.tracker import CommonCauseTracker
-from stream.tick.common_cause.brokers import BrokerWatch
 from stream.tick.common_cause.columns import followers, shared_values
-from stream.tick.common_cause.hosts import RecentHosts
-from stream.tick.common_cause.leaders import RecentLeaders
+from stream.tick.common_cause.recent import BrokerWatch, RecentHosts, RecentLeaders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

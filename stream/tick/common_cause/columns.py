@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from stream.health.columns import Ints
     from stream.health.common_cause.faults import RowFaults
-    from stream.tick.common_cause.hosts import RecentHosts
-    from stream.tick.common_cause.leaders import RecentLeaders
+    from stream.tick.common_cause.recent import RecentHosts, RecentLeaders
     from stream.tick.ends_index import EndsIndex
     from stream.tick.inputs.polled_cluster import Replicas
     from stream.tick.inputs.rows import InputRows

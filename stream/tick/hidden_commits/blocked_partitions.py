@@ -15,7 +15,7 @@ from exporters.timestamps import rfc3339
 from stream.cluster.offsets_topic import NAME
 from stream.groups.instances import EVERY_GROUP
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
-from stream.tick.stable_gaps import StableGaps
+from stream.tick.offsets_topic_lag import StableGaps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

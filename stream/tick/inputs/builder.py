@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from decoders.columnar import decode_keys
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.groups.commits.runs import TOPIC_ID, Spans
 from stream.groups.expiry.broker_rules import LATEST
 from stream.health.columns import NOT_KNOWN
 from stream.health.features import lag as lags
+from stream.health.features.lag import Commits
 from stream.health.features.offset_out_of_range import CommitOrigins, topic_ids
-from stream.health.inputs import NO_COMMIT, HealthInputs, RemovedCommits
+from stream.health.inputs import NO_COMMIT, AbortStreak, HealthInputs, RemovedCommits
 from stream.health.limits import HealthLimits
-from stream.tick.inputs.aborted_commits import aborts_by_row
 from stream.tick.inputs.assignment import AssignmentInputs
-from stream.tick.inputs.fenced_instances import FencedInstances
 from stream.tick.inputs.group_state import GroupStates
-from stream.tick.inputs.joined_members import JoinedMembers
-from stream.tick.inputs.lookup_columns import with_lookups
+from stream.tick.inputs.lookup_columns import lookup_columns
+from stream.tick.inputs.member_changes import FencedInstances, JoinedMembers
 from stream.tick.inputs.read_position import ReadPositionTracker
 from stream.tick.inputs.rebalance_count import RebalanceCounter
 from stream.tick.inputs.rows import RowFinder
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream.groups.commits.aborts import AbortedCommits
     from stream.groups.commits.run_table import Runs
     from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Flags, Ints
@@ -129,8 +130,8 @@ class InputBuilder:
             share_progress=facts.polled.share_progress,
             failed_replicas=_failed_replicas(rows, compared.reasons, facts.polled.replicas),
             checkpoint_topics=facts.polled.checkpoint_topics,
+            **lookup_columns(rows, facts.lookups),
         )
-        inputs = with_lookups(inputs, rows, facts.lookups)
         partitions = self.read_positions.offsets_partitions(rows.groups)
         return TickInputs(rows, compared.end_row, odd_time, assignment, partitions), inputs
 
@@ -151,12 +152,11 @@ class _ComparedRows:
 
 def _compare_with_ends(rows: InputRows, spans: Spans, ends: EndsIndex) -> _ComparedRows:
     partition_ends, index_row = ends.partition_ends(rows.topics)
-    lag = lags.lag(spans.last_offset, lags.place(rows.topic, rows.partition), partition_ends)
-    is_negative = rows.committed & (spans.last_offset < 0)
-    lag = dataclasses.replace(lag, known=lag.known & ~is_negative)
+    commits = Commits(lags.place(rows.topic, rows.partition), spans.last_offset, rows.committed)
+    lag = lags.lag(commits, partition_ends)
     end_row = np.where(lag.row >= 0, index_row[lag.row], -1) if len(index_row) else lag.row
     reasons = ends.unknown_reasons(~lag.known & ~lag.beyond_end, end_row, rows.topics, rows.topic)
-    reasons[is_negative] = lags.NEGATIVE_OFFSET
+    reasons[commits.negative] = lags.NEGATIVE_OFFSET
     return _ComparedRows(partition_ends, lag, end_row, reasons)
 
 
@@ -220,3 +220,21 @@ def _removed(rows: InputRows, removals: CommitRemovals) -> RemovedCommits:
             expired[at] = NOT_KNOWN if each.expired is None else each.expired
             forgotten[at] = each.time if each.is_forgotten else NOT_KNOWN
     return RemovedCommits(time, expired, forgotten)
+
+
+def aborts_by_row(rows: InputRows, aborts: AbortedCommits) -> dict[int, AbortStreak]:
+    """Return the aborted commits of each row that has any; those of other groups and partitions are left out."""
+    if not len(aborts):
+        return {}
+    labels = decode_keys(aborts.keys)
+    groups, topics = ({name: number for number, name in enumerate(names)} for names in (rows.groups, rows.topics))
+    columns = (labels.group.to_pylist(), labels.topic.to_pylist(), labels.partition.tolist())
+    numbers = (aborts.count, aborts.first_time, aborts.last_time, aborts.producer_id)
+    streaks: dict[int, AbortStreak] = {}
+    for group, topic, partition, *values in zip(*columns, *(column.tolist() for column in numbers), strict=True):
+        row = rows.position(groups.get(group), topics.get(topic), partition)
+        streak = AbortStreak(*values)
+        # A group whose coordinator moved may have rows in two shards.
+        if row is not None and (row not in streaks or streaks[row].last_time < streak.last_time):
+            streaks[row] = streak
+    return streaks

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,23 +14,25 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from stream.health.columns import Flags, Ints
-    from stream.health.inputs import HealthInputs
     from stream.tick.context import LookupResults
     from stream.tick.inputs.rows import InputRows
 
 
-def with_lookups(inputs: HealthInputs, rows: InputRows, results: LookupResults) -> HealthInputs:
-    """Return `inputs` with the results of the lookups."""
+def lookup_columns(rows: InputRows, results: LookupResults) -> dict[str, Any]:
+    """Return these columns by name."""
     topics, known = rows.topics, results.retention or {}
+    columns = {
+        "tails": None if results.tails is None else results.tails.numbered(topics),
+        "transactions": _oldest_transactions(topics, results.transactions),
+    }
+    if results.retention is None:
+        return columns
     kept = {name: KEPT_FOREVER if known[name] < 0 else known[name] for name in results.any_size & known.keys()}
-    return dataclasses.replace(
-        inputs,
-        retention=None if results.retention is None else _retention(topics, results.retention)[rows.topic],
-        kept=None if results.retention is None else _retention(topics, kept)[rows.topic],
-        gapless=None if results.retention is None else _among(topics, results.gapless)[rows.topic],
-        tails=None if results.tails is None else results.tails.numbered(topics),
-        transactions=_oldest_transactions(topics, results.transactions),
-    )
+    return columns | {
+        "retention": _retention(topics, results.retention)[rows.topic],
+        "kept": _retention(topics, kept)[rows.topic],
+        "gapless": _among(topics, results.gapless)[rows.topic],
+    }
 
 
 def _retention(topics: Sequence[str], retention: Mapping[str, int]) -> Ints:

@@ -12,10 +12,11 @@ from stream.groups.instances import EVERY_GROUP, InstancePart
 from stream.tick.ends_index import EndsIndex
 from stream.tick.offsets_topic_lag import (
     OffsetsTopicLag,
+    StableGap,
+    StableGaps,
     UnansweredPartition,
     unavailable_table,
 )
-from stream.tick.stable_gaps import StableGap, StableGaps
 from tests.stream.health.tables import wrong
 from tests.support.driver_states import ends_of
 

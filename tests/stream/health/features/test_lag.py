@@ -14,7 +14,7 @@ from stream.health.features.control_records import (
     remove_markers_from_lost,
     worth_fetching,
 )
-from stream.health.features.lag import OffsetDistances, PartitionEnds, distances, lag
+from stream.health.features.lag import Commits, OffsetDistances, PartitionEnds, distances, lag
 from stream.health.features.open_transaction import MOST_MARKERS, rows_before_new_transaction, rows_before_transaction
 from tests.stream.health.columns import ints
 from tests.stream.health.tables import wrong
@@ -41,7 +41,7 @@ def test_distances_begin_at_the_first_offset_that_can_be_read() -> None:
 
     def measured(given_: tuple[int, ...]) -> tuple[int, ...]:
         committed, start, stable, high = given_
-        found = lag(ints(committed), ints(7), ends(start, stable, high))
+        found = lag(Commits(ints(7), ints(committed)), ends(start, stable, high))
         more = distances(ints(committed), found, ends(start, stable, high))
         assert found.known.tolist() == [True]
         return found.lag[0], more.stable_lag[0], more.lost[0], more.margin[0]
@@ -60,7 +60,7 @@ UNKNOWN = {
 def test_an_unknown_lag_is_never_a_number() -> None:
     """The lag and the other distances are marked as unknown."""
     for story, (committed, given_) in UNKNOWN.items():
-        found = lag(ints(committed), ints(7), given_)
+        found = lag(Commits(ints(7), ints(committed)), given_)
         more = distances(ints(committed), found, given_)
         assert (story, found.known.tolist()) == (story, [False])
         assert [more.stable_lag[0], more.lost[0], more.margin[0]] == [NOT_KNOWN] * 3
@@ -71,7 +71,7 @@ def test_no_distance_is_negative(committed: int, start: int, more: int, open_: i
     """The lag is the distance to the end from the commit or the log start, for any offsets."""
     high = start + more + open_
     given_ = ends(start, start + more, high)
-    found = lag(ints(committed), ints(7), given_)
+    found = lag(Commits(ints(7), ints(committed)), given_)
     measured = distances(ints(committed), found, given_)
     if committed > high:
         assert not found.known[0]

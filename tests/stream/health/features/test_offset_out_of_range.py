@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from stream.health.features.lag import BEYOND_END, PartitionEnds, lag
+from stream.health.features.lag import BEYOND_END, Commits, PartitionEnds, lag
 from stream.health.features.offset_out_of_range import (
     NAMES,
     RECREATED,
@@ -39,7 +39,7 @@ def reason(
         topic_id=topic_ids(pa.array([was], pa.binary(16))),
         current_topic_id=topic_ids(pa.array([now], pa.binary(16))),
     )
-    code = classify(column, lag(column, np.array([7]), ends), ends, origins)
+    code = classify(column, lag(Commits(np.array([7]), column), ends), ends, origins)
     assert is_unknown(code).tolist() == [NAMES[code[0]] == RECREATED]
     return NAMES[code[0]]
 

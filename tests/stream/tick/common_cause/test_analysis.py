@@ -17,8 +17,7 @@ from stream.health.common_cause.shared import Dimension
 from stream.health.common_cause.tracker import CommonCauseFinding
 from stream.tick.common_cause.analysis import CommonCauseAnalysis, CommonCauseReport
 from stream.tick.common_cause.columns import followers, shared_values
-from stream.tick.common_cause.hosts import RecentHosts
-from stream.tick.common_cause.leaders import RecentLeaders
+from stream.tick.common_cause.recent import RecentHosts, RecentLeaders
 from stream.tick.common_cause.tables import common_causes_table
 from stream.tick.context import UNKNOWN_CLUSTER, DerivedState, TickFacts
 from stream.tick.ends_index import EndsIndex

@@ -6,9 +6,7 @@ import numpy as np
 
 from stream.groups.membership.model import MemberClient, Membership
 from stream.health.common_cause.sentences import BrokerAbsence
-from stream.tick.common_cause.brokers import BrokerWatch
-from stream.tick.common_cause.hosts import RecentHosts
-from stream.tick.common_cause.leaders import RecentLeaders
+from stream.tick.common_cause.recent import BrokerWatch, RecentHosts, RecentLeaders
 from stream.tick.ends_index import EndsIndex
 from tests.support.driver_states import ends_of
 

@@ -13,8 +13,8 @@ from stream.groups.commits.runs import columns_of
 from stream.health.columns import NOT_KNOWN
 from stream.health.inputs import NO_OWNER, AbortStreak
 from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.inputs.aborted_commits import aborts_by_row
 from stream.tick.inputs.assignment import AssignmentInputs
+from stream.tick.inputs.builder import aborts_by_row
 from stream.tick.inputs.rows import InputRows, RowFinder
 from tests.stream.groups import written
 from tests.stream.health.tables import wrong

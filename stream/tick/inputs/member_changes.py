@@ -1,8 +1,9 @@
-"""Static members whose instance id two clients use: each of them fences the other, again and again (KIP-345).
+"""What the members of each group did between ticks: who joined last, and which instance ids two clients use.
 
 The coordinator gives the partitions of an instance id to the client that joined last, under a new member id and without
-a rebalance. A single client that restarts often also gets new member ids, but does not change its place. So two clients
-are known if an instance returns to an earlier client after another one had it.
+a rebalance: each of two clients fences the other, again and again (KIP-345). A single client that restarts often also
+gets new member ids, but does not change its place. So two clients are known if an instance returns to an earlier client
+after another one had it.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from stream.groups.membership.model import identity
 from stream.health.inputs import FencedInstance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stream.groups.membership.model import Membership
+    from stream.groups.membership.model import MemberClient, Membership
 
 _LEAST_CHANGES: Final = 3
 _KEPT_MS: Final = 300_000
@@ -87,3 +89,48 @@ def _fenced(instance: str, seen: _History, now: int) -> FencedInstance | None:
     if len(recent) < _LEAST_CHANGES or not returns:
         return None
     return FencedInstance(instance, len(recent), recent[0].time)
+
+
+class JoinedMembers:
+    """Remembers the members of each group and who of them joined last. Used by the tick thread only.
+
+    At the first tick with a group no member is known to have joined it. Of several rebalances between two ticks the
+    members that joined with any of them are returned: compare their number with `GroupInputs.joined`.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[Membership, tuple[MemberClient, ...]]] = {}
+
+    def update(
+        self, groups: Sequence[str], memberships: Mapping[str, Membership]
+    ) -> dict[int, tuple[MemberClient, ...]]:
+        """Return the members that joined last, by the position of their group in `groups`; none: no entry."""
+        previous, self._last = self._last, {}
+        joined = {}
+        for number, name in enumerate(groups):
+            membership = memberships.get(name)
+            if membership is None:
+                continue
+            last = previous.get(name)
+            if last is None or last[0] is not membership:
+                last = membership, _joined(last, membership)
+            self._last[name] = last
+            if last[1]:
+                joined[number] = last[1]
+        return joined
+
+
+def _joined(
+    last: tuple[Membership, tuple[MemberClient, ...]] | None, membership: Membership
+) -> tuple[MemberClient, ...]:
+    """Return who has joined since the last membership; the same as before while the group is the same."""
+    if last is None:
+        return ()
+    before, joined = last
+    if before.member_names == membership.member_names and before.generation == membership.generation:
+        return joined
+    return tuple(
+        client
+        for client in membership.clients
+        if identity(client.member_id, client.instance_id) not in before.member_names
+    )
