@@ -87,14 +87,12 @@ class MonitorJob:
         """
         self._config = config
         self._folder = folder
-        self._first: FirstRead | None = None
         self._status = status
         self._publisher = publisher
         self._stopping = stopping
         self._cluster = cluster
         self._events = events
         self._follow = follow
-        self._announcer: VerdictAnnouncer | None = None
 
     def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
         """Continue from the checkpoint until the query ends; return the exit code. Raises Refusal."""
@@ -114,58 +112,41 @@ class MonitorJob:
         with contextlib.closing(state), webhook as notifier, alerts as poster:
             used = notifier or poster
             self._status.webhook = None if used is None else used.status
-            self._announcer = VerdictAnnouncer(self._events, topic.cluster_id, notifier, poster)
+            announcer = VerdictAnnouncer(self._events, topic.cluster_id, notifier, poster)
             while True:
                 try:
-                    return self._run_query(session, state, ends)
+                    return self._run_query(session, state, ends, self._ticker(announcer))
                 except StateUnusableError as error:
                     self._publisher.start_over()
                     self._status.phase = STARTING
                     state.start_over(str(error))
 
     def _run_query(
-        self,
-        session: Future[SparkSession],
-        state: KeptState,
-        ends: OffsetsTopicEnds,
+        self, session: Future[SparkSession], state: KeptState, ends: OffsetsTopicEnds, ticker: Ticker
     ) -> int:
         """Restore the state, start the query and supervise it. Raises Refusal, and StateUnusableError."""
         config, status = self._config, self._status
-        self._first = None
-        ticker = self._ticker()
-        on_batch = functools.partial(self._on_batch, ticker)
         host = driver_host(config.job)
-        listen = progress_address(config.job, host)
-        with contextlib.closing(self._receive_progress(*listen)) as receiver:
-
-            def options() -> PipelineOptions:
-                made = pipeline_options(
-                    config, state.checkpoint, ends.log_starts, (host, receiver.port, receiver.token)
-                )
-                first = self._first
-                if first is None:
-                    return made
-                reading = dataclasses.replace(made.reading, starts=first.reading.starts, folded=first.folded)
-                return dataclasses.replace(made, reading=reading)
-
-            def start_query(spark: SparkSession) -> StreamingQuery:
-                with spark_call("start the query"):
-                    return start(spark, options(), on_batch)
-
+        with contextlib.closing(self._receive_progress(*progress_address(config.job, host))) as receiver:
+            address = host, receiver.port, receiver.token
             try:
-                if state.checkpoint.first_read is not None and self._folder is not None:
-                    self._first = self._take_over(options(), ends, state.checkpoint)
-                elif self._may_read_first(state.checkpoint):
-                    status.progress = CatchUpProgress(ends.log_starts, ends.last_stable)
-                    self._first = self._read_first(options(), ends, state.checkpoint, session)
+                options = pipeline_options(config, state.checkpoint, ends.log_starts, address)
+                first = self._first_read(options, ends, state.checkpoint, session)
+                if first is None:
+                    self._restore(session, state, ends)
                 if self._stopping.is_set():
                     return ExitCode.OK
-                if self._first is None:
-                    if not self._wait_for_session(session):
-                        return ExitCode.OK
-                    self._publisher.seed(state.load(session.result()))
-                    status.progress = CatchUpProgress(state.checkpoint.positions or ends.log_starts, ends.last_stable)
                 checkpoint = state.checkpoint
+                options = pipeline_options(config, checkpoint, ends.log_starts, address)
+                if first is not None:
+                    reading = dataclasses.replace(options.reading, starts=first.reading.starts, folded=first.folded)
+                    options = dataclasses.replace(options, reading=reading)
+                on_batch = functools.partial(self._on_batch, ticker, first)
+
+                def start_query(spark: SparkSession) -> StreamingQuery:
+                    with spark_call("start the query"):
+                        return start(spark, options, on_batch)
+
                 self._configure_evaluation(checkpoint)
                 status.phase = CATCHING_UP
                 read = ends.logs.keys() | checkpoint.positions.keys()
@@ -173,21 +154,42 @@ class MonitorJob:
                 supervisor = QuerySupervisor(
                     session, start_query, state, watch, status=status, publisher=self._publisher
                 )
-                ticks = functools.partial(ticker.run, watch)
-                progress = status.progress
-                was_read_first = self._first is not None and progress is not None and progress.caught_up
                 return supervisor.supervise(
-                    self._stopping, config.job.watchdog_limit, ticks, was_read_first=was_read_first
+                    self._stopping,
+                    config.job.watchdog_limit,
+                    functools.partial(ticker.run, watch),
+                    was_read_first=first is not None and status.progress is not None and status.progress.caught_up,
                 )
             except SparkCallError as error:
                 return end_of_query(SparkFailure(str(error), error.failure.detail), status, state)
 
-    def _wait_for_session(self, session: Future[SparkSession]) -> bool:
-        """Wait until the session is open; return False if stopped before: executors may never come."""
+    def _first_read(
+        self,
+        job: PipelineOptions,
+        ends: OffsetsTopicEnds,
+        checkpoint: CheckpointDirectory,
+        session: Future[SparkSession],
+    ) -> FirstRead | None:
+        """Return the first read of this process, or of an earlier one whose batch has not ended; None: there is none.
+
+        It is applied to the driver state.
+        """
+        if checkpoint.first_read is not None and self._folder is not None:
+            return self._take_over(job, ends, checkpoint)
+        if not self._may_read_first(checkpoint):
+            return None
+        self._status.progress = CatchUpProgress(ends.log_starts, ends.last_stable)
+        return self._read_first(job, ends, checkpoint, session)
+
+    def _restore(self, session: Future[SparkSession], state: KeptState, ends: OffsetsTopicEnds) -> None:
+        """Seed the driver state from the state store, when the session is open; not if stopped before."""
         while not session.done():
-            if self._stopping.wait(_POLL_SECONDS):
-                return False
-        return True
+            if self._stopping.wait(_POLL_SECONDS):  # executors may never come
+                return
+        if not self._stopping.is_set():
+            self._publisher.seed(state.load(session.result()))
+            positions = state.checkpoint.positions or ends.log_starts
+            self._status.progress = CatchUpProgress(positions, ends.last_stable)
 
     def _may_read_first(self, checkpoint: CheckpointDirectory) -> bool:
         """Return whether a fresh checkpoint, without a batch whose ends are fixed, is read on this machine.
@@ -252,7 +254,7 @@ class MonitorJob:
         progress.finish(first.ends)
         return first
 
-    def _ticker(self) -> Ticker:
+    def _ticker(self, announcer: VerdictAnnouncer) -> Ticker:
         job = self._config.job
         return Ticker(
             self._publisher,
@@ -261,7 +263,7 @@ class MonitorJob:
             context_poller(self._config, self._cluster),
             tick_interval=job.tick_interval,
             trigger_interval=job.trigger_interval,
-            announcer=self._announcer,
+            announcer=announcer,
             follow=self._follow,
         )
 
@@ -288,13 +290,13 @@ class MonitorJob:
         if self._status.progress is not None:
             self._status.progress.record_task_progress(positions)
 
-    def _on_batch(self, ticker: Ticker, table: pa.Table, number: int) -> None:
+    def _on_batch(self, ticker: Ticker, first: FirstRead | None, table: pa.Table, number: int) -> None:
         changes = zip(table.column("shard").to_pylist(), table.column("change"), strict=True)
         catching_up = self._status.phase == CATCHING_UP
         self._publisher.apply(
             [(shard, unpack_change(change.as_py())) for shard, change in changes], catching_up=catching_up
         )
-        if self._first is None or number > 0:
+        if first is None or number > 0:
             self._status.count(_stats_of(table))
         # The statistics of a first read were counted when it was read.
         ticker.record_batch()
