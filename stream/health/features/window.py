@@ -66,13 +66,8 @@ class Window:
 
     inputs: HealthInputs
     limits: HealthLimits
-    now: int
     known_until: Ints
     """All commits of the row up to this time are known: silence is measured up to here, not up to `now`."""
-    committed_offset: Ints
-    commit_time: Ints
-    progress_time: Ints
-    """When the committed offset was first reached."""
     known: Flags
     """The lag is known."""
     out_of_range: Codes
@@ -118,6 +113,26 @@ class Window:
     settled_time: Ints
     """Time for which the group has been in its stage; `1 << 50` if that is not known."""
     members: Ints
+
+    @property
+    def now(self) -> int:
+        """When the ends had been read."""
+        return self.inputs.now
+
+    @property
+    def committed_offset(self) -> Ints:
+        """`Spans.last_offset`."""
+        return self.inputs.spans.last_offset
+
+    @property
+    def commit_time(self) -> Ints:
+        """`Spans.last_time`."""
+        return self.inputs.spans.last_time
+
+    @property
+    def progress_time(self) -> Ints:
+        """`Spans.reached_time`: when the committed offset was first reached."""
+        return self.inputs.spans.reached_time
 
     @property
     def behind(self) -> Flags:
@@ -179,11 +194,7 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
     return Window(
         inputs=inputs,
         limits=limits,
-        now=inputs.now,
         known_until=measured.known_until,
-        committed_offset=inputs.spans.last_offset,
-        commit_time=inputs.spans.last_time,
-        progress_time=inputs.spans.reached_time,
         known=measured.known,
         out_of_range=measured.out_of_range,
         lag=measured.lag,
@@ -207,8 +218,8 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
         loss_in=loss_in,
         losing=losing & measured.unread,
         stage=inputs.groups.stage[inputs.group],
-        settled_time=progress.settled_time,
         members=inputs.groups.members[inputs.group],
+        settled_time=progress.settled_time,
     )
 
 

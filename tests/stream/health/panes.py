@@ -168,11 +168,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
     return Window(
         inputs=seen,
         limits=HealthLimits(),
-        now=NOW,
         known_until=np.full(len(rows), NOW, np.int64),
-        committed_offset=spans.last_offset,
-        commit_time=spans.last_time,
-        progress_time=spans.reached_time,
         out_of_range=_column(rows, "broken", np.int8),
         unread=np.array([row.lag > row.last_read for row in rows], np.bool_),
         remembered=_remembered(rows),
