@@ -7,6 +7,7 @@ null and counted; raises only if no broker answers.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -89,6 +90,22 @@ _RECORDS_OF_A_MEMBER: Final = 3
 """Records of a member in newer group types: metadata, target and current assignment. A group has as many."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class PollOptions:
+    """What is polled."""
+
+    partitions_shown: int = 1_000
+    """The maximum number of partitions that have series."""
+    part: InstancePart = EVERY_GROUP
+    """This instance does not know what the groups of others read and store."""
+    hide_clients: bool = False
+    """No quotas are read, because they name users and clients."""
+    topic_settings: Collection[str] = TOPIC_SETTINGS
+    """The settings of topics that have series."""
+    share_kept_seconds: float = 0.0
+    """How long the last numbers of share groups are shown that cannot be read."""
+
+
 class _OffsetsTopicSizes(NamedTuple):
     """The offsets topic's replicas (REPLICA_SIZES), and the state of the log cleaner derived from them."""
 
@@ -100,31 +117,14 @@ class _OffsetsTopicSizes(NamedTuple):
 class ClusterPoll:
     """Polls the cluster and keeps sizes between polls; used by one thread only."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        most_partitions_shown: int,
-        part: InstancePart = EVERY_GROUP,
-        *,
-        hide_clients: bool = False,
-        topic_settings: Collection[str] = TOPIC_SETTINGS,
-        share_kept_seconds: float = 0.0,
-    ) -> None:
-        """Poll for the instance with these groups, which does not know what the groups of others read and store.
-
-        After a failed read of share groups, their last numbers are shown for `share_kept_seconds`. With `hide_clients`
-        no quotas are read, because they name users and clients. `topic_settings` are the settings of topics that have
-        series.
-        """
-        self._part = part
+    def __init__(self, cluster: Cluster, options: PollOptions) -> None:
         self._cluster = cluster
-        self._most_shown = most_partitions_shown
-        self._hide_clients = hide_clients
-        self._topic_settings_shown = frozenset(topic_settings)
+        self._options = options
+        self._part = options.part
         self._cleaner = CleanerWatch()
         self._growth = LogGrowth()
         self._left_replicas = LeftReplicas()
-        self._share_groups = ShareGroups(cluster, part, kept_seconds=share_kept_seconds)
+        self._share_groups = ShareGroups(cluster, options.part, kept_seconds=options.share_kept_seconds)
 
     def poll(self, snapshot: Snapshot | None, now: float) -> ClusterFacts:
         """Return the facts at `now` (Unix s); the snapshot has the topics that groups read. Raises ClusterError."""
@@ -132,7 +132,7 @@ class ClusterPoll:
         topology = read_topology(self._cluster)
         nodes = [broker.node for broker in topology.brokers]
         partitions = tables.partitions_table(topology)
-        shown = tables.shown_partitions(partitions, self._most_shown)
+        shown = tables.shown_partitions(partitions, self._options.partitions_shown)
         unknown["partition series", "not_shown"] += len(partitions) - len(shown)
         of_brokers = read_broker_configs(self._cluster, nodes, BROKER_SETTINGS)
         of_topics, unknown["topic setting", ErrorReason.NOT_ASKED] = self._topic_settings(topology, snapshot)
@@ -147,7 +147,7 @@ class ClusterPoll:
         all_sizes = size_per_broker(replicas) if asks_all else {}
         moves = unknown.take("reassignments", read_reassignments(self._cluster, topology.controller))
         versions = unknown.take_each("broker versions", read_versions(self._cluster, nodes))
-        quotas = None if self._hide_clients else unknown.take("quotas", read_quotas(self._cluster))
+        quotas = None if self._options.hide_clients else unknown.take("quotas", read_quotas(self._cluster))
         unknown["quota", "not_shown"] += len((quotas or ())[MOST_QUOTAS:])
         lags = self._follower_lags(topology, unknown)
         tables.count_unknown(unknown, topology, disk.replicas, configs)
@@ -166,7 +166,7 @@ class ClusterPoll:
             partitions_shown=shown,
             offsets_replicas=tables.offsets_replicas_table(sizes, self._growth.update(now, sizes), disk.replicas),
             configs=configs,
-            configs_shown=tables.shown_configs(configs, self._topic_settings_shown),
+            configs_shown=tables.shown_configs(configs, self._options.topic_settings),
             cluster_totals=tables.totals_table(partitions, topology.quorum, moves, versions, quotas),
             quorum_replicas=tables.quorum_table(topology.quorum),
             reassignments=tables.reassignments_table(moves or ()),
@@ -213,7 +213,7 @@ class ClusterPoll:
         else:
             read = existing
         requested = sorted(read - {NAME})[:MOST_TOPICS]
-        wanted = sorted(self._topic_settings_shown.union(TOPIC_SETTINGS))
+        wanted = sorted({*self._options.topic_settings, *TOPIC_SETTINGS})
         settings = read_topic_configs(self._cluster, requested, wanted)
         if NAME in existing:
             settings[NAME] = read_topic_config(self._cluster, NAME, OFFSETS_SETTINGS)

@@ -8,6 +8,7 @@ The progress of share groups stays as long as their verdicts do.
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from typing import TYPE_CHECKING, Final, Self
@@ -20,19 +21,17 @@ from exporters.selection.series import EVERYTHING, SeriesSelection
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-from stream.cluster_facts.poll import TOPIC_SETTINGS, ClusterPoll
+from stream.cluster_facts.poll import ClusterPoll, PollOptions
 from stream.cluster_facts.share_groups import NAME as SHARE_STATE_TOPIC
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
-from stream.groups.instances import EVERY_GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     from exporters.cluster.model import ClusterFacts
     from exporters.text.exposition import PublishedSnapshot
     from stream.config.options import Config
-    from stream.groups.instances import InstancePart
 
 _log = structlog.get_logger(__name__)
 _SOON_SECONDS: Final = 10.0
@@ -64,9 +63,8 @@ class ClusterWatch:
     """Polls on a thread of its own inside `with watch:`; `current` may be called from any thread.
 
     `interval` in seconds, 0 for never. Of several instances, each polls the progress of its share groups, and only the
-    first one all else. `published` returns the snapshot with the topics whose settings are read; `topic_settings` are
-    those that have series. Numbers of share groups that cannot be read stay for `share_kept_seconds`, at least for two
-    intervals.
+    first one all else. `published` returns the snapshot with the topics whose settings are read. Numbers of share
+    groups that cannot be read stay for at least two intervals.
     """
 
     def __init__(
@@ -74,23 +72,15 @@ class ClusterWatch:
         connect: Callable[[], Cluster],
         published: Callable[[], PublishedSnapshot | None],
         interval: float,
-        most_partitions_shown: int,
         choice: SeriesSelection = EVERYTHING,
-        *,
-        part: InstancePart = EVERY_GROUP,
-        hide_clients: bool = False,
-        topic_settings: Collection[str] = TOPIC_SETTINGS,
-        share_kept_seconds: float = 0.0,
+        options: PollOptions = PollOptions(),  # noqa: B008 - immutable
     ) -> None:
         self._connect = connect
         self._published = published
         self._interval = interval
-        self._part = part
-        self._share_kept_seconds = max(share_kept_seconds, _KEPT_INTERVALS * interval)
-        self._most_shown = most_partitions_shown
+        kept_seconds = max(options.share_kept_seconds, _KEPT_INTERVALS * interval)
+        self._options = dataclasses.replace(options, share_kept_seconds=kept_seconds)
         self._choice = choice
-        self._hide_clients = hide_clients
-        self._topic_settings = topic_settings
         _, self._budget = choice.budgets
         self._stopping = threading.Event()
         self._current: PublishedCluster | None = None
@@ -110,18 +100,14 @@ class ClusterWatch:
             return Cluster(kafka.bootstrap_servers, login, request_timeout=kafka.request_timeout)
 
         options = config.cluster
-        selection = selection_from_options(config.metrics)
-        return cls(
-            connect,
-            published,
-            options.interval,
+        polled = PollOptions(
             options.partitions_shown,
-            selection,
-            part=config.job.part,
-            hide_clients=config.http.hide_members,
-            topic_settings=options.topic_settings,
-            share_kept_seconds=config.health.share_pause,
+            config.job.part,
+            config.http.hide_members,
+            options.topic_settings,
+            config.health.share_pause,
         )
+        return cls(connect, published, options.interval, selection_from_options(config.metrics), polled)
 
     def current(self) -> PublishedCluster | None:
         """Return the result of the last poll; None before the first, after three failures, and without polls."""
@@ -147,14 +133,7 @@ class ClusterWatch:
     def _run(self) -> None:
         try:
             with self._connect() as cluster:
-                poll = ClusterPoll(
-                    cluster,
-                    self._most_shown,
-                    self._part,
-                    hide_clients=self._hide_clients,
-                    topic_settings=self._topic_settings,
-                    share_kept_seconds=self._share_kept_seconds,
-                )
+                poll = ClusterPoll(cluster, self._options)
                 while not self._stopping.is_set():
                     self._poll_once(lambda: self._polled(poll))
                     self._poll_share_groups_until_next(poll)
@@ -192,7 +171,7 @@ class ClusterWatch:
 
     def _polled(self, poll: ClusterPoll) -> ClusterFacts:
         # Facts about the cluster are the same for all instances: the first one has them, and a sum counts them once.
-        if not self._part.is_first:
+        if not self._options.part.is_first:
             return poll.poll_share_groups(time.time())
         published = self._published()
         return poll.poll(published.snapshot if published else None, time.time())
@@ -208,7 +187,7 @@ class ClusterWatch:
         """Return the last numbers of share groups without other facts; None if there are none, or they are too old."""
         current = self._current
         read_time = None if current is None else current.facts.share_read_time
-        if current is None or read_time is None or time.time() - read_time / 1000 > self._share_kept_seconds:
+        if current is None or read_time is None or time.time() - read_time / 1000 > self._options.share_kept_seconds:
             return None
         if not current.facts.is_whole:
             return current

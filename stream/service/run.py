@@ -19,6 +19,7 @@ from exporters.http.admission import ConnectionLimits
 from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.served_data import ServedData
 from exporters.http.server import AddressUnavailableError, HttpServer
+from exporters.selection.series import SeriesSelector
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.watch import ClusterWatch
 from stream.config.group_policies import policies_from_options
@@ -35,7 +36,9 @@ from stream.service.wiring import executor_files, session_options
 from stream.spark.executors.executor_check import check_executors
 from stream.spark.executors.watch import ExecutorWatch
 from stream.spark.session import end_session, open_session
+from stream.tick.offsets_topic_lag import OffsetsTopicLag
 from stream.tick.publisher import Publisher
+from stream.tick.run_tick import TickParts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,13 +67,13 @@ def run(config: Config, jvm: StartedJvm, follower: ConfigFollower | None = None)
         cluster_name=config.metrics.cluster_name,
     )
     hide_members = config.http.hide_members
-    publisher = Publisher(
-        config.groups.dead_grace,
-        choice=selection_from_options(config.metrics, hide_members=hide_members),
-        hide_hosts=hide_members,
+    parts = TickParts(
+        selector=SeriesSelector(selection_from_options(config.metrics, hide_members=hide_members)),
         policies=policies_from_options(config.groups),
-        part=config.job.part,
+        offsets_topic=OffsetsTopicLag(config.job.part),
+        hide_hosts=hide_members,
     )
+    publisher = Publisher(config.groups.dead_grace, parts)
 
     def apply(changed: Config) -> None:
         publisher.use(policies_from_options(changed.groups), selection_from_options(changed.metrics).targets)

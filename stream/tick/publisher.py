@@ -8,21 +8,16 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from exporters.selection.series import EVERYTHING, SeriesSelection, SeriesSelector
 from stream.cluster.offsets_topic import NAME
-from stream.config.ownership import GroupPolicies
 from stream.groups.commits.counts import CommitCounts
 from stream.groups.driver_state import DriverState
-from stream.groups.instances import EVERY_GROUP
 from stream.groups.membership.model import find_groups
 from stream.health.packed_evaluation import PackedEvaluation
 from stream.process_memory import release_memory
 from stream.tick.inputs.polled_cluster import PollReader
-from stream.tick.offsets_topic_lag import OffsetsTopicLag
 from stream.tick.run_tick import FaultyGroupsError, TickParts, read_end_offsets, run_tick
 from stream.tick.snapshot.group_detail import group_detail, with_share_partitions
 from stream.tick.terminations import Terminations
-from stream.tick.verdicts.evaluate import VerdictEvaluator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,8 +26,8 @@ if TYPE_CHECKING:
     from exporters.readmodel import GroupDetail
     from exporters.text.exposition import PublishedSnapshot
     from stream.cluster.transport.client import Cluster
+    from stream.config.ownership import GroupPolicies
     from stream.groups.driver_state import GroupColumns
-    from stream.groups.instances import InstancePart
     from stream.groups.membership.memberships import Member
     from stream.groups.shard import ShardChange, ShardState
     from stream.tick.context import DerivedState
@@ -40,6 +35,7 @@ if TYPE_CHECKING:
     from stream.tick.lookups.scheduler import LookupScheduler
     from stream.tick.offsets_topic_lag import UnansweredPartition
     from stream.tick.run_tick import TickResult
+    from stream.tick.verdicts.evaluate import VerdictEvaluator
     from stream.tick.verdicts.evaluated_tick import TickDetails
 
 _SEARCHES: Final = 3
@@ -61,33 +57,12 @@ class Publisher:
     The batch thread calls `apply`, the tick thread `tick` and `finish_tick`; any thread calls `current` and `details`.
     """
 
-    def __init__(
-        self,
-        dead_grace: float = 3600.0,
-        *,
-        evaluator: VerdictEvaluator | None = None,
-        lookups: LookupScheduler | None = None,
-        choice: SeriesSelection = EVERYTHING,
-        hide_hosts: bool = False,
-        policies: GroupPolicies | None = None,
-        part: InstancePart = EVERY_GROUP,
-    ) -> None:
-        """Start with no groups. Dead groups are shown for `dead_grace` seconds; `choice` selects the series.
-
-        With `hide_hosts` common causes do not name the hosts of members. `policies` are the owners and maintenance
-        windows; None: there are none. `part` is that of the groups which are applied.
-        """
+    def __init__(self, dead_grace: float = 3600.0, parts: TickParts | None = None) -> None:
+        """Start with no groups. Dead groups are shown for `dead_grace` seconds."""
         self._dead_grace = dead_grace
         self._lock = threading.Lock()
         self._driver_state = DriverState(CommitCounts())
-        self._parts = TickParts(
-            evaluator=evaluator or VerdictEvaluator(),
-            lookups=lookups,
-            selector=SeriesSelector(choice),
-            hide_hosts=hide_hosts,
-            policies=policies or GroupPolicies(),
-            offsets_topic=OffsetsTopicLag(part),
-        )
+        self._parts = parts or TickParts()
         self._published: _PublishedTick | None = None
 
     def current(self) -> PublishedSnapshot | None:

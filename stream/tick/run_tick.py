@@ -140,11 +140,12 @@ def run_tick(
     def evaluate_some(state: GroupColumns) -> None:
         try_groups(parts, dataclasses.replace(facts, state=state))
 
+    lookups = parts.lookups
     logged = parts.quarantine.admit(facts.state, evaluate_some, facts.taken_at)
-    hidden = nothing_hidden(logged) if parts.lookups is None else parts.lookups.apply_hidden_commits(logged, facts)
+    hidden = nothing_hidden(logged) if lookups is None else lookups.apply_hidden_commits(logged, facts)
     try:
         derived = derive_state(parts, facts, logged, hidden)
-        evaluated = parts.evaluator.evaluate(derived, parts.lookups and parts.lookups.backfill_ends)
+        evaluated = parts.evaluator.evaluate(derived, None if lookups is None else lookups.backfill_ends)
         return publish(parts, evaluated)
     except Exception as error:
         if parts.quarantine.search(hidden.state, evaluate_some, time.time()):

@@ -12,7 +12,7 @@ from exporters.cluster.model import ClusterFacts
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import run_tool
 from stream.cluster.transport.client import Cluster
-from stream.cluster_facts.poll import ClusterPoll
+from stream.cluster_facts.poll import ClusterPoll, PollOptions
 from tests.support.processes import LIMIT, eventually, patience, wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
@@ -40,7 +40,7 @@ def test_replicas_left_on_an_absent_broker_are_counted(brokers: tuple[Broker, Br
     _create(admin, "gone", [2, 3])
     _create(admin, "again", [3, 2])
     with Cluster([one.bootstrap]) as cluster:
-        poll = ClusterPoll(cluster, 100)
+        poll = ClusterPoll(cluster, PollOptions(100))
         wait_until(lambda: _folders(three) == ["again-0", "gone-0"], "the replicas")
         three.kill()
         wait_until(lambda: _nodes(admin) == [1, 2], "the broker to be missed")

@@ -14,7 +14,7 @@ from sandbox.kafka.tools import run_tool
 from sandbox.kafka.zookeeper import ZooKeeper
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
-from stream.cluster_facts.poll import ClusterPoll
+from stream.cluster_facts.poll import ClusterPoll, PollOptions
 from stream.offline.decode import decode
 from stream.offline.folder import LogFolder
 from stream.offline.live import LiveTopics
@@ -170,7 +170,7 @@ def _rows(source: RowSource) -> list[LogRow]:
 
 def _facts(cluster: Cluster, places: dict[Any, int]) -> ClusterFacts:
     read = [{"group": group, "topic": topic, "partition": partition} for group, topic, partition in places]
-    return ClusterPoll(cluster, 100).poll(snapshot(read), time.time())
+    return ClusterPoll(cluster, PollOptions(100)).poll(snapshot(read), time.time())
 
 
 def _assert_known(facts: ClusterFacts, release: Release) -> None:

@@ -27,7 +27,7 @@ from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
-from stream.cluster_facts.poll import OFFSETS_SETTINGS, ClusterPoll
+from stream.cluster_facts.poll import OFFSETS_SETTINGS, ClusterPoll, PollOptions
 from stream.health.inputs import FailedReplica
 from stream.tick.inputs.polled_cluster import Replicas
 from tests.conftest import MakeBroker
@@ -62,7 +62,7 @@ def brokers(broker: Broker) -> Iterator[tuple[Broker, Broker]]:
 @pytest.fixture
 def poll(brokers: tuple[Broker, Broker]) -> Iterator[ClusterPoll]:
     with Cluster([brokers[0].bootstrap]) as cluster:
-        yield ClusterPoll(cluster, 10_000)
+        yield ClusterPoll(cluster, PollOptions(10_000))
 
 
 def commit(bootstrap: str, group: str, offsets: dict[tuple[str, int], int], times: int = 1) -> None:
@@ -240,7 +240,7 @@ def test_a_real_log_cleaner_is_suspect_only_if_it_does_not_run(
     commit(broker.bootstrap, "cw-much", keys)
     groups = snapshot(groups=[{"group": "cw-much", "partitions": 300, "members": 0}])
     with Cluster([broker.bootstrap]) as cluster:
-        poll = ClusterPoll(cluster, 100)
+        poll = ClusterPoll(cluster, PollOptions(100))
         assert poll.poll(groups, 0).cleaner_suspect is False
         commit(broker.bootstrap, "cw-much", keys, times=200)
         if not suspect:
@@ -279,7 +279,7 @@ def test_the_failed_log_directory_of_a_partition_is_named(make_broker: MakeBroke
     admin.create_topics([NewTopic("more", 4)])["more"].result(LIMIT)
     expected = {part: (FailedReplica(1, (str(second),)),) for part in lost}
     with Cluster([broker.bootstrap]) as cluster:
-        poll = ClusterPoll(cluster, 10_000)
+        poll = ClusterPoll(cluster, PollOptions(10_000))
 
         def failed() -> dict[int, tuple[FailedReplica, ...]]:
             replicas = Replicas(poll.poll(None, time.time()))

@@ -8,7 +8,14 @@ import pytest
 
 from stream.cluster.transport.errors import Unreachable
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
-from stream.cluster_facts.poll import BROKER_SETTINGS, OFFSETS_SETTINGS, TOPIC_SETTINGS, ClusterPoll, estimate_live_keys
+from stream.cluster_facts.poll import (
+    BROKER_SETTINGS,
+    OFFSETS_SETTINGS,
+    TOPIC_SETTINGS,
+    ClusterPoll,
+    PollOptions,
+    estimate_live_keys,
+)
 from stream.groups.instances import InstancePart
 from stream.groups.placement import partition_for
 from tests.exporters.snapshots import snapshot
@@ -118,7 +125,7 @@ def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
 
 def poll_of(script: Answers) -> tuple[ClusterPoll, ScriptedCluster]:
     cluster = ScriptedCluster(script)
-    return ClusterPoll(cluster, 100), cluster  # type: ignore[arg-type]
+    return ClusterPoll(cluster, PollOptions(100)), cluster  # type: ignore[arg-type]
 
 
 def test_a_poll_of_a_healthy_cluster_has_all_facts() -> None:
@@ -252,7 +259,7 @@ def test_an_instance_judges_the_sizes_of_its_own_partitions() -> None:
     """Only partitions of this instance cause evidence. The sizes and settings are those of the whole cluster."""
     script = answers(topic(OFFSETS, 2), topic("t"), DescribeLogDirsRequest=sizes(0, 0))
     cluster = ScriptedCluster(script)
-    poll = ClusterPoll(cluster, 100, InstancePart(0, 2))  # type: ignore[arg-type]
+    poll = ClusterPoll(cluster, PollOptions(100, InstancePart(0, 2)))  # type: ignore[arg-type]
     assert "t" in poll.poll(None, 0).configs["name"].to_pylist()
     script["DescribeLogDirsRequest"] = sizes(3 * MB, 3 * MB)
     poll.poll(None, 60)

@@ -14,6 +14,7 @@ from exporters.cluster.model import ClusterFacts
 from exporters.readmodel import Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.waiting import wait_until
+from stream.cluster_facts.poll import PollOptions
 from stream.cluster_facts.watch import ClusterWatch
 from stream.config.loader import load
 from stream.groups.instances import InstancePart
@@ -51,7 +52,7 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Any:
         polls: Polls, published: PublishedSnapshot | None = None, interval: float = 0.01, **options: Any
     ) -> ClusterWatch:
         monkeypatch.setattr("stream.cluster_facts.watch.ClusterPoll", lambda *_, **__: polls)
-        return ClusterWatch(contextlib.nullcontext, lambda: published, interval, 100, **options)  # type: ignore[arg-type]
+        return ClusterWatch(contextlib.nullcontext, lambda: published, interval, options=PollOptions(**options))  # type: ignore[arg-type]
 
     return make
 
@@ -117,10 +118,10 @@ SHOWN = ("cleanup.policy", "max.message.bytes", "min.insync.replicas", "retentio
 
 def test_the_configuration_decides_what_is_polled(monkeypatch: pytest.MonkeyPatch) -> None:
     """An option names the settings of topics that have series, and hidden members hide the clients of quotas."""
-    made: list[tuple[tuple[str, ...], bool]] = []
+    made: list[Any] = []
 
-    def poll(*_: Any, topic_settings: tuple[str, ...], hide_clients: bool, **__: Any) -> Polls:
-        made.append((topic_settings, hide_clients))
+    def poll(_: Any, options: PollOptions) -> Polls:
+        made.append((options.topic_settings, options.hide_clients))
         return Polls(facts())
 
     monkeypatch.setattr("stream.cluster_facts.watch.ClusterPoll", poll)
@@ -181,7 +182,7 @@ def test_a_connection_that_fails_is_logged(logged: list[Any]) -> None:
     def connect() -> Any:
         raise ValueError("no such file")
 
-    with ClusterWatch(connect, lambda: None, 60, 100) as watch:
+    with ClusterWatch(connect, lambda: None, 60) as watch:
         wait_until(lambda: bool(logged), "the line")
     assert (watch.current(), logged[0]["cause"]) == (None, "no such file")
 

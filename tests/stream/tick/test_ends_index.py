@@ -47,7 +47,7 @@ def test_every_unknown_end_has_a_reason() -> None:
     def reason_of(rows: list[Any]) -> str | None:
         index, topic, partition = EndsIndex(ends_of(rows)), np.array([0]), np.array([0], np.int32)
         ends, _ = index.partition_ends(["t", "u"])
-        found = lags.lag(np.array([5]), lags.place(topic, partition), ends)
+        found = lags.lag(lags.Commits(lags.place(topic, partition), np.array([5])), ends)
         row = index.rows(["t", "u"], topic, partition)
         (reason,) = index.unknown_reasons(~found.known, row, ["t", "u"], topic).tolist()
         assert bool(found.known[0]) == (reason is None)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from exporters.http.routes import build_app
 from exporters.http.served_data import ServedData
-from exporters.selection.series import SeriesSelection
+from exporters.selection.series import SeriesSelection, SeriesSelector
 from stream.cli.capture_groups import CaptureGroups
 from stream.cli.render.explanation import explain
 from stream.cli.render.group_tables import groups_table, members_table, offsets_table, state_table, transitions_table
@@ -35,6 +35,7 @@ from stream.tick import run_tick
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 from stream.tick.context_poller import ContextPoller
 from stream.tick.publisher import Publisher
+from stream.tick.run_tick import TickParts
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.tick.odd_records import GROUPS, OFFSETS, TOPICS, some_records
 from tests.support.driver_states import ShardReader, delta_of, ends_of
@@ -83,8 +84,9 @@ def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, Servi
     status = ServiceStatus("1", 60)
     status.phase, status.cluster_id = RUNNING, "c"
     status.progress = CatchUpProgress({0: 80}, {0: 90})
-    choice = SeriesSelection(budget=chance.choice((None, 20, 1_000)))
-    publisher = Publisher(evaluator=VerdictEvaluator(with_burrow=chance.random() < 0.3), choice=choice)
+    selector = SeriesSelector(SeriesSelection(budget=chance.choice((None, 20, 1_000))))
+    evaluator = VerdictEvaluator(with_burrow=chance.random() < 0.3)
+    publisher = Publisher(parts=TickParts(evaluator=evaluator, selector=selector))
     poller = cast("ContextPoller", RandomPoller(chance))
     ticker = Ticker(publisher, status, CLUSTER, poller, tick_interval=10, trigger_interval=1)
     shard, position = ShardReader(), 0

@@ -26,6 +26,7 @@ from stream.tick.context import LookupResults
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import HiddenCommits
 from stream.tick.publisher import Publisher
+from stream.tick.run_tick import TickParts
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
 from tests.stream.groups.written import classic, classic_member, memberships
@@ -128,7 +129,7 @@ class HiddenMember:
 @pytest.mark.usefixtures("ends")
 def test_details_have_the_members_behind_an_open_transaction(status: ServiceStatus) -> None:
     """The members are those of the hidden records, which the state of the job does not have yet."""
-    publisher = Publisher(evaluator=VerdictEvaluator(), lookups=cast("Any", HiddenMember()))
+    publisher = Publisher(parts=TickParts(cast("Any", HiddenMember())))
     publisher.apply([(0, shard_of(4).change)], catching_up=False)
     assert tick(publisher, status) is not None
     assert [each.member_id for each in details(publisher).members] == ["new"]
@@ -268,7 +269,7 @@ def counted(publisher: Publisher, status: ServiceStatus) -> dict[str, int | None
 
 def test_a_cleared_publisher_has_no_snapshot(ends: Ends, status: ServiceStatus, tmp_path: Path) -> None:  # noqa: ARG001 - replaces the request
     """`clear` withdraws snapshot and details, as after a gap in the records; no verdicts are stored after it."""
-    publisher = Publisher(evaluator=VerdictEvaluator(store=VerdictStore(tmp_path)))
+    publisher = Publisher(parts=TickParts(evaluator=VerdictEvaluator(store=VerdictStore(tmp_path))))
     publisher.apply([(0, shard_of(4).change)], catching_up=False)
     tick(publisher, status)
     publisher.clear()
