@@ -33,9 +33,8 @@ from stream.cluster.topology import read_topology
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts import tables
-from stream.cluster_facts.growth import LogGrowth
 from stream.cluster_facts.left_replicas import LeftReplicas
-from stream.cluster_facts.log_cleaner import CleanerWatch, CompactionConfig, OffsetsPartitionSizes
+from stream.cluster_facts.log_cleaner import CleanerWatch, CompactionConfig, LogGrowth, OffsetsPartitionSizes
 from stream.cluster_facts.share_groups import ShareGroups
 from stream.groups.instances import EVERY_GROUP
 from stream.groups.placement import partition_for

@@ -92,7 +92,7 @@ def _build(
         groups=with_share_sums(groups, share),
         unknown_lags=_unknown_lags(rows.group, rows.groups, known_lags(window, committed), reasons),
         transitions=transitions_table(state.histories),
-        topics=with_share_topics(topics_table(rows, window, inputs.assignment.members.number, evaluated), share),
+        topics=with_share_topics(topics_table(rows, window, inputs.assignment.owner, evaluated), share),
         log_ends=_log_ends(rows, inputs.end_row, ends, window),
         verdict_groups=groups_by_verdict(evaluated),
         findings=findings_table(evaluated),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream.health.burrow.status_tracker import BurrowStatuses
-    from stream.tick.inputs.members import OwningMembers
+    from stream.tick.inputs.assignment import PartitionAssignment
     from stream.tick.inputs.rows import InputRows
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
@@ -32,7 +32,7 @@ def compatibility_table(
     With `hide_members` the names of the owners are null.
     `with_windows` adds the commits of Burrow's windows, which take 240 bytes per row.
     """
-    rows, members = evaluated.inputs.rows, evaluated.inputs.assignment.members
+    rows, members = evaluated.inputs.rows, evaluated.inputs.assignment
     partition_counts = evaluated.derived.facts.cluster.partition_counts
     counts = [partition_counts.get(topic) for topic in rows.topics]
     columns = {
@@ -49,11 +49,11 @@ def compatibility_table(
     return pa.table([columns[field.name] for field in COMPATIBILITY], schema=COMPATIBILITY)
 
 
-def _owner_numbers(members: OwningMembers) -> pa.Array:
-    return pa.array(members.number, mask=members.number < 0)
+def _owner_numbers(members: PartitionAssignment) -> pa.Array:
+    return pa.array(members.owner, mask=members.owner < 0)
 
 
-def _owner_names(members: OwningMembers) -> dict[str, pa.Array]:
+def _owner_names(members: PartitionAssignment) -> dict[str, pa.Array]:
     number = _owner_numbers(members)
     values = {
         "member_id": [client.member_id for client in members.clients],

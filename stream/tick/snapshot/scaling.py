@@ -49,16 +49,14 @@ def scaling_columns(
     is_scalable = np.array([each is not None and _is_scalable(each) for each in found], np.bool_)
     is_scalable &= window.inputs.groups.stage != GroupStage.MIRRORED
     has_members = np.array([each is not None and each.members > 0 for each in found], np.bool_)
-    is_read = (
-        (assignment.subscribed == 1) | (assignment.members.number >= 0) | (~has_members[rows.group] & ~window.left)
-    )
-    unknown = is_read & rows.committed & (~window.known | (assignment.members.number == NOT_KNOWN))
+    is_read = (assignment.subscribed == 1) | (assignment.owner >= 0) | (~has_members[rows.group] & ~window.left)
+    unknown = is_read & rows.committed & (~window.known | (assignment.owner == NOT_KNOWN))
     unknown |= (assignment.subscribed == NOT_KNOWN) & ~is_read & ~window.left
     is_known = is_scalable & _any(is_read, rows.group, groups) & ~_any(unknown, rows.group, groups)
     lag = np.where(is_read & rows.committed & window.known, window.lag, 0)
     by_topic = np.array([each is not None and each.protocol == _RANGE for each in found], np.bool_)
     unit = np.where(by_topic[rows.group], rows.partition, np.arange(len(rows.partition)))
-    scalable = sum_by_owner(np.where(_is_alone(lag > 0, assignment.members.number, unit), 0, lag), rows.group, groups)
+    scalable = sum_by_owner(np.where(_is_alone(lag > 0, assignment.owner, unit), 0, lag), rows.group, groups)
     useful = _useful_members(rows, is_read, by_topic)
     return {
         "scalable_lag": pa.array(scalable, mask=~is_known),

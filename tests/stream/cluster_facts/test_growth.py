@@ -1,6 +1,6 @@
 """Tests of growth rates."""
 
-from stream.cluster_facts.growth import LogGrowth
+from stream.cluster_facts.log_cleaner import LogGrowth
 
 
 def test_growth_is_the_change_per_second() -> None:

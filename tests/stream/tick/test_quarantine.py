@@ -30,7 +30,7 @@ from stream.tick import context as tick_context
 from stream.tick import run_tick
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.context_poller import ContextPoller
-from stream.tick.inputs import assignment, members, times
+from stream.tick.inputs import assignment, times
 from stream.tick.publisher import Publisher
 from stream.tick.quarantine import MAX_TRIALS, faulty_groups
 from stream.tick.snapshot import groups as snapshot_groups
@@ -144,7 +144,7 @@ PLACES: list[Any] = [
     pytest.param(expiry, "retention_start", of_generation, id="offset expiration"),
     pytest.param(ownership, "_unowned", of_generation, id="unassigned partitions"),
     pytest.param(assignment, "_subscribed_topics", of_generation, id="subscriptions of members"),
-    pytest.param(members, "_shares_by_name", lambda *given: given[-1] == "c", id="shares of members"),
+    pytest.param(assignment, "_shares_by_name", lambda *given: given[-1] == "c", id="shares of members"),
     pytest.param(snapshot_groups, "_group_fields", lambda name, *_: name == "c", id="row of the snapshot"),
     pytest.param(EvaluationResult, "group_sentence", is_group_c, id="sentence of the verdict"),
 ]

@@ -171,7 +171,7 @@ def test_the_assignment_is_reused_until_a_state_changes() -> None:
 
     def owner(described: dict[str, str]) -> list[int]:
         state, context = shard.driver_state.columns(), dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
-        return assignment.build(finder.find(state, {}, {}), state, context).members.number.tolist()
+        return assignment.build(finder.find(state, {}, {}), state, context).owner.tolist()
 
     def assign(*partitions: int) -> None:
         member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": partitions}))

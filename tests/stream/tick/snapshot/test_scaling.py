@@ -107,7 +107,7 @@ def test_a_topic_that_the_last_members_had_left_is_not_scalable() -> None:
         partition=ints(0, 0),
         committed=np.ones(2, np.bool_),
     )
-    assigned: Any = SimpleNamespace(subscribed=ints(-1, -1), members=SimpleNamespace(number=ints(-2, -2)))
+    assigned: Any = SimpleNamespace(subscribed=ints(-1, -1), owner=ints(-2, -2))
     members: Any = {"billing": SimpleNamespace(kind="classic", protocol="sticky", members=0)}
     assert scaling_columns(rows, seen, assigned, members)["scalable_lag"].to_pylist() == [5]
     assert scaling_columns(rows, copied, assigned, members)["scalable_lag"].to_pylist() == [None], "nothing reads here"

@@ -6,7 +6,7 @@ from stream.health.evaluation import Finding
 from stream.health.evidence import Value
 from stream.health.verdict import Severity
 from stream.tick.verdicts import reference_page
-from stream.tick.verdicts.messages import finding, partition_findings
+from stream.tick.verdicts.evaluated_tick import finding, partition_findings
 from tests.stream.health.panes import Row, judged, pane
 
 
