@@ -92,12 +92,12 @@ class InputBuilder:
     def build(self, derived: DerivedState) -> tuple[TickInputs, HealthInputs]:
         """Return the inputs of a derived state."""
         facts, hidden, state = derived.facts, derived.hidden, derived.state
-        now_ms, cluster, ends = facts.now, facts.cluster, facts.ends
+        now_ms, cluster = facts.now, facts.cluster
         # An outage removes no partition.
         self._partition_counts = cluster.partition_counts or self._partition_counts
         rows = self._row_finder.find(state, self._partition_counts, cluster.topic_names)
         spans, odd_time = self._commit_times.plausible(rows, _aligned_spans(state.runs.spans, rows), now_ms)
-        compared = _compare_with_ends(rows, spans, ends)
+        partition_ends, lag, end_row, reasons = _compare_with_ends(rows, spans, facts.ends)
         read = self.read_positions.read_until(rows, spans.last_time, _with_hidden_records(rows, hidden), now_ms)
         assignment = self._assignment.build(rows, state, cluster)
         inputs = HealthInputs(
@@ -109,9 +109,9 @@ class InputBuilder:
             partition=rows.partition,
             spans=spans,
             slots=plausible_slots(rows.align_slots(state.runs.slots), now_ms),
-            ends=compared.ends,
-            lag=compared.lag,
-            reasons=compared.reasons,
+            ends=partition_ends,
+            lag=lag,
+            reasons=reasons,
             origins=_origins(rows, state.runs, cluster),
             recreated=_recreated(rows.topics, cluster, now_ms),
             subscribed=assignment.subscribed,
@@ -128,36 +128,29 @@ class InputBuilder:
             answered_since=read.answered_since,
             offsets_outage=read.outage,
             share_progress=facts.polled.share_progress,
-            failed_replicas=_failed_replicas(rows, compared.reasons, facts.polled.replicas),
+            failed_replicas=_failed_replicas(rows, reasons, facts.polled.replicas),
             checkpoint_topics=facts.polled.checkpoint_topics,
             **lookup_columns(rows, facts.lookups),
         )
         partitions = self.read_positions.offsets_partitions(rows.groups)
-        return TickInputs(rows, compared.end_row, odd_time, assignment, partitions), inputs
+        return TickInputs(rows, end_row, odd_time, assignment, partitions), inputs
 
     def _groups(self, rows: InputRows, state: GroupColumns, context: ClusterContext, now: int) -> GroupInputs:
         rebalances = self.rebalances.update(state.histories, now)
         return self._group_states.build(rows.groups, state, context, now, storm=self._storm, rebalances=rebalances)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _ComparedRows:
-    """The rows compared with the end offsets of their partitions."""
-
-    ends: PartitionEnds
-    lag: Lag
-    end_row: Ints
-    reasons: NDArray[np.object_]
-
-
-def _compare_with_ends(rows: InputRows, spans: Spans, ends: EndsIndex) -> _ComparedRows:
+def _compare_with_ends(
+    rows: InputRows, spans: Spans, ends: EndsIndex
+) -> tuple[PartitionEnds, Lag, Ints, NDArray[np.object_]]:
+    """Return the ends, the lag of the rows, their rows in `ends`, and why an end is not known."""
     partition_ends, index_row = ends.partition_ends(rows.topics)
     commits = Commits(lags.place(rows.topic, rows.partition), spans.last_offset, rows.committed)
     lag = lags.lag(commits, partition_ends)
     end_row = np.where(lag.row >= 0, index_row[lag.row], -1) if len(index_row) else lag.row
     reasons = ends.unknown_reasons(~lag.known & ~lag.beyond_end, end_row, rows.topics, rows.topic)
     reasons[commits.negative] = lags.NEGATIVE_OFFSET
-    return _ComparedRows(partition_ends, lag, end_row, reasons)
+    return partition_ends, lag, end_row, reasons
 
 
 def _aligned_spans(spans: Spans, rows: InputRows) -> Spans:
