@@ -30,13 +30,8 @@ def test_wheel_has_every_file_of_the_packages(tmp_path: Path) -> None:
     with tarfile.open(next(tmp_path.glob("*.gz"))) as source:
         folders = {name.split("/")[1] for name in source.getnames() if name.count("/") > 1}
     assert folders == {*PRODUCT, "deploy"}
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *PRODUCT],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.splitlines()
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *PRODUCT]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
     if not listed:
         pytest.skip("this tree is no git checkout")
     with zipfile.ZipFile(wheel) as archive:
