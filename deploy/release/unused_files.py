@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-OTHER_MACHINE: Final = {"x86_64": "aarch_64", "aarch64": "x86_64"}[platform.machine()]
+OTHER_MACHINE: Final = "aarch_64" if platform.machine() == "x86_64" else "x86_64"
 """As the names of jars have it. No other machine builds the image."""
 PATTERNS: Final = (
     # Spark Connect, its declarative pipelines, and the Scala shell.
