@@ -62,7 +62,7 @@ def test_the_versions_are_those_of_the_repository() -> None:
         for shown, wanted in zip(ROWS[subject], versions, strict=True):
             assert [version for version in wanted if version not in shown] == [], subject
     transport = ROOT / "stream" / "cluster" / "transport"
-    code = "\n".join(path.read_text() for path in sorted(transport.glob("*.py")))
+    code = "\n".join(path.read_text() for path in sorted(transport.rglob("*.py")))
     for name in ("Metadata", "ListOffsets", "Fetch", "SaslHandshake", "DescribeConfigs"):
         (call,) = re.findall(rf"\b{name}Request\((.*?min_version=.*?)\n", code, re.DOTALL)
         (oldest,) = re.findall(rf"\b{name} ([0-9]+)", PAGE)
