@@ -155,6 +155,7 @@ def test_the_program_accepts_the_settings(name: str, tmp_path: Path) -> None:
     rules = case(name).get("rules", {})
     assert config.http.grafana_url == rules.get("grafanaUrl")
     assert config.http.runbook_url == rules.get("runbookUrl")
+    assert config.http.external_url == rules.get("pageUrl")
     if name == "everything":
         assert config.job.max_offsets_per_trigger == 20_000_000
     if name == "scram":
