@@ -79,7 +79,7 @@ _HEALTH: Final = (
            null=f"{_FEW_COMMITS} or end offsets", importance=40, stability=EXPERIMENTAL),
     Column("consume_rate", FLOAT,
            "Progress of the group in offsets per second over its commit window; 0 once no commit came for twice its"
-           " usual interval.",
+           " usual interval, at least 30 s.",
            Exported("lagwarden_partition_consume_rate"), null=_FEW_COMMITS, importance=30, stability=EXPERIMENTAL),
     Column("catch_up_seconds", FLOAT, "Time until the group has no unread records, at the present rates.",
            Exported("lagwarden_partition_catch_up_seconds"),

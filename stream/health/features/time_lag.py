@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from stream.health.features.end_history import EndHistory
 
 _SECOND: Final = 1_000.0
+_UNSEEN: Final = 30_000
+"""ms. The commits of a group that has just begun are usual after a second, and the next ones are not read yet."""
 _SAME_RATE: Final = 0.01
 """Rates that differ by less than this share are equal: one commit more or less in the window has that effect."""
 
@@ -45,7 +47,7 @@ class Rates:
     catch_up: Ints
     """Time (ms) until nothing is unread at these rates; 0: nothing is unread, -1: never, or not known."""
     ended: Flags
-    """No commit came for twice the usual interval: `consume` and `catch_up` are of the time before."""
+    """The window is late (`RisingSpan`): `consume` and `catch_up` are of the time before."""
 
     @property
     def consume_now(self) -> Reals:
@@ -70,7 +72,7 @@ class RisingSpan:
     end_time: Ints
     """The last commit; the time of the tick if no commit came for twice the usual interval."""
     late: Flags
-    """No commit came for twice the usual interval."""
+    """No commit came for twice the usual interval, and for half a minute."""
 
 
 def time_lag(history: EndHistory, rows: Ints, next_offset: Ints, unread: Flags, known: Flags, now: int) -> TimeLag:  # noqa: PLR0917 - six columns of one table
@@ -116,9 +118,10 @@ def rising_span(slots: Slots, rows: int, now: int) -> RisingSpan:
     row = slots.row[last]
     span = slots.time[last] - slots.time[first]
     usual = span // np.maximum(last - first, 1)
-    late = now - slots.time[last] > 2 * usual
+    silence = now - slots.time[last]
+    late = silence > 2 * usual
     start_time[row], start_offset[row] = slots.time[begin], slots.offset[begin]
-    end_time[row], overdue[row] = np.where(late, now, slots.time[last]), late
+    end_time[row], overdue[row] = np.where(late, now, slots.time[last]), late & (silence > _UNSEEN)
     return RisingSpan(start_time, start_offset, end_time, overdue)
 
 

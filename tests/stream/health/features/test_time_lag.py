@@ -83,6 +83,7 @@ def test_a_window_ends_now_once_its_commits_are_overdue() -> None:
     for now, end in ((100_000, 40_000), (100_001, 100_001)):
         span = rising_span(late, 1, now)
         assert (span.end_time.tolist(), span.late.tolist()) == ([end], [end == now])
+    assert not rising_span(slots((29_000, 50), (30_000, 90)), 1, 60_000).late[0], "a group that has just begun"
 
 
 @pytest.mark.parametrize(("per_second", "reads", "wanted"), [(100, 150, 20_000), (100, 100, -1), (100, 50, -1)])
