@@ -36,11 +36,7 @@ _ALERTS_PATH: Final = "/api/v2/alerts"
 
 
 class MetricsOptions(OptionSection):
-    """The selection of series in `/metrics`. A pattern is a regular expression (RE2) that must match the whole name.
-
-    The preset selects metrics, `add` and `omit` change that selection by name, `granularity` and the patterns of groups
-    and topics take series away from it, and `series_budget` is the last limit.
-    """
+    """The selection of series in `/metrics`. A pattern is a regular expression (RE2) that must match the whole name."""
 
     preset: Literal["lean", "standard", "full"] = option(
         "standard",
@@ -75,27 +71,22 @@ class MetricsOptions(OptionSection):
     )
     series_budget: int = option(
         300_000,
-        "The maximum number of series, a quarter of it about the cluster, the rest about groups. Beyond it, whole"
-        " metrics are dropped, the least important first: of dead groups, then per partition, per topic and per group."
-        " Dropped series are counted. 0: no limit. The default has room for about 50,000 partitions of groups with the"
-        " preset `standard`; it keeps a cluster that grows from taking gigabytes of memory from Prometheus.",
+        "The maximum number of series, a quarter of it about the cluster. Beyond it, whole metrics are dropped, the"
+        " least important first: of dead groups, then per partition, per topic and per group. 0: no limit.",
         ge=0,
     )
     cluster_name: LabelText | None = option(
         None,
         "The name of the Kafka cluster, such as `orders-eu`: the label `cluster` of every series, on `/metrics`, by"
-        " OTLP and under the names of `compatibility`. Rules, dashboards, the pages and `lagwarden top` show it. Needed"
-        " if one Prometheus has the series of several clusters. A new name makes new series. Without it, series have no"
-        " such label.",
+        " OTLP and under the names of `compatibility`. Needed if one Prometheus has the series of several clusters.",
         shown="no label",
     )
     compatibility: OtherExporters = option(
         (),
         "Exporters whose names to show too, beside lagwarden's own: `kafka_exporter`, `kafka_lag_exporter`, `kminion`,"
-        " `burrow_exporter`, `burrow` (Burrow's own `/metrics`, and its API under `/v3/kafka`). Their dashboards and"
-        " alert rules then work unchanged; docs/migration/ has what maps to what and what it costs. The preset does not"
-        " apply to them, all other options of this section but `add`, `omit` and the folds do. The series budget drops"
-        " them before lagwarden's own.",
+        " `burrow_exporter`, `burrow` (Burrow's own `/metrics`, and its API under `/v3/kafka`); docs/migration/ has"
+        " what maps to what and what it costs. Preset, `add`, `omit` and folds do not apply to them. The series budget"
+        " drops them before lagwarden's own.",
         shown="none",
         experimental=True,
     )
