@@ -12,12 +12,12 @@ import enum
 import ipaddress
 from typing import TYPE_CHECKING, Final, Protocol
 
-import pyarrow as pa
-
-from exporters.readmodel import HTTP_REFUSALS
+from exporters.readmodel import HTTP_REFUSALS, rows_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import pyarrow as pa
 
 
 class RefusalReason(enum.StrEnum):
@@ -116,9 +116,7 @@ class Admission:
 
     def table(self) -> pa.Table:
         """Return the refusals by reason (schema HTTP_REFUSALS), with a row for every reason."""
-        rows = sorted((reason.value, self._refused[reason]) for reason in RefusalReason)
-        reasons = pa.array([reason for reason, _ in rows]).dictionary_encode()
-        return pa.table([reasons, pa.array([count for _, count in rows], pa.int64())], schema=HTTP_REFUSALS)
+        return rows_table(sorted((reason.value, self._refused[reason]) for reason in RefusalReason), HTTP_REFUSALS)
 
     def _all(self) -> Iterable[ManagedConnection]:
         return (client for clients in self._by_address.values() for client in clients)

@@ -72,6 +72,7 @@ from exporters.readmodel.tables import (
     VERDICT_GROUPS,
     WEBHOOK_DROPS,
     WEBHOOK_FAILURES,
+    rows_table,
 )
 
 __all__ = [
@@ -128,4 +129,5 @@ __all__ = [
     "Snapshot",
     "TransitionDetail",
     "VerdictChange",
+    "rows_table",
 ]

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
 
 from exporters.catalogue import groups, monitor, partitions, service, verdicts
+from exporters.catalogue.table import NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 BURROW_COMMIT: Final = partitions.BURROW_COMMIT
 COMMON_CAUSES: Final = verdicts.COMMON_CAUSES.schema
@@ -46,3 +52,15 @@ VERDICT_CHANGES: Final = verdicts.VERDICT_CHANGES.schema
 VERDICT_GROUPS: Final = verdicts.VERDICT_GROUPS.schema
 WEBHOOK_DROPS: Final = service.WEBHOOK_DROPS.schema
 WEBHOOK_FAILURES: Final = service.WEBHOOK_FAILURES.schema
+
+
+def rows_table(rows: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:
+    """Return rows, whose values are in the order of the schema, as a table; names are dictionary-encoded."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [
+        pa.array(values, pa.string()).dictionary_encode().cast(NAME)
+        if field.type == NAME
+        else pa.array(values, field.type)
+        for values, field in zip(columns, schema, strict=True)
+    ]
+    return pa.table(arrays, schema=schema)

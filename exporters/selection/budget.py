@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
-
 from exporters.catalogue.metric import MetricSource, OtherSource, Preset
-from exporters.readmodel import NAME, SERIES_DROPPED
+from exporters.readmodel import SERIES_DROPPED, rows_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pyarrow as pa
 
     from exporters.catalogue.metric import Metric
 
@@ -53,12 +53,8 @@ class SeriesBudget:
     @property
     def dropped(self) -> pa.Table:
         """The series left out per metric, now and summed over all snapshots (schema SERIES_DROPPED)."""
-        names = sorted(self._ever)
-        columns = [names, [self._now.get(name) for name in names], [self._ever[name] for name in names]]
-        arrays = [
-            pa.array(column, field.type) for column, field in zip(columns[1:], list(SERIES_DROPPED)[1:], strict=True)
-        ]
-        return pa.table([pa.array(names, pa.string()).dictionary_encode().cast(NAME), *arrays], schema=SERIES_DROPPED)
+        rows = ((name, self._now.get(name), ever) for name, ever in sorted(self._ever.items()))
+        return rows_table(rows, SERIES_DROPPED)
 
     def _record(self, left_out: Mapping[str, int]) -> None:
         self._now = left_out

@@ -7,13 +7,14 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
 import structlog
 
-from exporters.readmodel import FILE_FAILURES
+from exporters.readmodel import FILE_FAILURES, rows_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pyarrow as pa
 
     from stream.checkpoint.files import CheckpointPath
 
@@ -58,8 +59,7 @@ class SideFiles:
     def table(self) -> pa.Table:
         """Return the failures by kind of file, each kind with a row from the start."""
         with self._lock:
-            counts = [self._failures[kind] for kind in KINDS]
-        return pa.table([pa.array(KINDS).dictionary_encode(), pa.array(counts, pa.int64())], schema=FILE_FAILURES)
+            return rows_table([(kind, self._failures[kind]) for kind in KINDS], FILE_FAILURES)
 
     def _fail(self, kind: str, path: CheckpointPath, error: OSError) -> None:
         cause = error.strerror or str(error)

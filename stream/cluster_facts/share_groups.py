@@ -24,6 +24,7 @@ from exporters.cluster.model import (
     SHARE_READ_FACT,
     SHARE_READS,
 )
+from exporters.readmodel import rows_table
 from stream.cluster.epoch_ends import is_cut, read_epoch_ends
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
 from stream.cluster.partition_offsets import read_ends
@@ -32,7 +33,6 @@ from stream.cluster.records.read import read_records
 from stream.cluster.transport.error_codes import ErrorReason, of_failure
 from stream.cluster.transport.errors import ClusterError, Unreachable
 from stream.cluster_facts.share_state import FinishedRecords, SharePartition, SharePartitionKey, ShareState
-from stream.cluster_facts.tables import Unknown, rows_table
 from stream.groups.instances import EVERY_GROUP
 from stream.groups.placement import partition_for
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from stream.cluster.records.ranges import OffsetRange
     from stream.cluster.topology import Topology
     from stream.cluster.transport.client import Cluster
+    from stream.cluster_facts.tables import Unknown
     from stream.groups.instances import InstancePart
 
 NAME: Final = "__share_group_state"

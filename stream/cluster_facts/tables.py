@@ -6,7 +6,7 @@ Also selects the partitions that get series of their own if there are too many, 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,14 +32,14 @@ from exporters.cluster.model import (
     TOPIC_SIZES,
     UNKNOWN_FACTS,
 )
-from exporters.readmodel import NAME
+from exporters.readmodel import rows_table
 from stream.cluster.admin.features import finalized_features, version_sets
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
 from stream.cluster.topic_health import partition_facts, topic_facts
 from stream.cluster.transport.error_codes import ErrorReason
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from stream.cluster.admin.features import BrokerVersions
     from stream.cluster.admin.followers import FollowerLag
@@ -283,15 +283,3 @@ def unknown_table(unknown: Unknown) -> pa.Table:
 def _count(nodes: pa.ChunkedArray) -> dict[int, int]:
     counted = pc.value_counts(nodes.combine_chunks() if isinstance(nodes, pa.ChunkedArray) else nodes)
     return {row["values"]: row["counts"] for row in counted.to_pylist()}
-
-
-def rows_table(rows: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:
-    """Return the rows as a table; names are dictionary-encoded."""
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [
-        pa.array(values, pa.string()).dictionary_encode().cast(NAME)
-        if field.type == NAME
-        else pa.array(values, field.type)
-        for values, field in zip(columns, schema, strict=True)
-    ]
-    return pa.table(arrays, schema=schema)

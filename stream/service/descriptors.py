@@ -10,14 +10,14 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
-
-from exporters.readmodel import DESCRIPTORS
+from exporters.readmodel import DESCRIPTORS, rows_table
 from stream.service.processes import PROC, processes_by_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    import pyarrow as pa
 
 _CACHE_SECONDS: Final = 5.0
 
@@ -47,9 +47,7 @@ class Descriptors:
             counts = [count for process in processes if (count := self._count(process)) is not None]
             if counts:
                 rows.append((role, *max(counts, key=lambda count: count[0] / count[1])))
-        roles, opened, limits = zip(*rows, strict=True) if rows else ((), (), ())
-        names = pa.array(roles, pa.string()).dictionary_encode()
-        return pa.table([names, pa.array(opened, pa.int64()), pa.array(limits, pa.int64())], schema=DESCRIPTORS)
+        return rows_table(rows, DESCRIPTORS)
 
     def _count(self, process: int) -> tuple[int, int] | None:
         """Return (open, limit) of the descriptors of a process; None if it cannot be read or has no limit."""

@@ -11,13 +11,13 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
-
-from exporters.readmodel import PROCESSES
+from exporters.readmodel import PROCESSES, rows_table
 from stream.service.first_read.reader import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import pyarrow as pa
 
 ROLES: Final = ("driver", "jvm", "python_daemon", "python_worker")
 """Each role is started by the previous one: this process, the JVM, the daemon of its Python workers, the workers.
@@ -102,20 +102,7 @@ class ProcessUsage:
                 memory = sum(sizes) if sizes and len(sizes) == len(processes) else None
                 rows.append((role, len(processes), memory, self._role_ticks[role] / _TICKS_PER_SECOND))
         self._ticks = ticks
-        return _table(rows)
-
-
-def _table(rows: Sequence[tuple[str, int, int | None, float]]) -> pa.Table:
-    roles, numbers, sizes, seconds = zip(*rows, strict=True) if rows else ((), (), (), ())
-    return pa.table(
-        [
-            pa.array(roles, pa.string()).dictionary_encode(),
-            pa.array(numbers, pa.int64()),
-            pa.array(sizes, pa.int64()),
-            pa.array(seconds, pa.float64()),
-        ],
-        schema=PROCESSES,
-    )
+        return rows_table(rows, PROCESSES)
 
 
 def _running_children(processes: Iterable[int], proc: Path) -> list[int]:

@@ -11,14 +11,12 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import pyarrow as pa
 import structlog
 
 from decoders.tables import BY_NUMBER, tracking
 from exporters.readmodel import (
     DECODE_ERRORS,
     INTERNAL_ERRORS,
-    NAME,
     OFFSETS_SKIPPED,
     OTLP_FAILURES,
     QUERY_PHASES,
@@ -27,6 +25,7 @@ from exporters.readmodel import (
     WEBHOOK_FAILURES,
     MonitorStatus,
     OtherInstance,
+    rows_table,
 )
 from stream.checkpoint.side_files import SideFiles
 from stream.groups.decode_stats import DecodeStats
@@ -40,6 +39,8 @@ from stream.wording import ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import pyarrow as pa
 
     from stream.groups.instances import InstancePart
     from stream.service.catch_up import CatchUp, CatchUpProgress
@@ -177,7 +178,7 @@ class ServiceStatus:
         with self._lock:
             self._decode_stats.add(stats)
             self._records, self._errors = _records_table(self._decode_stats), _errors_table(self._decode_stats)
-            self._skipped = _table(sorted(self._decode_stats.skipped.items()), OFFSETS_SKIPPED)
+            self._skipped = rows_table(sorted(self._decode_stats.skipped.items()), OFFSETS_SKIPPED)
 
     def answer_failed(self, path: str, error: Exception) -> None:
         """Count an HTTP request that failed because of an internal error; one per minute is logged."""
@@ -244,7 +245,7 @@ class ServiceStatus:
             offsets_unavailable_groups=tick.offsets_unavailable_groups,
             expiry_error_seconds=terminations.errors,
             groups_not_evaluated=tick.groups_not_evaluated,
-            internal_errors=_table(sorted(faults.items()), INTERNAL_ERRORS),
+            internal_errors=rows_table(sorted(faults.items()), INTERNAL_ERRORS),
             series_dropped=tick.series_dropped,
             file_failures=self.files.table(),
             descriptors=self._descriptors.table(),
@@ -344,10 +345,10 @@ def _webhook_fields(webhook: WebhookStatus | None) -> dict[str, Any]:
         "webhook_sent": webhook.sent,
         "webhook_queued": webhook.queued,
         "webhook_oldest_at": webhook.oldest,
-        "webhook_failures": _table(
+        "webhook_failures": rows_table(
             [(*key, count) for key, count in sorted(webhook.failures.items())], WEBHOOK_FAILURES
         ),
-        "webhook_drops": _table(sorted(webhook.drops.items()), WEBHOOK_DROPS),
+        "webhook_drops": rows_table(sorted(webhook.drops.items()), WEBHOOK_DROPS),
     }
 
 
@@ -357,7 +358,7 @@ def _otlp_fields(otlp: OtlpCounters | None) -> dict[str, Any]:
     return {
         "otlp_points": otlp.points,
         "otlp_exported_at": otlp.exported_at,
-        "otlp_failures": _table(sorted(otlp.failures().items()), OTLP_FAILURES),
+        "otlp_failures": rows_table(sorted(otlp.failures().items()), OTLP_FAILURES),
     }
 
 
@@ -370,7 +371,7 @@ def _query_fields(query: QueryProgress | None) -> dict[str, Any]:
         "query_processed_rate": query.processed_rate,
         "query_state_rows": query.state_rows,
         "query_state_bytes": query.state_bytes,
-        "query_phases": _table(sorted(query.phases.items()), QUERY_PHASES),
+        "query_phases": rows_table(sorted(query.phases.items()), QUERY_PHASES),
     }
 
 
@@ -387,7 +388,7 @@ def _type_name(number: int | None) -> str:
 
 def _records_table(stats: DecodeStats) -> pa.Table:
     rows = sorted((_type_name(n), "unknown" if n is None else tracking(n), count) for n, count in stats.records.items())
-    return _table(rows, RECORDS_READ)
+    return rows_table(rows, RECORDS_READ)
 
 
 def _errors_table(stats: DecodeStats) -> pa.Table:
@@ -395,15 +396,4 @@ def _errors_table(stats: DecodeStats) -> pa.Table:
         (_type_name(fault.record_type), "" if fault.version is None else str(fault.version), fault.reason, count)
         for fault, count in stats.faults.items()
     )
-    return _table(rows, DECODE_ERRORS)
-
-
-def _table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [
-        pa.array(column, pa.string()).dictionary_encode().cast(NAME)
-        if field.type == NAME
-        else pa.array(column, field.type)
-        for column, field in zip(columns, schema, strict=True)
-    ]
-    return pa.table(arrays, schema=schema)
+    return rows_table(rows, DECODE_ERRORS)

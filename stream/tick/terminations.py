@@ -12,10 +12,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow as pa
 import structlog
 
-from exporters.readmodel import DEATHS, EXPIRY_CHECKS, NAME, Histogram
+from exporters.readmodel import DEATHS, EXPIRY_CHECKS, Histogram, rows_table
 from stream.groups.expiry.broker_rules import UNKNOWN
 from stream.groups.expiry.causes import RemovalCause, transition_sentence
 from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, predict_removed
@@ -25,6 +24,8 @@ from stream.tick.context import RemovedCommit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
+
+    import pyarrow as pa
 
     from stream.groups.driver_state import ChangeEvents, GroupColumns, RemovedOffset
     from stream.groups.expiry.broker_rules import OffsetsRetention
@@ -228,8 +229,8 @@ class Terminations:
         errors = self._expiry_check.errors()
         checks = {str(outcome): count for outcome, count in self._expiry_check.outcomes().items()}
         return TerminationCounts(
-            _table(self._deaths, DEATHS),
-            _table(checks, EXPIRY_CHECKS),
+            rows_table(sorted(self._deaths.items()), DEATHS),
+            rows_table(sorted(checks.items()), EXPIRY_CHECKS),
             Histogram(errors.bounds, errors.cumulative, errors.count, errors.total),
         )
 
@@ -252,9 +253,3 @@ def _without(expiry: Times, state: GroupColumns, groups: Collection[str]) -> Tim
     names = state.group.dictionary.to_pylist()
     is_excluded = np.array([name in groups for name in names] or [False], np.bool_)
     return np.where(is_excluded[state.group.indices.to_numpy(zero_copy_only=False)], UNKNOWN, expiry)
-
-
-def _table(counts: Mapping[str, int], schema: pa.Schema) -> pa.Table:
-    names = sorted(counts)
-    arrays = [pa.array(names, pa.string()).dictionary_encode().cast(NAME), pa.array([counts[name] for name in names])]
-    return pa.table(arrays, schema=schema)

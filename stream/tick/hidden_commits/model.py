@@ -10,12 +10,13 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
-from exporters.readmodel import NAME, OFFSETS_HELD_BACK, TIMESTAMP
+from exporters.readmodel import OFFSETS_HELD_BACK, rows_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pyarrow as pa
 
     from stream.groups.driver_state import GroupColumns
     from stream.groups.membership.memberships import Memberships
@@ -59,19 +60,8 @@ class HiddenCommits:
 
 def blocked_partitions_table(hidden: HiddenCommits) -> pa.Table:
     """Return the blocked offsets partitions (schema OFFSETS_HELD_BACK), sorted by partition."""
-    rows = [dataclasses.astuple(blocked) for _, blocked in sorted(hidden.blocked_partitions.items())]
-    partition, since, producer, name, hanging, unread = zip(*rows, strict=True) if rows else ((),) * 6
-    return pa.table(
-        [
-            pa.array(partition, pa.int32()),
-            pa.array(since, pa.int64()).cast(TIMESTAMP),
-            pa.array(producer, pa.int64()),
-            pa.array(name, pa.string()).dictionary_encode().cast(NAME),
-            pa.array(hanging, pa.bool_()),
-            pa.array(unread, pa.int64()),
-        ],
-        schema=OFFSETS_HELD_BACK,
-    )
+    rows = (dataclasses.astuple(blocked) for _, blocked in sorted(hidden.blocked_partitions.items()))
+    return rows_table(rows, OFFSETS_HELD_BACK)
 
 
 def nothing_hidden(state: GroupColumns) -> HiddenCommits:

@@ -19,7 +19,7 @@ from stream.tick.snapshot.scaling import scaling_columns
 from stream.tick.snapshot.share_groups import share_topics, with_share_sums, with_share_topics
 from stream.tick.snapshot.throughput import hot_ratios, throughput_columns
 from stream.tick.snapshot.topics import topics_table
-from stream.tick.verdicts.columns import findings_table, groups_by_verdict, partition_columns
+from stream.tick.verdicts.columns import findings_table, groups_by_verdict, partition_columns, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,8 +59,8 @@ def _build(
     expiry = rows.align(derived.expiry.offset, -1)
     odd_time = inputs.odd_time | (expiry > LATEST_MS)
     columns: dict[str, Any] = {
-        "group": _names(rows.group, rows.groups),
-        "topic": _names(rows.topic, rows.topics),
+        "group": words(rows.group, rows.groups),
+        "topic": words(rows.topic, rows.topics),
         "partition": pa.array(rows.partition),
         "committed_offset": pa.array(window.committed_offset, mask=~committed),
         "commit_time": timestamps(window.commit_time),
@@ -106,7 +106,7 @@ def _log_ends(rows: InputRows, end_row: Ints, ends: EndsIndex, window: Window) -
     np.fmax.at(rate, at, window.rates.produce)
     names = ("high_watermark", "log_start_offset", "last_stable_offset")
     high, start, stable = (ends.column(name, end_row[first]) for name in names)
-    partitions = [_names(rows.topic[first], rows.topics), pa.array(rows.partition[first])]
+    partitions = [words(rows.topic[first], rows.topics), pa.array(rows.partition[first])]
     gap = pc.max_element_wise(pc.subtract(high, stable), pa.scalar(0, pa.int64()), skip_nulls=False)
     return pa.table([*partitions, high, start, gap, hot_ratios(rows.topic[first], rate)], schema=LOG_ENDS)
 
@@ -127,7 +127,7 @@ def _unknown_lag_reasons(window: Window, known: NDArray[np.bool_]) -> pa.Array:
 
 def _unknown_lags(group: Ints, groups: Sequence[str], known: NDArray[np.bool_], reasons: pa.Array) -> pa.Table:
     """Return the number of rows without a lag by group and reason, sorted (schema UNKNOWN_LAGS)."""
-    table = pa.table({"group": _names(group, groups), "reason": reasons}).filter(pa.array(~known))
+    table = pa.table({"group": words(group, groups), "reason": reasons}).filter(pa.array(~known))
     counted = (
         table.cast(pa.schema([("group", pa.string()), ("reason", pa.string())]))
         .group_by(["group", "reason"])
@@ -142,7 +142,3 @@ def _unknown_lags(group: Ints, groups: Sequence[str], known: NDArray[np.bool_], 
         ],
         schema=UNKNOWN_LAGS,
     )
-
-
-def _names(numbers: Ints, names: Sequence[str]) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), pa.array(names, pa.string()))

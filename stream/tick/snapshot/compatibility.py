@@ -12,10 +12,6 @@ from stream.health.burrow.rules import INTERVALS, NONE, BurrowStatus
 from stream.tick.verdicts.columns import words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from stream.health.burrow.status_tracker import BurrowStatuses
     from stream.tick.inputs.assignment import PartitionAssignment
     from stream.tick.inputs.rows import InputRows
@@ -36,8 +32,8 @@ def compatibility_table(
     partition_counts = evaluated.derived.facts.cluster.partition_counts
     counts = [partition_counts.get(topic) for topic in rows.topics]
     columns = {
-        "group": _names(rows.groups, rows.group),
-        "topic": _names(rows.topics, rows.topic),
+        "group": words(rows.group, rows.groups),
+        "topic": words(rows.topic, rows.topics),
         "partition": pa.array(rows.partition),
         "owner": _owner_numbers(members).cast(pa.int32()),
         **({} if hide_members else _owner_names(members)),
@@ -86,7 +82,3 @@ def _windows(burrow: BurrowStatuses | None) -> dict[str, pa.Array]:
     commits = pa.StructArray.from_arrays([pa.array(column) for column in columns], fields=list(BURROW_COMMIT))
     starts = np.concatenate(([0], np.cumsum(rings.count))).astype(np.int32)
     return {"burrow_window": pa.ListArray.from_arrays(pa.array(starts), commits)}
-
-
-def _names(names: Sequence[str], numbers: NDArray[np.int64]) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), pa.array(names, pa.string()))

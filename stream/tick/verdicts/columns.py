@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from exporters.readmodel import FINDINGS, NAME, TIMESTAMP, UNREADABLE_TAILS, VERDICT_GROUPS
+from exporters.readmodel import FINDINGS, NAME, TIMESTAMP, UNREADABLE_TAILS, VERDICT_GROUPS, rows_table
 from exporters.wording import SEVERITIES
 from stream.health.features import lag_trend as trends
 from stream.health.features import time_lag as timelag
@@ -142,9 +142,7 @@ def findings_table(evaluated: EvaluatedTick | None) -> pa.Table:
 def unreadable_tails(tails: LogTails | None) -> pa.Table:
     """Return the number of partitions whose tails cannot be read, by reason (schema UNREADABLE_TAILS)."""
     counts = collections.Counter(() if tails is None else tails.reasons.tolist())
-    reasons = sorted(counts)
-    names = pa.array(reasons, pa.string()).dictionary_encode().cast(NAME)
-    return pa.table([names, pa.array([counts[reason] for reason in reasons], pa.int64())], schema=UNREADABLE_TAILS)
+    return rows_table(sorted(counts.items()), UNREADABLE_TAILS)
 
 
 def words(codes: NDArray[Any], by_code: Sequence[str], mask: Flags | None = None) -> pa.DictionaryArray:

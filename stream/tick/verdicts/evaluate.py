@@ -9,10 +9,9 @@ import copy
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow as pa
 import structlog
 
-from exporters.readmodel import NAME, VERDICT_CHANGES
+from exporters.readmodel import VERDICT_CHANGES, rows_table
 from stream.health.day_one import DayOne
 from stream.health.evaluator import Evaluator
 from stream.health.limits import HealthLimits
@@ -24,6 +23,8 @@ from stream.tick.verdicts.store import StoredVerdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import pyarrow as pa
 
     from exporters.readmodel import VerdictChange
     from stream.groups.driver_state import GroupColumns
@@ -133,9 +134,7 @@ class VerdictEvaluator:
 
     def changes_table(self) -> pa.Table:
         """Return how many groups changed to each verdict since the process started (schema VERDICT_CHANGES)."""
-        counts = self._changes.counts
-        names = pa.array(list(counts), pa.string()).dictionary_encode().cast(NAME)
-        return pa.table([names, pa.array(list(counts.values()), pa.int64())], schema=VERDICT_CHANGES)
+        return rows_table(self._changes.counts.items(), VERDICT_CHANGES)
 
     def save(self) -> None:
         """Write the verdict file, if there is one and a tick was evaluated."""
