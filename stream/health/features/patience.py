@@ -120,9 +120,10 @@ def transaction_patience(patience: Patience, longest_earlier: Ints, limits: Heal
 
     How long transactions stay open is a property of the producer, so it is taken from the earlier transactions of the
     partition, the longest of which stayed open for `longest_earlier` ms (0: not known). Only where the group's own
-    commit interval is not known either, a default (`limits.transaction`) limits the patience.
+    commit interval is not known either, a default (`limits.transaction`) limits the patience: coordinators look every
+    ten seconds for transactions that have exceeded it (transaction.abort.timed.out.transaction.cleanup.interval.ms).
     """
-    default = 2 * limits.transaction + limits.tick
+    default = limits.transaction + limits.tick
     pause = patience.longest_pause
     usual = np.where(patience.is_default, np.minimum(pause, default), pause)
     return np.maximum(usual, np.minimum(2 * longest_earlier + limits.tick, limits.unlearned))

@@ -42,6 +42,8 @@ class Situation:
     until: int = 7 * MINUTE
     start: int = -6 * MINUTE
     tick: int = TICK
+    within: int = 3
+    """Ticks from `known_at` to the verdict, at most."""
     on_the_way: tuple[Verdict, ...] = ()
     """Other faults that are also true before (or after) the wanted one."""
 
@@ -854,7 +856,7 @@ SICK = (
     fault("a fixed list without one partition", V.STOPPED, -265, _reads_three_of_four, V.NO_MEMBERS, start=-8),
     # The batch is missing after twice the usual pause since its last commit.
     fault("an hourly batch does not come", V.STOPPED, 65 * 60, _a_missing_batch, start=-100, until=75, tick=3 * TICK),
-    fault("a poison record", V.POISON_RECORD, 50, _stuck_record),
+    fault("a poison record", V.POISON_RECORD, 50, _stuck_record, within=1),
     fault(
         "the only partition of a member stands, also after a restart",
         *(V.POISON_RECORD, 100, lambda: _only_partition_of_a_member(80 * SECOND), V.STOPPED),
@@ -862,10 +864,10 @@ SICK = (
     fault("one of two members dies", V.STOPPED, 50, _dead_member),
     fault("a group that falls behind", V.FALLING_BEHIND, 100, _slow_group),
     fault("a hanging transaction behind a marker", V.HELD_BACK, 50, lambda: _hanging(1)),
-    fault("starts before a hanging transaction and commits by the clock", V.HELD_BACK, 130, _starts_when_it_hangs),
+    fault("starts before a hanging transaction and commits by the clock", V.HELD_BACK, 70, _starts_when_it_hangs),
     fault(
         "starts before a hanging transaction and commits once",
-        *(V.HELD_BACK, 130, lambda: _starts_when_it_hangs(repeats=False)),
+        *(V.HELD_BACK, 70, lambda: _starts_when_it_hangs(repeats=False)),
     ),
     fault(
         "the same, and the transaction is known to hang",

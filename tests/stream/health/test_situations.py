@@ -74,7 +74,7 @@ def faults_of(situation: Situation, ticks: Sequence[GroupTick | Seen]) -> list[s
     no_lag = next((each.time for each in ticks if each.time >= over and each.age <= 2 * TICK), over)
     late = [each for each in ticks if each.time > max(over + 3 * TICK, no_lag + TICK)]
     faults = {
-        f"found at {found[0]}": situation.known_at <= found[0] <= situation.known_at + 3 * TICK,
+        f"found at {found[0]}": situation.known_at <= found[0] <= situation.known_at + situation.within * TICK,
         f"verdicts {verdicts(ticks, found[0], over)}": verdicts(ticks, found[0], over)
         <= {situation.wanted, *situation.on_the_way},
         "not shown until it is over": all(each.sick for each in ticks if calls and calls[0] <= each.time <= over),

@@ -94,7 +94,7 @@ def test_transaction_patience() -> None:
     """The time that a transaction may be open follows from earlier ones, else from the group or a default."""
     stories = {
         "patience of the row": (5 * MINUTE, False, 0, 5 * MINUTE),
-        "default patience": (LIMITS.unlearned, True, 0, 2 * LIMITS.transaction + TICK),
+        "default patience": (LIMITS.unlearned, True, 0, LIMITS.transaction + TICK),
         "at least a pause": (20 * SECOND, False, 0, LIMITS.pause),
         "twice the longest earlier transaction": (20 * SECOND, False, 2 * MINUTE, 4 * MINUTE + TICK),
         "at most ten minutes": (20 * SECOND, False, 60 * MINUTE, LIMITS.unlearned),
