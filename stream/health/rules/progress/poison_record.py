@@ -37,9 +37,9 @@ def _matches(window: Window) -> Flags:
     returned = (window.members > 0) & (inputs.groups.since[inputs.group] > window.progress_time)
     of_topic_only = ~has_siblings & (of_topic.stuck == 1) & (is_alone | returned)
     progress = np.where(has_siblings, of_member.progress, of_topic.progress)
-    # Siblings that have stopped at the same moment may not be stuck yet. They commit at least twice in their patience.
+    # Siblings that have stopped with their member may not be stuck yet: they must have gone on for half of the pause.
     waits_since = window.known_until - window.idle_time
-    moves_on = progress > np.maximum(window.known_until - window.patience, waits_since + window.patience // 2)
+    moves_on = progress > np.maximum(window.known_until - window.patience, waits_since + window.longest_pause // 2)
     # Without a committed offset there is no record to name.
     stuck = window.stuck & (window.committed_offset != NO_COMMIT)
     matches: Flags = stuck & (of_member_only | of_topic_only) & moves_on
@@ -94,5 +94,6 @@ RULE = Rule(
     verb="is",
     next_step="Check the record at the committed offset and the consumer's log; or the partition may be paused.",
     evidence=("committed_offset", "progress_time", "commit_time", "lag", "time_lag", "longest_pause", *OWNER),
+    confirm=1,
     names_members=True,
 )
