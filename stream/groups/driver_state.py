@@ -23,6 +23,7 @@ from stream.groups.commits.runs import Spans, columns_of
 from stream.groups.commits.slots import Slots
 from stream.groups.lifecycle.record import unpack_history
 from stream.groups.membership.memberships import Membership, Memberships
+from stream.groups.membership.subscriptions import LongSubscriptions
 from stream.groups.row_order import RowLabels, RowOrder
 from stream.groups.shard import NOTHING_READ, ShardChange
 
@@ -57,6 +58,8 @@ class GroupColumns:
     """The order of rows and groups in output."""
     faults: Mapping[str, Exception] = dataclasses.field(default_factory=dict)
     """Groups whose membership records could not be evaluated because of a fault of the program."""
+    long_subscriptions: frozenset[str] = frozenset()
+    """Groups whose subscriptions are not known, because they are too long to be kept."""
     records: Mapping[str, Mapping[bytes, bytes]] = dataclasses.field(default_factory=dict)
     """The current membership records of the groups requested from `DriverState.columns`."""
     pending: frozenset[bytes] = frozenset()
@@ -110,6 +113,7 @@ class DriverState:
         """Start without groups. `commit_counts` counts the commits of later changes; None: they are not counted."""
         self.commit_counts = commit_counts
         self._shards: dict[int, _ShardCopy] = {}
+        self._subscriptions = LongSubscriptions()
         # By shard, the groups whose current coordinator is in another shard.
         self._moved: dict[int, AbstractSet[str]] = {}
         self._labels = RowLabels([])
@@ -120,7 +124,7 @@ class DriverState:
         change = ShardChange(
             state.runs, state.records, state.position, state.histories, time=state.time, aborts=state.aborts
         )
-        self._shards.setdefault(shard, _ShardCopy()).apply(change)
+        self._shards.setdefault(shard, _ShardCopy(self._subscriptions)).apply(change)
 
     def apply(self, shard: int, change: ShardChange, *, catching_up: bool = False) -> ChangeEvents:
         """Apply the change of a batch to a shard and return its events; none if the change was applied before.
@@ -128,7 +132,7 @@ class DriverState:
         The commits that are read while `catching_up` are not counted.
         """
         counts = None if catching_up else self.commit_counts
-        return self._shards.setdefault(shard, _ShardCopy()).apply(change, counts)
+        return self._shards.setdefault(shard, _ShardCopy(self._subscriptions)).apply(change, counts)
 
     def drop_dead(self, died_before: int, now: int) -> None:
         """Drop the groups that died before this time (ms).
@@ -184,6 +188,7 @@ class DriverState:
             histories=histories,
             row_order=self._row_order,
             faults={name: error for shard in self._shards.values() for name, error in shard.memberships.faults.items()},
+            long_subscriptions=frozenset(self._subscriptions.left_out),
             records={group: self._records_of(group) for group in records_of},
             aborts=abort_table.concat([shard.aborts for shard in self._shards.values()]),
             commit_counts=None if self.commit_counts is None else self.commit_counts.of_groups(self._row_order.groups),
@@ -219,10 +224,10 @@ class DriverState:
 class _ShardCopy:
     """The copy of one shard on the driver."""
 
-    def __init__(self) -> None:
+    def __init__(self, subscriptions: LongSubscriptions) -> None:
         self.runs = no_runs()
         self.aborts = no_aborts()
-        self.memberships = Memberships()
+        self.memberships = Memberships(subscriptions)
         self.histories: dict[str, GroupHistory] = {}
         self._died: dict[str, int] = {}
         self._position = NOTHING_READ

@@ -175,7 +175,8 @@ class _GroupRules:
         if start is RetentionStart.COMMIT:
             topics = exempt_topics(group, rules)
             if topics is None:
-                start = RetentionStart.STOPPED if group.kind == CLASSIC else RetentionStart.UNKNOWN
+                is_known = group.kind == CLASSIC and not group.unresolved
+                start = RetentionStart.STOPPED if is_known else RetentionStart.UNKNOWN
             else:
                 codes = [self._topics[topic] for topic in topics if topic in self._topics]
                 self._exempt[0].extend([number] * len(codes))

@@ -30,6 +30,7 @@ from stream.groups.membership.record_types import (
     TOPIC_NAME_TYPES,
     record_type_of,
 )
+from stream.groups.membership.subscriptions import LongSubscriptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,7 +58,9 @@ _CACHED_BYTES: Final = 4 << 20
 class Memberships:
     """The memberships of the groups of one shard. Not thread-safe: the owner holds a lock."""
 
-    def __init__(self) -> None:
+    def __init__(self, subscriptions: LongSubscriptions | None = None) -> None:
+        """Start without groups. `subscriptions` bounds those of several shards; None: of this one."""
+        self._subscriptions = subscriptions or LongSubscriptions()
         self._classic: dict[str, bytes] = {}
         self._classic_keys: dict[str, bytes] = {}
         """The keys of classic groups whose name was not valid UTF-8, which cannot be built from the decoded name."""
@@ -73,8 +76,8 @@ class Memberships:
     @property
     def by_group(self) -> Mapping[str, Membership]:
         """The membership of each group; the same object as before if no record changed the group."""
-        for group in self._stale:
-            membership = self._evaluate_or_record_fault(group)
+        for group in sorted(self._stale):
+            membership = self._subscriptions.bounded(group, self._evaluate_or_record_fault(group))
             if membership is None:
                 self._evaluated.pop(group, None)
             else:

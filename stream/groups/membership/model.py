@@ -52,7 +52,8 @@ class Membership:
     # The number of members without assignment, and of static members that have left temporarily.
     idle: int | None = None
     away: int | None = None
-    # The number of regular expressions whose topics are not in the log (yet): `subscribed` lacks these topics.
+    # The number of regular expressions whose topics are not in the log (yet): `subscribed` lacks these topics. Or 1 if
+    # the subscription is too long to be kept (`LongSubscriptions`).
     unresolved: int = 0
     # The partitions that the members own, including those to be revoked; None: unknown, or not partitions of topics.
     owned: Owned | None = dataclasses.field(default=None, repr=False)

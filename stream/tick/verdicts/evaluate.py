@@ -22,7 +22,7 @@ from stream.tick.verdicts.history import VerdictHistory
 from stream.tick.verdicts.store import StoredVerdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -81,7 +81,7 @@ class VerdictEvaluator:
         self._inputs = InputBuilder(self._limits, rebalances, self._mirrored)
         self._is_first_tick = True
         self._saved_at: float | None = None
-        self._partitions_left_out = 0
+        self._left_out = 0, 0
 
     def trial_copy(self) -> VerdictEvaluator:
         """Return a copy with the same memory for a trial; it logs nothing and writes no file."""
@@ -117,7 +117,7 @@ class VerdictEvaluator:
         self._day_one = (self._day_one or DayOne(health_inputs.now)).advance(evaluation)
         alive, now = _alive(derived.state, inputs.rows.groups), derived.facts.taken_at
         self._changes.record(evaluation, alive, now)
-        self._log_left_out(inputs.rows.omitted)
+        self._log_left_out(inputs.rows.omitted, derived.state.long_subscriptions)
         self._save_if_due(now)
         return EvaluatedTick(
             derived, inputs, evaluation, alive, self._day_one.unpaged, burrow=self._evaluator.burrow_statuses
@@ -160,10 +160,16 @@ class VerdictEvaluator:
                 self.save()
             self._saved_at = now
 
-    def _log_left_out(self, partitions: int) -> None:
-        if partitions and not self._partitions_left_out and not self._silent:
+    def _log_left_out(self, partitions: int, subscriptions: Collection[str]) -> None:
+        before, self._left_out = self._left_out, (partitions, len(subscriptions))
+        if partitions and not before[0] and not self._silent:
             _log.warning("too many partitions without any commit; some are not evaluated", partitions=partitions)
-        self._partitions_left_out = partitions
+        if subscriptions and not before[1] and not self._silent:
+            _log.warning(
+                "long subscriptions exceed their memory; those of some groups are unknown",
+                groups=len(subscriptions),
+                first=min(subscriptions),
+            )
 
 
 def _alive(state: GroupColumns, groups: Sequence[str]) -> Flags:

@@ -1,9 +1,13 @@
 """Memberships from current records: every field for every kind, with unusual cases."""
 
+import dataclasses
 import struct
 from typing import Any
 
 from decoders.tables import consumer, share
+from stream.groups.expiry.broker_rules import ExpiryRules, exempt_topics
+from stream.groups.membership.memberships import Memberships
+from stream.groups.membership.subscriptions import LongSubscriptions
 from tests.stream.groups.written import (
     ORDERS,
     Written,
@@ -437,3 +441,23 @@ def test_apply_returns_the_touched_groups() -> None:
     assert read.apply(column([classic(classic_member("a"))])) == {"g"}
     assert read.by_group["h"] is before
     assert read.by_group["g"].members == 1
+
+
+def test_long_subscriptions_exceed_no_memory_and_lose_no_group() -> None:
+    """A set that groups share counts once. One that exceeds the limit is unknown until the group's next record."""
+    first, second = (subscription(*(f"{name}-{number}" for number in range(2_000))) for name in ("orders", "other"))
+    bound = LongSubscriptions(most=400_000)
+    read = [Memberships(bound) for _ in range(2)]
+    for number, (group, wants) in enumerate((("g", first), ("same", first), ("too-much", second), ("short", T))):
+        read[number % 2].apply(column([classic(classic_member("a", wants=wants, has=HAS), group=group)]))
+        found = dict(read[0].by_group) | dict(read[1].by_group)
+    sizes = {name: each.subscribed and len(each.subscribed) for name, each in found.items()}
+    assert sizes == {"g": 2_000, "same": 2_000, "too-much": None, "short": 1}
+    assert bound.left_out == {"too-much"}
+    assert found["too-much"].clients[0] == dataclasses.replace(found["short"].clients[0], subscribed=None)
+    assert exempt_topics(found["too-much"], ExpiryRules.UNSUBSCRIBED) is None
+    read[0].apply(column([gone(classic(group="g")), classic(classic_member("a", wants=second), group="too-much")]))
+    read[1].apply(column([classic(classic_member("a", wants=T), group="same")]))
+    assert len(read[1].by_group["same"].subscribed or ()) == 1
+    assert len(read[0].by_group["too-much"].subscribed or ()) == 2_000
+    assert not bound.left_out
