@@ -109,8 +109,9 @@ in CHANGELOG.md, with the metric that replaces it; the next minor release at the
 
 A time lag is the age of the oldest unread record by the time that its producer wrote: of replayed records the age of
 the event. It is a lower bound if that record is older than the known history of its partition, or has a time before
-September 2001 or ahead of now, as of producers that write seconds or microseconds. Series do not show this; page,
-commands and the API do (`time_lag_exact` of a partition, `time_lag_max_exact` of a group or topic).
+September 2001 or ahead of now, as of producers that write seconds or microseconds; at a start, when times are all that
+is known, the record itself is read to see its time, with Read on the topic. Series do not show this; page, commands and
+the API do (`time_lag_exact` of a partition, `time_lag_max_exact` of a group or topic).
 
 Verdicts are words, described in `docs/health.md`. To alert on all groups that need attention, whatever their verdict:
 `lagwarden_group_verdict{{severity=~"warning|critical"}}`.

@@ -47,6 +47,8 @@ class TailRequest:
     partition: int
     data_from: int
     end: int
+    with_time: bool = False
+    """The time of the first record is wanted, too."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class TailRead:
     wanted: TailRequest
     data_end: int | None = None
     reason: ErrorReason | None = None
+    first_time: int | None = None
+    """The time (ms) of the record at `data_from`, or of the next one that compaction has left; None: not read."""
 
 
 class _PendingTail:
@@ -87,14 +91,17 @@ class _PendingTail:
             if fetched.fault is not None:
                 raise fetched.fault
             if self.position >= self.wanted.end or (alone and self.position == previous):
-                self.end(data_end=data_end(self.batches, self.wanted))
+                first_time = _first_time(self.batches, self.wanted) if self.wanted.with_time else None
+                self.end(data_end=data_end(self.batches, self.wanted), first_time=first_time)
         except Damaged:
             self.end(reason=ErrorReason.OTHER)
         return len(raw)
 
-    def end(self, *, data_end: int | None = None, reason: ErrorReason | None = None) -> None:
+    def end(
+        self, *, data_end: int | None = None, reason: ErrorReason | None = None, first_time: int | None = None
+    ) -> None:
         """Set the result and release the batches."""
-        self.read = TailRead(self.wanted, data_end, reason)
+        self.read = TailRead(self.wanted, data_end, reason, first_time)
         self.batches = []
 
 
@@ -148,6 +155,12 @@ def data_end(batches: Sequence[LogBatch], wanted: TailRequest) -> int:
         if after > wanted.data_from:
             return min(after, wanted.end)
     return wanted.data_from
+
+
+def _first_time(batches: Sequence[LogBatch], wanted: TailRequest) -> int | None:
+    """Return the time of the first record at or after the start of a tail. Raises Damaged."""
+    records = (each for batch in batches if not batch.is_control for each in batch.records())
+    return next((each.timestamp for each in records if each.offset >= wanted.data_from), None)
 
 
 def _last_record(batch: LogBatch) -> int:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_for_times import FIRST_TRUE_TIME, WANTED, read_offsets_for_times
 from stream.cluster.transport.errors import ClusterError
 from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
+from stream.health.inputs import NO_COMMIT
 from stream.tick.inputs.times import AHEAD_MS
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from stream.health.inputs import HealthInputs
     from stream.tick.lookups.budget import LookupLimits
 
+TopicPartition = tuple[str, int]
+"""Topic and partition."""
 _SECOND, _MINUTE, _HOUR = 1_000, 60_000, 3_600_000
 FINE: Final = (
     30 * _SECOND, _MINUTE, 2 * _MINUTE, 4 * _MINUTE, 8 * _MINUTE, 15 * _MINUTE, 30 * _MINUTE,
@@ -58,15 +62,60 @@ def backfill(
     return (times, offsets) if (offsets != NOT_ANSWERED).any() else None
 
 
+def drop_odd_records(
+    cluster: Cluster, inputs: HealthInputs, offsets: Ints, limits: LookupLimits, clock: Callable[[], float]
+) -> frozenset[TopicPartition]:
+    """Set NOT_ANSWERED for partitions where the first unread record of a group has no time that can be true.
+
+    A look-up by time passes over such a record, or ends at it, wherever it stands: the answers do not say when it was
+    written. Returns these partitions. Read are those that seem to wait for longer than the newest requested age, the
+    first of each partition first; needs the right to read the topic. What is not read in time is believed.
+    """
+    end_row = _end_rows(inputs)
+    first = np.maximum(inputs.spans.last_offset, inputs.ends.log_start[end_row]) if len(inputs.ends.place) else end_row
+    newest = offsets[end_row, -1]
+    is_late = (inputs.spans.last_offset != NO_COMMIT) & (end_row >= 0) & ((newest < 0) | (newest > first))
+    is_late &= (first < inputs.ends.high_watermark[end_row]) & (offsets[end_row] != NOT_ANSWERED).any(axis=1)
+    waiting = sorted({(int(end_row[row]), int(first[row])) for row in np.flatnonzero(is_late).tolist()})
+    deadline = clock() + limits.request_seconds
+    odd: set[TopicPartition] = set()
+    while waiting and clock() < deadline:
+        number_of = dict(reversed(waiting[: limits.tails]))
+        waiting = [each for each in waiting if number_of.get(each[0]) != each[1]]
+        requests = {each: _record_request(inputs, *each) for each in number_of.items()}
+        try:
+            answers = read_tails(cluster, list(requests.values()), seconds=deadline - clock(), clock=clock)
+        except ClusterError:
+            break
+        for (row, _), answer in zip(requests, answers, strict=True):
+            time = answer.first_time
+            if time is not None and not FIRST_TRUE_TIME <= time <= inputs.now + AHEAD_MS:
+                offsets[row] = NOT_ANSWERED
+                odd.add((answer.wanted.topic, answer.wanted.partition))
+    return frozenset(odd)
+
+
+def _record_request(inputs: HealthInputs, end_row: int, offset: int) -> TailRequest:
+    place = int(inputs.ends.place[end_row])
+    return TailRequest(inputs.topics[place >> 32], place & 0xFFFFFFFF, offset, offset + 1, with_time=True)
+
+
+def _end_rows(inputs: HealthInputs) -> Ints:
+    """Return the row of the ends of each row; -1: there is none."""
+    place = (inputs.topic.astype(np.int64) << 32) | inputs.partition
+    if not len(inputs.ends.place):
+        return np.full(len(place), -1, np.int64)
+    at = np.minimum(np.searchsorted(inputs.ends.place, place), len(inputs.ends.place) - 1)
+    return np.where(inputs.ends.place[at] == place, at, -1)
+
+
 def _rows_and_ages(inputs: HealthInputs, lookups: int) -> tuple[Ints, tuple[int, ...]]:
     """Return the rows of the ends to request, and the ages to request for each of them."""
     is_known = inputs.ends.known & (inputs.ends.high_watermark > inputs.ends.log_start)
     has_unread = np.zeros(len(is_known), np.bool_)
-    place = (inputs.topic.astype(np.int64) << 32) | inputs.partition
     if len(is_known):
-        at = np.minimum(np.searchsorted(inputs.ends.place, place), len(is_known) - 1)
-        is_behind = (inputs.ends.place[at] == place) & (inputs.spans.last_offset < inputs.ends.high_watermark[at])
-        has_unread[at[is_behind]] = True
+        at = _end_rows(inputs)
+        has_unread[at[(at >= 0) & (inputs.spans.last_offset < inputs.ends.high_watermark[at])]] = True
     rows = np.concatenate([np.flatnonzero(is_known & has_unread), np.flatnonzero(is_known & ~has_unread)])
     ages = FINE if len(rows) * len(FINE) <= lookups else COARSE
     return rows[: lookups // len(ages)], ages

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from stream.health.features.partition_history import PartitionHistory
     from stream.health.features.window import Window
     from stream.tick.lookups.budget import LookupLimits
+    from stream.tick.lookups.offset_time_backfill import TopicPartition
 
 _MOST_ROUNDS: Final = 32
 """Limit of halvings: enough to reduce a year to less than a second, and an end for timestamps that never converge."""
@@ -69,6 +70,8 @@ class OffsetTimeSearch:
         self._limits = limits
         self._clock = clock
         self._searches: dict[_GroupPartition, _Search] = {}
+        self.odd: frozenset[TopicPartition] = frozenset()
+        """Partitions that are not searched, because they had unread records without a time that can be true."""
 
     def update(self, window: Window, memory: PartitionHistory) -> None:
         """Run some rounds of search after a tick and add the answers to the histories in `memory`. Never raises."""
@@ -123,6 +126,8 @@ class OffsetTimeSearch:
     def _is_active(self, window: Window, row: int, offset: int) -> bool:
         """Return whether to search for this offset; starts a search if the last one of the row is old enough."""
         name, refresh = _name(window, row), int(self._limits.time_lookup_refresh * 1000)
+        if name[1:] in self.odd:
+            return False
         search = self._searches.get(name)
         if search is None or (search.offset != offset and window.now - search.started >= refresh):
             self._searches[name] = search = _Search(window.now, offset)
@@ -156,20 +161,23 @@ def _add_points(memory: PartitionHistory, requests: _Requests, answers: pa.Table
 
     At the requested time, and when the answered record was written, the end offset was the offset of that record. If
     the record is the first that retention has left, only the latter is true. Producers may write any time: an answer
-    with a time that cannot be true, or beyond an end observed later, adds no point, and the age stays a lower bound.
+    with a time that cannot be true, or beyond an end observed later, adds no point, and the age stays a lower bound. Of
+    a record ahead of now only this is true: the searched one, if it stands before it, was written before that time.
     """
     answered = ~answers.column("error").is_valid().to_numpy()
     offset = answers.column("offset").fill_null(-1).to_numpy()
     written = answers.column("record_time").fill_null(-1).to_numpy()
     end, log_start = window.ends.high_watermark[requests.row], window.ends.log_start[requests.row]
     end_then = np.where(offset >= 0, offset, end)  # without a later record, the end has not moved since
+    is_ahead = written > window.now + AHEAD_MS
+    end_then = np.where(is_ahead & (offset > requests.offset), requests.offset + 1, end_then)
     is_odd = (
-        (written > window.now + AHEAD_MS)
+        (is_ahead & (offset <= requests.offset))
         | ((offset >= 0) & (written < FIRST_TRUE_TIME))
         | (end_then > requests.end_after)
     )
     answered &= ~is_odd
     at_time = answered & (requests.time > 0) & ~((offset == log_start) & (log_start > 0))
     memory.add_past_ends(requests.history[at_time], requests.time[at_time], end_then[at_time])
-    at_record = answered & (offset >= 0) & (written >= requests.time)
+    at_record = answered & (offset >= 0) & (written >= requests.time) & ~is_ahead
     memory.add_past_ends(requests.history[at_record], written[at_record], offset[at_record])

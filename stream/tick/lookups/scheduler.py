@@ -18,7 +18,7 @@ from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
 from stream.tick.hidden_commits.groups import HiddenGroups
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.log_tails import LogTailLookup
-from stream.tick.lookups.offset_time_backfill import backfill
+from stream.tick.lookups.offset_time_backfill import backfill, drop_odd_records
 from stream.tick.lookups.offset_time_search import OffsetTimeSearch
 from stream.tick.lookups.open_transactions import OpenTransactionLookup, blocked_partitions, still_blocked
 from stream.tick.lookups.topic_retention import TopicRetentionLookup
@@ -117,4 +117,7 @@ class LookupScheduler:
 
     def backfill_ends(self, inputs: HealthInputs) -> tuple[Ints, Ints] | None:
         """Return past times and end offsets for the histories of a process that has just started."""
-        return backfill(self._cluster, inputs, self._limits, self._clock)
+        found = backfill(self._cluster, inputs, self._limits, self._clock)
+        if found is not None:
+            self._offset_times.odd = drop_odd_records(self._cluster, inputs, found[1], self._limits, self._clock)
+        return found

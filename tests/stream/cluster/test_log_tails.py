@@ -128,6 +128,14 @@ def test_data_ends_with_the_last_readable_record() -> None:
     assert tail.data_end == 2
 
 
+def test_the_time_of_the_first_record_of_a_tail() -> None:
+    """A record that compaction has removed, and a marker, have none: the time is that of the next record."""
+    log = [plain(0, 4), committed(4), compacted(5, [1], 3)]
+    wanted = [TailRequest("t", 0, start, start + 1, with_time=True) for start in (2, 4, 5, 7)]
+    times = [read(Leader({("t", 0): log}), each)[0].first_time for each in wanted]
+    assert times == [1_002, 1_001, 1_001, None]
+
+
 @given(
     st.lists(st.sampled_from(["plain", "large", "aborted", "committed"]), min_size=1, max_size=8),
     st.lists(st.integers(0, 4), min_size=1, max_size=6),

@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from stream.cluster.log_tails import TailRead, TailRequest
 from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES
 from stream.cluster.transport.errors import Unreachable
 from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
 from stream.health.inputs import HealthInputs
 from stream.tick.lookups import offset_time_backfill as lookup
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.offset_time_backfill import COARSE, FINE, backfill
+from stream.tick.lookups.offset_time_backfill import COARSE, FINE, backfill, drop_odd_records
 from tests.stream.tick.health_inputs import health_inputs
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
@@ -64,11 +65,17 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Log:
     return Log(monkeypatch)
 
 
-def inputs_of(committed: dict[tuple[str, int], int], end: int = 10_000, log_start: int = 0) -> HealthInputs:
-    """Return the inputs of a tick with one group and these commits by (topic, partition)."""
+def inputs_of(
+    committed: dict[tuple[str, int], int],
+    end: int = 10_000,
+    log_start: int = 0,
+    more: dict[tuple[str, int], int] | None = None,
+) -> HealthInputs:
+    """Return the inputs of a tick with one group and these commits by (topic, partition), and `more` of another."""
     shard = ShardReader()
+    commits = [("g", committed), ("other", more or {})]
     shard.read(
-        [(commit_key("g", *place), commit_value(offset, NOON * MS)) for place, offset in committed.items()],
+        [(commit_key(name, *at), commit_value(to, NOON * MS)) for name, some in commits for at, to in some.items()],
         time=NOON * MS,
     )
     ends = ends_of([(topic, partition, end, end, log_start, None) for topic, partition in committed])
@@ -107,6 +114,29 @@ def test_times_that_cannot_be_true_are_no_answer(log: Log, written: int) -> None
     answers = log.backfill(inputs_of({("t", 0): 5}))
     assert answers is not None
     assert set(answers[1][0].tolist()) == {NO_LATER_RECORD}
+
+
+@pytest.mark.parametrize("written", [-1, 1, NOON, NOON * MS * 1_000, (NOON + 86_400) * MS])
+def test_a_partition_is_not_dated_by_others_if_its_unread_record_has_no_true_time(
+    log: Log, monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
+    """Of two groups, one stands before such a record. A record that waits since shortly, or of true time, is dated."""
+    read: list[TailRequest] = []
+    true = (NOON - 9_000) * MS
+
+    def tails(_: object, wanted: list[TailRequest], **__: object) -> list[TailRead]:
+        read.extend(wanted)
+        odd = ("t", 0, 7)
+        times = [written if (each.topic, each.partition, each.data_from) == odd else true for each in wanted]
+        return [TailRead(each, first_time=time) for each, time in zip(wanted, times, strict=True)]
+
+    monkeypatch.setattr(lookup, "read_tails", tails)
+    inputs = inputs_of({("t", 0): 5, ("t", 1): 5, ("t", 2): 9_990}, more={("t", 0): 7})
+    answers = log.backfill(inputs)
+    assert answers is not None
+    assert drop_odd_records(no_cluster(), inputs, answers[1], LookupLimits(), lambda: 0.0) == {("t", 0)}
+    assert (answers[1] == NOT_ANSWERED).all(axis=1).tolist() == [True, False, False]
+    assert sorted((each.partition, each.data_from) for each in read) == [(0, 5), (0, 7), (1, 5)]
 
 
 def test_partitions_with_unread_records_come_first(log: Log) -> None:

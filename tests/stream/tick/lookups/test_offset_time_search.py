@@ -18,7 +18,7 @@ from stream.health.limits import HealthLimits
 from stream.tick.lookups import offset_time_search as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.offset_time_search import OffsetTimeSearch
-from tests.stream.health.simulator import HOUR, MINUTE, NOON, SECOND, TICK, Partition, Scene, evenly, look
+from tests.stream.health.simulator import HOUR, MINUTE, NOON, SECOND, TICK, Partition, Scene, by_list, evenly, look
 from tests.support.scripted_cluster import no_cluster
 
 LIMITS = HealthLimits(tick=TICK)
@@ -119,12 +119,14 @@ def test_an_unknown_age_is_found_to_within_a_tick(
 
 
 def test_partitions_without_known_unread_records_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is searched if everything is read, the ends are unknown, or the group has never committed."""
+    """Nothing is searched if all is read, the ends or the times are unknown, or the group has never committed."""
     brokers = Brokers(monkeypatch, *[evenly(2)] * 3)
     whole = evenly(2)(0)
     unknown = dataclasses.replace(still(evenly(2), 5), known=lambda _: False)
     never = dataclasses.replace(still(evenly(2), 5), commits=[])
-    Ticks([still(evenly(2), whole), unknown, never]).tick(3)
+    ticks = Ticks([still(evenly(2), whole), unknown, never, still(evenly(2), 5)])
+    ticks.search.odd = frozenset({("orders", 3)})
+    ticks.tick(3)
     assert brokers.requests == 0
 
 
@@ -161,6 +163,18 @@ def test_an_age_by_a_time_that_cannot_be_true_stays_a_lower_bound(monkeypatch: p
         assert ticks.window.time_lag.exact.tolist() == [False]
         assert age < 3 * HOUR
         assert brokers.requests <= 32
+
+
+def test_a_record_ahead_of_now_does_not_hide_when_the_one_before_it_was_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last two of ten records were written an hour ago, the very last one with a time ahead of now."""
+    end = by_list([*range(-8 * MINUTE - HOUR, -HOUR, MINUTE), -HOUR, -HOUR])
+    brokers = Brokers(monkeypatch, end)
+    brokers.sent[0][-1] = NOON + 9 * HOUR
+    ticks = Ticks([still(end, 8)])
+    (age,) = ticks.tick(40)
+    assert abs(age - HOUR - ticks.now) <= TICK
 
 
 def test_times_that_cannot_be_true_do_not_move_a_record_between_observed_ends(monkeypatch: pytest.MonkeyPatch) -> None:
