@@ -166,14 +166,20 @@ def _write_without_coordinator(cluster: Cluster) -> None:
 
 
 def test_retention_and_past_end_offsets_of_topics(broker: Broker, monitor: Monitor) -> None:
-    """Retention is the effective one. Past end offsets follow from the timestamps of records."""
-    create_topics(broker.bootstrap, {"kept": 1}, {"retention.ms": "987654321"})
+    """Retention is the effective one. Past end offsets follow from the timestamps of records.
+
+    They follow from no record if the unread one of a group has a time in seconds: the others say nothing about it.
+    """
+    create_topics(broker.bootstrap, {"kept": 1, "odd": 1}, {"retention.ms": "987654321"})
     create_topics(broker.bootstrap, {"compacted": 1}, {"cleanup.policy": "compact"})
     producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
     now = time.time()
     for ago in (7_000, 5_000, 3_000, 1_000):
-        producer.produce("kept", b"v", partition=0, timestamp=int((now - ago) * 1000))
+        for topic in ("kept", "odd"):
+            producer.produce(topic, b"v", partition=0, timestamp=int((now - ago) * 1000))
+    producer.produce("odd", b"v", partition=0, timestamp=int(now))
     assert producer.flush(LIMIT) == 0
+    commit(broker.bootstrap, "settings", "odd", {0: 4})
     commit(broker.bootstrap, "settings", "kept", {0: 1})
     commit(broker.bootstrap, "settings", "compacted", {0: 0})
     monitor.tick()
@@ -187,3 +193,5 @@ def test_retention_and_past_end_offsets_of_topics(broker: Broker, monitor: Monit
     assert ends[3_600] == 2
     assert ends[14_400] == 0
     assert NOT_ANSWERED not in ends.values()
+    odd = monitor.inputs.ends.place == list(monitor.inputs.topics).index("odd") << 32
+    assert (offsets[odd] == NOT_ANSWERED).all()
