@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
+    from stream.tick.context import TickFacts
     from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import BlockedOffsetsPartition
     from stream.tick.lookups.budget import LookupLimits
@@ -47,7 +48,6 @@ class HiddenGroups:
         self._states = HiddenGroupStates()
         self._tails: dict[int, HiddenTail] = {}
         self._read_to_end: set[int] = set()
-        self._read_positions: Mapping[int, int] = {}
         self._partition_of: dict[str, int] = {}
         self._partitions = 0
         self._last_stable: dict[int, int] = {}
@@ -63,10 +63,6 @@ class HiddenGroups:
     def groups_with_records(self) -> frozenset[str]:
         """The groups with hidden membership records; the next driver state must have their records."""
         return frozenset(group for tail in self._tails.values() for group in tail.memberships)
-
-    def set_read_positions(self, positions: Mapping[int, int]) -> None:
-        """Set how far the job has read the offsets partitions that the next driver state is built from."""
-        self._read_positions = positions
 
     def read(self) -> None:
         """Continue reading the partitions that were blocked at the last tick; a new one from its last stable offset."""
@@ -88,12 +84,11 @@ class HiddenGroups:
                 if not part.unread:
                     self._read_to_end.add(part.partition)
 
-    def apply(
-        self, state: GroupColumns, ends: EndsIndex, blocked: Mapping[int, BlockedOffsetsPartition], now: int
-    ) -> HiddenCommits:
-        """Return the driver state with what is hidden; `ends` were read at `now` (ms)."""
-        self._update_blocked(ends, blocked, now)
-        self._drop_read(blocked)
+    def apply(self, state: GroupColumns, facts: TickFacts) -> HiddenCommits:
+        """Return the driver state with what is hidden; `state` are all groups of the facts, or some."""
+        ends, blocked = facts.ends, facts.lookups.blocked
+        self._update_blocked(ends, blocked, facts.now)
+        self._drop_read(blocked, facts.positions)
         if not blocked and not self._tails:
             self._overlay.clear()
             return nothing_hidden(state)
@@ -128,10 +123,10 @@ class HiddenGroups:
         self._blocked_at |= dict.fromkeys(blocked, now)
         self._blocked_at = {number: at for number, at in self._blocked_at.items() if now - at <= settle_ms}
 
-    def _drop_read(self, blocked: Collection[int]) -> None:
-        """Drop what the job has read, and what has not been blocked for long."""
+    def _drop_read(self, blocked: Collection[int], positions: Mapping[int, int]) -> None:
+        """Drop what the job has read (`positions`), and what has not been blocked for long."""
         for partition, tail in list(self._tails.items()):
-            is_read = self._read_positions.get(partition, -1) >= tail.position
+            is_read = positions.get(partition, -1) >= tail.position
             if partition not in blocked and (is_read or partition not in self._blocked_at):
                 del self._tails[partition]
 

@@ -103,8 +103,7 @@ class LookupScheduler:
 
         `state` are all groups of the facts, or some.
         """
-        self._hidden.set_read_positions(facts.positions)
-        return self._hidden.apply(state, facts.ends, facts.lookups.blocked, facts.now)
+        return self._hidden.apply(state, facts)
 
     def schedule(self, window: Window) -> None:
         """Choose the tails and transactions to look up at the next tick."""

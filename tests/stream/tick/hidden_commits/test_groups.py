@@ -9,6 +9,7 @@ from stream.cluster.hidden_records import HiddenPart
 from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.memberships import Memberships
 from stream.groups.placement import partition_for
+from stream.tick.context import LookupResults, TickFacts
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits import groups as groups_module
 from stream.tick.hidden_commits.groups import HiddenGroups
@@ -84,11 +85,12 @@ class Cluster:
         self.now += TICK
         state = self.shard.driver_state.columns(self.groups.groups_with_records)
         self.groups.read()
-        self.groups.set_read_positions({0: self.shard._position})
         high = self.log.position
         own = [(NAME, p, high, self.stable if p in blocked else high, 0, None) for p in range(PARTITIONS)]
         ends = EndsIndex(ends_of([*own, *self.ends]))
-        shown = self.groups.apply(state, ends, {p: BlockedOffsetsPartition(p, NOON) for p in blocked}, self.now)
+        found = LookupResults(blocked={p: BlockedOffsetsPartition(p, NOON) for p in blocked})
+        read = {0: self.shard._position}
+        shown = self.groups.apply(state, TickFacts(state, ends, self.now / 1000, lookups=found, positions=read))
         if not self._records:
             assert shown.state is state, "unchanged state is the same object"
         return shown
