@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SECOND: Final = 1_000.0
 _UNSEEN: Final = 30_000
-"""ms. The commits of a group that has just begun are usual after a second, and the next ones are not read yet."""
+"""ms. The first commits of a group are no usual interval yet."""
 _SAME_RATE: Final = 0.01
 """Rates that differ by less than this share are equal: one commit more or less in the window has that effect."""
 
@@ -72,7 +72,7 @@ class RisingSpan:
     end_time: Ints
     """The last commit; the time of the tick if no commit came for twice the usual interval."""
     late: Flags
-    """No commit came for twice the usual interval, and for half a minute."""
+    """It is known that no commit came for twice the usual interval, and for half a minute."""
 
 
 def time_lag(history: EndHistory, rows: Ints, next_offset: Ints, unread: Flags, known: Flags, now: int) -> TimeLag:  # noqa: PLR0917 - six columns of one table
@@ -104,8 +104,12 @@ def oldest_by_owner(time_lag: TimeLag, owner: Ints, owners: int) -> tuple[Ints, 
     return age, ~inexact & (age >= 0)
 
 
-def rising_span(slots: Slots, rows: int, now: int) -> RisingSpan:
-    """Return the rising part of each commit window. Slots are sorted by row and number."""
+def rising_span(slots: Slots, known_until: Ints, now: int) -> RisingSpan:
+    """Return the rising part of each commit window. Slots are sorted by row and number.
+
+    All commits of a row up to `known_until` (ms) are in its slots.
+    """
+    rows = len(known_until)
     start_time, start_offset, end_time = (np.full(rows, NOT_KNOWN, np.int64) for _ in range(3))
     overdue = np.zeros(rows, np.bool_)
     if not len(slots):
@@ -118,10 +122,9 @@ def rising_span(slots: Slots, rows: int, now: int) -> RisingSpan:
     row = slots.row[last]
     span = slots.time[last] - slots.time[first]
     usual = span // np.maximum(last - first, 1)
-    silence = now - slots.time[last]
-    late = silence > 2 * usual
     start_time[row], start_offset[row] = slots.time[begin], slots.offset[begin]
-    end_time[row], overdue[row] = np.where(late, now, slots.time[last]), late & (silence > _UNSEEN)
+    end_time[row] = np.where(now - slots.time[last] > 2 * usual, now, slots.time[last])
+    overdue[row] = known_until[row] - slots.time[last] > np.maximum(2 * usual, _UNSEEN)
     return RisingSpan(start_time, start_offset, end_time, overdue)
 
 

@@ -247,7 +247,7 @@ def _pace(
     limits: HealthLimits,
 ) -> _Pace:
     past, row, lag, end = history.high_watermark, measured.history_row, measured.lag, measured.ends.high_watermark
-    span = rising_span(inputs.slots, len(inputs), inputs.now)
+    span = rising_span(inputs.slots, measured.known_until, inputs.now)
     rates = produce_and_consume_rates(span, inputs.spans.last_offset, lag, past, row, end=end, now=inputs.now)
     suspects = suspect_rows(measured.unread, measured.time_lag.age, limits.tick)
     slots = slots_of_rows(inputs.slots, suspects, len(inputs))  # once: selecting them is a tenth of a tick

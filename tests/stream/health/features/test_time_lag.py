@@ -81,9 +81,10 @@ def test_a_window_ends_now_once_its_commits_are_overdue() -> None:
     """The window of a stopped group ends now, so that its former rate does not stay for ever."""
     late = slots((10_000, 50), (40_000, 90))
     for now, end in ((100_000, 40_000), (100_001, 100_001)):
-        span = rising_span(late, 1, now)
+        span = rising_span(late, one(now), now)
         assert (span.end_time.tolist(), span.late.tolist()) == ([end], [end == now])
-    assert not rising_span(slots((29_000, 50), (30_000, 90)), 1, 60_000).late[0], "a group that has just begun"
+    assert not rising_span(slots((29_000, 50), (30_000, 90)), one(60_000), 60_000).late[0], "a group that begins"
+    assert not rising_span(late, one(100_000), 200_000).late[0], "a group whose next commits are not read yet"
 
 
 @pytest.mark.parametrize(("per_second", "reads", "wanted"), [(100, 150, 20_000), (100, 100, -1), (100, 50, -1)])
@@ -91,7 +92,7 @@ def test_the_time_to_catch_up_is_lag_by_the_difference_of_the_rates(per_second: 
     """The group catches up, keeps its distance, or falls behind: it never catches up if there is no difference."""
     history = watched(np.arange(0, 300_000, 1_000 // per_second), 300_000)
     made = slots(*((at, at // 1_000 * reads) for at in range(30_000, 300_001, 30_000)))
-    window = rising_span(made, 1, 300_000)
+    window = rising_span(made, one(300_000), 300_000)
     found = produce_and_consume_rates(
         window, one(300 * reads), one(1_000), history, ROW, end=one(300 * per_second), now=300_000
     )
