@@ -1,6 +1,7 @@
 """The offsets of the source as JSON, in Spark's offset log and its progress reports.
 
-`{"__consumer_offsets": {"partition": next offset}, "leader_epochs": {"partition": epoch}}`.
+`{"__consumer_offsets": {"partition": next offset}, "leader_epochs": {"partition": epoch}, "cluster_id": "id"}`.
+Those of the job have no cluster, because its manifest names it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 TOPIC: Final = "__consumer_offsets"
 _EPOCHS: Final = "leader_epochs"
+_CLUSTER: Final = "cluster_id"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class SourceOffsets:
 
     positions: Mapping[int, int]
     epochs: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    cluster_id: str | None = None
 
     def epochs_other_than(self, current: Mapping[int, int]) -> dict[int, int]:
         """Return the epochs of partitions with another leader epoch in `current`."""
@@ -33,7 +36,10 @@ class SourceOffsets:
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document as Spark's Python sources exchange it."""
         named = {TOPIC: self.positions, **({_EPOCHS: self.epochs} if self.epochs else {})}
-        return {name: {str(key): number for key, number in sorted(some.items())} for name, some in named.items()}
+        texts: dict[str, Any] = {
+            name: {str(key): number for key, number in sorted(some.items())} for name, some in named.items()
+        }
+        return texts if self.cluster_id is None else {**texts, _CLUSTER: self.cluster_id}
 
     @classmethod
     def of_json(cls, read: Mapping[str, Any]) -> Self:
@@ -41,7 +47,7 @@ class SourceOffsets:
         positions, epochs = (
             {int(partition): number for partition, number in read.get(name, {}).items()} for name in (TOPIC, _EPOCHS)
         )
-        return cls(positions, epochs)
+        return cls(positions, epochs, read.get(_CLUSTER))
 
     @classmethod
     def of_text(cls, text: str | None) -> Self:

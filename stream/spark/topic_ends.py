@@ -36,11 +36,12 @@ def next_ends(options: TopicReading, starts: SourceOffsets, *, refuse_cut: bool 
     A partition whose leader does not answer keeps its position; all do while no broker answers. A partition of this
     instance that was added to the topic is read from its log start offset. A partition whose log lost what was read of
     it keeps position and epoch: the driver sees the same and ends the query (`stream.checkpoint.topic_watch`); with
-    `refuse_cut`, for a query that nothing watches, raises Refusal.
+    `refuse_cut`, for a query that nothing watches, raises Refusal, as for the offsets of another cluster.
     """
     try:
         cluster = cluster_of(options.access)
         rows = options.part.of(_rows(cluster))
+        owner = _owner(cluster, starts) if refuse_cut else None
         leader_epochs = {partition: row["leader_epoch"] for partition, row in rows.items()}
         epochs = {partition: epoch for partition, epoch in leader_epochs.items() if epoch is not None}
         held = _unconfirmed(cluster, starts, epochs, rows if refuse_cut else None)
@@ -52,7 +53,17 @@ def next_ends(options: TopicReading, starts: SourceOffsets, *, refuse_cut: bool 
     stable = {partition: row["last_stable_offset"] for partition, row in rows.items() if partition not in held}
     ends = batch_ends({**starts.positions, **added}, stable, options.most_offsets)
     kept = {each: epoch for each, epoch in starts.epochs.items() if each not in stable}
-    return SourceOffsets(ends, {**kept, **{each: epochs[each] for each in stable if each in epochs}})
+    return SourceOffsets(ends, {**kept, **{each: epochs[each] for each in stable if each in epochs}}, owner)
+
+
+def _owner(cluster: Cluster, starts: SourceOffsets) -> str | None:
+    """Return the id of the cluster, which has answered. Raises Refusal if the offsets are those of another."""
+    if starts.cluster_id not in {None, cluster.cluster_id}:
+        what = f"the query has read cluster {starts.cluster_id}, this is cluster {cluster.cluster_id}"
+        raise Refusal(
+            what, "set the brokers of that cluster, or start with a new checkpoint", ExitCode.CHECKPOINT_CLUSTER
+        )
+    return cluster.cluster_id
 
 
 def _unconfirmed(

@@ -27,8 +27,8 @@ OPTIONS: Final = {
     "columns": "Columns to read, separated by commas; by default all. Columns that are not read cost nothing.",
     "retention": "The brokers' `offsets.retention.minutes`, such as `7d`, for the causes in the table `events`.",
     "tasks": "Most tasks of a batch query or of a micro-batch, by default one per processor of the driver's machine.",
-    "startingOffsets": "Where a fresh stream begins: `earliest` (the default) or `latest`.",
-    "maxOffsetsPerTrigger": "Most offsets of a micro-batch of a stream, by default all.",
+    "startingOffsets": "Where a fresh stream begins: `earliest` (the default) or `latest`; in batch only `earliest`.",
+    "maxOffsetsPerTrigger": "Most offsets of a micro-batch of a stream, by default all; refused in batch.",
 }
 """Beside these, each option of `kafka` in docs/config.md, also with dots: `kafka.bootstrap.servers`."""
 _KNOWN: Final = frozenset(name.lower() for name in OPTIONS)
@@ -49,6 +49,8 @@ class TableOptions:
     brokers: TopicReading | None
     tasks: int
     from_latest: bool
+    limited: bool
+    """True if maxOffsetsPerTrigger is set."""
     retention: OffsetsRetention
 
 
@@ -76,6 +78,7 @@ def table_options(options: Mapping[str, str]) -> TableOptions:
         brokers=None if path is not None else _brokers(kafka, config, tasks, most),
         tasks=tasks,
         from_latest=starting == "latest",
+        limited="maxoffsetspertrigger" in options,
         retention=_retention(options.get("retention")),
     )
 

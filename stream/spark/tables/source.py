@@ -47,8 +47,13 @@ class ConsumerOffsets(DataSource):
         return read.table.ddl(read.columns)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """See DataSource."""
+        """See DataSource. Raises Refusal for what only a stream does."""
+        from stream.errors import ExitCode, Refusal
+
         read = self._options()
+        if read.from_latest or read.limited:
+            what = "a batch query reads all: it has no startingOffsets = latest and no maxOffsetsPerTrigger"
+            raise Refusal(what, "leave them out, or use readStream", ExitCode.USAGE)
         return TableReader(read, _checked_names(read, schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 -- Spark's name
@@ -138,7 +143,7 @@ class TableReader(DataSourceReader):
         from stream.spark.batch_plan import split_into_tasks
         from stream.spark.tables.tasks import whole_topic
 
-        starts, ends = whole_topic(_brokers(self._options))
+        starts, ends = (each.positions for each in whole_topic(_brokers(self._options)))
         return [TableTask(ranges) for ranges in split_into_tasks(starts, ends, self._options.tasks)] or [TableTask()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -163,7 +168,7 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         from stream.spark.tables.tasks import whole_topic
 
         starts, ends = whole_topic(_brokers(self._options))
-        return SourceOffsets(ends if self._options.from_latest else starts).to_json()
+        return (ends if self._options.from_latest else starts).to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 -- Spark's name
         """Return the limit of a micro-batch."""
@@ -176,10 +181,13 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Fix the end of the query. Raises ClusterError."""
         from stream.spark.tables.tasks import whole_topic
 
-        self._target = SourceOffsets(whole_topic(_brokers(self._options))[1])
+        self._target = whole_topic(_brokers(self._options))[1]
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 -- Spark's name
-        """Return the end of the next batch; the start while no broker answers. Raises Refusal for a cut log."""
+        """Return the end of the next batch; the start while no broker answers.
+
+        Raises Refusal for a cut log, and for the log of another cluster.
+        """
         from stream.spark.batch_plan import batch_ends
         from stream.spark.tables.options import ALL
         from stream.spark.topic_ends import next_ends
@@ -193,7 +201,7 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Not the ends that were found: without an answer these are the starts, and Spark would take them for the end.
         added = {each: 0 for each in self._target.positions if each not in starts.positions}
         ends = batch_ends({**starts.positions, **added}, self._target.positions, most)
-        return SourceOffsets(ends, found.epochs).to_json()
+        return dataclasses.replace(found, positions=ends).to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the tasks of a batch."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from stream.checkpoint.spark_offsets import TOPIC
+from stream.checkpoint.spark_offsets import TOPIC, SourceOffsets
 from stream.cluster.records.ranges import OffsetRange, unread_ranges
 from stream.cluster.transport.errors import ClusterError
 from stream.offline.live import UNKNOWN_TOPIC
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from stream.tables.logged import LoggedRecords
 
 
-def whole_topic(reading: TopicReading) -> tuple[dict[int, int], dict[int, int]]:
-    """Return the first offset and the last stable offset of each partition. Raises ClusterError."""
-    ranges = unread_ranges(cluster_of(reading.access), TOPIC, {})
-    return {each.partition: each.position for each in ranges}, {each.partition: each.end for each in ranges}
+def whole_topic(reading: TopicReading) -> tuple[SourceOffsets, SourceOffsets]:
+    """Return the first offset and the last stable offset of each partition, without epochs. Raises ClusterError."""
+    cluster = cluster_of(reading.access)
+    ranges = unread_ranges(cluster, TOPIC, {})
+    starts, ends = ({each.partition: getattr(each, name) for each in ranges} for name in ("position", "end"))
+    return SourceOffsets(starts, cluster_id=cluster.cluster_id), SourceOffsets(ends, cluster_id=cluster.cluster_id)
 
 
 def read_task(

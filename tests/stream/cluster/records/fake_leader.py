@@ -65,6 +65,8 @@ class FakeLeader:
     is a ClusterError is raised. Node -1 means no leader. The epoch of a leader is its number plus 100.
     """
 
+    cluster_id = "own"
+
     def __init__(
         self,
         replies: Sequence[Reply | ClusterError],

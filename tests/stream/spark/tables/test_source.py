@@ -68,6 +68,9 @@ def test_wrong_options_are_refused_with_the_valid_ones() -> None:
         source(**BROKERS, table="events").streamReader(NAMES)
     with pytest.raises(Refusal, match="a stream reads brokers, not the path x"):
         source(path="x").streamReader(NAMES)
+    for only_in_streams in ({"startingOffsets": "latest"}, {"maxOffsetsPerTrigger": "5"}):
+        with pytest.raises(Refusal, match=r"a batch query reads all: .* leave them out, or use readStream"):
+            source(path="x", **only_in_streams).reader(NAMES)
     with pytest.raises(Refusal, match="column offset of table commits is not string: its type is int64"):
         source(path="x").reader(StructType().add("offset", StringType()))
 
@@ -127,10 +130,10 @@ def test_a_stream_has_fixed_offsets_and_a_limit(monkeypatch: pytest.MonkeyPatch)
     assert stream_reader().getDefaultReadLimit() == ReadAllAvailable()
     start = reader.initialOffset()
     assert (start, stream_reader(startingOffsets="latest").initialOffset()) == (
-        {TOPIC: {"0": 2, "1": 0}},
-        {TOPIC: {"0": 8, "1": 0}},
+        {TOPIC: {"0": 2, "1": 0}, "cluster_id": "own"},
+        {TOPIC: {"0": 8, "1": 0}, "cluster_id": "own"},
     )
-    monkeypatch.setattr(topic_ends, "cluster_of", lambda _: None)
+    monkeypatch.setattr(topic_ends, "cluster_of", lambda _: leader)
     ends = [(TOPIC, 0, 20, 20, 2, None), (TOPIC, 1, 3, 3, 0, None)]
     monkeypatch.setattr(topic_ends, "read_ends", lambda *_: ends_of(ends, epochs={(TOPIC, 0): 5}))
     monkeypatch.setattr(topic_ends, "read_epoch_ends", lambda *_: {})
@@ -142,6 +145,9 @@ def test_a_stream_has_fixed_offsets_and_a_limit(monkeypatch: pytest.MonkeyPatch)
     assert (first[TOPIC], last[TOPIC]) == ({"0": 6, "1": 0}, {"0": 8, "1": 0})
     assert reader.latestOffset(last, ReadMaxRows(ALL)) == last
     assert [each["offset"] for each in rows(reader, reader.partitions(start, last))] == [5, 6, 2, 3, 4]
+    assert last["cluster_id"] == "own", "kept from batch to batch"
+    with pytest.raises(Refusal, match="the query has read cluster another, this is cluster own"):
+        reader.latestOffset({TOPIC: {"0": 2}, "cluster_id": "another"}, ReadAllAvailable())
     with pytest.raises(Refusal, match="partitions 0 of __consumer_offsets no longer have the records"):
         reader.latestOffset({TOPIC: {"0": 21, "1": 3}}, ReadAllAvailable())
     monkeypatch.setattr(topic_ends, "read_epoch_ends", lambda *_: {0: 3})
