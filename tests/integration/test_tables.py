@@ -1,6 +1,5 @@
 """The tables of a real topic in Spark: found by PySpark, equal in batch, stream, log and export, and the queries."""
 
-import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
+from deploy.site.notebook import notebook
 from sandbox.kafka.broker import Broker
 from stream.spark import session as session_module
 from stream.spark.errors import SparkCallError
@@ -22,8 +22,8 @@ from tests.support.processes import patience
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(patience(600))]
 
-PAGE: Final = Path("docs/queries.md").read_text()
-QUERIES: Final = dict(re.findall(r"^## ([^\n]+)\n.*?```sql\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL))
+CELLS: Final = notebook(Path("docs/queries.md").read_text())["cells"]
+VIEWS, *QUERIES = (cell["source"] for cell in CELLS if cell["cell_type"] == "code")
 KEY: Final = ["offsets_partition", "position"]
 
 
@@ -52,6 +52,13 @@ def table(spark: SparkSession, name: str, **options: str) -> DataFrame:
     return reader.options(**options).load()
 
 
+def answer(spark: SparkSession, query: str) -> list[dict[str, Any]]:
+    """Run a cell of the notebook; return the rows that it shows."""
+    names: dict[str, Any] = {"spark": spark}
+    exec(query, names)  # noqa: S102 -- as Jupyter does
+    return [row.asDict() for row in names["answer"].collect()]
+
+
 def rows_of(frame: DataFrame | pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows as text, in the order of the log, without the day of an export."""
     read = frame if isinstance(frame, pd.DataFrame) else frame.toArrow().to_pandas(types_mapper=pd.ArrowDtype)
@@ -62,10 +69,10 @@ def rows_of(frame: DataFrame | pd.DataFrame) -> list[dict[str, Any]]:
 def test_tables_of_a_cluster(spark: SparkSession, used_broker: Broker, tmp_path: Path) -> None:
     """The same rows come from brokers, from the log, and from an export in two runs; each query has an answer."""
     brokers = {"kafka.bootstrap.servers": used_broker.bootstrap}
-    cached = {name: table(spark, name, **brokers).cache() for name in ("commits", "groups", "members", "events")}
-    for name, frame in cached.items():
-        frame.createOrReplaceTempView(name)
-    before = rows_of(cached["commits"])
+    exec(VIEWS.replace("broker-1:9092", used_broker.bootstrap), {})  # noqa: S102 -- as Jupyter does
+    for name in ("commits", "groups", "members", "events"):
+        spark.catalog.cacheTable(name)
+    before = rows_of(spark.table("commits"))
     columns = list(before[0])
     assert rows_of(table(spark, "commits", path=str(used_broker.data)).select(columns)) == before
 
@@ -82,9 +89,8 @@ def test_tables_of_a_cluster(spark: SparkSession, used_broker: Broker, tmp_path:
     assert rows_of(files[columns]) == exported
 
     spark.read.parquet(f"{tmp_path}/commits").createOrReplaceTempView("other_commits")
-    answers = {title: [row.asDict() for row in spark.sql(query).collect()] for title, query in QUERIES.items()}
-    assert len(answers) == 10
-    found = list(answers.values())
+    found = [answer(spark, query) for query in QUERIES]
+    assert len(found) == 10
     simple = {"one", "two", "three"}
     assert {row["group"] for row in found[0]} == {*simple, "classic", "modern", "transactional", "deleted"}
     assert [(row["group"], row["cause"]) for row in found[1]] == [("deleted", "deleted")]
@@ -93,7 +99,7 @@ def test_tables_of_a_cluster(spark: SparkSession, used_broker: Broker, tmp_path:
     assert [(row["library"], row["groups"]) for row in found[4]] == [("librdkafka", 2)]
     assert {(row["group"], row["members"]) for row in found[5]} == {("classic", 1), ("modern", 1)}
     assert found[6] == [], "all commits are of today"
-    (unread,) = spark.sql(QUERIES["Topics that no group reads any more"].replace("7 DAYS", "0 DAYS")).collect()
+    (unread,) = answer(spark, QUERIES[6].replace("7 DAYS", "0 DAYS"))
     assert (unread["topic"], unread["groups"]) == ("unread", 1)
     assert {row["group"] for row in found[7]} == {*simple, "first", "classic", "transactional"}
     assert [(row["group"], row["aborted"]) for row in found[8]] == [("transactional", 1)]
