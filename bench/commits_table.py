@@ -1,13 +1,16 @@
-"""`python -m bench.commits_table [RECORDS]`: the table `commits` beside what the job does with the same topic.
+"""`python -m bench.commits_table [RECORDS [ROUNDS]]`: the table `commits` beside what the job does with the same topic.
 
 One process reads the topic, folds it as a task of the job does, and makes the rows of the table, with all columns and
-with four; then Spark reads the table in batch, and Kafka's console consumer formats the records. The best of several
-rounds counts. Exits with 1 if the table has not every commit of the traffic.
+with four; Spark reads the table in batch, in a session with the compilers of a usual one; and Kafka's console consumer
+formats the records. A round measures each once, so that other load on the machine is the same for all; the best of
+several rounds counts. CPU seconds are those of the measured processes, without the broker's.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bench import report
+from bench.processes import WORKERS, Watch
 from bench.topic import OFFSETS_TOPIC, broker_with
 from bench.traffic import Kind, Traffic, chunks
 from bench.warm import read_alone
@@ -33,79 +37,123 @@ from stream.tables.keys import AskedNames
 from stream.tables.logged import read_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Sequence
 
 _RECORDS: Final = 500_000
 _ROUNDS: Final = 4
 _FEW: Final = ("group", "topic", "partition", "offset")
+_FOLD: Final = "one process, reader and fold"
+_SPARK: Final = "Spark, two tasks"
 _ALL: Final = tuple(column.name for column in COMMITS.columns)
 
 
-def make_rows(bootstrap: str, names: tuple[str, ...]) -> tuple[float, int]:
-    """Read the topic and make the rows with these columns; return the seconds and the number of rows."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cost:
+    """What one read took; `peak` is the resident memory of the Python processes of Spark in bytes, 0 without Spark."""
+
+    seconds: float
+    cpu: float
+    peak: int = 0
+
+
+def make_rows(bootstrap: str, names: tuple[str, ...], expected: int) -> Cost:
+    """Read the topic and make the rows with these columns. Raises RuntimeError if not so many are made."""
     with Cluster([bootstrap]) as cluster:
-        began = time.monotonic()
+        began, used = time.monotonic(), time.process_time()
         records = read_topic(cluster, unread_ranges(cluster, OFFSETS_TOPIC, {}), 120.0)
         count = sum(batch.num_rows for batch in table_batches(COMMITS, names, records, AskedNames()))
-        return time.monotonic() - began, count
+        if count != expected:
+            raise RuntimeError(f"the table has {count:,} rows of {expected:,} commits and tombstones")
+        return Cost(time.monotonic() - began, time.process_time() - used)
 
 
-def in_spark(bootstrap: str) -> Iterator[tuple[str, float]]:
-    """Yield the seconds of batch queries of the table, without a sink; the first one starts Spark's workers."""
-    spark = open_session(SessionOptions("local[2]", JvmOptions("1g"), "127.0.0.1", shuffle_partitions=2))
-    try:
-        spark.dataSource.register(ConsumerOffsets)
-        reader = spark.read.format(FORMAT).option("kafka.bootstrap.servers", bootstrap)
-        for what, names in (("four columns", _FEW), ("all columns", _ALL)):
-            table = reader.option("columns", ",".join(names)).load()
-            seconds = []
-            for _ in range(_ROUNDS):
-                began = time.monotonic()
-                table.write.format("noop").mode("overwrite").save()
-                seconds.append(time.monotonic() - began)
-            yield f"Spark, two tasks, {what}", min(seconds)
-    finally:
-        end_session(spark, 20)
+class SparkReads:
+    """Batch queries of the table without a sink, in one session; each plans its read again, as a new query does."""
+
+    def __init__(self, bootstrap: str) -> None:
+        options = SessionOptions("local[2]", JvmOptions("1g", many_rows=True), "127.0.0.1", shuffle_partitions=2)
+        self.session = open_session(options)
+        self.session.dataSource.register(ConsumerOffsets)
+        self._jvm = self.session.sparkContext._gateway.proc.pid  # type: ignore[union-attr]  # noqa: SLF001
+        self._reader = self.session.read.format(FORMAT).option("kafka.bootstrap.servers", bootstrap)
+
+    def read(self, names: tuple[str, ...]) -> Cost:
+        """Read the table with these columns."""
+        with Watch() as everything, Watch(self._jvm) as spark:
+            began = time.monotonic()
+            table = self._reader.option("columns", ",".join(names)).load()
+            table.write.format("noop").mode("overwrite").save()
+            seconds = time.monotonic() - began
+        return Cost(seconds, sum(spark.cpu.values()), everything.peak[WORKERS])
 
 
-def console_consumer(bootstrap: str, records: int) -> float:
-    """Return the seconds in which Kafka's console consumer formats so many records."""
+def console_consumer(bootstrap: str, records: int) -> Cost:
+    """Format so many records with Kafka's console consumer."""
     arguments = ("--bootstrap-server", bootstrap, "--topic", OFFSETS_TOPIC, "--from-beginning", "--timeout-ms", "60000")
     ending = ("--max-messages", str(records))
     formatter = ("--formatter", "org.apache.kafka.tools.consumer.OffsetsMessageFormatter")
     command = (str(find_java()), *SMALL_JVM, QUIET, "-cp", class_path(tools_jars()))
-    began = time.monotonic()
+    began, used = time.monotonic(), os.times()
     subprocess.run(
         [*command, "org.apache.kafka.tools.consumer.ConsoleConsumer", *arguments, *ending, *formatter],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         check=True,
     )
-    return time.monotonic() - began
+    after = os.times()
+    cpu = after.children_user + after.children_system - used.children_user - used.children_system
+    return Cost(time.monotonic() - began, cpu)
+
+
+def measure(bootstrap: str, traffic: Traffic, expected: int, rounds: int) -> dict[str, list[Cost]]:
+    """Return the costs of each read, of the first round first."""
+    spark = SparkReads(bootstrap)
+    reads: dict[str, Callable[[], Cost]] = {
+        _FOLD: lambda: Cost(*read_alone(bootstrap, traffic, fold=True)),
+        "one process, reader": lambda: Cost(*read_alone(bootstrap, traffic, fold=False)),
+        "one process, table, four columns": lambda: make_rows(bootstrap, _FEW, expected),
+        "one process, table, all columns": lambda: make_rows(bootstrap, _ALL, expected),
+        f"{_SPARK}, four columns": lambda: spark.read(_FEW),
+        f"{_SPARK}, all columns": lambda: spark.read(_ALL),
+    }
+    costs: dict[str, list[Cost]] = {what: [] for what in reads}
+    try:
+        for _ in range(rounds):
+            for what, read in reads.items():
+                costs[what].append(read())
+    finally:
+        end_session(spark.session, 20)
+    return costs
 
 
 def main() -> int:
     """Print the table."""
-    records = int(sys.argv[1]) if len(sys.argv) > 1 else _RECORDS
+    records, rounds = (*map(int, sys.argv[1:]), *(_RECORDS, _ROUNDS)[len(sys.argv) - 1 :])
     print(f"{dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M} UTC, {report.machine()}; {records:,} records\n", flush=True)
     traffic = Traffic(records)
     expected = sum(int(np.isin(chunk.kind, (Kind.COMMIT, Kind.OFFSET_TOMBSTONE)).sum()) for chunk in chunks(traffic))
     with broker_with(traffic) as broker:
-        bootstrap = broker.bootstrap
-        folded = min(read_alone(bootstrap, traffic, fold=True)[0] for _ in range(_ROUNDS))
-        rows = [
-            ("one process, reader", min(read_alone(bootstrap, traffic, fold=False)[0] for _ in range(_ROUNDS))),
-            ("one process, reader and fold", folded),
-        ]
-        for what, names in (("four columns", _FEW), ("all columns", _ALL)):
-            made = [make_rows(bootstrap, names) for _ in range(_ROUNDS)]
-            rows.append((f"one process, table, {what}", min(seconds for seconds, _ in made)))
-        rows += in_spark(bootstrap)
-        rows.append(("console consumer and formatter", console_consumer(bootstrap, expected)))
-    lines = [(what, f"{records / seconds:,.0f}", f"{seconds:.2f}", f"{seconds / folded:.2f}") for what, seconds in rows]
-    print(report.table(("measured", "records/s", "seconds", "reader and fold = 1"), lines))
-    print(f"\nThe table has {made[0][1]:,} rows of {expected:,} commits and tombstones.")
-    return int(made[0][1] != expected)
+        costs = measure(broker.bootstrap, traffic, expected, rounds)
+        rows = [(f"{what}, first query", each[0]) for what, each in costs.items() if what.startswith(_SPARK)]
+        rows += [(what, _best(each)) for what, each in costs.items()]
+        rows.append(("console consumer and formatter", console_consumer(broker.bootstrap, expected)))
+    folded = _best(costs[_FOLD])
+    lines = [
+        (
+            *(what, f"{records / cost.seconds:,.0f}", f"{cost.seconds:.2f}", f"{cost.seconds / folded.seconds:.2f}"),
+            *(f"{cost.cpu:.2f}", f"{cost.cpu / folded.cpu:.2f}", f"{cost.peak >> 20:,}" if cost.peak else "-"),
+        )
+        for what, cost in rows
+    ]
+    heads = ("measured", "records/s", "seconds", "fold = 1", "CPU s", "fold = 1", "peak MB Python")
+    print(report.table(heads, lines))
+    return 0
+
+
+def _best(costs: Sequence[Cost]) -> Cost:
+    """Return the least seconds and CPU seconds, and the greatest memory."""
+    seconds, cpu, peak = zip(*map(dataclasses.astuple, costs), strict=True)
+    return Cost(min(seconds), min(cpu), max(peak))
 
 
 if __name__ == "__main__":

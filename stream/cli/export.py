@@ -55,7 +55,7 @@ def export(
     source = _source_options(effective, config, settings or ())
     options = ExportOptions(str(to.absolute()), tables or ["commits"], file_format, source, seconds)
     check_export(options)
-    with start_jvm(effective) as jvm:
+    with start_jvm(effective, many_rows=True) as jvm:
         from stream.service.wiring import session_options
         from stream.spark.session import end_session, open_session
 

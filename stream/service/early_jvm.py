@@ -44,8 +44,8 @@ class StartedJvm:
 
 
 @contextlib.contextmanager
-def start_jvm(config: Config) -> Iterator[StartedJvm]:
-    """Start the JVM and yield it while it boots; at the end, kill it if it still runs.
+def start_jvm(config: Config, *, many_rows: bool = False) -> Iterator[StartedJvm]:
+    """Start the JVM and yield it while it boots; at the end, kill it if it still runs. See JvmOptions for `many_rows`.
 
     Raises Refusal if there is no Java, if no temporary file can be written, and if jars for the checkpoint are missing.
     """
@@ -57,7 +57,7 @@ def start_jvm(config: Config) -> Iterator[StartedJvm]:
         if config.job.spark_ui_port is not None:
             variables |= UI_ENVIRONMENT
         jars = () if config.checkpoint.s3_jars is None else find_jars(config.checkpoint.s3_jars)
-        options = JvmOptions(config.job.driver_memory, _class_archive(config), folder, variables, jars)
+        options = JvmOptions(config.job.driver_memory, _class_archive(config), folder, variables, jars, many_rows)
         try:
             process = JvmProcess.start(options)
         except JvmStartError as error:

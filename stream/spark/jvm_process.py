@@ -49,11 +49,7 @@ _REMEMBERED_LINES: Final = 30
 _END_SECONDS: Final = 2.0
 _REASON_TO_END: Final = re.compile(r"OutOfMemoryError|insufficient memory|fatal error|SIG[A-Z]+ \(0x|^Error: ")
 
-_OPTIONS: Final = (
-    # Only the fast compiler. The JVM plans batches and passes some hundred rows on, which is too little work to earn
-    # back what the optimizing compiler costs.
-    "-XX:TieredStopAtLevel=1",
-)
+_FAST_COMPILER: Final = "-XX:TieredStopAtLevel=1"
 
 
 UI_HOST: Final = "127.0.0.1"
@@ -74,17 +70,23 @@ class JvmOptions:
     """Variables to add to those of this process."""
     jars: tuple[Path, ...] = ()
     """Jars in addition to those of PySpark, after them."""
+    many_rows: bool = False
+    """False: only the fast compiler. The JVM of the job plans batches and passes some hundred rows on, which is too
+    little work to earn back what the optimizing compiler costs."""
 
     def executor_arguments(self) -> list[str]:
         """Return the options of executors on this machine: as here, without the largest size of the heap."""
         archive = self.class_archive.java_options() if self.class_archive else []
-        return [*EXECUTOR_OPTIONS, *_OPTIONS, *archive]
+        return [*EXECUTOR_OPTIONS, *self._compilers(), *archive]
 
     def arguments(self) -> list[str]:
         """Return all options of the command line."""
         archive = self.class_archive.java_options() if self.class_archive else []
         temporary = [f"-Djava.io.tmpdir={self.temporary_folder}"] if self.temporary_folder else []
-        return [*MODULE_OPTIONS, *memory_options(self.heap), *_OPTIONS, *archive, *temporary]
+        return [*MODULE_OPTIONS, *memory_options(self.heap), *self._compilers(), *archive, *temporary]
+
+    def _compilers(self) -> list[str]:
+        return [] if self.many_rows else [_FAST_COMPILER]
 
 
 class JvmStartError(RuntimeError):
