@@ -126,8 +126,8 @@ FILE_FAILURES: Final = Table(
     (Column("file", NAME, "The kind of file."),),
     (
         Column("failures", INT64,
-               "Failed writes of optional files (heartbeat or verdicts), and changes of the configuration file that"
-               " cannot be used (configuration).",
+               "Failed writes of optional files (heartbeat, verdicts or history), and changes of the configuration file"
+               " that cannot be used (configuration).",
                Exported("lagwarden_file_failures_total"), stability=EXPERIMENTAL),
     ),
 )  # fmt: skip

@@ -53,7 +53,8 @@ def replace_bytes(path: CheckpointPath, content: bytes) -> None:
     if isinstance(path, ObjectPath):
         path.write_bytes(content)
         return
-    draft = path.with_name(f"{path.name}.new")
+    # Hidden: readers of a folder of tables leave it out.
+    draft = path.with_name(f".{path.name}.new")
     try:
         with draft.open("wb") as handle:
             handle.write(content)

@@ -26,7 +26,9 @@ VERDICTS: Final = "verdicts"
 """The file with the verdicts of the last tick."""
 CONFIGURATION: Final = "configuration"
 """The configuration file, whose changes apply while the process runs."""
-KINDS: Final = (HEARTBEAT, VERDICTS, CONFIGURATION)
+HISTORY: Final = "history"
+"""The files of `history.dir`."""
+KINDS: Final = (HEARTBEAT, VERDICTS, CONFIGURATION, HISTORY)
 
 
 class SideFiles:

@@ -20,7 +20,7 @@ from stream.config.sections.http import HttpOptions
 from stream.config.sections.job import JobOptions
 from stream.config.sections.kafka import ClusterOptions, KafkaOptions
 from stream.config.sections.option import OptionSection
-from stream.config.sections.output import LogOptions, MetricsOptions, OtlpOptions, WebhookOptions
+from stream.config.sections.output import HistoryOptions, LogOptions, MetricsOptions, OtlpOptions, WebhookOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +33,7 @@ __all__ = [
     "Config",
     "GroupsOptions",
     "HealthOptions",
+    "HistoryOptions",
     "HttpOptions",
     "JobOptions",
     "KafkaOptions",
@@ -60,6 +61,7 @@ class Config(BaseModel):
     log: LogOptions = Field(default_factory=LogOptions)
     metrics: MetricsOptions = Field(default_factory=MetricsOptions)
     webhook: WebhookOptions = Field(default_factory=WebhookOptions)
+    history: HistoryOptions = Field(default_factory=HistoryOptions)
     otlp: OtlpOptions = Field(default_factory=OtlpOptions)
 
     def masked(self) -> dict[str, Any]:
@@ -122,6 +124,7 @@ SECTIONS: Final[dict[str, type[OptionSection]]] = {
     "log": LogOptions,
     "metrics": MetricsOptions,
     "webhook": WebhookOptions,
+    "history": HistoryOptions,
     "otlp": OtlpOptions,
 }
 """The sections in the order of the documentation."""

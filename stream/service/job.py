@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from stream.cluster.offsets_topic import OffsetsTopic
     from stream.cluster.transport.client import Cluster
     from stream.config.options import Config
+    from stream.service.history_files import HistoryFiles
     from stream.service.kept_state import KeptState
     from stream.service.status import ServiceStatus
     from stream.spark.pipeline import PipelineOptions
@@ -113,9 +114,10 @@ class MonitorJob:
             used = notifier or poster
             self._status.webhook = None if used is None else used.status
             announcer = VerdictAnnouncer(self._events, topic.cluster_id, notifier, poster)
+            history = self._open_history(topic.cluster_id)
             while True:
                 try:
-                    return self._run_query(session, state, ends, self._ticker(announcer))
+                    return self._run_query(session, state, ends, self._ticker(announcer, history))
                 except StateUnusableError as error:
                     self._publisher.start_over()
                     self._status.phase = STARTING
@@ -254,7 +256,15 @@ class MonitorJob:
         progress.finish(first.ends)
         return first
 
-    def _ticker(self, announcer: VerdictAnnouncer) -> Ticker:
+    def _open_history(self, cluster_id: str) -> HistoryFiles | None:
+        if self._config.history.dir is None:
+            return None
+        # The writer of Parquet takes memory.
+        from stream.service.history_files import HistoryFiles  # noqa: PLC0415
+
+        return HistoryFiles(self._config.history.dir, cluster_id, self._status.files)
+
+    def _ticker(self, announcer: VerdictAnnouncer, history: HistoryFiles | None) -> Ticker:
         job = self._config.job
         return Ticker(
             self._publisher,
@@ -264,6 +274,7 @@ class MonitorJob:
             tick_interval=job.tick_interval,
             trigger_interval=job.trigger_interval,
             announcer=announcer,
+            history=history,
             follow=self._follow,
         )
 

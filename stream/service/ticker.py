@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from stream.checkpoint.topic_watch import TopicWatch
     from stream.cluster.transport.client import Cluster
+    from stream.service.history_files import HistoryFiles
     from stream.service.status import ServiceStatus
     from stream.tick.context_poller import ContextPoller
     from stream.tick.ends_index import EndsIndex
@@ -38,9 +39,14 @@ class Ticker:
         tick_interval: float,
         trigger_interval: float,
         announcer: VerdictAnnouncer | None = None,
+        history: HistoryFiles | None = None,
         follow: Callable[[], None] = lambda: None,
     ) -> None:
-        """Announce verdict changes by the `announcer`, if there is one. `follow` is called before each tick."""
+        """Announce verdict changes by the `announcer`, and keep them in the `history`, if there are such.
+
+        `follow` is called before each tick.
+        """
+        self._history = history
         self._publisher = publisher
         self._status = status
         self._cluster = cluster
@@ -101,7 +107,10 @@ class Ticker:
             return None
         self._status.record_tick(result)
         if self._announcer is not None:
-            self._announcer.announce(result.published.snapshot, result.evaluated.details.finding)
+            events = self._announcer.announce(result.published.snapshot, result.evaluated.details.finding)
+            if self._history is not None:
+                derived, partitions = result.evaluated.derived, result.status.topic_partitions
+                self._history.add(events, self._publisher.take_transitions(), derived, partitions)
         read = result.evaluated.derived.facts.ends, positions
         del result  # its columns would stay in memory beside the packed ones, and beside those of the next tick
         self._publisher.finish_tick()

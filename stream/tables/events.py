@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
 
 from stream.groups.commits.keys import RecordRole
@@ -13,7 +12,7 @@ from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.expiry.causes import cause_of, transition_sentence
 from stream.offline.replay import Replay
 from stream.tables.keys import AskedNames, NamedKeys
-from stream.tables.rows import batch_of, problem_row, times
+from stream.tables.rows import column_of, problem_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -54,18 +53,14 @@ def event_rows(
     for partition, histories in replay.driver_state.histories():
         found = [(group, history.kind, each) for group, history in histories.items() for each in history.transitions]
         if found:
-            rows = [_row(partition, group, kind, each, cluster) for group, kind, each in found]
-            yield batch_of(schema, {field.name: _maker(field, rows) for field in schema}, len(rows))
+            rows = [event_row(partition, group, kind, each, cluster) for group, kind, each in found]
+            yield pa.RecordBatch.from_arrays([column_of(field, rows) for field in schema], schema=schema)
 
 
-def _maker(field: pa.Field, rows: list[dict[str, Any]]) -> Any:
-    values = [row[field.name] for row in rows]
-    if pa.types.is_timestamp(field.type):
-        return lambda: times(np.array(values, np.int64))
-    return lambda: pa.array(values, field.type)
-
-
-def _row(partition: int, group: str, kind: str, transition: Transition, cluster: CauseFacts) -> dict[str, Any]:
+def event_row(
+    partition: int, group: str, kind: str | None, transition: Transition, cluster: CauseFacts
+) -> dict[str, Any]:
+    """Return the columns of a transition, with its time in ms."""
     removal = transition.removal
     cause = None if removal is None else cause_of(removal, cluster.retention, cluster.topic_exists)
     return {

@@ -21,7 +21,7 @@ from stream.groups.membership.classic import assigned_rows, standby_rows
 from stream.groups.membership.model import CLASSIC
 from stream.groups.membership.subscriptions import topics_of_blob
 from stream.tables.keys import AskedNames, NamedKeys
-from stream.tables.rows import batch_of, error_text, record_rows, times
+from stream.tables.rows import batch_of, column_of, error_text, record_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -73,19 +73,12 @@ def _rows(
         return
     take, about_log = pa.array(at, pa.int64()), record_rows(logged, rows, logged.records.take(rows))
     columns = {name: functools.partial(_taken, column, take) for name, column in about_log.items()}
-    own = {field.name: functools.partial(_column, field, found) for field in schema if field.name not in columns}
+    own = {field.name: functools.partial(column_of, field, found) for field in schema if field.name not in columns}
     yield batch_of(schema, {**columns, **own}, len(found))
 
 
 def _taken(column: Callable[[], pa.Array], rows: pa.Array) -> pa.Array:
     return column().take(rows)
-
-
-def _column(field: pa.Field, rows: list[Row]) -> pa.Array:
-    values = [row.get(field.name) for row in rows]
-    if pa.types.is_timestamp(field.type):
-        return times(np.array([-1 if value is None else value for value in values], np.int64))
-    return pa.array(values, field.type)
 
 
 def _group_row(event: Any) -> Row:

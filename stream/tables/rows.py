@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow as pa
 from stream.tables.logged import NO_PARTITION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -55,6 +55,14 @@ def record_rows(logged: LoggedRecords, rows: NDArray[np.int64], taken: RecordCol
         "position": lambda: pa.array(taken.position),
         "record_time": lambda: times(taken.time),
     }
+
+
+def column_of(field: pa.Field, rows: Sequence[Mapping[str, Any]]) -> pa.Array:
+    """Return a column of rows by name, which have times in ms; a row without the name is null."""
+    values = [row.get(field.name) for row in rows]
+    if pa.types.is_timestamp(field.type):
+        return times(np.array([-1 if value is None else value for value in values], np.int64))
+    return pa.array(values, field.type)
 
 
 def times(milliseconds: NDArray[np.int64], none: NDArray[np.bool_] | None = None) -> pa.Array:

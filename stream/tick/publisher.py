@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import threading
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from stream.cluster.offsets_topic import NAME
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
     from stream.config.ownership import GroupPolicies
     from stream.groups.driver_state import GroupColumns
+    from stream.groups.lifecycle.model import Transition
     from stream.groups.membership.memberships import Member
     from stream.groups.shard import ShardChange, ShardState
     from stream.tick.context import DerivedState
@@ -64,6 +66,7 @@ class Publisher:
         self._driver_state = DriverState(CommitCounts())
         self._parts = parts or TickParts()
         self._published: _PublishedTick | None = None
+        self._transitions: deque[tuple[str, Transition]] = deque(maxlen=10_000)
 
     def current(self) -> PublishedSnapshot | None:
         """Return the published snapshot; None before the first."""
@@ -136,6 +139,14 @@ class Publisher:
             for shard, change in changes:
                 events = self._driver_state.apply(shard, change, catching_up=catching_up)
                 self._parts.terminations.record(events, catching_up=catching_up)
+                self._transitions.extend(each for each in events.transitions if each[1].live)
+
+    def take_transitions(self) -> list[tuple[str, Transition]]:
+        """Return the newest transitions since the last call, each with its group, without those of the catch-up."""
+        with self._lock:
+            taken = list(self._transitions)
+            self._transitions.clear()
+        return taken
 
     def start_over(self) -> None:
         """Discard all groups, because the state that they come from cannot be used. Not to be called during a tick."""

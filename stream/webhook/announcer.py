@@ -9,11 +9,11 @@ from stream.webhook.events import forgotten_groups, record_announced, verdict_ch
 from stream.webhook.gaps import KnowledgeGaps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from exporters.http.event_stream.recent_events import RecentEvents
     from exporters.readmodel import FindingDetail, Snapshot
-    from exporters.verdict_event import AnnouncedVerdict
+    from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
     from stream.webhook.alert_poster import AlertPoster
     from stream.webhook.notifier import WebhookNotifier
 
@@ -40,13 +40,14 @@ class VerdictAnnouncer:
         self._announced: dict[str, AnnouncedVerdict] = {}
         self._gaps = KnowledgeGaps()
 
-    def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> None:
-        """Announce the verdicts of a snapshot that differ from the announced ones."""
+    def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> Sequence[VerdictEvent]:
+        """Announce the verdicts of a snapshot that differ from the announced ones, and return the events."""
         if self._poster is not None:
             self._poster.update(snapshot)
         if self._notifier is not None:
-            self._recent.append(self._notifier.announce(snapshot, finding_of))
-            return
+            events = self._notifier.announce(snapshot, finding_of)
+            self._recent.append(events)
+            return events
         changes = verdict_changes(snapshot, self._announced, self._gaps.update(snapshot))
         # The stream would drop the others at once. Each event costs a finding: with very many groups that are not fine,
         # their events would delay the tick after the first one.
@@ -54,3 +55,4 @@ class VerdictAnnouncer:
         events = verdict_events(snapshot, kept, self._announced, finding_of, self._cluster_id)
         record_announced(self._announced, changes, list(forgotten_groups(snapshot, self._announced)))
         self._recent.append(events, dropped=len(changes) - len(kept))
+        return events

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Self
 
+import pandas as pd
 import pytest
 
 from sandbox.kafka.broker import Broker
@@ -104,6 +105,7 @@ def test_an_event_survives_a_kill_while_the_receiver_is_away(tmp_path: Path) -> 
     port = free_port()
     settings = {
         "webhook.url": f"http://127.0.0.1:{port}/events",
+        "history.dir": str(tmp_path / "history"),
         "groups.owners": "[{groups: bill.*, team: payments}]",
         "groups.maintenance": "[{groups: other, at: '00:00', for: 7d}]",
         "groups.silences": f"[{{groups: bill.*, reason: {REASON}}}]",
@@ -149,3 +151,8 @@ def test_an_event_survives_a_kill_while_the_receiver_is_away(tmp_path: Path) -> 
     assert event["source"].startswith("/lagwarden/clusters/")
     assert event["data"]["owner"]["team"] == "payments"
     assert event["data"]["silence_reason"] == REASON
+
+    kept = pd.read_parquet(tmp_path / "history" / "verdicts").sort_values("time")
+    assert [*kept["verdict"]] == verdicts(receiver.events), "the kill lost none"
+    transitions = pd.read_parquet(tmp_path / "history" / "events")
+    assert "created" in set(transitions[transitions["group"] == "billing"]["event"])

@@ -1,4 +1,4 @@
-"""What leaves the process beside HTTP: log, metrics, webhook and OTLP."""
+"""What leaves the process beside HTTP: log, metrics, webhook, history and OTLP."""
 
 from __future__ import annotations
 
@@ -170,6 +170,18 @@ class WebhookOptions(OptionSection):
         if self.ca_file is not None and not any(url.startswith("https") for url in self.url):
             return [("ca_file", "has no effect with an http URL")]
         return []
+
+
+class HistoryOptions(OptionSection):
+    """What the monitor finds, kept as Parquet files (docs/queries.md)."""
+
+    dir: Path | None = option(
+        None,
+        "The directory for the tables `verdicts`, with each change of a verdict, and `events`, with each transition of"
+        " a group; in a pod, on a volume. Nothing in it is ever deleted.",
+        shown="none",
+        experimental=True,
+    )
 
 
 class OtlpOptions(OptionSection):

@@ -50,7 +50,6 @@ class TableOptions:
     tasks: int
     from_latest: bool
     limited: bool
-    """True if maxOffsetsPerTrigger is set."""
     retention: OffsetsRetention
 
 

@@ -2,6 +2,7 @@
 
 # ruff: noqa: S105 -- the secret of a test cluster
 
+import functools
 import json
 import os
 import signal
@@ -130,47 +131,37 @@ def test_executors_without_a_package_are_refused_with_its_name(
 
 
 def test_an_export_on_two_workers_has_each_row_once(spark: StandaloneCluster, python: Path, tmp_path: Path) -> None:
-    """Tasks of executors export what this process reads from the log, also if an executor is killed at its start."""
+    """Tasks of executors export what this process reads from the log, also if each executor is killed once."""
     workers = [spark.add_worker(), spark.add_worker()]
     settings = {**settings_for(spark, python), "checkpoint.dir": str(tmp_path / "checkpoint")}
     options = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
-    to = tmp_path / "export"
     with broker_with(Traffic(120_000, groups=50)) as broker:
-        command = [sys.executable, "-m", "stream.cli", "export", "--to", str(to), "-b", broker.bootstrap, *options]
-        with GuardedProcess([*command, "--every", "1s"], tmp_path / "export.log") as export:
-
-            def exported() -> list[object]:
-                assert export.running, export.log.read_text()
-                return sorted(
-                    row
-                    for file in files_of(to / "commits")
-                    for row in rows_of(pd.read_parquet(file, dtype_backend="pyarrow"))
-                )
-
+        command = [sys.executable, "-m", "stream.cli", "export", "--to", str(tmp_path), "-b", broker.bootstrap]
+        with GuardedProcess([*command, "--every", "1s", *options], tmp_path / "export.log") as export:
             for number, worker in enumerate(workers):
-                wait_until(lambda worker=worker: bool(spark.executors_of(worker)), "an executor", limit=120)  # type: ignore[misc]
+                wait_until(functools.partial(spark.executors_of, worker), "an executor", limit=120)  # type: ignore[arg-type]
                 os.kill(spark.executors_of(worker)[0], signal.SIGKILL)
                 commit(broker.bootstrap, f"group-{number}", "orders-00", {0: 1, 1: 2})
-                written = sorted(row for each in plan_files(broker.data) for row in rows_of(read(each)))
-                assert len(written) > 110_000
-                wait_until(lambda written=written: exported() == written, "each row once", limit=120)  # type: ignore[misc]
+                logged = sorted(row for each in plan_files(broker.data) for row in rows_of_log(each))
+                assert len(logged) > 110_000
+                wait_until(lambda logged=logged: rows_of_export(tmp_path) == logged, "each row once", limit=120)  # type: ignore[misc]
             assert export.terminate(60) == ExitCode.OK, export.log.read_text()
 
 
-def files_of(table: Path) -> list[Path]:
-    """Return the files of the batches that have ended, by the log of Spark's file sink."""
-    logs = sorted((table / "_spark_metadata").glob("[0-9]*"))
-    lines = [line for log in logs if log.suffix != ".compact" for line in log.read_text().splitlines()[1:]]
-    return [Path(json.loads(line)["path"].removeprefix("file://")) for line in lines]
+def rows_of_export(folder: Path) -> list[tuple[str, ...]]:
+    """Return the rows of the batches that have ended, by the log of Spark's file sink."""
+    lines = [line for log in folder.glob("commits/_spark_metadata/[0-9]*") for line in log.read_text().splitlines()[1:]]
+    files = {json.loads(line)["path"].removeprefix("file://") for line in lines}
+    return sorted(row for file in files for row in rows_of(pd.read_parquet(file, dtype_backend="pyarrow")))
 
 
-def rows_of(table: pd.DataFrame) -> list[object]:
+def rows_of_log(file: FileRead) -> list[tuple[str, ...]]:
+    """Return the rows of a part of the log, made in this process."""
+    batches = table_batches(COMMITS, COMMITS.schema().names, read_files(file), AskedNames())
+    table = pa.Table.from_batches(list(batches), schema=COMMITS.schema())
+    return rows_of(table.to_pandas(types_mapper=pd.ArrowDtype))
+
+
+def rows_of(table: pd.DataFrame) -> list[tuple[str, ...]]:
     names = ("offsets_partition", "position", "group", "topic", "partition", "offset")
     return list(table[[*names]].astype("string").fillna("").itertuples(index=False, name=None))
-
-
-def read(file: FileRead) -> pd.DataFrame:
-    """Return the rows of the table `commits` of a part of the log, made in this process."""
-    names = [column.name for column in COMMITS.columns]
-    batches = table_batches(COMMITS, names, read_files(file), AskedNames())
-    return pa.Table.from_batches(list(batches), schema=COMMITS.schema()).to_pandas(types_mapper=pd.ArrowDtype)
