@@ -52,7 +52,7 @@ class Story:
         now = START + self.second
         state = self.shard.driver_state.columns()
         ends = ends_of([("t", at, end(self.second), end(self.second), 0, None) for at in range(partitions)])
-        cluster = dataclasses.replace(UNKNOWN_CLUSTER, partition_counts={"t": partitions})
+        cluster = dataclasses.replace(UNKNOWN_CLUSTER, partition_counts={"t": partitions} if partitions else {})
         found = derived(state, ends, now, cluster)
         if self.hide is not None:
             found = dataclasses.replace(found, hidden=self.hide(state))
@@ -146,7 +146,8 @@ def test_discarded_verdicts_are_not_stored(tmp_path: Path) -> None:
 
 def test_a_partition_without_any_commit_has_a_row() -> None:
     """Partition 1 of a subscribed topic gets records and no commit: it has no lag, but a verdict."""
-    evaluated, shown = Story(10_000).run(VerdictEvaluator(LIMITS), 900, partitions=2)
+    story, evaluator = Story(10_000), VerdictEvaluator(LIMITS)
+    evaluated, shown = story.run(evaluator, 900, partitions=2)
     partition = row(shown.partitions, 1)
     assert (partition["partition"], partition["committed_offset"], partition["commit_time"]) == (1, None, None)
     assert (partition["lag"], partition["lag_unknown_reason"]) == (None, "never_committed")
@@ -157,6 +158,7 @@ def test_a_partition_without_any_commit_has_a_row() -> None:
     assert (group["partitions"], group["partitions_lag_unknown"], group["lag_sum"]) == (1, 1, 500)
     assert (topic["partitions"], topic["partitions_lag_unknown"], topic["verdict"]) == (1, 1, partition["verdict"])
     assert [each[:2] for each in evaluated.details.partition_findings("g")] == [("t", 1)]
+    assert len(story.tick(evaluator, partitions=0)[1].partitions) == 2, "while no broker describes the topic"
 
 
 def test_a_dead_group_has_no_verdict() -> None:
