@@ -58,7 +58,8 @@ REQUIRED_ACLS: Final = (
         optional=True,
         cost=(
             "cost: lagwarden's user can read every message of the topic. lagwarden reads only the last records of",
-            "partitions without traffic and stores none. This script does not grant it: select the topics yourself.",
+            "partitions without traffic, and at a start the first unread record of a group for its time, and stores",
+            "none. This script does not grant it: select the topics yourself.",
             "without it: a group whose offset is before a marker is `unknown` instead of `caught_up`, and so is a",
             "group that has stopped with fewer than a thousand offsets unread. lagwarden_unreadable_tails counts the",
             "partitions.",

@@ -123,9 +123,9 @@ def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
     }
 
 
-def poll_of(script: Answers) -> tuple[ClusterPoll, ScriptedCluster]:
+def poll_of(script: Answers, *, hide_clients: bool = False) -> tuple[ClusterPoll, ScriptedCluster]:
     cluster = ScriptedCluster(script)
-    return ClusterPoll(cluster, PollOptions(100)), cluster  # type: ignore[arg-type]
+    return ClusterPoll(cluster, PollOptions(100, hide_clients=hide_clients)), cluster  # type: ignore[arg-type]
 
 
 def test_a_poll_of_a_healthy_cluster_has_all_facts() -> None:
@@ -160,6 +160,14 @@ def test_quorum_reassignments_and_features_are_read() -> None:
     assert texts(facts.features) == [("metadata.version", 20)]
     assert texts(facts.broker_features) == [(1, "metadata.version", 27, 7), (2, "metadata.version", 27, 7)]
     assert facts.mixed_versions == ()
+
+
+def test_no_quota_is_read_if_clients_are_hidden() -> None:
+    """Quotas name users and clients. They are not asked for, and no fact is unknown."""
+    poll, cluster = poll_of(answers(topic("read", 3)), hide_clients=True)
+    facts = poll.poll(None, 0)
+    assert "DescribeClientQuotasRequest" not in {type(request).__name__ for _, request in cluster.asked}
+    assert (facts.quotas.num_rows, facts.unknown_facts.num_rows) == (0, 0)
 
 
 def test_a_follower_that_is_not_in_sync_has_a_lag_or_a_reason() -> None:
