@@ -92,6 +92,9 @@ def test_pages_link_to_what_is_configured() -> None:
     urls = {"http.grafana_url": "https://grafana.example/", "http.runbook_url": "http://git.example/main"}
     links = page_links(load(flags=kafka | urls))
     assert (links.grafana_url, links.runbook_url) == ("https://grafana.example", "http://git.example/main")
+    urls = {"http.messages_url": "https://ui.example/{topic}", "http.external_url": "https://a.example/b/"}
+    links = page_links(load(flags=kafka | urls))
+    assert (links.message("t", 0, 1), links.page("g")) == ("https://ui.example/t", "https://a.example/b/group?name=g")
     assert page_links(load(flags=kafka | {"metrics.cluster_name": "eu"})).cluster_name == "eu"
     login = {"sasl_mechanism": "PLAIN", "sasl_username": "user", "sasl_password": "secret"}
     for protocol, options in (("SSL", dict[str, str]()), ("SASL_PLAINTEXT", login), ("SASL_SSL", login)):
