@@ -32,19 +32,29 @@ class PostResponse:
 
 
 def post_within(
-    timeout: float, url: str, body: bytes, headers: Mapping[str, str], *, ca_file: Path | None, most_read: int
+    timeout: float,
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    ca_file: Path | None,
+    most_read: int,
+    client_certificate: tuple[Path, Path] | None = None,
 ) -> PostResponse:
     """Send `body` and return the response with at most `most_read` bytes of its body.
 
-    `timeout` is in seconds. The resolution of the host name has no limit, and each address and the TLS handshake may
-    take `timeout` before the request is ended. Raises TimeoutError when that time has passed, and before it OSError,
-    also as ssl.SSLError, http.client.HTTPException or ValueError.
+    `client_certificate` is a file and that of its key. `timeout` is in seconds. The resolution of the host name has no
+    limit, and each address and the TLS handshake may take `timeout` before the request is ended. Raises TimeoutError
+    when that time has passed, and before it OSError, also as ssl.SSLError, http.client.HTTPException or ValueError.
     """
     deadline = time.monotonic() + timeout
     parts = urlsplit(url)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        with _connected(timeout, url, ca_file) as connection, _shut_down_at(deadline, connection.sock):
+        with (
+            _connected(timeout, url, ca_file, client_certificate) as connection,
+            _shut_down_at(deadline, connection.sock),
+        ):
             connection.request("POST", target, body, dict(headers))
             response = connection.getresponse()
             answer = PostResponse(response.status, response.headers, response.read(most_read))
@@ -58,13 +68,17 @@ def post_within(
 
 
 @contextlib.contextmanager
-def _connected(timeout: float, url: str, ca_file: Path | None) -> Iterator[http.client.HTTPConnection]:
+def _connected(
+    timeout: float, url: str, ca_file: Path | None, client_certificate: tuple[Path, Path] | None
+) -> Iterator[http.client.HTTPConnection]:
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.scheme == "https":
         context = ssl.create_default_context()
         if ca_file is not None:
             context.load_verify_locations(ca_file)
+        if client_certificate is not None:
+            context.load_cert_chain(*client_certificate)
         connection: http.client.HTTPConnection = http.client.HTTPSConnection(
             host, parts.port, timeout=timeout, context=context
         )

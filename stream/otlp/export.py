@@ -32,7 +32,8 @@ def otlp_export(
         yield None
         return
     with imports_of_extra("otlp", "otlp.endpoint"):
-        from stream.otlp.pusher import MetricsSource, OtlpPusher, OtlpTarget  # noqa: PLC0415 -- an optional extra
+        from stream.otlp.pusher import MetricsSource, OtlpPusher  # noqa: PLC0415 -- an optional extra
+        from stream.otlp.request import OtlpTarget  # noqa: PLC0415
     target = OtlpTarget(
         options.endpoint,
         interval=options.interval,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
-import logging
 import socket
 import threading
 import time
@@ -18,25 +17,24 @@ from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit
 
 import structlog
-from opentelemetry.exporter.otlp.proto.http import Compression
-from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-from opentelemetry.sdk.metrics.export import MetricExportResult, MetricsData, ResourceMetrics, ScopeMetrics
+from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
+from opentelemetry.sdk.metrics.export import MetricsData, ResourceMetrics, ScopeMetrics
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from exporters.cluster.exposition import ServedMetrics
 from exporters.otlp.data_points import metric_batches
-from stream.otlp.session import OtlpSession
+from stream.otlp.request import send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from opentelemetry.sdk.metrics.export import Metric
 
     from exporters.cluster.exposition import PublishedCluster
     from exporters.readmodel import MonitorStatus
     from exporters.text.exposition import PublishedSnapshot
+    from stream.otlp.request import OtlpTarget
 
 _log = structlog.get_logger(__name__)
 FAILURES: Final = (
@@ -47,20 +45,6 @@ FAILURES: Final = (
 MOST_POINTS: Final = 2_000
 """Data points of one request: about 500 kB of protobuf, and some megabytes while it is made."""
 _STOP_SECONDS: Final = 2.0
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class OtlpTarget:
-    """The configured receiver. Seconds; `timeout` is the limit of one request with its repetitions."""
-
-    endpoint: str
-    interval: float = 60.0
-    timeout: float = 10.0
-    headers_file: Path | None = None
-    ca_file: Path | None = None
-    certificate_file: Path | None = None
-    key_file: Path | None = None
-    resource: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,24 +60,9 @@ class OtlpPusher:
     """Exports inside `with pusher:`, first at once. The counters may be read from any thread."""
 
     def __init__(self, source: MetricsSource, target: OtlpTarget, *, clock: Callable[[], float] = time.time) -> None:
-        # The SDK logs each failure; here a failure is counted, and logged once.
-        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
         self._source = source
         self._target = target
         self._clock = clock
-        self._session = OtlpSession(target.headers_file)
-        self._exporter = OTLPMetricExporter(
-            target.endpoint,
-            certificate_file=_text(target.ca_file),
-            client_certificate_file=_text(target.certificate_file),
-            client_key_file=_text(target.key_file),
-            timeout=target.timeout,
-            compression=Compression.Gzip,
-            session=self._session,
-        )
-        # Without a file of its own, the exporter takes those of the variables OTEL_EXPORTER_OTLP_*.
-        self._session.verify = _text(target.ca_file) or True
-        self._session.cert = _client_certificate(target)
         version = metadata.version("lagwarden")
         self._resource = Resource(resource_attributes(target.resource, version))
         self._scope = InstrumentationScope("lagwarden", version)
@@ -112,7 +81,6 @@ class OtlpPusher:
     def __exit__(self, *_: object) -> None:
         """Stop; a running request is not waited for to its end."""
         self._stopping.set()
-        self._exporter.shutdown()
         self._thread.join(_STOP_SECONDS)
 
     @property
@@ -164,17 +132,13 @@ class OtlpPusher:
         """Send some data points; return the reason of a failure, None for a success."""
         points = sum(len(metric.data.data_points) for metric in batch)
         scopes = [ScopeMetrics(self._scope, batch, "")]
-        result = self._exporter.export(MetricsData([ResourceMetrics(self._resource, scopes, "")]))
-        outcome = self._session.outcome
-        if self._stopping.is_set() and result is not MetricExportResult.SUCCESS:
+        message = encode_metrics(MetricsData([ResourceMetrics(self._resource, scopes, "")])).SerializeToString()
+        outcome = send(self._target, message, self._stopping)
+        if outcome.reason not in {None, "rejected"} and self._stopping.is_set():
             return "stopped"
-        if result is not MetricExportResult.SUCCESS and outcome.reason is None:
-            # Not a failed request: the SDK could not encode the data points.
-            self._count_failure("internal", "the data points could not be encoded")
-            return "internal"
         if outcome.reason is not None:
             self._count_failure(outcome.reason, outcome.cause)
-        if result is MetricExportResult.SUCCESS:
+        if outcome.reason in {None, "rejected"}:
             self._points += points - outcome.rejected_points
         return outcome.reason
 
@@ -207,13 +171,3 @@ def resource_attributes(configured: Mapping[str, str], version: str) -> dict[str
     with contextlib.suppress(OSError):
         defaults["service.instance.id"] = socket.gethostname()
     return {**defaults, **configured}
-
-
-def _client_certificate(target: OtlpTarget) -> tuple[str, str] | None:
-    if target.certificate_file is None or target.key_file is None:
-        return None
-    return str(target.certificate_file), str(target.key_file)
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)

@@ -213,7 +213,7 @@ class OtlpOptions(OptionSection):
     ca_file: FilePath | None = option(
         None,
         "PEM file of the authorities that sign the certificate of the receiver.",
-        shown="the authorities of the package `certifi`",
+        shown="the authorities of the system",
         experimental=True,
     )
     certificate_file: FilePath | None = option(

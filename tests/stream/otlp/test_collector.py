@@ -14,7 +14,8 @@ from sandbox.collector.program import build, configuration
 from sandbox.ports import free_port
 from sandbox.programs.go_program import GoProgramMissingError
 from sandbox.waiting import wait_until
-from stream.otlp.pusher import MetricsSource, OtlpPusher, OtlpTarget
+from stream.otlp.pusher import MetricsSource, OtlpPusher
+from stream.otlp.request import OtlpTarget
 from tests.exporters.cluster_facts import facts
 from tests.exporters.otlp.decoded import scraped
 from tests.exporters.serving import SMALL, get, serving

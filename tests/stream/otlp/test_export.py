@@ -48,7 +48,7 @@ def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing extra is an error before anything is started."""
     for name in [each for each in sys.modules if each.startswith("stream.otlp")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.common.metrics_encoder", None)
     options = OtlpOptions(endpoint="http://collector:4318/v1/metrics")
     export = otlp_export(options, lambda: None, lambda: None, ServiceStatus("0.1.0", 60.0).monitor_status)
     with pytest.raises(Refusal, match=r"pip install 'lagwarden\[otlp\]'") as refused, export:
