@@ -12,6 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.cluster.model import ClusterFacts
+from exporters.compatibility.schemas import (
+    OTHER_BROKER_ADDRESSES,
+    OTHER_BROKERS,
+    OTHER_CLUSTER,
+    OTHER_CLUSTER_TOPICS,
+    OTHER_REPLICAS,
+    OTHER_TOPIC_SIZES,
+    OtherClusterFacts,
+)
 from exporters.readmodel import NAME
 
 if TYPE_CHECKING:
@@ -19,76 +28,6 @@ if TYPE_CHECKING:
 
 _CLEANUP_POLICY: Final = "cleanup.policy"
 _TOPIC_SCOPE: Final = "topic"
-
-OTHER_CLUSTER: Final = pa.schema(
-    [
-        # Always null: the protocol has no version of the cluster; KMinion guesses it from the supported requests.
-        ("cluster_version", NAME),
-        ("broker_count", pa.int32()),
-        ("controller_id", pa.int32()),
-        ("cluster_id", NAME),
-        ("brokers", pa.int32()),
-    ]
-)
-"""One row."""
-
-OTHER_BROKERS: Final = pa.schema(
-    [
-        ("broker_id", pa.int32()),
-        ("address", NAME),
-        ("port", pa.int32()),
-        ("rack_id", NAME),
-        # Null if the controller is not known.
-        ("is_controller", pa.bool_()),
-        # Of all replicas on the broker; null if unknown.
-        ("bytes", pa.int64()),
-        ("one", pa.int32()),
-    ]
-)
-"""One row per live broker, with its host name as address (KMinion)."""
-
-OTHER_BROKER_ADDRESSES: Final = pa.schema([("id", pa.int32()), ("address", NAME), ("one", pa.int32())])
-"""One row per live broker, with `host:port` as address (kafka_exporter)."""
-
-OTHER_CLUSTER_TOPICS: Final = pa.schema(
-    [
-        ("topic", NAME),
-        ("topic_name", NAME),
-        ("partitions", pa.int32()),
-        ("partition_count", pa.int32()),
-        ("replication_factor", pa.int32()),
-        ("cleanup_policy", NAME),
-    ]
-)
-"""One row per topic that could be described. The cleanup policy is null for a topic that no group reads."""
-
-OTHER_TOPIC_SIZES: Final = pa.schema([("topic_name", NAME), ("bytes", pa.int64())])
-"""One row per row of TOPIC_SIZES."""
-
-OTHER_REPLICAS: Final = pa.schema(
-    [
-        ("topic", NAME),
-        ("partition", pa.int32()),
-        ("leader", pa.int32()),
-        ("replicas", pa.int32()),
-        ("in_sync_replicas", pa.int32()),
-        ("preferred_leader", pa.bool_()),
-        ("under_replicated", pa.bool_()),
-    ]
-)
-"""One row per partition of PARTITIONS_SHOWN."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class OtherClusterFacts(ClusterFacts):
-    """The facts of a poll with the tables of the other exporters' metrics; the schema of each is the constant."""
-
-    other_cluster: pa.Table
-    other_brokers: pa.Table
-    other_broker_addresses: pa.Table
-    other_cluster_topics: pa.Table
-    other_topic_sizes: pa.Table
-    other_replicas: pa.Table
 
 
 def other_cluster_facts(facts: ClusterFacts) -> OtherClusterFacts:

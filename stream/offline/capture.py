@@ -73,7 +73,7 @@ class CaptureBlock:
 
 
 class CaptureFile:
-    """A capture as a source of rows. `version` of lagwarden and time (`created`, ISO 8601) are from its header."""
+    """A capture as a source of rows."""
 
     def __init__(self, path: Path) -> None:
         """Read the header. Raises UnreadableRefusal if the file is not a capture."""
@@ -86,10 +86,7 @@ class CaptureFile:
             self._header = _header(path, file)
         self.end = self._header.end
         """The end of the last valid block in bytes, after the rows have been read."""
-        metadata = self._header.metadata
-        self.version = str(metadata.get(f"{_PREFIX}version", ""))
-        self.created = str(metadata.get(f"{_PREFIX}created", ""))
-        self._origin = _origin(path, metadata)
+        self._origin = _origin(path, self._header.metadata)
 
     @property
     def origin(self) -> Origin:
@@ -132,10 +129,9 @@ class CaptureFile:
     def _note_ending(self, reader: BlockReader, size: int) -> None:
         self.ending = reader.ending
         lost = f"the last {size - self.end} bytes are not read"
-        if reader.ending is ContainerEnd.TORN:
-            self.problems.append(f"{display_path(self.path)}: torn at byte {self.end}: {reader.why}; {lost}")
-        elif reader.ending is ContainerEnd.DAMAGED:
-            self.problems.append(f"{display_path(self.path)}: damaged at byte {self.end}: {reader.why}; {lost}")
+        if reader.ending in {ContainerEnd.TORN, ContainerEnd.DAMAGED}:
+            how = reader.ending.name.lower()
+            self.problems.append(f"{display_path(self.path)}: {how} at byte {self.end}: {reader.why}; {lost}")
 
     def last_offsets(self) -> dict[TopicAndPartition, int]:
         """Return the highest offset per partition in the file."""
@@ -240,7 +236,7 @@ class CaptureWriter:
     def _resume(self, origin: Origin, size: int) -> None:
         """Read the last offset per partition, and cut off an incomplete last block. Raises UnreadableRefusal."""
         known = CaptureFile(self.path)
-        if why := _conflict(known.origin, origin):
+        if why := known.origin.conflict_with(origin):
             raise UnreadableRefusal(f"{display_path(self.path)} cannot be continued: {why}", "name another file")
         self.last = known.last_offsets()
         if known.ending not in {ContainerEnd.WHOLE, ContainerEnd.TORN}:
@@ -261,18 +257,6 @@ def _remove_partial_header(path: Path, *, remove: bool) -> None:
             path.unlink()
         else:
             os.truncate(path, 0)
-
-
-def _conflict(old: Origin, new: Origin) -> str | None:
-    """Return why rows of `new` must not be added to a file of `old`, or None."""
-    if None not in (old.cluster_id, new.cluster_id) and old.cluster_id != new.cluster_id:
-        return f"it belongs to cluster {old.cluster_id}, not to {new.cluster_id}"
-    for topic, known in new.topic_ids.items():
-        if topic not in old.topic_ids:
-            return f"it was created without topic {topic}"
-        if None not in (known, old.topic_ids[topic]) and known != old.topic_ids[topic]:
-            return f"topic {topic} was re-created since"
-    return None
 
 
 def _metadata(origin: Origin) -> dict[str, str]:

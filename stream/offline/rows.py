@@ -47,6 +47,17 @@ class Origin:
     cluster_id: str | None
     topic_ids: Mapping[str, str | None]
 
+    def conflict_with(self, new: Origin) -> str | None:
+        """Return why rows of `new` must not be added to those of this origin, or None."""
+        if None not in (self.cluster_id, new.cluster_id) and self.cluster_id != new.cluster_id:
+            return f"it belongs to cluster {self.cluster_id}, not to {new.cluster_id}"
+        for topic, known in new.topic_ids.items():
+            if topic not in self.topic_ids:
+                return f"it was created without topic {topic}"
+            if None not in (known, self.topic_ids[topic]) and known != self.topic_ids[topic]:
+                return f"topic {topic} was re-created since"
+        return None
+
 
 class RowSource(Protocol):
     """A source of rows."""

@@ -10,7 +10,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 
 from exporters.catalogue.metric import MetricKind, OtherSource, ValueConversion
 from exporters.catalogue.metrics import METRICS
-from exporters.compatibility import cluster_tables, snapshot_tables
+from exporters.compatibility import schemas
 from exporters.compatibility.other_exporter import OtherMetric
 from exporters.compatibility.selection import OTHER_BY_NAME, OTHER_EXPORTERS, OtherSelection
 from exporters.readmodel import NAME
@@ -20,10 +20,7 @@ from tests.exporters.compatibility.other_world import NAMES, exposition_text, pu
 from tests.exporters.exposition_text import plain_text
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "peers"
-SCHEMAS = {
-    source: getattr(snapshot_tables if source.in_snapshot else cluster_tables, f"OTHER_{source.name}")
-    for source in OtherSource
-}
+SCHEMAS = {source: getattr(schemas, f"OTHER_{source.name}") for source in OtherSource}
 SUBJECTS = {"topic": "topic", "partition": "partition", "group": "group"} | {
     "topic_name": "topic",
     "partition_id": "partition",

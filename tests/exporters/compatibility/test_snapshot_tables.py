@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.compatibility.snapshot_tables import OTHER_PARTITIONS, other_snapshot
+from exporters.compatibility.schemas import OTHER_PARTITIONS
+from exporters.compatibility.snapshot_tables import other_snapshot
 from exporters.readmodel import COMPATIBILITY, Snapshot
 from tests.exporters.compatibility.other_world import compatible_snapshot, snapshot_at
 from tests.exporters.snapshots import rows
