@@ -128,10 +128,9 @@ class CaptureFile:
 
     def _note_ending(self, reader: BlockReader, size: int) -> None:
         self.ending = reader.ending
-        lost = f"the last {size - self.end} bytes are not read"
         if reader.ending in {ContainerEnd.TORN, ContainerEnd.DAMAGED}:
-            how = reader.ending.name.lower()
-            self.problems.append(f"{display_path(self.path)}: {how} at byte {self.end}: {reader.why}; {lost}")
+            why = f"{reader.ending.name.lower()} at byte {self.end}: {reader.why}"
+            self.problems.append(f"{display_path(self.path)}: {why}; the last {size - self.end} bytes are not read")
 
     def last_offsets(self) -> dict[TopicAndPartition, int]:
         """Return the highest offset per partition in the file."""
