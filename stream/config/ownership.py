@@ -9,14 +9,13 @@ import dataclasses
 import datetime as dt
 import re
 from typing import Annotated, Final, Literal, Self
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import yaml
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from stream.config.maintenance import DAYS, MaintenanceWindow, Silence, SingleWindow, WeeklyWindow
-from stream.config.values import check_pattern, parse_seconds
+from stream.config.values import check_pattern, parse_seconds, split_http_url
 
 _LONGEST_TEXT: Final = 256
 _LONGEST_WINDOW: Final = 7 * 86_400
@@ -45,13 +44,7 @@ def _check_label(value: str) -> str:
 
 
 def _check_link(value: str) -> str:
-    try:
-        parts = urlsplit(value)
-        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname)
-    except ValueError:
-        is_url = False
-    if not is_url:
-        raise ValueError("must be a URL such as https://wiki.example.com/payments")
+    split_http_url(value, "https://wiki.example.com/payments")
     return value
 
 

@@ -157,18 +157,24 @@ def check_instance(value: str) -> str:
     return str(InstancePart.parse(value))
 
 
-def check_token_endpoint(value: str) -> str:
-    """Return the value if it is an `https` URL, or an `http` URL of this machine. Raises ValueError."""
+def split_http_url(value: str, example: str) -> SplitResult:
+    """Return the parts of an `https` or `http` URL with a host. Raises ValueError, with an example."""
     try:
         parts = urlsplit(value)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        parts, host = SplitResult("", "", "", "", ""), None
+        host = None
     if not host or parts.scheme not in {"http", "https"}:
-        raise ValueError("must be a URL such as https://login.example.com/oauth2/token")
+        raise ValueError(f"must be a URL such as {example}")
+    return parts
+
+
+def check_token_endpoint(value: str) -> str:
+    """Return the value if it is an `https` URL, or an `http` URL of this machine. Raises ValueError."""
+    parts = split_http_url(value, "https://login.example.com/oauth2/token")
     if parts.username is not None or parts.fragment:
         raise ValueError("must be a URL without user name, password and fragment")
-    if parts.scheme == "http" and not is_loopback(host):
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise ValueError("must be an https URL: the client secret would be sent in the clear")
     return value
 
@@ -183,13 +189,9 @@ def check_base_url(value: str) -> str:
 
 def check_webhook_url(value: str) -> str:
     """Return the value if it is an `https` or `http` URL without user name and password. Raises ValueError."""
-    try:
-        parts = urlsplit(value)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        parts, host = SplitResult("", "", "", "", ""), None
-    if not host or parts.scheme not in {"http", "https"} or not value.isascii() or not value.isprintable():
-        raise ValueError("must be a URL such as https://events.example.com/lagwarden")
+    parts = split_http_url(
+        value if value.isascii() and value.isprintable() else "", "https://events.example.com/lagwarden"
+    )
     if parts.username is not None or parts.fragment or " " in value:
         raise ValueError("must be a URL without user name, password, fragment and spaces")
     return value
