@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from exporters import readmodel
+from exporters.http.openapi.small_world import NOON, rows, rows_table
 from exporters.readmodel import (
     FindingDetail,
     GroupDetail,
@@ -20,7 +21,6 @@ from exporters.readmodel import (
     VerdictChange,
 )
 
-NOON = 1_700_000_000_000
 HOSTILE_NAMES = (
     "",
     'quotes "inside"',
@@ -42,16 +42,6 @@ HOSTILE_NAMES = (
 def table(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Table:
     """Return a table of the read model from rows; columns that a row does not have are null."""
     return pa.Table.from_pylist(rows, schema=schema)
-
-
-def rows(columns: str, *values: tuple[Any, ...]) -> list[dict[str, Any]]:
-    """Return rows by the names of their columns; a short row has the first columns only."""
-    return [dict(zip(columns.split(), each, strict=False)) for each in values]
-
-
-def rows_table(schema: pa.Schema, columns: str, *values: tuple[Any, ...]) -> pa.Table:
-    """Return a table of the read model from rows with these columns; all others are null."""
-    return table(schema, rows(columns, *values))
 
 
 def snapshot(

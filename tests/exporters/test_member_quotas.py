@@ -5,9 +5,9 @@ from typing import Any
 
 from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster
+from exporters.http.openapi.small_world import small_cluster
 from exporters.member_quotas import MemberQuotas
 from exporters.readmodel import QuotaDetail
-from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import detail, member, table
 
 RATE = "consumer_byte_rate"
@@ -23,7 +23,7 @@ def found(
         "quotas": table(model.QUOTAS, quotas),
         "cluster_totals": table(model.CLUSTER_TOTALS, [{"quotas": len(quotas)}]),
     }
-    published = PublishedCluster.build(facts(**tables | changes))
+    published = PublishedCluster.build(small_cluster(**tables | changes))
     members = tuple(member(f"m{at}", client_id=client) for at, client in enumerate(clients))
     shown = MemberQuotas(lambda name: detail(name, members=members), lambda: published)("billing")
     return shown.quotas

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from exporters.cluster import model
 from exporters.cluster.model import ClusterFacts
+from exporters.http.openapi.small_world import small_cluster
 from exporters.page.links import PageLinks
 from exporters.readmodel import FindingDetail, GroupDetail, MemberDetail, Snapshot, TransitionDetail, VerdictChange
 from exporters.timestamps import rfc3339
 from exporters.wording import ATTENTION
 from stream.health.rules import RULES
-from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import member, snapshot, table
 
 
@@ -203,7 +203,7 @@ def demo_facts(taken_at: float) -> ClusterFacts:
         {"scope": "topic", "name": demo.topic, "key": key, "value": value, "source": "dynamic_topic_config"}
         for key, value in settings.items()
     ]
-    return facts(
+    return small_cluster(
         taken_at=taken_at,
         cluster_topics=table(model.CLUSTER_TOPICS, [described | {"leaderless": 0}]),
         configs=table(model.CONFIGS, configs),

@@ -13,7 +13,7 @@ from exporters.api_types.json_object import STABILITY
 from exporters.group_query import MOST_ROWS, ParameterKind, QueryParameter, SortKey
 from exporters.http.api import encode
 from exporters.http.event_stream.response import MEDIA_TYPE as EVENT_STREAM
-from exporters.http.openapi.examples import EXAMPLES
+from exporters.http.openapi.examples import examples
 from exporters.http.openapi.operations import OPERATIONS, ApiOperation, HeaderParameter, PathParameter, ResponseModel
 
 Json = dict[str, Any]
@@ -86,7 +86,7 @@ def _response(operation: ApiOperation, code: int, response: ResponseModel, refer
     if response.is_stream:
         schema = _stream_event(schema)
     content: Json = {"schema": schema if schemas else {"type": "object"}}
-    example = EXAMPLES.get((operation.path, code), response.example)
+    example = examples().get((operation.path, code), response.example)
     if example is not None:
         content["example"] = f"id: 0f5e1f6a-17\ndata: {json.dumps(example)}\n\n" if response.is_stream else example
     media_type = EVENT_STREAM if response.is_stream else "application/json"

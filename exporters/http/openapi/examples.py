@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
-
+from exporters.cluster.exposition import PublishedCluster
 from exporters.http.api import group_json, groups_json, topic_groups_json
+from exporters.http.cluster_api import cluster_json, topic_json
+from exporters.http.openapi.small_world import NOON, rows_table, small_cluster
 from exporters.readmodel import (
     GROUPS,
     PARTITIONS,
@@ -21,77 +23,22 @@ from exporters.readmodel import (
     VerdictChange,
 )
 from exporters.text.exposition import EMPTY, PublishedSnapshot
+from exporters.timestamps import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from exporters.api_types.cluster import (
-        ClusterResponse,
-        ConfigRow,
-        TopicResponse,
-    )
     from exporters.api_types.monitor import VerdictCloudEvent
 
-_NOW: Final = 1_767_258_000.0
-_NOW_MS: Final = int(_NOW * 1000)
+_NOW: Final = NOON / 1000
 _SENTENCE: Final = "No commit for 5 min, where 20 s is the longest to expect; 400 offsets unread."
-_NUMBERS: Final = {"lag_sum": 400, "lag_max": 400, "time_lag_max": 302.5, "time_lag_max_exact": True}
-_VERDICT: Final = {"verdict": "stopped", "verdict_since": _NOW_MS - 280_000}
-_SNAPSHOT: Final = Snapshot(
-    _NOW,
-    pa.Table.from_pylist(
-        [
-            {
-                "group": "billing",
-                "topic": "orders",
-                "partition": 0,
-                "committed_offset": 1600,
-                "commit_time": _NOW_MS - 302_500,
-                "progress_time": _NOW_MS - 302_500,
-                "high_watermark": 2000,
-                "log_start_offset": 0,
-                "lag": 400,
-                "time_lag": 302.5,
-                "time_lag_exact": True,
-                **_VERDICT,
-            }
-        ],
-        schema=PARTITIONS,
-    ),
-    pa.Table.from_pylist(
-        [
-            {
-                "group": "billing",
-                "kind": "consumer",
-                "state": "Stable",
-                "members": 1,
-                "partitions": 1,
-                "partitions_lag_unknown": 0,
-                "severity": "critical",
-                "sentence": _SENTENCE,
-                "verdict_partitions": 1,
-                "team": "payments",
-                **_NUMBERS,
-                **_VERDICT,
-            }
-        ],
-        schema=GROUPS,
-    ),
-    UNKNOWN_LAGS.empty_table(),
-    topics=pa.Table.from_pylist(
-        [
-            {
-                "group": "billing",
-                "topic": "orders",
-                "partitions": 1,
-                "partitions_lag_unknown": 0,
-                "verdict": "stopped",
-                **_NUMBERS,
-            }
-        ],
-        schema=TOPICS,
-    ),
-)
+_NUMBERS: Final = (1, 0, 400, 400, 302.5, True, "stopped")
+_COUNTED: Final = "partitions partitions_lag_unknown lag_sum lag_max time_lag_max time_lag_max_exact verdict"
+_SINCE: Final = NOON - 280_000
+_OFFSETS: Final = "partition committed_offset commit_time progress_time high_watermark log_start_offset"
+_AT: Final = NOON - 302_500
+_LAG: Final = "lag time_lag time_lag_exact verdict verdict_since"
+_IS: Final = (400, 302.5, True, "stopped", _SINCE)
 _FINDING: Final = FindingDetail(
     "stopped", "critical", _NOW - 280, _SENTENCE, {"lag": 400, "patience_seconds": 20.0}, "See whether it still runs."
 )
@@ -130,123 +77,7 @@ _DETAIL: Final = GroupDetail(
         ),
     ),
 )
-_GROUP: Final[dict[str, Any]] = json.loads(group_json(_SNAPSHOT, "billing", _DETAIL) or b"{}")
-
-_TIME: Final = "2026-01-01T09:00:00.000Z"
-_RETENTION: Final[ConfigRow] = {
-    "key": "retention.ms",
-    "value": "604800000",
-    "source": "default",
-    "unknown_reason": None,
-}
-_CLUSTER: Final[ClusterResponse] = {
-    "time": _TIME,
-    "cluster_id": "MkU3OEVBNTcwNTJENDM2Qk",
-    "controller": 1,
-    "controller_unknown_reason": None,
-    "brokers": [
-        {
-            "broker": 1,
-            "host": "broker-1",
-            "port": 9092,
-            "rack": None,
-            "leads": 51,
-            "holds": 51,
-            "controller": True,
-            "configs": [],
-        }
-    ],
-    "totals": {"topics": 2, "partitions": 51, "under_replicated": 0, "leaderless": 0},
-    "offsets_topic": {
-        "by_broker": [{"broker": 1, "bytes": 2_400_000, "growth": 12.5, "unknown_reason": None}],
-        "cleaner_suspect": False,
-        "cleaner_evidence": (),
-        "configs": [{"key": "cleanup.policy", "value": "compact", "source": "topic", "unknown_reason": None}],
-    },
-    "quorum": {
-        "leader_epoch": 4,
-        "high_watermark": 81_230,
-        "voters": 3,
-        "voters_behind": 0,
-        "replicas": [
-            {
-                "replica": 1,
-                "role": "voter",
-                "directory": "0d4b2a0e-5d8b-4c43-a1c4-8d0b0c1a2b3c",
-                "log_end_offset": 81_231,
-                "lag": 0,
-                "last_fetch_time": _TIME,
-                "last_caught_up_time": _TIME,
-            }
-        ],
-    },
-    "reassignments": [
-        {
-            "topic": "orders",
-            "partition": 0,
-            "replica_brokers": [1, 2],
-            "adding_brokers": [2],
-            "removing_brokers": [1],
-        }
-    ],
-    "versions": {
-        "features": [{"feature": "metadata.version", "level": 27}],
-        "by_broker": [{"broker": 1, "feature": "metadata.version", "min_level": 7, "max_level": 27}],
-        "mixed": (),
-    },
-    "share_groups": [
-        {
-            "group": "jobs",
-            "topic": "orders",
-            "partition": 0,
-            "end": 2000,
-            "start_offset": 1600,
-            "lag": 390,
-            "finished": 10,
-            "returned": 2,
-            "most_deliveries": 3,
-            "acknowledged": 1590,
-            "archived": 1,
-            "returns": 3,
-        }
-    ],
-    "quotas": [{"user": "", "client_id": "billing-1", "ip": "", "key": "consumer_byte_rate", "value": 1_048_576.0}],
-    "disks": [{"broker": 1, "bytes": 7_300_000, "left_replicas": 0}],
-    "unknown": [],
-}
-_TOPIC: Final[TopicResponse] = {
-    "time": _TIME,
-    "topic": "orders",
-    "partitions": 1,
-    "replication_factor": 1,
-    "under_replicated": 0,
-    "leaderless": 0,
-    "at_min_isr": 1,
-    "under_min_isr": 0,
-    "preferred_leaders_ratio": 1.0,
-    "brokers_skewed_ratio": 0.0,
-    "brokers_spread_ratio": 1.0,
-    "leaders_skewed_ratio": 0.0,
-    "under_replicated_ratio": 0.0,
-    "bytes": 4_900_000,
-    "configs": [_RETENTION],
-    "by_partition": [
-        {
-            "partition": 0,
-            "leader": 1,
-            "leader_epoch": 4,
-            "replicas": 1,
-            "in_sync_replicas": 1,
-            "under_replicated": False,
-            "preferred_leader": True,
-            "replica_brokers": [1],
-            "in_sync_brokers": [1],
-            "offline_brokers": [],
-        }
-    ],
-    "followers": [],
-}
-
+_TIME: Final = rfc3339(_NOW)
 _EVENT: Final[VerdictCloudEvent] = {
     "specversion": "1.0",
     "id": "0f5e1f6a5b1f4b0f9a8d7c6e5f4a3b2c",
@@ -260,7 +91,7 @@ _EVENT: Final[VerdictCloudEvent] = {
         "before": "ok",
         "verdict": "stopped",
         "severity": "critical",
-        "since": "2026-01-01T08:55:20.000Z",
+        "since": rfc3339(_NOW - 280),
         "sentence": _SENTENCE,
         "evidence": dict(_FINDING.evidence),
         "next_step": _FINDING.next_step,
@@ -271,29 +102,47 @@ _EVENT: Final[VerdictCloudEvent] = {
     },
 }
 
-EXAMPLES: Final[dict[tuple[str, int], Mapping[str, Any]]] = {
-    ("/api/v1/events", 200): _EVENT,
-    ("/api/v1/cluster", 200): _CLUSTER,
-    ("/api/v1/topics/{topic}", 200): _TOPIC,
-    ("/api/v1/groups", 200): json.loads(groups_json(PublishedSnapshot(_SNAPSHOT, EMPTY))),
-    ("/api/v1/group", 200): _GROUP,
-    ("/api/v1/groups/{name}", 200): _GROUP,
-    ("/api/v1/topics/{topic}/groups", 200): json.loads(topic_groups_json(_SNAPSHOT, "orders")),
-    ("/readyz", 200): {
-        "ready": True,
-        "phase": "running",
-        "reasons": [],
-        "catch_up_ratio": 1.0,
-        "catch_up_seconds_left": None,
-        "snapshot_time": _TIME,
-    },
-    ("/readyz", 503): {
-        "ready": False,
-        "phase": "catching up",
-        "reasons": ["Reading what groups have committed so far."],
-        "catch_up_ratio": 0.425,
-        "catch_up_seconds_left": 75.0,
-        "snapshot_time": None,
-    },
-}
-"""By path and status code."""
+
+@functools.cache
+def examples() -> Mapping[tuple[str, int], Mapping[str, Any]]:
+    """Return the examples by path and status code. Made at the first request for the document, not at the start."""
+    cluster = PublishedCluster(small_cluster(), EMPTY)
+    snapshot = Snapshot(
+        _NOW,
+        rows_table(
+            PARTITIONS, f"group topic {_OFFSETS} {_LAG}", ("billing", "orders", 0, 1600, _AT, _AT, 2000, 0, *_IS)
+        ),
+        rows_table(
+            GROUPS,
+            f"group kind state members severity sentence verdict_partitions team verdict_since {_COUNTED}",
+            ("billing", "consumer", "Stable", 1, "critical", _SENTENCE, 1, "payments", _SINCE, *_NUMBERS),
+        ),
+        UNKNOWN_LAGS.empty_table(),
+        topics=rows_table(TOPICS, f"group topic {_COUNTED}", ("billing", "orders", *_NUMBERS)),
+    )
+    group = json.loads(group_json(snapshot, "billing", _DETAIL) or b"{}")
+    return {
+        ("/api/v1/events", 200): _EVENT,
+        ("/api/v1/cluster", 200): json.loads(cluster_json(cluster)[0]),
+        ("/api/v1/topics/{topic}", 200): json.loads(topic_json(cluster, "orders")[0]),
+        ("/api/v1/groups", 200): json.loads(groups_json(PublishedSnapshot(snapshot, EMPTY))),
+        ("/api/v1/group", 200): group,
+        ("/api/v1/groups/{name}", 200): group,
+        ("/api/v1/topics/{topic}/groups", 200): json.loads(topic_groups_json(snapshot, "orders")),
+        ("/readyz", 200): {
+            "ready": True,
+            "phase": "running",
+            "reasons": [],
+            "catch_up_ratio": 1.0,
+            "catch_up_seconds_left": None,
+            "snapshot_time": _TIME,
+        },
+        ("/readyz", 503): {
+            "ready": False,
+            "phase": "catching up",
+            "reasons": ["Reading what groups have committed so far."],
+            "catch_up_ratio": 0.425,
+            "catch_up_seconds_left": 75.0,
+            "snapshot_time": None,
+        },
+    }

@@ -5,8 +5,8 @@ import dataclasses
 import pyarrow as pa
 
 from exporters.cluster.exposition import PublishedCluster, join_expositions, render
+from exporters.http.openapi.small_world import small_cluster
 from exporters.text.exposition import EMPTY, Exposition, ExpositionFormat
-from tests.exporters.cluster_facts import facts
 from tests.exporters.exposition_text import named, plain_text
 from tests.exporters.snapshots import NOON
 
@@ -22,7 +22,7 @@ def lines(exposition: Exposition) -> dict[str, float]:
 def test_every_known_value_has_a_sample() -> None:
     """Each metric has samples with its labels; a null value has no sample."""
     place, _last = 'group="jobs",topic="orders",partition', "quorum_replica_last_*_timestamp_seconds"
-    assert lines(render(facts())) == {
+    assert lines(render(small_cluster())) == {
         'lagwarden_broker_info{broker="1",host="kafka-1",port="9092",rack="eu-1a"}': 1,
         'lagwarden_broker_info{broker="2",host="kafka-2",port="9092",rack=""}': 1,
         **named('broker_*{broker="1"}', leaders=1, replicas=2, bytes=2**41, left_replicas_total=2),
@@ -72,14 +72,18 @@ def test_every_known_value_has_a_sample() -> None:
 
 def test_metrics_of_the_cluster_are_alone_before_the_first_snapshot() -> None:
     """Names can select them. A poll without results has only the metrics of the poll itself."""
-    found = {field.name: getattr(facts(), field.name) for field in dataclasses.fields(facts()) if field.name != "polls"}
+    found = {
+        field.name: getattr(small_cluster(), field.name)
+        for field in dataclasses.fields(small_cluster())
+        if field.name != "polls"
+    }
     tables = {name: value.slice(0, 0) for name, value in found.items() if isinstance(value, pa.Table)}
-    assert [family.metric.name for family in render(facts(**tables)).families] == [
+    assert [family.metric.name for family in render(small_cluster(**tables)).families] == [
         "lagwarden_offsets_topic_cleaner_suspect",
         "lagwarden_cluster_facts_timestamp_seconds",
         "lagwarden_cluster_facts_duration_seconds",
     ]
-    alone = join_expositions(EMPTY, PublishedCluster.build(facts()).exposition)
-    assert plain_text(alone) == plain_text(render(facts()))
+    alone = join_expositions(EMPTY, PublishedCluster.build(small_cluster()).exposition)
+    assert plain_text(alone) == plain_text(render(small_cluster()))
     chosen = b"".join(map(bytes, alone.plain(ExpositionFormat.TEXT, {"lagwarden_controller"})))  # type: ignore[arg-type]
     assert chosen.splitlines()[2:] == [b'lagwarden_controller{broker="3000"} 1']

@@ -13,10 +13,10 @@ from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster, join_expositions
 from exporters.cluster.model import ClusterFacts
 from exporters.compatibility.selection import OtherSelection
+from exporters.http.openapi.small_world import small_cluster
 from exporters.readmodel import COMPATIBILITY, PARTITIONS, Snapshot
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import PublishedSnapshot
-from tests.exporters.cluster_facts import facts
 from tests.exporters.exposition_text import plain_text
 from tests.exporters.snapshots import NOON, rows, snapshot, table
 
@@ -92,7 +92,7 @@ def facts_at(second: int = 0) -> ClusterFacts:
 
     The leader of the first partition changes every half minute.
     """
-    base = facts()
+    base = small_cluster()
     partition = {name: column[0] for name, column in base.partitions_shown.to_pydict().items()}
     partition |= {"topic": "shop-activity", "in_sync_replicas": 1}
     shown = [

@@ -2,9 +2,9 @@
 
 from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.selection import OTHER_EXPORTERS, OtherSelection
+from exporters.http.openapi.small_world import small_cluster
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import PublishedSnapshot
-from tests.exporters.cluster_facts import facts
 from tests.exporters.compatibility.other_world import NAMES, snapshot_at
 
 ALL_NAMES = {metric.name for other in OTHER_EXPORTERS for metric in other.metrics}
@@ -18,7 +18,7 @@ def shown(selection: SeriesSelection) -> list[str]:
 
 def test_no_other_name_is_shown_by_default() -> None:
     """No metric has a name of another exporter unless the configuration selects it."""
-    families = PublishedCluster.build(facts()).exposition.families
+    families = PublishedCluster.build(small_cluster()).exposition.families
     assert not ALL_NAMES & {*shown(SeriesSelection()), *(family.metric.name for family in families)}
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster
-from tests.exporters.cluster_facts import facts
+from exporters.http.openapi.small_world import small_cluster
 from tests.exporters.serving import client
 from tests.exporters.snapshots import CONNECTING, table
 
@@ -19,7 +19,7 @@ def get(path: str, published: PublishedCluster | None) -> httpx.Response:
 
 def cluster(**changes: Any) -> Any:
     """Return the response about the cluster, with changes of its facts."""
-    answer = get("/api/v1/cluster", PublishedCluster.build(facts(**changes)))
+    answer = get("/api/v1/cluster", PublishedCluster.build(small_cluster(**changes)))
     assert answer.status_code == 200
     return answer.json()
 
@@ -38,7 +38,7 @@ def config(key: str, value: str | None, source: str | None, reason: str | None =
 
 def test_the_cluster() -> None:
     """The response has brokers with settings, controller, totals, offsets topic with evidence, and unknown facts."""
-    known = facts()
+    known = small_cluster()
     first, second = in_json(known.brokers)
     retention = "offsets.retention.minutes"
     found = cluster()
@@ -93,20 +93,20 @@ def test_unknown_facts_about_the_cluster_are_null() -> None:
     assert (found["controller"], found["controller_unknown_reason"]) == (None, "not_authorized")
     assert [broker["controller"] for broker in found["brokers"]] == [None, None]
     unknown = table(model.UNKNOWN_FACTS, [{"fact": "share groups", "reason": "not_authorized", "amount": 1}])
-    nothing = facts().share_partitions.slice(0, 0)
+    nothing = small_cluster().share_partitions.slice(0, 0)
     assert cluster(share_partitions=nothing, unknown_facts=unknown)["share_groups"] is None
     assert cluster(share_partitions=nothing)["share_groups"] == []
-    found = cluster(cluster_totals=facts().cluster_totals.slice(0, 0))
+    found = cluster(cluster_totals=small_cluster().cluster_totals.slice(0, 0))
     assert [found[name] for name in ("quorum", "reassignments", "versions", "quotas")] == [None] * 4
 
 
 def test_a_topic() -> None:
     """A topic has totals, settings and every partition with its brokers, also one without series; no leader is null."""
-    answer = get("/api/v1/topics/orders", PublishedCluster.build(facts())).json()
+    answer = get("/api/v1/topics/orders", PublishedCluster.build(small_cluster())).json()
     assert (answer["topic"], answer["partitions"], answer["leaders_skewed_ratio"]) == ("orders", 2, 0.33)
     assert answer["bytes"] == 4096
     assert answer["followers"] == [{"partition": 1, "broker": 2, "lag": 700}]
-    unsized = facts(topic_sizes=facts().topic_sizes.slice(0, 0))
+    unsized = small_cluster(topic_sizes=small_cluster().topic_sizes.slice(0, 0))
     assert get("/api/v1/topics/orders", PublishedCluster.build(unsized)).json()["bytes"] is None
     assert answer["configs"] == [config("retention.ms", "604800000", "default_config")]
     assert answer["by_partition"][1] == {
@@ -121,13 +121,13 @@ def test_a_topic() -> None:
         "in_sync_brokers": [2],
         "offline_brokers": [1],
     }
-    polled = facts(partitions_shown=facts().partitions_shown.slice(0, 0))
+    polled = small_cluster(partitions_shown=small_cluster().partitions_shown.slice(0, 0))
     assert len(get("/api/v1/topics/orders", PublishedCluster.build(polled)).json()["by_partition"]) == 2
 
 
 def test_unknown_facts_have_a_status_code() -> None:
     """A request is 503 before the first poll and 404 for an unknown topic, with an error message in JSON."""
-    polled = PublishedCluster.build(facts())
+    polled = PublishedCluster.build(small_cluster())
     for path, published, code in (
         ("/api/v1/cluster", None, 503),
         ("/api/v1/topics/orders", None, 503),

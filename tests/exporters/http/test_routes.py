@@ -9,11 +9,11 @@ import pytest
 
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.cluster.exposition import PublishedCluster
+from exporters.http.openapi.small_world import small_cluster
 from exporters.page.assets import ASSETS
 from exporters.page.document import VIEW_TYPE
 from exporters.readmodel import OtherInstance
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
-from tests.exporters.cluster_facts import facts
 from tests.exporters.serving import SMALL, client
 from tests.exporters.snapshots import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_snapshot, snapshot
 
@@ -227,7 +227,7 @@ def test_groups_that_read_a_topic() -> None:
     assert (row["lag_sum"], row["partitions"], row["group_state"]) == (2**62, 2, "Stable")
     assert (row["group_severity"], row["verdict"], row["team"]) == ("critical", "stopped", None)
     assert found(client().get("/api/v1/topics/orders/groups?state=Dead")) == []
-    cluster = PublishedCluster.build(facts())
+    cluster = PublishedCluster.build(small_cluster())
     empty = PublishedSnapshot.build(snapshot())
     app = client(empty, {"cluster": lambda: cluster})
     assert found(app.get("/api/v1/topics/orders/groups")) == []

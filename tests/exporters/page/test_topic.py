@@ -5,10 +5,10 @@ import urllib.parse
 from typing import Any
 
 from exporters.cluster.model import CONFIGS
+from exporters.http.openapi.small_world import small_cluster
 from exporters.page.topic import topic_link, topic_page
 from exporters.readmodel import LOG_ENDS, TOPICS, VERDICT_GROUPS, Snapshot
 from exporters.text.exposition import PublishedSnapshot
-from tests.exporters.cluster_facts import facts
 from tests.exporters.page_parser import Reader
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_snapshot, snapshot, table
 
@@ -80,7 +80,7 @@ def test_settings_are_in_words() -> None:
         ("retention.bytes", "odd", "odd"),
     ):
         row = {"scope": "topic", "name": "orders", "key": key, "value": value, "source": "default_config"}
-        known = dataclasses.replace(facts(), configs=table(CONFIGS, [row]))
+        known = dataclasses.replace(small_cluster(), configs=table(CONFIGS, [row]))
         document = topic_page(PublishedSnapshot.build(ORDERS), "orders", known, NOW, root="./").html().decode()
         assert f"<dt>{key}</dt><dd>{shown}</dd>" in document
 
@@ -88,14 +88,14 @@ def test_settings_are_in_words() -> None:
 def test_the_page_has_the_facts_of_the_cluster() -> None:
     """The page has partitions, replication and configuration, also of a topic that no group reads."""
     published = PublishedSnapshot.build(snapshot())
-    page = Reader(topic_page(published, "orders", facts(), NOW, root="./").html())
+    page = Reader(topic_page(published, "orders", small_cluster(), NOW, root="./").html())
     assert "Replication factor" in page.text
     assert "No group reads this topic." in page.text
 
 
 def test_only_a_known_topic_of_any_name_has_a_page() -> None:
     """Else it is 404 with the name, or 503 before the first snapshot. Link and page have the exact name, as text."""
-    missing = topic_page(PublishedSnapshot.build(small_snapshot()), "nowhere", facts(), NOW, root="./")
+    missing = topic_page(PublishedSnapshot.build(small_snapshot()), "nowhere", small_cluster(), NOW, root="./")
     assert missing.code == 404
     assert "No group reads a topic named nowhere." in Reader(missing.html()).text
     assert topic_page(None, "nowhere", None, NOW, root="./").code == 503

@@ -12,11 +12,11 @@ from exporters.catalogue.metric import MetricSource, Preset
 from exporters.catalogue.metrics import OWNER_METRICS, SNAPSHOT_METRICS
 from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.selection import OTHER_EXPORTERS, OtherSelection
+from exporters.http.openapi.small_world import small_cluster
 from exporters.readmodel import GROUPS, TRANSITIONS, Snapshot
 from exporters.selection.name_filter import NameFilter, pattern_error
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, SeriesSelector, target_table
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
-from tests.exporters.cluster_facts import facts
 from tests.exporters.compatibility.other_world import snapshot_at
 from tests.exporters.exposition_text import plain_text
 from tests.exporters.exposition_text import samples as parsed_samples
@@ -68,7 +68,7 @@ def test_the_name_of_the_cluster_is_the_only_difference(preset: Preset, form: Ex
 def exposition_lines(selection: SeriesSelection, form: ExpositionFormat) -> list[str]:
     """Return the lines of the series about groups and about the cluster, in all spellings."""
     of_groups = PublishedSnapshot.build(snapshot_at(), SeriesSelector(selection)).exposition
-    of_cluster = PublishedCluster.build(facts(), selection).exposition
+    of_cluster = PublishedCluster.build(small_cluster(), selection).exposition
     return (plain_text(of_groups, form) + plain_text(of_cluster, form)).splitlines()
 
 
@@ -282,7 +282,7 @@ def test_topics_of_the_cluster_are_selected() -> None:
         (SeriesSelection(granularity=Granularity.GROUP), set()),
         (SeriesSelection(topics=NameFilter(deny=("orders",))), set()),
     ):
-        published = PublishedCluster.build(facts(), selection)
+        published = PublishedCluster.build(small_cluster(), selection)
         chosen = list(parsed_samples(plain_text(published.exposition)))
         assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} == labels
         assert "lagwarden_broker_leaders" in {sample.name for sample in chosen}
@@ -291,9 +291,9 @@ def test_topics_of_the_cluster_are_selected() -> None:
 
 def test_the_budget_has_a_quarter_for_the_cluster() -> None:
     """The least important metrics are left out whole and are counted; without a budget all are shown."""
-    everything = PublishedCluster.build(facts()).exposition
+    everything = PublishedCluster.build(small_cluster()).exposition
     _, budget = SeriesSelection(budget=40).budgets
-    published = PublishedCluster.build(facts(), EVERYTHING, budget)
+    published = PublishedCluster.build(small_cluster(), EVERYTHING, budget)
     assert everything.series > published.exposition.series > 0
     assert published.exposition.series <= 10
     dropped = {row["metric"]: row["series_now"] for row in published.series_dropped.to_pylist()}

@@ -11,6 +11,7 @@ import structlog
 
 from exporters.cluster import model
 from exporters.cluster.model import ClusterFacts
+from exporters.http.openapi.small_world import small_cluster
 from exporters.readmodel import Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.waiting import wait_until
@@ -18,7 +19,6 @@ from stream.cluster_facts.poll import PollOptions
 from stream.cluster_facts.watch import ClusterWatch
 from stream.config.loader import load
 from stream.groups.instances import InstancePart
-from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import table
 from tests.support.scripted_cluster import AWAY
 
@@ -65,7 +65,7 @@ def logged() -> Iterator[list[Any]]:
 
 def test_the_first_of_several_instances_has_the_facts(watching: Any) -> None:
     """Only the first instance has the common facts, so that sums count them once. Each instance has share groups."""
-    seen = facts()
+    seen = small_cluster()
     first, other = (watching(Polls(seen), part=InstancePart(index, 2)) for index in (0, 1))
     for watch, whole in ((first, seen), (other, None)):
         with watch:
@@ -84,8 +84,8 @@ def test_share_groups_are_polled_more_often_than_the_cluster(watching: Any) -> N
     Without share groups, and after a failed poll, nothing is read.
     """
     groups = table(model.SHARE_GROUPS, [{"group": "later", "partitions": 1, "lag": 7}])
-    seen, later = facts(), facts(share_groups=groups, brokers=model.BROKERS.empty_table())
-    none = facts(share_groups=model.SHARE_GROUPS.empty_table())
+    seen, later = small_cluster(), small_cluster(share_groups=groups, brokers=model.BROKERS.empty_table())
+    none = small_cluster(share_groups=model.SHARE_GROUPS.empty_table())
     for first, second, looks, shows in (
         (seen, later, 3, groups),
         (none, later, 1, none.share_groups),
@@ -103,7 +103,9 @@ def test_share_groups_are_polled_more_often_than_the_cluster(watching: Any) -> N
 
 def test_share_groups_stay_longer_than_the_other_facts(watching: Any) -> None:
     """The share groups alone stay after the third failure in a row, until their own limit."""
-    seen = facts(taken_at=time.time(), share_reads=table(model.SHARE_READS, [{"read_time": int(time.time() * 1000)}]))
+    seen = small_cluster(
+        taken_at=time.time(), share_reads=table(model.SHARE_READS, [{"read_time": int(time.time() * 1000)}])
+    )
     for kept, share_groups in ((600.0, seen.share_groups), (0.0, None)):
         polls = Polls(seen, AWAY)
         with watching(polls, share_kept_seconds=kept) as watch:
@@ -122,7 +124,7 @@ def test_the_configuration_decides_what_is_polled(monkeypatch: pytest.MonkeyPatc
 
     def poll(_: Any, options: PollOptions) -> Polls:
         made.append((options.topic_settings, options.hide_clients))
-        return Polls(facts())
+        return Polls(small_cluster())
 
     monkeypatch.setattr("stream.cluster_facts.watch.ClusterPoll", poll)
     monkeypatch.setattr("stream.cluster_facts.watch.Cluster", lambda *_, **__: contextlib.nullcontext())
@@ -136,11 +138,11 @@ def test_the_configuration_decides_what_is_polled(monkeypatch: pytest.MonkeyPatc
 
 def test_old_facts_are_dropped(watching: Any, logged: list[Any]) -> None:
     """The facts stay for two failed polls, are dropped with one line after the third, and return with a good one."""
-    polls = Polls(facts(), AWAY, AWAY, facts(), AWAY)
+    polls = Polls(small_cluster(), AWAY, AWAY, small_cluster(), AWAY)
     with watching(polls) as watch:
         wait_until(lambda: watch.current() is None and len(polls.looks) > 4, "the end of what was seen")
         assert len(polls.looks) >= 4 + 3
-        polls.last = facts()
+        polls.last = small_cluster()
         wait_until(lambda: watch.current() is not None, "the cluster to be back")
     lost = [line for line in logged if line["event"] == "cluster facts discarded"]
     assert [line["cause"] for line in lost] == [str(AWAY)]
@@ -149,7 +151,7 @@ def test_old_facts_are_dropped(watching: Any, logged: list[Any]) -> None:
 def test_no_failure_ends_the_watch(watching: Any) -> None:
     """The next poll is made after any error of a poll."""
     for error in (AWAY, ValueError("an unexpected answer")):
-        with watching(Polls(error, error, facts())) as watch:
+        with watching(Polls(error, error, small_cluster())) as watch:
             wait_until(lambda watch=watch: watch.current() is not None, "the poll after two failures")  # type: ignore[misc]
 
 
@@ -169,7 +171,7 @@ def test_a_missing_right_is_named_once(watching: Any, logged: list[Any]) -> None
         logged.clear()
         rows = [{"fact": fact, "reason": "not_authorized", "amount": amount} for fact, amount in denied]
         rows += [{"fact": fact, "reason": reason, "amount": 7} for fact, reason in others]
-        polls = Polls(facts(unknown_facts=table(model.UNKNOWN_FACTS, rows)))
+        polls = Polls(small_cluster(unknown_facts=table(model.UNKNOWN_FACTS, rows)))
         with watching(polls) as watch:
             wait_until(lambda polls=polls: len(polls.looks) > 3, "some polls")  # type: ignore[misc]
             assert watch.current() is not None
@@ -198,7 +200,7 @@ def test_a_poll_that_hangs_does_not_delay_the_stop(watching: Any, monkeypatch: p
             released.wait(30)
             return super().poll(groups, now)
 
-    with watching(Hanging(facts())):
+    with watching(Hanging(small_cluster())):
         assert entered.wait(30)
     assert not released.is_set()
     released.set()

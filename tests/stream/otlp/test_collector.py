@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from exporters.cluster.exposition import PublishedCluster
+from exporters.http.openapi.small_world import small_cluster
 from sandbox.collector.program import build, configuration
 from sandbox.ports import free_port
 from sandbox.programs.go_program import GoProgramMissingError
 from sandbox.waiting import wait_until
 from stream.otlp.pusher import MetricsSource, OtlpPusher
 from stream.otlp.request import OtlpTarget
-from tests.exporters.cluster_facts import facts
 from tests.exporters.otlp.decoded import scraped
 from tests.exporters.serving import SMALL, get, serving
 
@@ -58,7 +58,7 @@ def points(received: Path) -> dict[Any, float]:
 
 def test_a_collector_receives_every_series_of_a_scrape(tmp_path: Path) -> None:
     """All requests are accepted without a rejected point, and the values are those of `/metrics`."""
-    cluster = PublishedCluster.build(facts())
+    cluster = PublishedCluster.build(small_cluster())
     with serving(SMALL, cluster=lambda: cluster) as server, collector(tmp_path) as (port, file):
         source = MetricsSource(lambda: SMALL, lambda: cluster, server.status)
         pusher = OtlpPusher(source, OtlpTarget(f"http://127.0.0.1:{port}/v1/metrics"))

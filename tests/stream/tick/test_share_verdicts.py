@@ -8,12 +8,12 @@ import pytest
 from exporters.cluster import model
 from exporters.cluster.model import ClusterFacts
 from exporters.http.api import topic_groups_json
+from exporters.http.openapi.small_world import small_cluster
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.tick import run_tick
 from stream.tick.publisher import Publisher
-from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import table
 from tests.stream.groups import written
 from tests.support.driver_states import ShardReader, ends_of
@@ -34,7 +34,7 @@ def polled(
     zeros = dict.fromkeys(("returned", "acknowledged", "archived", "returns"), 0)
     rows = [{**known, **zeros, "partition": partition, "lag": lag} for partition, lag in enumerate(lags)]
     reasons = [{"fact": model.SHARE_GROUPS_FACT, "reason": unknown, "amount": 1}] if unknown else []
-    return facts(
+    return small_cluster(
         taken_at=BEGIN + 60.0 * minute,
         share_partitions=table(model.SHARE_PARTITIONS, rows),
         share_groups=table(model.SHARE_GROUPS, [{"group": "g", "partitions": partitions or len(rows), "lag": None}]),

@@ -6,7 +6,7 @@ from starlette.routing import Route
 
 from exporters.http.event_stream.response import EVENTS_PATH
 from exporters.http.openapi.document import openapi_document
-from exporters.http.openapi.examples import EXAMPLES
+from exporters.http.openapi.examples import examples
 from exporters.http.openapi.operations import OPERATIONS
 from exporters.http.routes import build_app
 from exporters.http.served_data import ServedData
@@ -37,4 +37,4 @@ def test_every_example_is_valid() -> None:
         elif path != "/api/v1/openapi.json" or code != 200:
             validator(path, code).validate(content["example"])
     # An example of an unknown response, or of one with another example, would not be shown.
-    assert [key for key in EXAMPLES if key not in RESPONSES or RESPONSES[key].example is not None] == []
+    assert [key for key in examples() if key not in RESPONSES or RESPONSES[key].example is not None] == []

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from exporters.http.openapi.small_world import small_cluster
 from exporters.readmodel import COMMON_CAUSES
 from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.model import MemberClient, Membership
@@ -26,7 +27,6 @@ from stream.tick.inputs.builder import TickInputs
 from stream.tick.inputs.polled_cluster import Replicas
 from stream.tick.inputs.rows import InputRows
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
-from tests.exporters.cluster_facts import facts
 from tests.stream.health.panes import NOW, SECOND, Row, judged, pane
 from tests.support.driver_states import ends_of
 
@@ -133,7 +133,7 @@ def pairs(evaluated: EvaluatedTick) -> dict[str, set[tuple[str, str, bool]]]:
                 each.group.tolist(), each.value.tolist(), each.unhealthy_since.tolist(), strict=True
             )
         }
-        for each in (*shared, followers(evaluated.inputs.rows, faults, Replicas(facts())))
+        for each in (*shared, followers(evaluated.inputs.rows, faults, Replicas(small_cluster())))
     }
 
 

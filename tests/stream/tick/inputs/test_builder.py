@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.cluster.model import TOPIC_PARTITIONS
+from exporters.http.openapi.small_world import small_cluster
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.groups.commits.runs import columns_of
 from stream.groups.reduce import StateLimits
@@ -22,7 +23,6 @@ from stream.tick.inputs.builder import InputBuilder
 from stream.tick.inputs.polled_cluster import polled_cluster
 from stream.tick.inputs.rebalance_count import RebalanceCounter
 from stream.tick.snapshot import build as snapshot
-from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import table
 from tests.stream.groups import written
 from tests.stream.tick.health_inputs import derived, health_inputs
@@ -181,7 +181,7 @@ def test_context_and_lookups_become_columns() -> None:
     lookups = LookupResults(
         retention={"a": 500, "c": 700}, transactions={"b": pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)}
     )
-    polled = polled_cluster(facts(topic_partitions=table(TOPIC_PARTITIONS, [offline])))
+    polled = polled_cluster(small_cluster(topic_partitions=table(TOPIC_PARTITIONS, [offline])))
     ends = ends_of([("c", 0, None, None, None, "no_leader")])
     inputs = health_inputs(state, ends, START, context, lookups=lookups, polled=polled)
     assert inputs.failed_replicas == {1: (FailedReplica(1, ("/data/2",)),)}

@@ -1,13 +1,17 @@
-"""The facts of a small cluster, some of them unknown. Times are Unix milliseconds."""
+"""The facts of a small cluster, some of them unknown, for the examples of the OpenAPI document. Times are Unix ms."""
+
+from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Final
+
+import pyarrow as pa
 
 from exporters.cluster import model
 from exporters.cluster.model import ClusterFacts
-from tests.exporters.snapshots import NOON, rows_table, table
 
-_PARTITION: dict[str, Any] = {
+NOON: Final = 1_700_000_000_000
+_PARTITION: Final[dict[str, Any]] = {
     "topic": "orders",
     "leader_epoch": 3,
     "replicas": 2,
@@ -18,23 +22,36 @@ _PARTITION: dict[str, Any] = {
     "in_sync_brokers": [1, 2],
     "offline_brokers": [],
 }
-_RETENTION = "offsets.retention.minutes"
-_TOTALS = (
+_RETENTION: Final = "offsets.retention.minutes"
+_TOTALS: Final = (
     "leader_epoch metadata_high_watermark quorum_voters quorum_voters_behind reassigning_partitions adding_replicas"
     " removing_replicas version_sets quotas under_replicated_ratio"
 )
-_TOPIC = (
+_TOPIC: Final = (
     "topic partitions replication_factor under_replicated leaderless at_min_isr under_min_isr preferred_leaders_ratio"
     " brokers_skewed_ratio brokers_spread_ratio leaders_skewed_ratio under_replicated_ratio"
 )
-_SHARE = "group topic partition end returned acknowledged archived returns start_offset lag finished most_deliveries"
+_SHARE: Final = (
+    "group topic partition end returned acknowledged archived returns start_offset lag finished most_deliveries"
+)
 
 
-def facts(**changes: Any) -> ClusterFacts:
+def rows(columns: str, *values: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Return rows by the names of their columns; a short row has the first columns only."""
+    return [dict(zip(columns.split(), each, strict=False)) for each in values]
+
+
+def rows_table(schema: pa.Schema, columns: str, *values: tuple[Any, ...]) -> pa.Table:
+    """Return a table of the read model from rows with these columns; all others are null."""
+    return pa.Table.from_pylist(rows(columns, *values), schema=schema)
+
+
+def small_cluster(**changes: Any) -> ClusterFacts:
     """Return two brokers and a topic whose second partition has no leader, with changes."""
     whole = {"partition": 0, "leader": 1, **_PARTITION}
     lost = {**_PARTITION, "partition": 1, "in_sync_replicas": 1, "under_replicated": True, "preferred_leader": False}
-    partitions = table(model.TOPIC_PARTITIONS, [whole, {**lost, "in_sync_brokers": [2], "offline_brokers": [1]}])
+    of_orders = [whole, {**lost, "in_sync_brokers": [2], "offline_brokers": [1]}]
+    partitions = pa.Table.from_pylist(of_orders, schema=model.TOPIC_PARTITIONS)
     configs = rows_table(
         model.CONFIGS,
         "scope name key value source unknown_reason",
