@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from exporters.http.openapi.small_world import NOON
 from exporters.page.links import PageLinks
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
@@ -18,7 +19,7 @@ from sandbox.waiting import wait_until
 from stream.config.options import WebhookOptions
 from stream.webhook.alert_poster import AlertPoster
 from tests.chart.alerts.case import alerts
-from tests.exporters.snapshots import COMMON_CAUSE, NOON, snapshot
+from tests.exporters.snapshots import COMMON_CAUSE, snapshot
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 EXAMPLE: Final = ROOT / "deploy" / "alertmanager.example.yaml"

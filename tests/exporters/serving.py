@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 from starlette.applications import Starlette
 
+from exporters.http.openapi.small_world import NOON
 from exporters.http.routes import build_app
 from exporters.http.served_data import ServedData
 from exporters.http.server import HttpServer
@@ -18,7 +19,7 @@ from exporters.readmodel import GroupDetail, Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.waiting import wait_until
 from tests.exporters.openapi_check import check_response
-from tests.exporters.snapshots import NOON, detail, small_snapshot, snapshot, status
+from tests.exporters.snapshots import detail, small_snapshot, snapshot, status
 
 SMALL = PublishedSnapshot.build(small_snapshot())
 LOOPBACK = "127.0.0.1"

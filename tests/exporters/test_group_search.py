@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from exporters.group_query import GroupQuery, SortKey, SortOrder
 from exporters.group_search import MembersHiddenError, SelectedGroups, has_topic, select_groups
+from exporters.http.openapi.small_world import NOON, rows
 from exporters.readmodel import Snapshot
-from tests.exporters.snapshots import NOON, rows, snapshot
+from tests.exporters.snapshots import snapshot
 
 ROWS: list[dict[str, Any]] = rows(
     "group lag_sum members state kind verdict severity time_lag_max last_commit_time team",

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from exporters.hidden_members import HiddenMembers
 from exporters.http.api import group_json
+from exporters.http.openapi.small_world import NOON
 from exporters.page.group import group_page
 from exporters.readmodel import GroupDetail, MemberDetail
 from exporters.text.exposition import PublishedSnapshot
 from stream.cli.render.group_tables import members_table, offsets_table
 from stream.cli.render.tables import plain_lines
-from tests.exporters.snapshots import NOON, detail, member, small_snapshot
+from tests.exporters.snapshots import detail, member, small_snapshot
 
 IDENTITY = ("member_id", "instance_id", "client_id", "client_host", "rack")
 WHO = member("who-id", instance_id="who-static", client_id="who-client", client_host="/who-host", rack="who-rack")

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporters.http.openapi.small_world import NOON
 from exporters.wording import duration, evidence_words, printable, ranges, rate, size
-from tests.exporters.snapshots import NOON
 
 NOW = NOON / 1000 + 5
 DASH = "\N{EN DASH}"

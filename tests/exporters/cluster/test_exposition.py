@@ -5,10 +5,9 @@ import dataclasses
 import pyarrow as pa
 
 from exporters.cluster.exposition import PublishedCluster, join_expositions, render
-from exporters.http.openapi.small_world import small_cluster
+from exporters.http.openapi.small_world import NOON, small_cluster
 from exporters.text.exposition import EMPTY, Exposition, ExpositionFormat
 from tests.exporters.exposition_text import named, plain_text
-from tests.exporters.snapshots import NOON
 
 NOW = NOON / 1000
 

@@ -13,12 +13,12 @@ from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster, join_expositions
 from exporters.cluster.model import ClusterFacts
 from exporters.compatibility.selection import OtherSelection
-from exporters.http.openapi.small_world import small_cluster
+from exporters.http.openapi.small_world import NOON, rows, small_cluster
 from exporters.readmodel import COMPATIBILITY, PARTITIONS, Snapshot
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.exposition_text import plain_text
-from tests.exporters.snapshots import NOON, rows, snapshot, table
+from tests.exporters.snapshots import snapshot, table
 
 PUBLISHED = pathlib.Path(__file__).parent / "published"
 _FIRST = ("m-1", "reader", "/10.0.0.1")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from exporters.compatibility.schemas import OTHER_PARTITIONS
 from exporters.compatibility.snapshot_tables import other_snapshot
+from exporters.http.openapi.small_world import rows
 from exporters.readmodel import COMPATIBILITY, Snapshot
 from tests.exporters.compatibility.other_world import compatible_snapshot, snapshot_at
-from tests.exporters.snapshots import rows
 from tests.support.hypothesis_profiles import examples
 
 offset = st.one_of(st.none(), st.integers(0, 50))

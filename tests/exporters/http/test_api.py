@@ -10,20 +10,12 @@ from typing import Any
 import pytest
 
 from exporters.http.api import encode, group_json, groups_json
+from exporters.http.openapi.small_world import NOON
 from exporters.readmodel import GROUPS, QuotaDetail
 from exporters.text.exposition import PublishedSnapshot
 from exporters.timestamps import rfc3339
 from tests.exporters.openapi_check import check_json
-from tests.exporters.snapshots import (
-    COMMON_CAUSE,
-    NOON,
-    STOPPED,
-    detail,
-    share_partition,
-    small_snapshot,
-    snapshot,
-    status,
-)
+from tests.exporters.snapshots import COMMON_CAUSE, STOPPED, detail, share_partition, small_snapshot, snapshot, status
 
 
 @pytest.fixture(params=["UTC", "Asia/Kathmandu"])

@@ -9,13 +9,13 @@ import pytest
 
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.cluster.exposition import PublishedCluster
-from exporters.http.openapi.small_world import small_cluster
+from exporters.http.openapi.small_world import NOON, small_cluster
 from exporters.page.assets import ASSETS
 from exporters.page.document import VIEW_TYPE
 from exporters.readmodel import OtherInstance
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.serving import SMALL, client
-from tests.exporters.snapshots import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_snapshot, snapshot
+from tests.exporters.snapshots import CATCHING_UP, CONNECTING, HOSTILE_NAMES, small_snapshot, snapshot
 
 
 def test_probes() -> None:

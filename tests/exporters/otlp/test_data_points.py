@@ -11,14 +11,14 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from exporters.catalogue.metric import MetricKind
 from exporters.catalogue.metrics import METRICS
 from exporters.cluster.exposition import PublishedCluster, ServedMetrics
-from exporters.http.openapi.small_world import small_cluster
+from exporters.http.openapi.small_world import NOON, small_cluster
 from exporters.otlp.data_points import UNITS, metric_batches
 from exporters.readmodel import MonitorStatus, Snapshot
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from exporters.text.self_metrics import render_self_metrics
 from tests.exporters.exposition_text import plain_text
 from tests.exporters.otlp.decoded import metrics, received, scraped
-from tests.exporters.snapshots import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_snapshot, snapshot, status
+from tests.exporters.snapshots import CATCHING_UP, CONNECTING, HOSTILE_NAMES, small_snapshot, snapshot, status
 
 NOW = NOON / 1000
 BY_NAME = {metric.name: metric for metric in METRICS}

@@ -3,13 +3,14 @@
 import dataclasses
 from typing import Any
 
+from exporters.http.openapi.small_world import NOON
 from exporters.page.group import group_page
 from exporters.page.group_tables import ROWS
 from exporters.page.links import PageLinks
 from exporters.readmodel import GroupDetail, QuotaDetail, SharePartitionDetail, Snapshot, TransitionDetail
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
-from tests.exporters.snapshots import NOON, STOPPED, detail, share_partition, small_snapshot, snapshot
+from tests.exporters.snapshots import STOPPED, detail, share_partition, small_snapshot, snapshot
 
 NOW = NOON / 1000 + 5
 DASH = "\u2013"

@@ -2,9 +2,10 @@
 
 import dataclasses
 
+from exporters.http.openapi.small_world import NOON
 from exporters.page.lag_samples import SAMPLES, TREND_POINTS, LagSamples
 from exporters.readmodel import Snapshot
-from tests.exporters.snapshots import NOON, snapshot
+from tests.exporters.snapshots import snapshot
 
 
 def lag_snapshot(second: int, *names: str, lag: int | None = 7) -> Snapshot:

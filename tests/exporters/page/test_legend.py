@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from exporters.http.openapi.small_world import NOON
 from exporters.page.document import Page
 from exporters.page.group_filter import GroupFilter
 from exporters.page.overview import overview_page
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
-from tests.exporters.snapshots import NOON, snapshot, status
+from tests.exporters.snapshots import snapshot, status
 
 VERDICTS = [
     {"verdict": "ok", "severity": "fine", "groups": 1, "meaning": "Keeps up.", "next_step": "Nothing."},

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from exporters.group_query import SortKey
+from exporters.http.openapi.small_world import NOON
 from exporters.page.document import Page
 from exporters.page.group_filter import GroupFilter
 from exporters.page.live_groups import ROWS
@@ -21,7 +22,6 @@ from tests.exporters.snapshots import (
     COMMON_CAUSE,
     CONNECTING,
     HOSTILE_NAMES,
-    NOON,
     small_snapshot,
     snapshot,
     status,

@@ -5,11 +5,12 @@ import urllib.parse
 from html import unescape
 from typing import Any
 
+from exporters.http.openapi.small_world import NOON
 from exporters.page.group import group_page
 from exporters.page.html_tree import html
 from exporters.page.partition_strip import strips_section
 from exporters.text.exposition import PublishedSnapshot
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, snapshot
+from tests.exporters.snapshots import HOSTILE_NAMES, snapshot
 
 SEVERITIES = {"ok": "fine", "stopped": "critical"}
 

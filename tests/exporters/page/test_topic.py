@@ -5,12 +5,12 @@ import urllib.parse
 from typing import Any
 
 from exporters.cluster.model import CONFIGS
-from exporters.http.openapi.small_world import small_cluster
+from exporters.http.openapi.small_world import NOON, small_cluster
 from exporters.page.topic import topic_link, topic_page
 from exporters.readmodel import LOG_ENDS, TOPICS, VERDICT_GROUPS, Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_snapshot, snapshot, table
+from tests.exporters.snapshots import HOSTILE_NAMES, small_snapshot, snapshot, table
 
 NOW = NOON / 1000 + 5
 SEVERITIES = [{"verdict": "ok", "severity": "fine"}, {"verdict": "stopped", "severity": "critical"}]

@@ -2,9 +2,10 @@
 
 import dataclasses
 
+from exporters.http.openapi.small_world import rows_table
 from exporters.readmodel import VERDICT_GROUPS
 from exporters.readmodel.snapshot import Snapshot
-from tests.exporters.snapshots import rows_table, snapshot
+from tests.exporters.snapshots import snapshot
 
 
 def test_fine_verdicts_are_those_of_severity_fine() -> None:

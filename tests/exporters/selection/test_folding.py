@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporters.http.openapi.small_world import NOON
 from exporters.readmodel import TARGETS, Snapshot
 from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.selection.series import (
@@ -14,7 +15,7 @@ from exporters.selection.series import (
     owner_table,
     unpaged_table,
 )
-from tests.exporters.snapshots import NOON, snapshot, table
+from tests.exporters.snapshots import snapshot, table
 
 CONSOLE = "console-consumer-*"
 

@@ -1,7 +1,8 @@
 """The groups whose alerts the configuration mutes."""
 
+from exporters.http.openapi.small_world import NOON
 from exporters.selection.muted_groups import muted_by_configuration
-from tests.exporters.snapshots import NOON, snapshot
+from tests.exporters.snapshots import snapshot
 
 
 def test_a_window_and_a_silence_mute() -> None:

@@ -12,7 +12,7 @@ from exporters.catalogue.metric import MetricSource, Preset
 from exporters.catalogue.metrics import OWNER_METRICS, SNAPSHOT_METRICS
 from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.selection import OTHER_EXPORTERS, OtherSelection
-from exporters.http.openapi.small_world import small_cluster
+from exporters.http.openapi.small_world import NOON, rows, small_cluster
 from exporters.readmodel import GROUPS, TRANSITIONS, Snapshot
 from exporters.selection.name_filter import NameFilter, pattern_error
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, SeriesSelector, target_table
@@ -20,7 +20,7 @@ from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.compatibility.other_world import snapshot_at
 from tests.exporters.exposition_text import plain_text
 from tests.exporters.exposition_text import samples as parsed_samples
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, rows, small_snapshot, snapshot, table
+from tests.exporters.snapshots import HOSTILE_NAMES, small_snapshot, snapshot, table
 from tests.support.hypothesis_profiles import examples
 
 SUMMARIES = {metric.name for metric in SNAPSHOT_METRICS if metric.source is MetricSource.SUMMARY}

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
+from exporters.http.openapi.small_world import NOON
 from exporters.readmodel import Histogram
 from exporters.text.exposition import ExpositionFormat
 from exporters.text.self_metrics import render_self_metrics
 from tests.exporters.exposition_text import named
 from tests.exporters.exposition_text import samples as parsed_samples
-from tests.exporters.snapshots import CATCHING_UP, CONNECTING, NOON, status
+from tests.exporters.snapshots import CATCHING_UP, CONNECTING, status
 
 NOW = NOON / 1000
 both_formats = pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())

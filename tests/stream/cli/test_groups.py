@@ -10,18 +10,11 @@ from typing import Any
 
 import pytest
 
+from exporters.http.openapi.small_world import NOON
 from stream.cli.api_client import InstanceClient
 from stream.errors import ExitCode, Refusal
 from tests.exporters.serving import serving_url
-from tests.exporters.snapshots import (
-    CATCHING_UP,
-    COMMON_CAUSE,
-    NOON,
-    detail,
-    share_partition,
-    small_snapshot,
-    snapshot,
-)
+from tests.exporters.snapshots import CATCHING_UP, COMMON_CAUSE, detail, share_partition, small_snapshot, snapshot
 from tests.stream.cli.command_line import HEAVY, CommandLine
 from tests.stream.offline.captures import RECORDED, capture_of, commit, generation
 from tests.stream.webhook.receiver import Receiver

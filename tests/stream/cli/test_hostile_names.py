@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from exporters.http.openapi.small_world import NOON
 from exporters.readmodel import FindingDetail, GroupDetail, TransitionDetail, VerdictChange
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.kafka import log_writer as write
 from stream.cli.render.stdout import printable, printable_json
 from stream.errors import ExitCode
 from tests.exporters.serving import serving
-from tests.exporters.snapshots import NOON, detail, member, snapshot
+from tests.exporters.snapshots import detail, member, snapshot
 from tests.stream.cli.command_line import CommandLine
 from tests.stream.groups import written
 from tests.stream.offline.captures import capture_of, row

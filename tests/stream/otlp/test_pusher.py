@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from exporters.cluster.exposition import PublishedCluster
-from exporters.http.openapi.small_world import small_cluster
+from exporters.http.openapi.small_world import NOON, small_cluster
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.ports import free_port
 from sandbox.waiting import wait_until
@@ -19,7 +19,7 @@ from stream.otlp.pusher import FAILURES, MetricsSource, OtlpPusher
 from stream.otlp.request import OtlpTarget
 from tests.exporters.otlp.decoded import received, scraped
 from tests.exporters.serving import SMALL, get, serving
-from tests.exporters.snapshots import NOON, status
+from tests.exporters.snapshots import status
 from tests.stream.otlp.otlp_receiver import OtlpReceiver
 
 CLUSTER = PublishedCluster.build(small_cluster())

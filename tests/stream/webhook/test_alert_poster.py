@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from exporters.http.openapi.small_world import NOON
 from exporters.page.links import PageLinks
 from sandbox.ports import free_port
 from sandbox.waiting import wait_until
@@ -14,7 +15,7 @@ from stream.config.options import WebhookOptions
 from stream.webhook import alertmanager
 from stream.webhook.alert_poster import AlertPoster
 from stream.webhook.request import WebhookTarget
-from tests.exporters.snapshots import NOON, snapshot, verdicts_snapshot
+from tests.exporters.snapshots import snapshot, verdicts_snapshot
 from tests.stream.webhook.receiver import Receiver
 
 

@@ -4,10 +4,11 @@ import dataclasses
 import json
 from typing import Any
 
+from exporters.http.openapi.small_world import NOON
 from exporters.readmodel import FindingDetail, Snapshot
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from stream.webhook.events import forgotten_groups, verdict_changes, verdict_events
-from tests.exporters.snapshots import NOON, snapshot
+from tests.exporters.snapshots import snapshot
 from tests.stream.webhook.cloud_events import cloud_event_validator
 
 OK = AnnouncedVerdict("ok", "fine")

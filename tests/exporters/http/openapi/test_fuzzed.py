@@ -23,11 +23,11 @@ from exporters.cluster.exposition import PublishedCluster
 from exporters.http.access.web_access import Credentials
 from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.openapi.operations import OPERATIONS, ApiOperation
-from exporters.http.openapi.small_world import small_cluster
+from exporters.http.openapi.small_world import NOON, small_cluster
 from exporters.readmodel import OtherInstance
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.serving import SMALL, app_of, details
-from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, NOON, snapshot, status
+from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, snapshot, status
 
 CLUSTER = PublishedCluster.build(small_cluster())
 EVENTS = RecentEvents()

@@ -4,9 +4,10 @@ import json
 from typing import Any
 
 from exporters.http.api import group_json
+from exporters.http.openapi.small_world import NOON
 from stream.cli.render.blocks import plain_block_lines
 from stream.cli.render.explanation import explain
-from tests.exporters.snapshots import NOON, STOPPED, detail, small_snapshot, snapshot
+from tests.exporters.snapshots import STOPPED, detail, small_snapshot, snapshot
 
 NOW = NOON / 1000
 FINDINGS_HEAD = (

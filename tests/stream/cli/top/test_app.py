@@ -11,10 +11,11 @@ from textual import events
 from textual.pilot import Pilot
 
 from exporters.http.api import group_json
+from exporters.http.openapi.small_world import NOON
 from stream.cli.top.app import TopApp
 from stream.cli.top.poller import PollResult
 from stream.cli.top.screens import GroupListScreen
-from tests.exporters.snapshots import NOON, detail, small_snapshot
+from tests.exporters.snapshots import detail, small_snapshot
 from tests.stream.cli.top.api_answers import groups_of
 
 NOW = NOON / 1000 + 5

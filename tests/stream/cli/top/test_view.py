@@ -1,8 +1,8 @@
 """The texts of `lagwarden top`: lines, columns and their widths."""
 
+from exporters.http.openapi.small_world import NOON
 from stream.cli.top.poller import PollResult
 from stream.cli.top.view import notices_text, status_line
-from tests.exporters.snapshots import NOON
 from tests.stream.cli.top.api_answers import groups_of
 
 NOW = NOON / 1000 + 5

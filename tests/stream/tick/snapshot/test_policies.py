@@ -3,11 +3,12 @@
 import datetime as dt
 from typing import Any
 
+from exporters.http.openapi.small_world import NOON
 from exporters.readmodel import GROUPS
 from stream.config.maintenance import Silence, SingleWindow
 from stream.config.ownership import GroupPolicies
 from stream.tick.snapshot.policies import with_policies
-from tests.exporters.snapshots import COMMON_CAUSE, NOON, snapshot
+from tests.exporters.snapshots import COMMON_CAUSE, snapshot
 
 NOW = NOON / 1000
 PAYMENTS = {"team": "payments", "tier": "1", "link": None, "max_severity": "warning"}
