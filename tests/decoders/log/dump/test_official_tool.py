@@ -60,7 +60,7 @@ def test_every_decoder_prints_like_the_tool(data: Path, topic: str, monkeypatch:
     option, decode = DECODERS[topic]
     monkeypatch.chdir(data)
     files = [file for file in files_of(data) if file.parts[0].startswith(topic)]
-    assert compare(data, files, (option,), DumpOptions(decode=decode)) > 50
+    assert compare(data, files, (option,), DumpOptions(decode=decode)) > 20
 
 
 def unusual_log() -> bytes:
