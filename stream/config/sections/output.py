@@ -212,8 +212,8 @@ class OtlpOptions(OptionSection):
     )
     ca_file: FilePath | None = option(
         None,
-        "PEM file of the authorities that sign the certificate of the receiver.",
-        shown="the authorities of the system",
+        "PEM file of additional authorities that sign the certificate of the receiver.",
+        shown="the system's authorities",
         experimental=True,
     )
     certificate_file: FilePath | None = option(

@@ -14,6 +14,7 @@ from stream.config.loader import ConfigRefusal, load_section
 from stream.config.options import WebhookOptions
 from stream.webhook import alertmanager
 from stream.webhook.alert_poster import AlertPoster
+from stream.webhook.notifier import webhook_targets
 from stream.webhook.request import WebhookTarget
 from tests.exporters.snapshots import snapshot, verdicts_snapshot
 from tests.stream.webhook.receiver import Receiver
@@ -125,4 +126,5 @@ def test_the_address_is_that_of_the_api() -> None:
     with pytest.raises(ConfigRefusal, match="must be one URL with"):
         load_section(WebhookOptions, flags=two)
     found = load_section(WebhookOptions, flags={**two, "webhook.format": "alertmanager"})
-    assert found.url == ("http://a/x,y/api/v2/alerts", "https://b/api/v2/alerts")
+    urls = ["http://a/x,y/api/v2/alerts", "https://b/api/v2/alerts"]
+    assert [target.url for target in webhook_targets(found)] == list(found.url) == urls
