@@ -32,7 +32,8 @@ SHARE_PARTITIONS: Final = Table(
                null=_NOT_STARTED, stability=EXPERIMENTAL),
         Column("lag", INT64, "Records of the partition that are neither acknowledged nor archived.",
                Exported("lagwarden_share_partition_lag", STANDARD), stability=EXPERIMENTAL,
-               null=f"{_NOT_STARTED}; or its end is unknown, or its state was written by Kafka before 4.2"),
+               null=f"{_NOT_STARTED}; or its end is unknown or before the start offset, or its state was written by"
+               " Kafka before 4.2"),
         Column("finished", INT64, "Records after the start offset that are acknowledged or archived.",
                Exported("lagwarden_share_partition_finished_records"), stability=EXPERIMENTAL,
                null=f"{_NOT_STARTED}; or its state was written by Kafka before 4.2"),

@@ -41,7 +41,8 @@ OFFSETS_FOR_TIMES: Final = pa.schema(
         # The first offset below the high watermark whose record's time is at or after `time`; null without an error if
         # there is none.
         ("offset", pa.int64()),
-        # The time of that record in ms; null with LATEST and EARLIEST, which name no record.
+        # The time of that record in ms, or of the marker of a transaction, which Kafka 4.3.1 takes for a record; null
+        # with LATEST and EARLIEST, which name no record.
         ("record_time", pa.int64()),
         # Of that record, or of the end; null if the broker (before 2.1) or the log does not have it.
         ("leader_epoch", pa.int32()),

@@ -74,8 +74,11 @@ class SharePartition:
         )
 
     def lag(self, end: int | None) -> int | None:
-        """Return the records before `end` that are not finished, as `kafka-share-groups --describe --offsets` does."""
-        if end is None or self.start_offset is None or self.finished is None:
+        """Return the records before `end` that are not finished, as `kafka-share-groups --describe --offsets` does.
+
+        None: not known, or the start offset was set beyond the end, which a broker accepts (Kafka 4.3.1).
+        """
+        if end is None or self.start_offset is None or self.finished is None or self.start_offset > end:
             return None
         return max(end - self.start_offset - self.finished, 0)
 

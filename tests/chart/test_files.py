@@ -109,6 +109,7 @@ def test_links_of_alerts_are_urls() -> None:
         ({"rules": {"pageUrl": "https://lag.example/"}}, "https://lag.example"),
         ({"http": {"certificate": {"existingSecret": "tls"}}}, SERVICE.replace("http", "https")),
         ({"ingress": {"enabled": True, "host": "lag.example", "path": "/watch"}}, "http://lag.example/watch"),
+        ({"ingress": {"enabled": True, "host": "lag.example", "path": "/watch(/|$)(.*)"}}, "http://lag.example/watch"),
     ]
     for values, base in changes:
         assert links_of(values)["LagwardenGroupStuck"] == (f"{base}/{page}", f"{base}/runbook/LagwardenGroupStuck")

@@ -59,6 +59,7 @@ EVENTS: dict[str, list[Any]] = {
     ],
     "batches before the start offset dropped": [CREATED, KEPT, recorded(8, 0)],
     "written by Kafka 4.1: the lag is unknown": [recorded(5, None, snapshot=True)],
+    "set beyond the end: no lag": [recorded(1000, 0, snapshot=True)],
 }
 # Per story: the end of the partition; its start offset, lag, returned records with their most deliveries and finished
 # records; and the finished records by outcome.
@@ -73,6 +74,7 @@ PROGRESS: dict[str, tuple[int, tuple[int | None, ...], tuple[int, ...]]] = {
     "returned batches of a snapshot not counted twice": (10, (0, 10, 10, 1, 0), (0, 0, 10)),
     "batches before the start offset dropped": (10, (8, 2, 2, 1, 0), (0, 0, 10)),
     "written by Kafka 4.1: the lag is unknown": (9, (5, None, 0, None, None), (0, 0)),
+    "set beyond the end: no lag": (10, (1000, None, 0, None, 0), (0, 0)),
 }
 
 

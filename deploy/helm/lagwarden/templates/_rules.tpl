@@ -5,7 +5,9 @@
 {{- if .Values.rules.pageUrl -}}
 {{ trimSuffix "/" .Values.rules.pageUrl }}
 {{- else if .Values.ingress.enabled -}}
-{{ ternary "https" "http" (ne .Values.ingress.tlsSecret "") }}://{{ .Values.ingress.host }}{{ trimSuffix "/" .Values.ingress.path }}
+{{- /* Of a path that is a regular expression, the part that stands for itself. */ -}}
+{{- $path := regexFind "^[A-Za-z0-9/_.~-]*" .Values.ingress.path -}}
+{{ ternary "https" "http" (ne .Values.ingress.tlsSecret "") }}://{{ .Values.ingress.host }}{{ trimSuffix "/" $path }}
 {{- else -}}
 {{ include "lagwarden.http.scheme" . }}://{{ include "lagwarden.http.host" . }}:{{ .Values.service.port }}
 {{- end -}}
