@@ -270,7 +270,7 @@ def _monitoring() -> dict[str, Schema]:
                 "alerts": {"type": "object", "additionalProperties": _closed(_CHANGES_OF_ALERT)},
                 "runbookUrl": _URL,
                 "grafanaUrl": _URL,
-                "pageUrl": _URL,
+                "pageUrl": {"type": "string", "pattern": "^(https?://[^?#,]+)?$"},
             }
         ),
         "dashboards": _closed({**common, "label": {"type": "string", "minLength": 1}, "labelValue": _TEXT}),

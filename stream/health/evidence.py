@@ -50,6 +50,18 @@ def _lag(window: Window, row: int) -> Value:
     return int(window.lag[row]) if window.known[row] else None
 
 
+def _consume_rate(window: Window, row: int) -> Value:
+    """Return `Rates.consume_now` of one row."""
+    rate = _real(lambda w: w.rates.consume)(window, row)
+    return rate if rate is None or not window.rates.ended[row] else 0.0
+
+
+def _catch_up(window: Window, row: int) -> Value:
+    """Return `Rates.catch_up_now` of one row; None for -1."""
+    left = int(window.rates.catch_up[row])
+    return None if left < 0 or (left > 0 and window.rates.ended[row]) else left
+
+
 def _transaction(window: Window, row: int) -> Value:
     transaction = window.inputs.transactions.get((int(window.inputs.topic[row]), int(window.inputs.partition[row])))
     if transaction is None:
@@ -92,8 +104,8 @@ COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "patience": _whole(lambda w: w.patience),
     "longest_pause": _whole(lambda w: w.longest_pause),
     "produce_rate": _real(lambda w: w.rates.produce),
-    "consume_rate": _real(lambda w: w.rates.consume_now),
-    "catch_up": _whole(lambda w: w.rates.catch_up_now),
+    "consume_rate": _consume_rate,
+    "catch_up": _catch_up,
     "rewind_from": _whole(lambda w: w.inputs.spans.rewind_from),
     "rewind_to": _whole(lambda w: w.inputs.spans.rewind_to),
     "rewind_time": _whole(lambda w: w.inputs.spans.rewind_time),

@@ -57,7 +57,7 @@ CASES = {
         "ok ok habit_unknown stopped",
     ),
     "a lag that rises for two ticks is no trend": ("ok falling_behind falling_behind ok", "ok ok ok ok"),
-    "a poison record must be found twice": ("ok poison_record ok", "ok ok ok"),
+    "a poison record is shown by the tick that proves it": ("ok poison_record", "ok poison_record"),
     "alternating faults shown although no fault lasts": ("ok skewed falling_behind skewed", "ok ok ok skewed"),
     "undecided ticks not counted": ("stopped ok - ok -", "stopped stopped stopped ok ok"),
     "notice shown and withdrawn after two ticks": ("ok recovering recovering ok ok", "ok ok recovering recovering ok"),
