@@ -236,7 +236,8 @@ class Ticking:
         derived = self._timed("context", lambda: self._derive(TickFacts(state, self._ends, self._now, self._context)))
         evaluated = self._timed("evaluate", lambda: self._evaluator.evaluate(derived))
         made = self._timed("snapshot", lambda: build_evaluated(evaluated))
-        self._published = self._timed("render", lambda: PublishedSnapshot.build(made))
+        previous = None if self._published is None else self._published.exposition
+        self._published = self._timed("render", lambda: PublishedSnapshot.build(made, previous=previous))
         self._details = self._timed("pack", lambda: evaluated.details.packed(evaluated.evaluation))
 
     def _derive(self, facts: TickFacts) -> DerivedState:

@@ -5,6 +5,9 @@ metric are the same in both formats, so each is compressed once (`exporters.text
 lines above differ. A table is rendered some rows at a time, which stay in the processor's cache: the text of a large
 cluster is a gigabyte.
 
+Most metrics have the same values at the next tick. A metric whose labels and values have not changed keeps its
+compressed text (`MetricFamily.source`).
+
 No HTTP, no clock, and no value that is not in the snapshot.
 """
 
@@ -12,7 +15,11 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
+import hashlib
 from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
 
 from exporters.catalogue.metric import MetricKind
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
@@ -25,12 +32,10 @@ from exporters.text.compressed_text import (
     gzip_member,
     total_checksum,
 )
-from exporters.text.samples import LabelTexts, sample_lines
+from exporters.text.samples import LabelTexts, one_array, sample_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    import pyarrow as pa
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from exporters.catalogue.metric import Metric, MetricSource, OtherSource
     from exporters.readmodel import Snapshot
@@ -54,6 +59,8 @@ class MetricFamily:
     comments: dict[ExpositionFormat, CompressedText]
     samples: CompressedText
     series: int
+    source: bytes = b""
+    """A digest of all that the sample lines are made from; empty if it is not known."""
 
     def texts(self, form: ExpositionFormat) -> tuple[CompressedText, CompressedText]:
         """Return the comment lines and the sample lines."""
@@ -99,23 +106,37 @@ class PublishedSnapshot:
     responses: dict[str, bytes] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def build(cls, snapshot: Snapshot, selector: SeriesSelector | None = None) -> PublishedSnapshot:
-        """Render the selected series of a snapshot (`selector` None: all). Expensive: done once, by the publisher."""
+    def build(
+        cls, snapshot: Snapshot, selector: SeriesSelector | None = None, previous: Exposition | None = None
+    ) -> PublishedSnapshot:
+        """Render the selected series of a snapshot (`selector` None: all). Expensive: done once, by the publisher.
+
+        Texts of the `previous` exposition are used again where nothing has changed.
+        """
         selected = (selector or SeriesSelector()).select(snapshot)
-        return cls(selected.snapshot, render(selected.shown, selected.metrics, selected.cluster))
+        return cls(selected.snapshot, render(selected.shown, selected.metrics, selected.cluster, previous or EMPTY))
 
 
 EMPTY: Final = Exposition((), dict.fromkeys(ExpositionFormat, EMPTY_CHECKSUM))
 """The exposition before the first snapshot."""
 
 
-def render(snapshot: Snapshot, metrics: Sequence[Metric] = SNAPSHOT_METRICS, cluster: str | None = None) -> Exposition:
-    """Render these metrics of a snapshot, in their order; `cluster` as in `cluster_label`."""
+def render(
+    snapshot: Snapshot,
+    metrics: Sequence[Metric] = SNAPSHOT_METRICS,
+    cluster: str | None = None,
+    previous: Exposition = EMPTY,
+) -> Exposition:
+    """Render these metrics of a snapshot, in their order; `cluster` as in `cluster_label`.
+
+    Texts of the `previous` exposition are used again where nothing has changed.
+    """
     rendered: dict[str, MetricFamily] = {}
+    kept = {family.metric.name: family for family in previous.families}
     for source in dict.fromkeys(metric.source for metric in metrics):
         of_source = [metric for metric in metrics if metric.source is source]
-        rendered |= {family.metric.name: family for family in _families(snapshot, source, of_source, cluster)}
-    families = (rendered[metric.name] for metric in metrics)
+        rendered |= {family.metric.name: family for family in _families(snapshot, source, of_source, cluster, kept)}
+    families = (rendered[metric.name] for metric in metrics if metric.name in rendered)
     return Exposition.build(tuple(family for family in families if family.series))
 
 
@@ -138,24 +159,53 @@ def gzipped(text: bytes) -> list[bytes]:
 
 
 def _families(
-    snapshot: Snapshot, source: MetricSource | OtherSource, metrics: Sequence[Metric], cluster: str | None
+    snapshot: Snapshot,
+    source: MetricSource | OtherSource,
+    metrics: Sequence[Metric],
+    cluster: str | None,
+    kept: Mapping[str, MetricFamily],
 ) -> list[MetricFamily]:
-    """Render the metrics of one table. Metrics with the same labels share the rendered labels."""
+    """Render the metrics of one table that have a value, or return the `kept` family if nothing has changed.
+
+    Metrics with the same labels share the rendered labels.
+    """
     table: pa.Table = getattr(snapshot, source.value)
-    omitted = [metric.omitted_values(snapshot) for metric in metrics]
-    labels = {names: LabelTexts(table, names, cluster) for names in {metric.labels for metric in metrics}}
-    compressors, series = [TextCompressor() for _ in metrics], [0] * len(metrics)
+    digest = functools.cache(lambda name: _digest(table.column(name)))
+    families, changed = [], []
+    for metric in metrics:
+        if table.column(metric.column).null_count == len(table):
+            continue
+        omitted = metric.omitted_values(snapshot)
+        parts = (*map(digest, metric.labels), digest(metric.column), repr((len(table), omitted, cluster)).encode())
+        made_from = hashlib.blake2b(b"".join(parts)).digest()
+        family = kept.get(metric.name)
+        if family is not None and family.metric is metric and family.source == made_from:
+            families.append(family)
+        else:
+            changed.append((metric, omitted, made_from))
+    labels = {names: LabelTexts(table, names, cluster) for names in {metric.labels for metric, _, _ in changed}}
+    compressors, series = [TextCompressor() for _ in changed], [0] * len(changed)
     for start in range(0, len(table), ROWS_AT_ONCE):
         texts = {names: each.rows(start, ROWS_AT_ONCE) for names, each in labels.items()}
         rows = table.slice(start, ROWS_AT_ONCE)
-        for at, metric in enumerate(metrics):
-            lines, count = sample_lines(metric, texts[metric.labels], rows, omitted[at])
+        for at, (metric, omitted, _) in enumerate(changed):
+            lines, count = sample_lines(metric, texts[metric.labels], rows, omitted)
             compressors[at].add(lines)
             series[at] += count
-    return [
-        MetricFamily(metric, compressed_comments(metric), compressor.finish(), count)
-        for metric, compressor, count in zip(metrics, compressors, series, strict=True)
+    return families + [
+        MetricFamily(metric, compressed_comments(metric), compressor.finish(), count, made_from)
+        for (metric, _, made_from), compressor, count in zip(changed, compressors, series, strict=True)
     ]
+
+
+def _digest(column: pa.ChunkedArray) -> bytes:
+    """Return a digest of the values of a column: equal digests mean equal values (64 bytes, BLAKE2b)."""
+    array = one_array(column)
+    digest = hashlib.blake2b()
+    for each in (array.indices, array.dictionary) if pa.types.is_dictionary(array.type) else (array,):
+        # A serialised batch has neither the offset of a slice nor what is left of a longer buffer.
+        digest.update(pa.record_batch([each], names=[""]).serialize())
+    return digest.digest()
 
 
 def compressed_comments(metric: Metric) -> dict[ExpositionFormat, CompressedText]:

@@ -61,7 +61,7 @@ class LabelTexts:
         shared = cluster_label(cluster, labels)
         first = f"{{{shared}," if shared else "{"
         self._unlabelled = _text(f"{{{shared}}} " if shared else " ")
-        columns = (_one_array(table.column(label)) for label in labels)
+        columns = (one_array(table.column(label)) for label in labels)
         self._renderers = [
             _label_renderer(column, f'{"," if at else first}{label}="', '"')
             for at, (label, column) in enumerate(zip(labels, columns, strict=True))
@@ -82,7 +82,7 @@ def value_texts(metric: Metric, table: pa.Table, omitted: Sequence[str] = ()) ->
     Whole numbers are exact to 64 bits; true is 1 and false is 0. Times (`timestamp("ms")`) become seconds with three
     decimals, also exact. `omitted` are values without a sample (`Metric.omitted_values`); only `ONE` uses them.
     """
-    column = _one_array(table.column(metric.column))
+    column = one_array(table.column(metric.column))
     if metric.conversion is ValueConversion.ONE:
         return pc.if_else(has_sample(column, omitted), _text("1"), pa.scalar(None, _TEXT))
     if metric.conversion is ValueConversion.RANK:
@@ -127,7 +127,8 @@ def _quoted(column: pa.Array, before: str, after: str) -> pa.Array:
     return pc.binary_join_element_wise(_text(before), text, _text(after), _text(""))
 
 
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, a dictionary with all of its names."""
     return column.unify_dictionaries().combine_chunks()
 
 

@@ -19,7 +19,7 @@ from exporters.readmodel import (
     VERDICT_CHANGES,
 )
 from exporters.selection.series import EVERYTHING, SeriesSelector
-from exporters.text.exposition import PublishedSnapshot
+from exporters.text.exposition import EMPTY, Exposition, PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.errors import ClusterError
@@ -115,6 +115,8 @@ class TickParts:
     offsets_topic: OffsetsTopicLag = dataclasses.field(default_factory=OffsetsTopicLag)
     quarantine: Quarantine = dataclasses.field(default_factory=Quarantine)
     common_causes: CommonCauseAnalysis = dataclasses.field(default_factory=CommonCauseAnalysis)
+    exposition: Exposition = EMPTY
+    """The rendered metrics of the last tick."""
     polled: Callable[[], PolledCluster] = lambda: NOT_POLLED
     """Returns the content of the last poll of the cluster."""
     hide_hosts: bool = False
@@ -223,7 +225,8 @@ def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
         covered_groups=covered_groups_table(common_causes),
     )
     snapshot = with_quarantined(snapshot, facts.state, parts.quarantine.groups)
-    published = PublishedSnapshot.build(with_policies(snapshot, parts.policies), parts.selector)
+    published = PublishedSnapshot.build(with_policies(snapshot, parts.policies), parts.selector, parts.exposition)
+    parts.exposition = published.exposition
     status = TickStatus(
         taken_at=facts.taken_at,
         retention=facts.cluster.retention,

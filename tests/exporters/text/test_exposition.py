@@ -1,5 +1,6 @@
 """The rendered snapshot against a golden text and the parsers of prometheus_client."""
 
+import dataclasses
 import functools
 import gzip
 import pathlib
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.catalogue.metric import ValueConversion
+from exporters.catalogue.metric import MetricSource, ValueConversion
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.readmodel import GROUPS, TIMESTAMP, Snapshot
 from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, gzipped, render
@@ -96,6 +97,23 @@ def test_a_parser_reads_the_values_of_the_snapshot(data: Snapshot) -> None:
         read = parsed(plain_text(exposition, form), form)
         assert read == wanted, form
         assert exposition.series == len(read), form
+
+
+@examples(50)
+@given(before=snapshots(), after=snapshots(), names=st.permutations(["a", "b"]))
+def test_only_what_changed_is_rendered_again(before: Snapshot, after: Snapshot, names: list[str]) -> None:
+    """Law: an exposition that continues a previous one has the same text as a new one."""
+    rows = [{"group": name, "topic": "t", "partition": 0, "lag": 1} for name in names]
+    before = dataclasses.replace(before, partitions=snapshot([rows[0] | {"group": "a"}]).partitions)
+    after = dataclasses.replace(after, partitions=snapshot(rows[:1]).partitions)
+    previous, new = render(before), render(after)
+    continued = render(after, previous=previous)
+    for form in ExpositionFormat:
+        assert b"".join(continued.plain(form)) == b"".join(new.plain(form))
+        assert continued.gzipped(form, b"live\n") == new.gzipped(form, b"live\n")
+    unchanged = [family for family in previous.families if family.metric.source is MetricSource.PARTITIONS]
+    assert unchanged
+    assert all((family in continued.families) == (names == ["a", "b"]) for family in unchanged)
 
 
 @both_formats
