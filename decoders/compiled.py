@@ -40,7 +40,6 @@ _CODES: Final[Mapping[str, str]] = {
     "uint16": "H",
     "int32": "i",
     "int64": "q",
-    "float64": "d",
     "uuid": "16s",
 }
 

@@ -141,6 +141,5 @@ _FIXED: Final[Mapping[str, Reader]] = {
     "uint16": wire.uint16,
     "int32": wire.int32,
     "int64": wire.int64,
-    "float64": wire.float64,
     "uuid": wire.uuid,
 }

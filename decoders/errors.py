@@ -14,7 +14,6 @@ class DecodeReason(enum.Enum):
     """The reason why bytes could not be decoded. The values are used in metrics and JSON."""
 
     NULL_KEY = "null_key"
-    NULL_VALUE = "null_value"
     SHORT = "short"
     UNKNOWN_TYPE = "unknown_type"
     REMOVED_TYPE = "removed_type"
@@ -25,7 +24,6 @@ class DecodeReason(enum.Enum):
     BAD_VARINT = "bad_varint"
     NULL_NOT_ALLOWED = "null_not_allowed"
     TAG_OUT_OF_VERSION = "tag_out_of_version"
-    TRAILING_BYTES = "trailing_bytes"
     OUT_OF_RANGE = "out_of_range"
 
 

@@ -29,13 +29,11 @@ ToRemoved = Callable[[Fields], Any]
 EventFunctions = tuple[ToRecorded, ToRemoved]
 
 
-def events(record: Record) -> tuple[Event, ...]:
-    """Return the events of a record: one for every group and state record, none for the metadata of the cluster."""
-    keyed = _KEYED.get(record.type.name)
-    if keyed is None:
-        return ()
-    recorded, removed = keyed
-    return (removed(record.key) if record.value is None else recorded(record.key, record.value),)
+def event_of(record: Record) -> Event:
+    """Return the event of a record."""
+    recorded, removed = _KEYED[record.type.name]
+    found: Event = removed(record.key) if record.value is None else recorded(record.key, record.value)
+    return found
 
 
 def topic_id_or_none(uuid: bytes) -> bytes | None:

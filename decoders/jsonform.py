@@ -9,9 +9,7 @@ control characters, with short forms where they exist, else upper-case hex.
 from __future__ import annotations
 
 import base64
-import decimal
 import functools
-import math
 import re
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -50,14 +48,6 @@ def dump_payload(record: Record) -> str:
     if record.type.name == "GROUP_METADATA" and record.value["protocol_type"] == "consumer":
         data = _struct(record.layout.struct, record.version, record.value, _embedded)
     return f'{{"version":"{record.version}","data":{data}}}'
-
-
-def dump_metadata(record: Record) -> str:
-    """Format a cluster metadata record as kafka-dump-log does; the version is a number here."""
-    if record.value is None or record.layout is None or record.version is None:
-        return "null"
-    data = message(record.layout, record.version, record.value)
-    return f'{{"type":"{record.type.name}","version":{record.version},"data":{data}}}'
 
 
 def message(layout: Message, version: int, fields: Fields) -> str:
@@ -113,9 +103,7 @@ def _primitive(kind: Primitive, value: Any) -> str:
         return f'"{base64.b64encode(value).decode()}"'
     if kind.name == "uuid":
         return f'"{uuid_text(value)}"'
-    if kind.name == "bool":
-        return "true" if value else "false"
-    return _java_double(value) if kind.name == "float64" else str(value)
+    return ("true" if value else "false") if kind.name == "bool" else str(value)
 
 
 def _embedded(field: Field, value: Any) -> str | None:
@@ -143,15 +131,3 @@ _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n"
 def _quoted(text: str) -> str:
     """Format a string as Jackson does."""
     return '"' + _ESCAPED.sub(lambda match: _SHORT.get(match[0]) or f"\\u{ord(match[0]):04X}", text) + '"'
-
-
-def _java_double(value: float) -> str:
-    """Format a double as Java does: 1.0, 1.0E10, 1.5E-5, "NaN"."""
-    if not math.isfinite(value):
-        return '"NaN"' if math.isnan(value) else f'"{"-" if value < 0 else ""}Infinity"'
-    exact = decimal.Decimal(repr(value))
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        text = f"{exact:f}"
-        return text if "." in text else f"{text}.0"
-    mantissa, _, exponent = f"{exact.normalize():E}".partition("E")
-    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"

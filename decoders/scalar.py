@@ -15,7 +15,7 @@ from decoders.compose import message_reader
 from decoders.errors import DecodeError, DecodeReason, MalformedBytes
 from decoders.records import Record
 from decoders.schema import Primitive
-from decoders.tables import BY_NUMBER, METADATA_TYPES, SHARE_STATE_TYPES, TRANSACTION_TYPES
+from decoders.tables import BY_NUMBER, SHARE_STATE_TYPES, TRANSACTION_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +54,7 @@ def decode_with(
             return Record(record_type, key_fields, None, None, None)
         part = "value"
         version, at = _leading_int16(value, "version")
-        layout, fields, _ = _value(record_type, version, value, at, only)
+        layout, fields = _value(record_type, version, value, at, only)
     except MalformedBytes as fault:
         return DecodeError(number, version, f"{part}.{fault.path}", fault.position, fault.reason)
     return Record(record_type, key_fields, version, fields, layout)
@@ -79,28 +79,6 @@ def decode_share_state(key: bytes | None, value: bytes | None) -> Record | Decod
     return decode_with(SHARE_STATE_TYPES, key, value)
 
 
-def decode_metadata(value: bytes | None) -> Record | DecodeError:
-    """Decode the value of one data record of `__cluster_metadata`; these records have no key.
-
-    A frame precedes the message: the frame version (1), the type and the version of the record, all unsigned varints.
-    Only in these records bytes after the message are an error (Kafka's AbstractApiMessageSerde).
-    """
-    if value is None:
-        return DecodeError(None, None, "value", 0, DecodeReason.NULL_VALUE)
-    number, version = None, None
-    try:
-        at = _check_frame_version(value)
-        number, at = _frame_uvarint(value, at, "type")
-        record_type = _look_up(METADATA_TYPES, number)
-        version, at = _frame_uvarint(value, at, "version")
-        layout, fields, at = _value(record_type, version, value, at)
-        if at != len(value):
-            raise MalformedBytes(DecodeReason.TRAILING_BYTES, at).within("end")
-    except MalformedBytes as fault:
-        return DecodeError(number, version, f"value.{fault.path}", fault.position, fault.reason)
-    return Record(record_type, {}, version, fields, layout)
-
-
 def read_message(
     message: Message, version: int, buffer: bytes, at: int, only: frozenset[str] | None = None
 ) -> tuple[Fields, int]:
@@ -110,22 +88,6 @@ def read_message(
     except DECLINE_ERRORS:
         fields, end = message_reader(message, version)(buffer, at)
     return fields, end
-
-
-def _check_frame_version(buffer: bytes) -> int:
-    """Check that the frame version is 1 and return the position after it."""
-    version, at = _frame_uvarint(buffer, 0, "frame_version")
-    if version != 1:
-        raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("frame_version")
-    return at
-
-
-def _frame_uvarint(buffer: bytes, at: int, name: str) -> tuple[int, int]:
-    """Read one unsigned varint of the frame."""
-    try:
-        return wire.uvarint(buffer, at)
-    except MalformedBytes as fault:
-        raise fault.within(name) from None
 
 
 def _leading_int16(buffer: bytes, name: str) -> tuple[int, int]:
@@ -161,7 +123,7 @@ def _key_fields(message: Message | None, buffer: bytes, at: int, only: frozenset
 
 def _value(
     record_type: RecordType, version: int, buffer: bytes, at: int, only: frozenset[str] | None = None
-) -> tuple[Message, Fields, int]:
+) -> tuple[Message, Fields]:
     """Read a value with the layout that fits its bytes.
 
     If Kafka changed the layout without a new version, the current layout is used unless only an older one consumes
@@ -171,13 +133,11 @@ def _value(
     assert message is not None, "types without tables are refused before"  # noqa: S101  # for the type checker
     if not message.is_valid(version):
         raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
-    if not record_type.older_layouts:
-        return message, *read_message(message, version, buffer, at, only)
-    for layout in (message, *record_type.older_layouts):
+    for layout in (message, *record_type.older_layouts) if record_type.older_layouts else ():
         try:
             fields, end = read_message(layout, version, buffer, at, only)
         except MalformedBytes:
             continue
         if end == len(buffer):
-            return layout, fields, end
-    return message, *read_message(message, version, buffer, at, only)
+            return layout, fields
+    return message, read_message(message, version, buffer, at, only)[0]

@@ -52,7 +52,7 @@ class Primitive:
 
     name: str
     width: int | None
-    zero: bool | float | str | bytes
+    zero: bool | int | str | bytes
 
 
 BOOL: Final = Primitive("bool", 1, zero=False)
@@ -61,7 +61,6 @@ INT16: Final = Primitive("int16", 2, 0)
 UINT16: Final = Primitive("uint16", 2, 0)
 INT32: Final = Primitive("int32", 4, 0)
 INT64: Final = Primitive("int64", 8, 0)
-FLOAT64: Final = Primitive("float64", 8, 0.0)
 UUID: Final = Primitive("uuid", 16, bytes(16))
 """Sixteen raw bytes; sixteen zero bytes mean "no id"."""
 STRING: Final = Primitive("string", None, "")
@@ -182,8 +181,7 @@ class RecordType:
 
     `older_layouts` are layouts of the value that earlier Kafka releases wrote under the same version number; the only
     way to tell them apart is which one fits the bytes. `tracked` says whether the job uses records of this type.
-    `value` is None for a removed type: the number is never reused and the bytes are not read. `key` is None for
-    removed types and for records without a key.
+    `key` and `value` are None for a removed type: the number is never reused and the bytes are not read.
 
     `group_kind` (classic, consumer, share, streams) and `content` are set for the types of `__consumer_offsets` that
     are tracked; `group_kind` is None for offsets, which any kind of group may have.

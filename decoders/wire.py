@@ -30,7 +30,6 @@ _INT16: Final = struct.Struct(">h")
 _UINT16: Final = struct.Struct(">H")
 _INT32: Final = struct.Struct(">i")
 _INT64: Final = struct.Struct(">q")
-_FLOAT64: Final = struct.Struct(">d")
 
 
 def _number(layout: struct.Struct) -> Callable[[bytes, int], tuple[Any, int]]:
@@ -51,7 +50,6 @@ int16 = _number(_INT16)
 uint16 = _number(_UINT16)
 int32 = _number(_INT32)
 int64 = _number(_INT64)
-float64 = _number(_FLOAT64)
 
 
 def boolean(buffer: bytes, at: int) -> tuple[bool, int]:

@@ -3,31 +3,27 @@
 `.deleted` and `.cleaned` files do not belong to the log. A `.swap` file is the finished result of a compaction and
 replaces the segments it covers, unless a `.cleaned` file shows that the compaction did not finish.
 
-Source: org.apache.kafka.storage.internals.log.LogFileUtils, LocalLog#parseTopicPartitionName, LogLoader.
+Source: org.apache.kafka.storage.internals.log.LogFileUtils, LocalLog#parseTopicPartitionName, LogLoader,
+PartitionMetadataFile.
 """
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final
 
 from decoders.log.errors import LogError, LogFault
+from decoders.log.files import read_small
 from decoders.log.segment import Segment
-from decoders.log.state_files import PartitionMetadata, read_partition_metadata, read_partition_offsets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-Content = TypeVar("Content")
 
 _NAME: Final = re.compile(
     r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>\d{1,10})(\.[0-9a-f]{32}-(?P<marker>delete|future|stray))?"
 )
 _SEGMENT: Final = re.compile(r"(?P<base>\d{1,20})\.log(?P<suffix>\.swap|\.cleaned)?")
-HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
-LOG_STARTS: Final = "log-start-offset-checkpoint"
+_TOPIC_ID: Final = re.compile(r"^version: 0\ntopic_id: ([A-Za-z0-9_-]{22})$", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,9 +39,7 @@ class PartitionDirectory:
     """The content of a partition directory at the time of listing.
 
     `marker` is the suffix delete, future or stray of a directory that is not, or no longer, the partition's own.
-    `high_watermark` (a lower bound, because the broker writes it every few seconds) and `log_start` come from
-    checkpoint files in the parent log directory; they and `topic_id` are None if those files do not have them.
-    Consumers cannot read below `log_start`, and records at or above the high watermark may still be truncated.
+    `topic_id` (16 bytes) is that of `partition.metadata`; None if the file has none, as before Kafka 2.8.
     """
 
     path: Path
@@ -53,8 +47,6 @@ class PartitionDirectory:
     partition: int
     marker: str | None
     topic_id: bytes | None
-    high_watermark: int | None
-    log_start: int | None
     segments: tuple[SegmentFile, ...]
 
 
@@ -67,17 +59,8 @@ def read_directory(path: Path | str) -> PartitionDirectory | LogError:
             "not a directory" if not path.is_dir() else "not a partition directory: the name is not <topic>-<number>"
         )
         return LogError(LogFault.WRONG_KIND, str(path), 0, None, detail)
-    topic, partition = name["topic"], int(name["partition"])
-    metadata = _if_readable(read_partition_metadata, path / "partition.metadata")
     return PartitionDirectory(
-        path,
-        topic,
-        partition,
-        name["marker"],
-        metadata.topic_id if isinstance(metadata, PartitionMetadata) else None,
-        _checkpointed_offset(path.resolve().parent / HIGH_WATERMARKS, topic, partition),
-        _checkpointed_offset(path.resolve().parent / LOG_STARTS, topic, partition),
-        list_segments(path),
+        path, name["topic"], int(name["partition"]), name["marker"], _topic_id(path), list_segments(path)
     )
 
 
@@ -113,17 +96,10 @@ def _next_offset(file: Path, base: int) -> int:
         return max((batch.last_offset + 1 for batch in segment.batches()), default=base)
 
 
-def _checkpointed_offset(file: Path, topic: str, partition: int) -> int | None:
-    """Return the partition's offset in a checkpoint of the log directory, None if it has none."""
-    rows = _if_readable(read_partition_offsets, file)
-    if rows is None or isinstance(rows, LogError):
-        return None
-    return next((row.offset for row in rows if (row.topic, row.partition) == (topic, partition)), None)
-
-
-def _if_readable(read: Callable[[Path], Content], file: Path) -> Content | None:
-    """Read an optional file; None if it does not exist or cannot be read."""
+def _topic_id(path: Path) -> bytes | None:
+    """Return the topic id in `partition.metadata`; None if the file does not exist, cannot be read or has none."""
     try:
-        return read(file)
+        found = _TOPIC_ID.search(read_small(path / "partition.metadata").decode("latin-1"))
     except OSError:
         return None
+    return None if found is None else base64.urlsafe_b64decode(found[1] + "==")

@@ -31,7 +31,6 @@ class LogFault(enum.Enum):
     BAD_RECORD = "bad_record"
     """The lengths inside a batch contradict each other."""
     BAD_CONTROL = "bad_control"
-    BAD_STATE_FILE = "bad_state_file"
     UNREADABLE = "unreadable"
     """The file cannot be opened or read: missing permission, a directory or FIFO in its place, or a disk error."""
     WRONG_KIND = "wrong_kind"

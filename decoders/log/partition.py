@@ -1,15 +1,14 @@
 """Reads a whole partition in log order with its transactions applied, like a read_committed consumer but offline.
 
-Unlike such a consumer it does not stop at the last stable offset: records of ongoing transactions are left out, their
-transactions are listed in `ongoing_transactions`, and the records after them are read. A damaged segment does not end
-the read: the fault is added to `errors`, and reading continues with the next segment.
+Unlike such a consumer it does not stop at the last stable offset: records of ongoing transactions are left out, and the
+records after them are read. A damaged segment does not end the read: the fault is added to `errors`, and reading
+continues with the next segment.
 `decoders.log.columns` turns the records into Arrow columns.
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from decoders.log.codecs import DEFAULT_LIMIT
@@ -18,8 +17,6 @@ from decoders.log.errors import Damaged, LogError, LogFault
 from decoders.log.segment import Segment
 from decoders.log.transactions import (
     BatchOutcome,
-    OngoingTransaction,
-    OngoingTransactions,
     TransactionMarkers,
     is_transactional_data,
 )
@@ -34,29 +31,19 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 5
 
 
-class PlacedBatch(NamedTuple):
-    """A batch with its file and its outcome."""
-
-    batch: LogBatch
-    path: Path
-    outcome: BatchOutcome
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlacedRecord:
-    """A record with the producer, transaction and outcome of its batch."""
+class PlacedRecord(NamedTuple):
+    """A record with the producer and the outcome of its batch."""
 
     record: LogRecord
     producer_id: int
-    is_transactional: bool
     outcome: BatchOutcome
 
 
 class PartitionLog:
     """The log of one partition. Keeps all segment files open, at the size that they had when they were opened.
 
-    Only one walk at a time: `errors`, `ongoing_transactions` and `next_offset` describe the walk that was started last,
-    and are complete when it has ended.
+    Only one walk at a time: `errors` and `next_offset` describe the walk that was started last, and are complete when
+    it has ended.
     """
 
     def __init__(
@@ -75,7 +62,6 @@ class PartitionLog:
         self.errors: list[LogError] = list(unreadable)
         self.next_offset = 0
         self._markers: TransactionMarkers | None = None
-        self._open_transactions = OngoingTransactions()
 
     @classmethod
     def open(cls, path: Path | str, *, limit: int = DEFAULT_LIMIT) -> Self | LogError:
@@ -119,28 +105,19 @@ class PartitionLog:
         for segment in self.segments:
             segment.close()
 
-    @property
-    def ongoing_transactions(self) -> tuple[OngoingTransaction, ...]:
-        """The transactions without a marker that the walk found, oldest first."""
-        return self._open_transactions.all()
-
-    def batches(self, start_offset: int = 0) -> Iterator[PlacedBatch]:
-        """Yield all batches that end at or above an offset, with their outcomes."""
-        for path, block in self.blocks(start_offset):
-            for batch in block.batches():
-                yield PlacedBatch(batch, path, self.outcome(batch))
-
     def records(self, start_offset: int = 0, *, only_committed: bool = True) -> Iterator[PlacedRecord]:
         """Yield the records from an offset on: only visible ones, or all including control records."""
-        for batch, path, outcome in self.batches(start_offset):
-            if only_committed and not outcome.is_visible:
-                continue
-            try:
-                for record in batch.records(self.limit):
-                    if record.offset >= start_offset:
-                        yield PlacedRecord(record, batch.producer_id, batch.is_transactional, outcome)
-            except Damaged as fault:
-                self.add_error(path, batch, fault)
+        for path, block in self.blocks(start_offset):
+            for batch in block.batches():
+                outcome = self.outcome(batch)
+                if only_committed and not outcome.is_visible:
+                    continue
+                try:
+                    for record in batch.records(self.limit):
+                        if record.offset >= start_offset:
+                            yield PlacedRecord(record, batch.producer_id, outcome)
+                except Damaged as fault:
+                    self.add_error(path, batch, fault)
 
     def blocks(self, start_offset: int = 0) -> Iterator[tuple[Path, BatchBlock]]:
         """Yield the valid batches of all segments in order, in blocks with their file.
@@ -150,7 +127,6 @@ class PartitionLog:
         self.errors = list(self._unreadable)
         self.next_offset = start_offset
         self._markers = None
-        self._open_transactions = OngoingTransactions()
         for number, segment in enumerate(self.segments):
             following = self.segments[number + 1 :]
             if following and following[0].base_offset <= start_offset:
@@ -173,10 +149,7 @@ class PartitionLog:
             return BatchOutcome.CONTROL if batch.is_control else BatchOutcome.PLAIN
         if self._markers is None:
             self._markers = self._markers_from(batch.base_offset)
-        outcome = self._markers.outcome(batch)
-        if outcome is BatchOutcome.PENDING:
-            self._open_transactions.add(batch)
-        return outcome
+        return self._markers.outcome(batch)
 
     def add_error(self, path: Path, batch: LogBatch, fault: Damaged) -> None:
         """Add the fault of a batch that could not be decoded to `errors`."""

@@ -1,7 +1,7 @@
 """Reads one `.log` file batch by batch, also while a broker appends to it, and determines where valid data ends.
 
 The file is read in chunks with `pread` and never mapped: a broker may truncate a file at any time, and access to a
-truncated mapping kills the process. Lookups with the indexes are in `decoders.log.lookup`.
+truncated mapping kills the process.
 
 Source: org.apache.kafka.common.record.internal.FileLogInputStream, org.apache.kafka.storage.internals.log.LogSegment.
 """
@@ -37,7 +37,7 @@ _OFFSETS_PER_SEGMENT: Final = 1 << 31
 class Segment:
     """An open segment file of a fixed size; `refresh()` makes appended data visible.
 
-    `base_offset` is the number in its name (0 for other files, such as KRaft snapshots).
+    `base_offset` is the number in its name.
     """
 
     def __init__(self, path: Path, base_offset: int, *, largest_batch: int = LARGEST_BATCH) -> None:

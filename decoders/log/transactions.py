@@ -11,7 +11,6 @@ Source: OffsetMetadataManager#replayEndTransactionMarker, ProducerStateManager; 
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import enum
 from typing import TYPE_CHECKING
 
@@ -38,17 +37,6 @@ class BatchOutcome(enum.Enum):
     def is_visible(self) -> bool:
         """True if read_committed consumers see the records."""
         return self in {BatchOutcome.PLAIN, BatchOutcome.COMMITTED}
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class OngoingTransaction:
-    """A transaction without a marker: its producer, and its offsets and first timestamp (ms) in this partition."""
-
-    producer_id: int
-    producer_epoch: int
-    first_offset: int
-    last_offset: int
-    first_timestamp: int
 
 
 def is_transactional_data(batch: LogBatch) -> bool:
@@ -88,25 +76,3 @@ class TransactionMarkers:
         if at == len(offsets):
             return BatchOutcome.PENDING
         return BatchOutcome.COMMITTED if self._committed[producer_id][at] else BatchOutcome.ABORTED
-
-
-class OngoingTransactions:
-    """Combines pending batches to one `OngoingTransaction` per producer."""
-
-    def __init__(self) -> None:
-        self._by_producer: dict[int, OngoingTransaction] = {}
-
-    def add(self, batch: LogBatch) -> None:
-        """Add a pending batch. They must be added in the order of the log."""
-        if not isinstance(batch, RecordBatch):
-            return
-        ongoing = self._by_producer.get(batch.producer_id)
-        first_offset = ongoing.first_offset if ongoing else batch.base_offset
-        first_timestamp = ongoing.first_timestamp if ongoing else batch.base_timestamp
-        self._by_producer[batch.producer_id] = OngoingTransaction(
-            batch.producer_id, batch.producer_epoch, first_offset, batch.last_offset, first_timestamp
-        )
-
-    def all(self) -> tuple[OngoingTransaction, ...]:
-        """Return the open transactions, oldest first."""
-        return tuple(sorted(self._by_producer.values(), key=lambda transaction: transaction.first_offset))

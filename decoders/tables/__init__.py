@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from decoders.schema import RecordContent, RecordType
-from decoders.tables import classic, consumer, metadata, offsets, share, share_state, streams, transaction
+from decoders.tables import classic, consumer, offsets, share, share_state, streams, transaction
 
 # ruff: noqa: E501  # one line per type, so that the list is easy to scan
 # fmt: off
@@ -45,7 +45,6 @@ RECORD_TYPES: Final = (
 BY_NUMBER: Final = {row.number: row for row in RECORD_TYPES}
 TRANSACTION_TYPES: Final = {row.number: row for row in transaction.TRANSACTION_TYPES}
 SHARE_STATE_TYPES: Final = {row.number: row for row in share_state.SHARE_STATE_TYPES}
-METADATA_TYPES: Final = {row.number: row for row in metadata.METADATA_TYPES}
 
 
 def types_with(*contents: RecordContent, group_kind: str | None = None) -> frozenset[int]:

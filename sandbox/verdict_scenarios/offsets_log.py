@@ -10,7 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, TIMESTAMP_NOT_AVAILABLE, Consumer,
 from decoders import scalar
 from decoders.errors import DecodeError
 from decoders.events import OffsetCommitted
-from decoders.interpret import events
+from decoders.interpret import event_of
 from sandbox.clients.members import REQUEST_TIMEOUT, client_config
 from sandbox.verdict_scenarios.record import RecordedCommit
 from stream.offline.capture import CaptureWriter
@@ -64,11 +64,11 @@ def commits_of(rows: Iterable[LogRow]) -> Iterator[RecordedCommit]:
     """Yield the offset commits in the order of the rows, pending and aborted ones included."""
     for row in rows:
         decoded = scalar.decode(row.key, row.value)
-        for event in () if isinstance(decoded, DecodeError) else events(decoded):
-            if isinstance(event, OffsetCommitted):
-                yield RecordedCommit(
-                    event.group, event.topic, event.partition, event.offset, row.offset, event.commit_timestamp
-                )
+        event = None if isinstance(decoded, DecodeError) else event_of(decoded)
+        if isinstance(event, OffsetCommitted):
+            yield RecordedCommit(
+                event.group, event.topic, event.partition, event.offset, row.offset, event.commit_timestamp
+            )
 
 
 def _row(record: Message) -> LogRow:

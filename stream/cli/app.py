@@ -23,14 +23,12 @@ from stream.cli import check as cli_check
 from stream.cli import explain as cli_explain
 from stream.cli import export as cli_export
 from stream.cli import groups as cli_groups
-from stream.cli import log_find as cli_log_find
 from stream.cli import offline as cli_offline
 from stream.cli.agents import command as cli_agents
 from stream.cli.options import (
     HELP_OPTION_NAMES,
     MONITOR_PANEL,
     OTHER_PANEL,
-    READ_PANEL,
     BootstrapServers,
     ConfigFile,
     PlainJson,
@@ -224,7 +222,6 @@ cli_check.register(app)
 cli_agents.register(app)
 cli_offline.register(app)
 cli_export.register(app)
-app.add_typer(cli_log_find.app, rich_help_panel=READ_PANEL)
 app.command(rich_help_panel=OTHER_PANEL)(metrics)
 app.command(rich_help_panel=OTHER_PANEL)(version)
 

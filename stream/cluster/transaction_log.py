@@ -15,7 +15,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Final
 
 from decoders.cluster_events import TransactionalIdExpired, TransactionStateRecorded
-from decoders.interpret import events
+from decoders.interpret import event_of
 from decoders.records import Record
 from decoders.scalar import decode_transaction
 from stream.cluster.leaders import find_leaders
@@ -91,11 +91,10 @@ class TransactionLogScan:
     def _add_records(self, records: Iterable[LogRecord]) -> None:
         for each in records:
             record = decode_transaction(each.key, each.value)
-            if not isinstance(record, Record):
+            if isinstance(record, Record):
+                self._add_event(event_of(record))
+            else:
                 self._undecoded += 1
-                continue
-            for event in events(record):
-                self._add_event(event)
 
     def _add_event(self, event: Event) -> None:
         if isinstance(event, TransactionStateRecorded):

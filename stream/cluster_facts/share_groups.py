@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.cluster_events import SharePartitionStateRecorded, SharePartitionStateRemoved
-from decoders.interpret import events
+from decoders.interpret import event_of
 from decoders.records import Record
 from decoders.scalar import decode_share_state
 from exporters.cluster.model import (
@@ -176,9 +176,9 @@ class ShareGroups:
         if not isinstance(decoded, Record):
             self._undecoded += 1
             return
-        for event in events(decoded):
-            if isinstance(event, _OF_A_GROUP) and self._owns(event.group):
-                self._state.add(event)
+        event = event_of(decoded)
+        if isinstance(event, _OF_A_GROUP) and self._owns(event.group):
+            self._state.add(event)
 
     def _ends(self, topics: set[str]) -> dict[tuple[str, int], int]:
         ends = read_ends(self._cluster, topics) if topics else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import json
 from typing import TYPE_CHECKING, Final
 
@@ -49,18 +50,6 @@ def decode(row: LogRow, record_format: RecordFormat = RecordFormat.JSON) -> Deco
     return DecodedLine(text=_WRITERS[record_format](record))
 
 
-def _metadata(_: bytes | None, value: bytes | None) -> Record | DecodeError:
-    return scalar.decode_metadata(value)
-
-
-def _json(record: Record) -> str:
-    return jsonform.dump_metadata(record) if record.type.key is None else jsonform.console(record)
-
-
-def _json_3_9(record: Record) -> str:
-    return jsonform.dump_metadata(record) if record.type.key is None else jsonform.console(record, type_word="version")
-
-
 def _error(row: LogRow, error: DecodeError) -> str:
     answer = {
         "error": {**dataclasses.asdict(error), "reason": error.reason.value},
@@ -77,14 +66,13 @@ _READERS: Final[Mapping[str, Callable[[bytes | None, bytes | None], Record | Dec
     "__consumer_offsets": scalar.decode,
     "__transaction_state": scalar.decode_transaction,
     "__share_group_state": scalar.decode_share_state,
-    "__cluster_metadata": _metadata,
 }
 TOPICS: Final = tuple(_READERS)
 """The topics that can be decoded."""
 
 _WRITERS: Final[Mapping[RecordFormat, Callable[[Record], str | None]]] = {
-    RecordFormat.JSON: _json,
-    RecordFormat.JSON_3_9: _json_3_9,
+    RecordFormat.JSON: jsonform.console,
+    RecordFormat.JSON_3_9: functools.partial(jsonform.console, type_word="version"),
     RecordFormat.TEXT_0_8: legacy_formats.format_0_8,
     RecordFormat.TEXT_0_9: legacy_formats.format_0_9,
     RecordFormat.TEXT_2_1: legacy_formats.format_2_1,

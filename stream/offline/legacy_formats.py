@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved, OffsetCommitted, OffsetRemoved
-from decoders.interpret import events
+from decoders.interpret import event_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,19 +42,17 @@ def _format(
     offset: Callable[[OffsetCommitted], str],
     group: Callable[[ClassicGroupRecorded], str] | None,
 ) -> str | None:
-    for event in events(record):
-        match event:
-            case OffsetCommitted():
-                return f"[{event.group},{event.topic},{event.partition}]::{offset(event)}"
-            case OffsetRemoved():
-                return f"[{event.group},{event.topic},{event.partition}]::{_TOMBSTONE}"
-            case ClassicGroupRecorded() if group:
-                return f"{event.group}::{group(event)}"
-            case ClassicGroupRemoved() if group:
-                return f"{event.group}::{_TOMBSTONE}"
-            case _:
-                return None
-    return None
+    match event := event_of(record):
+        case OffsetCommitted():
+            return f"[{event.group},{event.topic},{event.partition}]::{offset(event)}"
+        case OffsetRemoved():
+            return f"[{event.group},{event.topic},{event.partition}]::{_TOMBSTONE}"
+        case ClassicGroupRecorded() if group:
+            return f"{event.group}::{group(event)}"
+        case ClassicGroupRemoved() if group:
+            return f"{event.group}::{_TOMBSTONE}"
+        case _:
+            return None
 
 
 def _offset_0_8(commit: OffsetCommitted) -> str:

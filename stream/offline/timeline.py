@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from decoders import scalar
 from decoders.errors import DecodeError
 from decoders.events import OffsetCommitted, OffsetRemoved
-from decoders.interpret import events
+from decoders.interpret import event_of
 from decoders.records import Record
 from stream.offline.rows import OFFSETS_TOPIC
 from stream.offline.timeline_membership import MembershipTimeline
@@ -50,8 +50,7 @@ def timeline(rows: Iterable[LogRow], group: str) -> Iterator[TimelineEvent]:
             text = f"a record of type {record.type} cannot be decoded: {record.reason.value} in {record.field}"
             yield TimelineEvent(row.timestamp, row.partition, row.offset, "unreadable", text)
         else:
-            for event in events(record):
-                yield from builder.add(row, event)
+            yield from builder.add(row, event_of(record))
     yield from builder.flush()
 
 

@@ -117,7 +117,7 @@ def _log_of_segment(path: Path) -> PartitionLog:
         raise UnreadableRefusal(str(error), _ADVICE) from error
     except OSError as error:
         raise UnreadableRefusal(f"{display_path(path)} cannot be read: {os_error_text(error)}", _ADVICE) from error
-    directory = PartitionDirectory(path.parent, OFFSETS_TOPIC, NO_PARTITION, None, None, None, None, ())
+    directory = PartitionDirectory(path.parent, OFFSETS_TOPIC, NO_PARTITION, None, None, ())
     return PartitionLog(directory, (segment,), limit=DEFAULT_LIMIT)
 
 

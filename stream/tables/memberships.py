@@ -12,7 +12,7 @@ from decoders import group_events as facts
 from decoders import scalar
 from decoders.errors import DecodeError
 from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved
-from decoders.interpret import events
+from decoders.interpret import event_of
 from decoders.jsonform import uuid_text
 from decoders.schema import RecordContent
 from decoders.tables import types_with
@@ -65,7 +65,7 @@ def _rows(
         if isinstance(read, DecodeError):
             made: Iterable[Row] = [{"error": error_text(read), "group": keys.group[int(keys.codes[row])].as_py()}]
         else:
-            made = ({"tombstone": read.value is None, **each} for event in events(read) for each in rows_of(event))
+            made = ({"tombstone": read.value is None, **each} for each in rows_of(event_of(read)))
         for each in made:
             found.append(each)
             at.append(number)

@@ -14,7 +14,6 @@ FAMILY: Final = 3
 UNTESTED: Final[dict[str, str]] = {
     "stream/groups/driver_state_part.py": "tested with its user, in tests/stream/tick/test_quarantine.py",
     "stream/offline/dumplog.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
-    "stream/offline/find.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
     "stream/offline/folder.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
     "stream/offline/live.py": "needs a broker: tests/integration/test_offline.py",
     "stream/offline/open_source.py": "tested as a command, in tests/stream/cli",

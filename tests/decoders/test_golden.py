@@ -3,7 +3,7 @@
 import pytest
 
 from decoders.errors import DecodeError
-from decoders.interpret import events
+from decoders.interpret import event_of
 from decoders.records import Record
 from decoders.scalar import decode
 from tests.decoders.golden import COMMITS, GROUPS, NEWER, OLDER, TOMBSTONES, Case
@@ -12,24 +12,22 @@ CASES = [pytest.param(case, id=case.name) for case in (*COMMITS, *GROUPS, *NEWER
 WITH_VALUE = [pytest.param(case, id=case.name) for case in (*COMMITS, *GROUPS, *NEWER) if case.value is not None]
 
 
-def events_or_error(key: bytes, value: bytes | None) -> object:
+def event_or_error(key: bytes, value: bytes | None) -> object:
     record = decode(key, value)
-    return events(record) if isinstance(record, Record) else record
+    return event_of(record) if isinstance(record, Record) else record
 
 
 @pytest.mark.parametrize("case", [*CASES, *(pytest.param(case, id=case.name) for case in OLDER)])
 def test_a_golden_record_becomes_its_event(case: Case) -> None:
     """Bytes of the official serialisers give exactly the expected event."""
-    assert events_or_error(case.key_bytes, case.value_bytes) == (case.event,)
+    assert event_or_error(case.key_bytes, case.value_bytes) == case.event
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_bytes_after_key_and_value_change_nothing(case: Case) -> None:
     """Brokers accept trailing bytes after the key and the value."""
     value = case.value_bytes
-    assert events_or_error(case.key_bytes + b"\xff\x00", None if value is None else value + b"\x01\xff") == (
-        case.event,
-    )
+    assert event_or_error(case.key_bytes + b"\xff\x00", None if value is None else value + b"\x01\xff") == case.event
 
 
 @pytest.mark.parametrize("case", WITH_VALUE)

@@ -8,9 +8,9 @@ import pytest
 from decoders import cluster_events as cluster
 from decoders import group_events as groups
 from decoders.events import Event
-from decoders.interpret import events
+from decoders.interpret import event_of
 from decoders.records import Record
-from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
+from decoders.scalar import decode, decode_share_state, decode_transaction
 from decoders.schema import RecordType
 from decoders.tables import BY_NUMBER, RECORD_TYPES, share_state
 from tests.decoders.golden import TOPIC_ID
@@ -21,10 +21,10 @@ TASKS = ({"subtopology_id": "0", "partitions": (1, 2), "assignment_epochs": ()},
 PLAIN_TASKS = ({"subtopology_id": "0", "partitions": (1, 2)},)
 
 
-def events_of(record: object) -> tuple[Event, ...]:
-    """Return the events of a record that was decoded without an error."""
+def made(record: object) -> Event:
+    """Return the event of a record that was decoded without an error."""
     assert isinstance(record, Record), record
-    return events(record)
+    return event_of(record)
 
 
 NAMED = {"topic_id": TOPIC_ID, "topic_name": "t"}
@@ -110,7 +110,7 @@ def test_a_value_gives_its_event() -> None:
     for story, (number, value, event) in VALUES.items():
         row = BY_NUMBER[number]
         assert row.value is not None, story
-        assert events_of(decode(write_key(row, NAMES), write_value(row.value, 0, value))) == (event,), story
+        assert made(decode(write_key(row, NAMES), write_value(row.value, 0, value))) == event, story
 
 
 @pytest.mark.parametrize("row", [row for row in RECORD_TYPES if not row.removed], ids=lambda row: row.name)
@@ -119,10 +119,10 @@ def test_every_record_type_gives_one_event(row: RecordType) -> None:
     rng = random.Random(row.number)  # noqa: S311  # test data, not cryptography
     for _ in range(50):
         key, value = random_record(rng, row)
-        (removed,) = events_of(decode(key, None))
+        removed = made(decode(key, None))
         assert type(removed).__name__.endswith("Removed")
         if value is not None:
-            (recorded,) = events_of(decode(key, value))
+            recorded = made(decode(key, value))
             assert not type(recorded).__name__.endswith("Removed")
 
 
@@ -133,14 +133,14 @@ def test_a_transaction_has_the_name_of_its_state() -> None:
         "0001000000000000006400050000ea600102027402000000000000000000000003e800000000000002ee"
         "020008000000000000006302020002"
     )
-    assert events_of(decode_transaction(key, ongoing)) == (
-        cluster.TransactionStateRecorded("x", 100, 5, "Ongoing", 60000, (("t", (0,)),), 1000, 750, 99, None, 2),
+    assert made(decode_transaction(key, ongoing)) == cluster.TransactionStateRecorded(
+        "x", 100, 5, "Ongoing", 60000, (("t", (0,)),), 1000, 750, 99, None, 2
     )
     empty = bytes.fromhex("0000000000000000006400050000ea6000ffffffff00000000000003e8ffffffffffffffff")
-    assert events_of(decode_transaction(key, empty)) == (
-        cluster.TransactionStateRecorded("x", 100, 5, "Empty", 60000, (), 1000, None, None, None, 0),
+    assert made(decode_transaction(key, empty)) == cluster.TransactionStateRecorded(
+        "x", 100, 5, "Empty", 60000, (), 1000, None, None, None, 0
     )
-    assert events_of(decode_transaction(key, None)) == (cluster.TransactionalIdExpired("x"),)
+    assert made(decode_transaction(key, None)) == cluster.TransactionalIdExpired("x")
 
 
 def test_a_share_partition_state_is_a_snapshot_or_an_update() -> None:
@@ -150,19 +150,12 @@ def test_a_share_partition_state_is_a_snapshot_or_an_update() -> None:
     batch = {"first_offset": 5, "last_offset": 7, "delivery_state": 2, "delivery_count": 1}
     fields = {"snapshot_epoch": 1, "leader_epoch": 3, "start_offset": 5, "state_batches": (batch,)}
     raw = write_value(share_state.SHARE_UPDATE_VALUE, 0, {**fields, "delivery_complete_count": 4})
-    assert events_of(decode_share_state(write_key(update, names), raw)) == (
-        cluster.SharePartitionStateRecorded(
-            "g", TOPIC_ID, 1, False, 1, None, 3, 5, 4, None, None, ((5, 7, 2, 1),)
-        ),  # no snapshot
-    )
+    assert made(decode_share_state(write_key(update, names), raw)) == cluster.SharePartitionStateRecorded(
+        "g", TOPIC_ID, 1, False, 1, None, 3, 5, 4, None, None, ((5, 7, 2, 1),)
+    )  # no snapshot
     old_snapshot = write_value(share_state.SHARE_SNAPSHOT_VALUE_4_0, 0, {**fields, "state_epoch": 2})
-    assert events_of(decode_share_state(write_key(snapshot, names), old_snapshot)) == (
-        cluster.SharePartitionStateRecorded("g", TOPIC_ID, 1, True, 1, 2, 3, 5, None, None, None, ((5, 7, 2, 1),)),
+    assert made(decode_share_state(write_key(snapshot, names), old_snapshot)) == cluster.SharePartitionStateRecorded(
+        "g", TOPIC_ID, 1, True, 1, 2, 3, 5, None, None, None, ((5, 7, 2, 1),)
     )
-    removed = events_of(decode_share_state(write_key(snapshot, names), None))
-    assert removed == (cluster.SharePartitionStateRemoved("g", TOPIC_ID, 1),)
-
-
-def test_cluster_metadata_has_no_events() -> None:
-    """The records of KRaft are decoded, and no event is made of them."""
-    assert events_of(decode_metadata(bytes.fromhex("010200027430a5f1d5f224432d89f635c784af26d700"))) == ()
+    removed = made(decode_share_state(write_key(snapshot, names), None))
+    assert removed == cluster.SharePartitionStateRemoved("g", TOPIC_ID, 1)

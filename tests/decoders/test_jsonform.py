@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from decoders import jsonform
 from decoders.records import Record
-from decoders.scalar import decode, decode_metadata, decode_transaction
+from decoders.scalar import decode, decode_transaction
 
 COMMIT_KEY = "000100016700017400000001"
 
@@ -38,13 +38,8 @@ def test_the_dump_format_has_strings_and_a_word_for_tombstones() -> None:
     assert jsonform.dump_payload(record(COMMIT_KEY, None)) == "<DELETE>"
 
 
-def test_metadata_and_transactions_have_the_format_of_the_dump_tool() -> None:
-    """A metadata record has a type name and a version number; a transaction is like any other record."""
-    topic = decode_metadata(bytes.fromhex("010200027430a5f1d5f224432d89f635c784af26d700"))
-    assert isinstance(topic, Record)
-    assert jsonform.dump_metadata(topic) == (
-        '{"type":"TOPIC_RECORD","version":0,"data":{"name":"t","topicId":"MKXx1fIkQy2J9jXHhK8m1w"}}'
-    )
+def test_transactions_have_the_format_of_the_dump_tool() -> None:
+    """A transaction is like any other record."""
     empty = bytes.fromhex("0000000000000000006400050000ea6000ffffffff00000000000003e8ffffffffffffffff")
     transaction = decode_transaction(b"\0\0\0\1x", empty)
     assert isinstance(transaction, Record)
@@ -61,22 +56,7 @@ def test_a_tagged_field_that_is_null_is_shown_and_one_at_its_default_is_not() ->
     assert hidden.endswith(',"serverAssignor":"uniform"}}}')
 
 
-DOUBLES = [(0.0, "0.0"), (-0.0, "-0.0"), (1.0, "1.0"), (1e7, "1.0E7"), (123456.789, "123456.789"), (0.001, "0.001")]
-DOUBLES += [(1.5e-5, "1.5E-5"), (1e22, "1.0E22"), (float("inf"), '"Infinity"'), (float("nan"), '"NaN"')]
-
-
-def test_a_double_is_written_as_java_does() -> None:
-    """A double between 0.001 and 10,000,000 has no exponent. Other doubles have one."""
-    assert [jsonform._java_double(value) for value, _ in DOUBLES] == [text for _, text in DOUBLES]
-
-
 @given(st.text())
 def test_any_text_is_valid_json(text: str) -> None:
     """Python's parser returns every string unchanged."""
     assert json.loads(jsonform._quoted(text)) == text
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_any_finite_double_round_trips(value: float) -> None:
-    """Parsing the text of a double gives the double."""
-    assert json.loads(jsonform._java_double(value)) == value

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, DecodeReason
-from decoders.interpret import events
-from decoders.records import Record
-from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
+from decoders.interpret import event_of
+from decoders.scalar import decode, decode_share_state, decode_transaction
 
 COMMIT_KEY = "000100016700017400000001"
 
@@ -84,39 +83,11 @@ def test_an_older_layout_is_used_if_only_it_reaches_the_last_byte() -> None:
     assert record.layout in record.type.older_layouts
 
 
-METADATA_ERRORS = {
-    "null": (None, (None, None, "value", 0, R.NULL_VALUE)),
-    "empty": ("", (None, None, "value.frame_version", 0, R.SHORT)),
-    "frame of 2.8": ("00", (None, None, "value.frame_version", 0, R.UNKNOWN_VERSION)),
-    "type 99": ("016300", (99, None, "value.type", 0, R.UNKNOWN_TYPE)),
-    "topic v1": ("010201", (2, 1, "value.version", 0, R.UNKNOWN_VERSION)),
-    "a trailing byte": ("01140000ff", (20, 0, "value.end", 4, R.TRAILING_BYTES)),
-}
-
-
-def test_the_frame_of_cluster_metadata_is_checked_strictly() -> None:
-    """The frame version, the type, the record version and the end of the value are checked."""
-    for story, (value, error) in METADATA_ERRORS.items():
-        assert decode_metadata(raw(value)) == DecodeError(*error), story
-
-
-def test_a_tag_of_a_later_version_is_refused() -> None:
-    """Version 0 of a partition change has no directories; Kafka's generated class refuses the tag too."""
-    value = "010500" + "00000000" + "00" * 16 + "01" + "0801" + "01"
-    error = decode_metadata(raw(value))
-    assert (error.field, error.reason) == ("value.directories", DecodeReason.TAG_OUT_OF_VERSION)
-
-
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60))
 def test_any_bytes_give_a_record_or_one_error(key: bytes | None, value: bytes | None) -> None:
-    """Decoding never raises. A decoded record has one event, and one of cluster metadata at most one."""
+    """Decoding never raises. A decoded record has one event."""
     for number in range(-1, 25):
         typed = None if key is None else number.to_bytes(2, signed=True) + key
         for decoder in (decode, decode_transaction, decode_share_state):
             result = decoder(typed, value)
-            if isinstance(result, Record):
-                assert len(events(result)) == 1
-            else:
-                assert isinstance(result, DecodeError)
-    result = decode_metadata(value)
-    assert isinstance(result, DecodeError) or len(events(result)) <= 1
+            assert isinstance(result, DecodeError) or event_of(result)

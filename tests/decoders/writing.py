@@ -6,15 +6,15 @@ from typing import Any, Final
 
 from decoders.records import Fields
 from decoders.schema import ArrayOf, Field, FieldType, Message, RecordType, Struct, versions
-from decoders.tables import RECORD_TYPES, embedded, metadata, share_state, transaction
+from decoders.tables import RECORD_TYPES, embedded, share_state, transaction
 
-_ROWS: Final = (*RECORD_TYPES, *transaction.TRANSACTION_TYPES, *share_state.SHARE_STATE_TYPES, *metadata.METADATA_TYPES)
+_ROWS: Final = (*RECORD_TYPES, *transaction.TRANSACTION_TYPES, *share_state.SHARE_STATE_TYPES)
 MESSAGES: Final = [
     *(table for row in _ROWS for table in (row.key, row.value, *row.older_layouts) if table is not None),
     *(table for table in vars(embedded).values() if isinstance(table, Message)),
 ]
 """All tables."""
-_FORMATS: Final = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "float64": "d"}
+_FORMATS: Final = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q"}
 _NUMBERS: Final = (0, 1, -1, -2, 127, 128, 255, 1234, 2**15 - 1, 2**31 - 1, -(2**31), 2**63 - 1)
 _TEXTS: Final = ("", "a", "group", "ü€😀", "x" * 126, "x" * 127, "y" * 300)
 
@@ -93,7 +93,6 @@ def _random_value(rng: random.Random, kind: FieldType, version: int) -> Any:
         "bytes": lambda: rng.randbytes(rng.choice((0, 1, 20))),
         "uuid": lambda: rng.choice((bytes(16), rng.randbytes(16))),
         "bool": lambda: rng.random() < 0.5,
-        "float64": lambda: float(rng.choice(_NUMBERS)),
     }.get(kind.name)
     if generator is not None:
         return generator()

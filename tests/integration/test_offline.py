@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
 import pytest
 
 from sandbox.kafka.broker import Broker
@@ -15,11 +14,9 @@ from sandbox.kafka.jars import broker_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
 from sandbox.kafka.tools import QUIET
 from stream.cli import app as cli
-from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
 from stream.cluster.transport.client import Cluster
 from stream.errors import ExitCode
 from stream.offline.capture import CaptureFile
-from stream.offline.find import RecordLookup, find_records
 from stream.offline.folder import LogFolder
 from stream.offline.live import LiveTopics
 from stream.offline.replay import Replay
@@ -122,22 +119,3 @@ def _objects(text: str) -> list[str]:
         found.append(text[at:end])
         at = end
     return found
-
-
-def test_log_find_gives_the_answers_of_list_offsets(used_broker: Broker) -> None:
-    """Offset and timestamp are those of the broker's ListOffsets for every timestamp of the offsets topic."""
-    folder = LogFolder(used_broker.data)
-    times = {row.timestamp + shift for row in folder.rows() if row.timestamp is not None for shift in (0, 1)}
-    wanted = [(OFFSETS_TOPIC, partition, time) for time in sorted(times) for partition in range(2)]
-    with Cluster([used_broker.bootstrap]) as cluster:
-        table = pa.table(list(zip(*wanted, strict=True)), schema=WANTED)
-        answers = read_offsets_for_times(cluster, table).to_pylist()
-    assert {answer["error"] for answer in answers} == {None}
-    assert any(answer["offset"] is None for answer in answers)
-    expected = {(answer["partition"], answer["time"]): (answer["offset"], answer["record_time"]) for answer in answers}
-    found = {
-        (row.partition, time): (row.as_json()["offset"], row.as_json()["timestamp"])
-        for time in sorted(times)
-        for row in find_records(folder, RecordLookup(time=time))
-    }
-    assert found == expected

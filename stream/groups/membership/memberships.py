@@ -15,7 +15,7 @@ from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
 from decoders.events import ClassicGroupRecorded
 from decoders.group_events import PartitionMetadataRecorded, ShareTopicsRecorded
-from decoders.interpret import events
+from decoders.interpret import event_of
 from stream.groups.membership import classic, members
 from stream.groups.membership.members import Member
 from stream.groups.membership.model import CLASSIC, SIMPLE, Membership
@@ -252,7 +252,7 @@ def _decode(records: Mapping[bytes, bytes], types: frozenset[int]) -> Iterator[A
 
 def _events(key: bytes, value: bytes | None) -> tuple[Any, ...]:
     record = scalar.decode(key, value)
-    return () if isinstance(record, DecodeError) else events(record)  # the fold passes on readable records only
+    return () if isinstance(record, DecodeError) else (event_of(record),)  # the fold passes on readable records only
 
 
 def _topic_names(event: object) -> Iterator[tuple[bytes, str]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from decoders import scalar
 from decoders.errors import DecodeError
-from decoders.interpret import events
+from decoders.interpret import event_of
 from decoders.javatext import java_text
 from decoders.tables import BY_NUMBER
 from stream.groups.lifecycle.record import digest
@@ -212,7 +212,7 @@ def _state_event(key: bytes, value: bytes | None) -> Any:
     read = scalar.decode(key, value)
     if isinstance(read, DecodeError):
         read = scalar.decode(key, None)
-    event = None if isinstance(read, DecodeError) else events(read)[0]
+    event = None if isinstance(read, DecodeError) else event_of(read)
     return _without_rows(event) if value is not None and len(value) > _LONG else event
 
 

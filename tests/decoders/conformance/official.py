@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from decoders.schema import Message, RecordType
-from decoders.tables import RECORD_TYPES, consumer, embedded, metadata, share, share_state, transaction
+from decoders.tables import RECORD_TYPES, consumer, embedded, share, share_state, transaction
 from sandbox.kafka.compiler import compile_java
 from sandbox.kafka.jars import JarError, jar_set
 from sandbox.kafka.java import JavaMissingError, find_java
@@ -20,14 +20,13 @@ NEWEST: Final = LINES[-1]
 COMPLETE: Final = "4.3.1"
 """The newest line with the jars of the tools, of Streams and of Connect."""
 SCHEMA_FILES: Final = re.compile(
-    r"(?:common/message/(?:(?:LegacyOffset|Offset|Group|Consumer|Share|Streams|Transaction)\w+(?:Key|Value)"
-    r"|ConsumerProtocol(?:Subscription|Assignment))|common/metadata/\w+Record)\.json"
+    r"common/message/(?:(?:LegacyOffset|Offset|Group|Consumer|Share|Streams|Transaction)\w+(?:Key|Value)"
+    r"|ConsumerProtocol(?:Subscription|Assignment))\.json"
 )
 PACKAGES: Final = {
     "kafka-group-coordinator": "org.apache.kafka.coordinator.group.generated",
     "kafka-transaction-coordinator": "org.apache.kafka.coordinator.transaction.generated",
     "kafka-share-coordinator": "org.apache.kafka.coordinator.share.generated",
-    "kafka-metadata": "org.apache.kafka.common.metadata",
     "kafka-clients": "org.apache.kafka.common.message",
     "kafka-streams": "org.apache.kafka.streams.internals.generated",
 }
@@ -36,12 +35,7 @@ Schema = dict[str, Any]
 
 def _tables() -> dict[str, Message]:
     """Return the current table of every message by Kafka's name."""
-    rows: list[RecordType] = [
-        *RECORD_TYPES,
-        *transaction.TRANSACTION_TYPES,
-        *share_state.SHARE_STATE_TYPES,
-        *metadata.METADATA_TYPES,
-    ]
+    rows: list[RecordType] = [*RECORD_TYPES, *transaction.TRANSACTION_TYPES, *share_state.SHARE_STATE_TYPES]
     tables = [table for row in rows for table in (row.key, row.value) if table is not None]
     tables += [embedded.CONSUMER_SUBSCRIPTION, embedded.CONSUMER_ASSIGNMENT]
     by_name = {table.name: table for table in tables}

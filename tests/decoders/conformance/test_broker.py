@@ -11,10 +11,10 @@ import pytest
 from decoders import blobs, jsonform
 from decoders.errors import DecodeError
 from decoders.events import ClassicGroupRecorded
-from decoders.interpret import events
+from decoders.interpret import event_of
 from decoders.log.segment import Segment
 from decoders.records import Record
-from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
+from decoders.scalar import decode, decode_share_state, decode_transaction
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import broker_jars, jar_set
 from sandbox.kafka.java import SMALL_JVM, find_java
@@ -26,7 +26,6 @@ DECODERS: dict[str, tuple[str, Callable[[Any, Any], Record | DecodeError]]] = {
     "__consumer_offsets": ("--offsets-decoder", decode),
     "__transaction_state": ("--transaction-log-decoder", decode_transaction),
     "__share_group_state": ("--share-group-state-decoder", decode_share_state),
-    "__cluster_metadata": ("--cluster-metadata-decoder", lambda _, value: decode_metadata(value)),
 }
 # Static members that left are fenced soon, so that their group can be deleted.
 SHORT_TIMEOUTS = {
@@ -82,7 +81,7 @@ def test_records_of_every_group_type_are_decoded_without_errors(log_directory: P
     """Classic, KIP-848, share and streams groups write records of every current type and tombstones of nearly all."""
     written, tombstones = set(), set()
     for _, _, record in decoded(log_directory, "__consumer_offsets"):
-        assert len(events(record)) == 1
+        event_of(record)
         assert record.layout is (None if record.value is None else record.type.value)
         (tombstones if record.value is None else written).add(record.type.number)
     assert written == WRITTEN
@@ -92,13 +91,10 @@ def test_records_of_every_group_type_are_decoded_without_errors(log_directory: P
 @pytest.mark.kafka
 @pytest.mark.timeout(400)
 def test_the_other_internal_topics_are_decoded_without_errors(log_directory: Path) -> None:
-    """All records of transactions, share state and cluster metadata of the same broker are decoded."""
+    """All records of transactions and share state of the same broker are decoded."""
     names = {topic: {record.type.name for _, _, record in decoded(log_directory, topic)} for topic in DECODERS}
     assert names["__transaction_state"] == {"TRANSACTION_LOG"}
     assert "SHARE_SNAPSHOT" in names["__share_group_state"]
-    assert {"TOPIC_RECORD", "PARTITION_RECORD", "FEATURE_LEVEL_RECORD", "REGISTER_BROKER_RECORD"} <= names[
-        "__cluster_metadata"
-    ]
 
 
 @pytest.mark.kafka
@@ -107,16 +103,15 @@ def test_data_of_members_is_decoded_by_its_protocol(log_directory: Path) -> None
     """Subscriptions and assignments, and those of Kafka Streams in them, are decoded."""
     protocols = set[str | None]()
     for _, _, record in decoded(log_directory, "__consumer_offsets"):
-        for event in events(record):
-            if isinstance(event, ClassicGroupRecorded):
-                for member in event.members:
-                    subscription = blobs.subscription(event.protocol_type, member.subscription)
-                    assert isinstance(subscription, dict), subscription
-                    assignment = blobs.consumer_assignment(member.assignment)
-                    assert not isinstance(assignment, DecodeError), assignment
-                    if event.protocol == "stream" and assignment:
-                        assert isinstance(blobs.streams_assignment_info(assignment["user_data"]), dict)
-                    protocols.add(event.protocol)
+        event = event_of(record)
+        for member in event.members if isinstance(event, ClassicGroupRecorded) else ():
+            subscription = blobs.subscription(event.protocol_type, member.subscription)
+            assert isinstance(subscription, dict), subscription
+            assignment = blobs.consumer_assignment(member.assignment)
+            assert not isinstance(assignment, DecodeError), assignment
+            if event.protocol == "stream" and assignment:
+                assert isinstance(blobs.streams_assignment_info(assignment["user_data"]), dict)
+            protocols.add(event.protocol)
     assert protocols >= {"sticky", "cooperative-sticky", "stream"}
 
 
@@ -126,9 +121,7 @@ def test_data_of_members_is_decoded_by_its_protocol(log_directory: Path) -> None
 def test_every_record_is_printed_as_by_the_dump_tool(log_directory: Path, topic: str) -> None:
     """Key and payload of each record are those of the official tool, byte for byte."""
     ours = {
-        (str(path), offset): (None, jsonform.dump_metadata(record))
-        if record.type.key is None
-        else (jsonform.dump_key(record), jsonform.dump_payload(record))
+        (str(path), offset): (jsonform.dump_key(record), jsonform.dump_payload(record))
         for path, offset, record in decoded(log_directory, topic)
     }
     theirs = dict(dumped(segments(log_directory, topic), DECODERS[topic][0]))

@@ -12,12 +12,10 @@ import pytest
 from decoders.log.batch import record_batch
 from decoders.log.columns import partition_columns
 from decoders.log.control import end_marker
+from decoders.log.directory import read_directory
 from decoders.log.dump.output import Dump, DumpOptions, as_text
 from decoders.log.errors import Damaged
 from decoders.log.legacy import legacy_batch
-from decoders.log.lookup import SegmentIndex
-from decoders.log.segment import Segment
-from decoders.log.state_files import read_partition_metadata, read_partition_offsets
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED, opened
 from tests.support.hypothesis_profiles import inputs, new_random
@@ -78,20 +76,15 @@ def read_frame(content: bytes) -> None:
 
 def read_everything(folder: Path, content: bytes) -> None:
     """Write bytes as every kind of file and read them with every reader."""
-    for suffix in ("log", "index", "timeindex"):
-        (folder / f"{0:020}.{suffix}").write_bytes(content)
     log = folder / f"{0:020}.log"
+    for file in (log, folder / "partition.metadata"):
+        file.write_bytes(content)
     with opened(folder, limit=LIMIT) as partition:
         rows = sum(len(piece) for piece in partition_columns(partition))
         errors = {(each.fault, each.offset) for each in partition.errors}
         assert rows == sum(1 for _ in partition.records())
         assert errors == {(each.fault, each.offset) for each in partition.errors}
-    with Segment.open(log) as segment:
-        index = SegmentIndex.load(segment)
-        index.record_at_offset(3)
-        index.record_at_time(1_000)
-    for reader in (read_partition_offsets, read_partition_metadata):
-        reader(log)
+    read_directory(folder)
     list(Dump(DumpOptions(decode=as_text)).lines([log]))
 
 

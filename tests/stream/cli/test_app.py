@@ -21,7 +21,6 @@ from stream.config.config_follower import ConfigFollower
 from stream.config.loader import load
 from stream.config.options import Config
 from stream.errors import Caution, ExitCode, Refusal
-from tests.decoders.log.fixtures import RECORDED as LOGS
 from tests.stream.cli.command_line import CommandLine
 
 WRONG = {
@@ -50,9 +49,6 @@ WRONG = {
     "capture x --from noon -b a:1": "'noon' is neither ISO 8601",
     "capture x": "kafka.bootstrap_servers (not set): is required",
     "dump-log x --offsets-decoder --transaction-log-decoder": "exclude each other",
-    f"log find {LOGS}": "one of --offset and --time",
-    f"log find {LOGS} --offset 1 --time 1": "one of --offset and --time",
-    f"log find {LOGS} --time noon": "ISO 8601",
     "mcp --url nonsense": "--url nonsense is not an http or https URL",
     **{
         f"metrics '--estimate={text}'": f"{text!r} is not GROUPSxPARTITIONS, such as 2000x17"

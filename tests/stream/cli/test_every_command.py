@@ -38,7 +38,6 @@ COMMANDS: Final = {
     "dump-log": f"{LOG} --offsets-decoder",
     "capture": f"FOLDER/new.avro --log-dir {LOG.parent}",
     "replay": str(RECORDED),
-    "log find": f"{LOG.parent} --offset 0",
 }
 """Arguments of each command, so that it prints something."""
 
