@@ -64,7 +64,7 @@ The most series about groups, and their total for some numbers of groups x parti
 {_costs()}
 
 `lagwarden metrics --estimate 2000x17` prints the same for other numbers. One more series each have a group with an
-[owner](owners.md), with a maintenance window or a silence, without alerts ([alerting.md](alerting.md)), and an
+[owner](alerting.md#owners), with a maintenance window or a silence, without alerts ([alerting.md](alerting.md)), and an
 unhealthy group for each common cause. With `standard` and `full`, an unhealthy group has two more for its finding, and
 there is one per verdict that is not fine. With `metrics.granularity: topic`, series per topic of a group replace those
 per partition. Names of other exporters (`metrics.compatibility`) are not counted; [their pages](migration) say what

@@ -56,7 +56,7 @@ def test_queries_select_existing_series_and_never_mix_clusters() -> None:
 
     Each sum and each join is within a cluster, each series and label of lagwarden exists, and only counters have rates.
     """
-    assert {page for page, _ in QUERIES} >= {"metrics.md", "kminion.md", "owners.md", "cluster.md", "autoscaling.md"}
+    assert {page for page, _ in QUERIES} >= {"metrics.md", "kminion.md", "alerting.md", "cluster.md", "autoscaling.md"}
     assert [(place, mixed) for place in QUERIES if (mixed := clusters_mixed(place[1]))] == []
     own = [place for place in QUERIES if all(each.metric.startswith("lagwarden") for each in asked(place[1]))]
     assert [(place, found) for place in own if (found := faults(place[1], SERIES))] == []

@@ -51,7 +51,7 @@ class GroupsOptions(OptionSection):
     owners: OwnerEntries = option(
         (),
         "Owners of groups, as a list of `{groups: PATTERN, team: …, tier: …, link: …, max_severity: …}`; the first"
-        " matching pattern applies. Alerts get `team`, `tier` and `max_severity` as labels (docs/owners.md).",
+        " matching pattern applies. Alerts get `team`, `tier` and `max_severity` as labels (docs/alerting.md).",
         shown="none",
         experimental=True,
     )
@@ -59,14 +59,14 @@ class GroupsOptions(OptionSection):
         (),
         "Maintenance windows of groups, in which no alert about them fires, as a list of `{groups: PATTERN, from: TIME,"
         ' to: TIME}` (RFC 3339) or `{groups: PATTERN, days: [sat, sun], at: "22:30", for: 2h, timezone:'
-        " Europe/Berlin}` (docs/owners.md).",
+        " Europe/Berlin}` (docs/alerting.md).",
         shown="none",
         experimental=True,
     )
     silences: SilenceEntries = option(
         (),
         "Groups about which no alert fires, as a list of `{groups: PATTERN, reason: TEXT}`, with `until: TIME` (RFC"
-        " 3339) if the silence ends by itself (docs/owners.md).",
+        " 3339) if the silence ends by itself (docs/alerting.md).",
         shown="none",
         experimental=True,
     )
