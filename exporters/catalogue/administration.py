@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricSource
+from exporters.catalogue.metric import POLL, Source
 from exporters.catalogue.table import (
     BROKER,
     EXPERIMENTAL,
@@ -64,11 +64,11 @@ _SUMS: Final = (
            Exported("lagwarden_cluster_quotas", STANDARD), null=_NO_QUOTAS),
 )  # fmt: skip
 
-CLUSTER_TOTALS: Final = Table(MetricSource.CLUSTER_TOTALS, (), (*_QUORUM, *_MOVES, _VERSIONS, *_SUMS))
+CLUSTER_TOTALS: Final = Table(Source("cluster_totals", POLL), (), (*_QUORUM, *_MOVES, _VERSIONS, *_SUMS))
 """One row; a value is null if it is unknown."""
 
 QUORUM_REPLICAS: Final = Table(
-    MetricSource.QUORUM_REPLICAS,
+    Source("quorum_replicas", POLL),
     (
         Column("replica", INT32, "The id of a controller or broker."),
         Column("role", NAME, "Its role: voter or observer."),
@@ -103,7 +103,7 @@ REASSIGNMENTS: Final = Table(
 """One row per partition that is being moved to other brokers."""
 
 REASSIGNING_TOPICS: Final = Table(
-    MetricSource.REASSIGNING_TOPICS,
+    Source("reassigning_topics", POLL),
     (TOPIC,),
     (Column("partitions", INT32, "Partitions of the topic whose replicas are being moved.",
             Exported("lagwarden_topic_reassigning_partitions", STANDARD),
@@ -112,7 +112,7 @@ REASSIGNING_TOPICS: Final = Table(
 """One row per topic with partitions in REASSIGNMENTS."""
 
 FEATURES: Final = Table(
-    MetricSource.FEATURES,
+    Source("features", POLL),
     (_FEATURE,),
     (Column("level", INT32, "Finalized level of a feature of the cluster, such as metadata.version.",
             Exported("lagwarden_cluster_feature_level", STANDARD, absent=_NO_FEATURES), null=None),),
@@ -120,7 +120,7 @@ FEATURES: Final = Table(
 """One row per finalized feature of the cluster."""
 
 BROKER_FEATURES: Final = Table(
-    MetricSource.BROKER_FEATURES,
+    Source("broker_features", POLL),
     (BROKER, _FEATURE),
     (
         Column("max_level", INT32, "Highest level of a feature that the broker supports.",
@@ -132,7 +132,7 @@ BROKER_FEATURES: Final = Table(
 """One row per broker and feature that it supports."""
 
 QUOTAS: Final = Table(
-    MetricSource.QUOTAS,
+    Source("quotas", POLL),
     # Empty: not part of the quota; `<default>`: of all that have no quota of their own.
     (
         Column("user", NAME, "The user."),

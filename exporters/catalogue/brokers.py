@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricSource
+from exporters.catalogue.metric import POLL, Source
 from exporters.catalogue.table import (
     BOOL,
     BROKER,
@@ -26,7 +26,7 @@ _AWAY: Final = "the broker is not in the cluster's metadata"
 _NO_SIZES: Final = "unknown: needs Describe on the cluster; or the cluster has more than 30,000 replicas"
 
 BROKERS: Final = Table(
-    MetricSource.BROKERS,
+    Source("brokers", POLL),
     (BROKER,),
     (
         Column("host", NAME, "Its advertised host.", Exported("lagwarden_broker_info", STANDARD,
@@ -43,7 +43,7 @@ BROKERS: Final = Table(
 """One row per live broker."""
 
 CONTROLLERS: Final = Table(
-    MetricSource.CONTROLLERS,
+    Source("controllers", POLL),
     (BROKER,),
     (Column("active", BOOL, "1 for the active controller, which with KRaft need not be a broker.",
             Exported("lagwarden_controller", STANDARD),
@@ -52,7 +52,7 @@ CONTROLLERS: Final = Table(
 """One row for the active controller; no row if unknown."""
 
 CONFIGS: Final = Table(
-    MetricSource.CONFIGS_SHOWN,
+    Source("configs_shown", POLL),
     (
         Column("scope", NAME, "What has the setting: broker or topic."),
         Column("name", NAME, "The id of the broker or the name of the topic."),
@@ -70,7 +70,7 @@ CONFIGS: Final = Table(
 """One row per requested configuration. Those that a broker does not know (another version of Kafka) are left out."""
 
 BROKER_DISKS: Final = Table(
-    MetricSource.BROKER_DISKS,
+    Source("broker_disks", POLL),
     (BROKER,),
     (
         Column("bytes", INT64, "Size of all replicas on the broker, without indexes (kafka-log-dirs).",
@@ -84,7 +84,7 @@ BROKER_DISKS: Final = Table(
 """One row per broker that reported all of its log directories; none if the cluster has too many replicas to ask."""
 
 TOPIC_SIZES: Final = Table(
-    MetricSource.TOPIC_SIZES,
+    Source("topic_sizes", POLL),
     (TOPIC,),
     (Column("bytes", INT64, "Size of all replicas of the topic, without indexes (kafka-log-dirs).",
             Exported("lagwarden_topic_bytes"), null=f"{_NO_SIZES}; or a broker with a replica of the topic did not"
@@ -93,7 +93,7 @@ TOPIC_SIZES: Final = Table(
 """One row per topic; none if a broker with a replica did not report it."""
 
 OFFSETS_REPLICAS: Final = Table(
-    MetricSource.OFFSETS_REPLICAS,
+    Source("offsets_replicas", POLL),
     (BROKER,),
     (
         Column("bytes", INT64, "Size of all replicas of __consumer_offsets on the broker.",
@@ -109,7 +109,7 @@ OFFSETS_REPLICAS: Final = Table(
 """One row per broker that has replicas of `__consumer_offsets`, or whose log directories are unknown."""
 
 POLLS: Final = Table(
-    MetricSource.POLLS,
+    Source("polls", POLL),
     (),
     (
         Column("cleaner_suspect", BOOL, "1 if __consumer_offsets is larger than expected with a working log cleaner,"
@@ -127,7 +127,7 @@ POLLS: Final = Table(
 """One row: the poll itself."""
 
 UNKNOWN_FACTS: Final = Table(
-    MetricSource.UNKNOWN_FACTS,
+    Source("unknown_facts", POLL),
     (
         Column("fact", NAME, "What is unknown: controller, topic, offsets topic size, …"),
         Column("reason", NAME, "Why."),

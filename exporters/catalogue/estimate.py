@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
-from exporters.catalogue.metric import MetricSource, Preset
+from exporters.catalogue.groups import GROUPS, TARGETS, TRANSITIONS
+from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
+from exporters.catalogue.partitions import PARTITIONS, TOPICS
 
 TRANSITIONS_OF_LIVE_GROUPS: Final = 6
 """Types of transitions that a live group may have had: all but `dead`."""
-_PER_GROUP: Final = (MetricSource.GROUPS, MetricSource.TARGETS)
+_PER_GROUP: Final = (GROUPS.source, TARGETS.source)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,12 +32,12 @@ class SeriesBound:
     def of_preset(cls, preset: Preset) -> SeriesBound:
         """Return the bound of a preset, with series per partition."""
         sources = [metric.source for metric in SNAPSHOT_METRICS if metric.is_in(preset)]
-        transitions = TRANSITIONS_OF_LIVE_GROUPS * sources.count(MetricSource.TRANSITIONS)
+        transitions = TRANSITIONS_OF_LIVE_GROUPS * sources.count(TRANSITIONS.source)
         return cls(
             preset,
-            per_partition=sources.count(MetricSource.PARTITIONS),
+            per_partition=sources.count(PARTITIONS.source),
             per_group=sum(map(sources.count, _PER_GROUP)) + transitions,
-            per_topic=sources.count(MetricSource.TOPICS),
+            per_topic=sources.count(TOPICS.source),
         )
 
     def series(self, groups: int, partitions: int, topics: int = 1) -> int:

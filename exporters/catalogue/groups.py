@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import CountedSince, MetricSource, ValueConversion
+from exporters.catalogue.metric import SNAPSHOT, CountedSince, Source, ValueConversion
 from exporters.catalogue.table import (
     BOOL,
     EXPERIMENTAL,
@@ -181,7 +181,7 @@ _MUTED: Final = (
 )  # fmt: skip
 
 GROUPS: Final = Table(
-    MetricSource.GROUPS,
+    Source("groups", SNAPSHOT),
     (_NAMED,),
     _LAG + _COUNTS + _HEALTH + _STATE + _MEMBERSHIP + _DEATH + _OWNER + _MUTED,
     importance=40,
@@ -189,7 +189,7 @@ GROUPS: Final = Table(
 """One row per group. A group that died stays in state Dead, without partitions, until its retention period ends."""
 
 UNKNOWN_LAGS: Final = Table(
-    MetricSource.UNKNOWN_LAGS,
+    Source("unknown_lags", SNAPSHOT),
     (GROUP, Column("reason", NAME, "Why the lag is unknown.")),
     (Column("partitions", INT32, "Partitions of the group whose lag is unknown, by reason.",
             Exported("lagwarden_group_partitions_lag_unknown", STANDARD, absent="the group has no such partition"),
@@ -199,7 +199,7 @@ UNKNOWN_LAGS: Final = Table(
 """Number of partitions with unknown lag, per group and reason. Only rows above zero."""
 
 TRANSITIONS: Final = Table(
-    MetricSource.TRANSITIONS,
+    Source("transitions", SNAPSHOT),
     (GROUP, Column("transition", NAME, "The type of the transition.")),
     (Column("count", INT64,
             "Transitions: created, rebalanced, emptied, reborn, converted, forgotten (some offsets removed) or dead.",
@@ -209,7 +209,7 @@ TRANSITIONS: Final = Table(
 """Number of transitions per group."""
 
 DEAD_GROUPS: Final = Table(
-    MetricSource.DEAD_GROUPS,
+    Source("dead_groups", SNAPSHOT),
     (GROUP,),
     (_DEATH[0].with_metric(Exported(
         "lagwarden_group_died_timestamp_seconds", LEAN,
@@ -219,7 +219,7 @@ DEAD_GROUPS: Final = Table(
 """One row per dead group: the part of GROUPS that /metrics shows of it (`exporters.selection`)."""
 
 FOLDED_GROUPS: Final = Table(
-    MetricSource.FOLDED_GROUPS,
+    Source("folded_groups", SNAPSHOT),
     (GROUP,),
     (Column("groups", INT64,
             "Groups with generated names that are shown as one, named by their pattern (metrics.fold, fold_generated).",
@@ -230,7 +230,7 @@ FOLDED_GROUPS: Final = Table(
 """One row per pattern of generated names: the number of groups that /metrics shows as one (`exporters.selection`)."""
 
 TARGETS: Final = Table(
-    MetricSource.TARGETS,
+    Source("targets", SNAPSHOT),
     (GROUP,),
     (Column("time_lag_target", FLOAT, "The highest acceptable time lag of the group, as configured (metrics.targets);"
             " alert rules compare with it.", Exported("lagwarden_group_target_seconds", LEAN),
@@ -240,7 +240,7 @@ TARGETS: Final = Table(
 """Groups with a configured target."""
 
 OWNERS: Final = Table(
-    MetricSource.OWNERS,
+    Source("owners", SNAPSHOT),
     (Column("group", NAME, GROUP.meaning, Exported(
         "lagwarden_group_owner_info", LEAN, "The configured owner of the group (groups.owners), to join in rules: team,"
         " tier, a link, and the highest severity of its alerts.",
@@ -253,7 +253,7 @@ OWNERS: Final = Table(
 """Groups with a configured owner: the part of GROUPS that /metrics shows of it, also of dead groups."""
 
 MAINTENANCE: Final = Table(
-    MetricSource.MAINTENANCE,
+    Source("maintenance", SNAPSHOT),
     (GROUP,),
     (Column("in_maintenance", BOOL, "1 while a configured maintenance window of the group (groups.maintenance) is open,"
             " or while it is silenced (groups.silences); the alert rules mute it.",
@@ -265,7 +265,7 @@ MAINTENANCE: Final = Table(
 """Groups in a configured maintenance window or silence; true in every row (`exporters.selection`)."""
 
 UNPAGED: Final = Table(
-    MetricSource.UNPAGED,
+    Source("unpaged", SNAPSHOT),
     (GROUP,),
     (_MUTED[-1].with_metric(Exported(
         "lagwarden_group_unpaged", LEAN, "1 if the faults of the group began before the first look of the monitor, or"

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    import pyarrow as pa
 
 
 class MetricKind(enum.Enum):
@@ -57,113 +59,37 @@ class Rendered(enum.Enum):
     SCRAPE = "at each scrape, also before the first snapshot"
 
 
-class Source(enum.Enum):
-    """A table that has rows of metrics; the value of a member is the name of the field, and `rendered` says when."""
+SNAPSHOT: Final = Rendered.SNAPSHOT
+POLL: Final = Rendered.POLL
+SCRAPE: Final = Rendered.SCRAPE
 
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Source:
+    """The table that has a metric's rows, and when these are rendered.
+
+    `table` is a field of `Snapshot`, `ClusterFacts` or `MonitorStatus`, or the name of one of the tables that are
+    derived for the metrics of other exporters (`exporters.compatibility`). The table `status` is the status itself: one
+    row whose columns are its fields.
+    """
+
+    table: str
     rendered: Rendered
-
-    def __new__(cls, field: str, rendered: Rendered) -> Self:
-        """Return a member. Its value is the name of the field alone."""
-        member = object.__new__(cls)
-        member._value_ = field
-        member.rendered = rendered
-        return member
+    is_derived: bool = False
 
     @property
     def in_snapshot(self) -> bool:
         """True if the rows are part of a snapshot."""
-        return self.rendered is Rendered.SNAPSHOT
+        return self.rendered is SNAPSHOT
 
     @property
     def in_cluster(self) -> bool:
         """True if the rows are part of a poll of the cluster."""
-        return self.rendered is Rendered.POLL
+        return self.rendered is POLL
 
-
-class MetricSource(Source):
-    """The table of the read model that has a metric's rows: a field of `Snapshot`, `ClusterFacts` or `MonitorStatus`.
-
-    `STATUS` is the status itself: one row whose columns are its fields.
-    """
-
-    PARTITIONS = "partitions", Rendered.SNAPSHOT
-    GROUPS = "groups", Rendered.SNAPSHOT
-    DEAD_GROUPS = "dead_groups", Rendered.SNAPSHOT
-    FOLDED_GROUPS = "folded_groups", Rendered.SNAPSHOT
-    UNKNOWN_LAGS = "unknown_lags", Rendered.SNAPSHOT
-    TRANSITIONS = "transitions", Rendered.SNAPSHOT
-    TOPICS = "topics", Rendered.SNAPSHOT
-    LOG_ENDS = "log_ends", Rendered.SNAPSHOT
-    SUMMARY = "summary", Rendered.SNAPSHOT
-    VERDICT_GROUPS = "verdict_groups", Rendered.SNAPSHOT
-    TARGETS = "targets", Rendered.SNAPSHOT
-    COMMON_CAUSES = "common_causes", Rendered.SNAPSHOT
-    COVERED_GROUPS = "covered_groups", Rendered.SNAPSHOT
-    FINDINGS = "findings", Rendered.SNAPSHOT
-    OWNERS = "owners", Rendered.SNAPSHOT
-    MAINTENANCE = "maintenance", Rendered.SNAPSHOT
-    UNPAGED = "unpaged", Rendered.SNAPSHOT
-    STATUS = "status", Rendered.SCRAPE
-    RECORDS_READ = "records_read", Rendered.SCRAPE
-    DECODE_ERRORS = "decode_errors", Rendered.SCRAPE
-    QUERY_PHASES = "query_phases", Rendered.SCRAPE
-    OFFSETS_SKIPPED = "offsets_skipped", Rendered.SCRAPE
-    OFFSETS_PARTITIONS = "offsets_partitions", Rendered.SCRAPE
-    DEATHS = "deaths", Rendered.SCRAPE
-    EXPIRY_CHECKS = "expiry_checks", Rendered.SCRAPE
-    VERDICT_CHANGES = "verdict_changes", Rendered.SCRAPE
-    OFFSETS_HELD_BACK = "offsets_held_back", Rendered.SCRAPE
-    OFFSETS_UNAVAILABLE = "offsets_unavailable", Rendered.SCRAPE
-    OFFSETS_UNAVAILABLE_GROUPS = "offsets_unavailable_groups", Rendered.SCRAPE
-    UNREADABLE_TAILS = "unreadable_tails", Rendered.SCRAPE
-    SERIES_DROPPED = "series_dropped", Rendered.SCRAPE
-    INTERNAL_ERRORS = "internal_errors", Rendered.SCRAPE
-    HTTP_REFUSALS = "http_refusals", Rendered.SCRAPE
-    FILE_FAILURES = "file_failures", Rendered.SCRAPE
-    DESCRIPTORS = "descriptors", Rendered.SCRAPE
-    PROCESSES = "processes", Rendered.SCRAPE
-    WEBHOOK_FAILURES = "webhook_failures", Rendered.SCRAPE
-    WEBHOOK_DROPS = "webhook_drops", Rendered.SCRAPE
-    OTLP_FAILURES = "otlp_failures", Rendered.SCRAPE
-    POLLS = "polls", Rendered.POLL
-    BROKERS = "brokers", Rendered.POLL
-    CONTROLLERS = "controllers", Rendered.POLL
-    CLUSTER_TOPICS = "cluster_topics", Rendered.POLL
-    PARTITIONS_SHOWN = "partitions_shown", Rendered.POLL
-    OFFSETS_REPLICAS = "offsets_replicas", Rendered.POLL
-    CONFIGS_SHOWN = "configs_shown", Rendered.POLL
-    CLUSTER_TOTALS = "cluster_totals", Rendered.POLL
-    QUORUM_REPLICAS = "quorum_replicas", Rendered.POLL
-    REASSIGNING_TOPICS = "reassigning_topics", Rendered.POLL
-    FEATURES = "features", Rendered.POLL
-    BROKER_FEATURES = "broker_features", Rendered.POLL
-    QUOTAS = "quotas", Rendered.POLL
-    BROKER_DISKS = "broker_disks", Rendered.POLL
-    TOPIC_SIZES = "topic_sizes", Rendered.POLL
-    FOLLOWERS = "followers", Rendered.POLL
-    SHARE_READS = "share_reads", Rendered.POLL
-    SHARE_PARTITIONS = "share_partitions", Rendered.POLL
-    SHARE_GROUPS = "share_groups", Rendered.POLL
-    UNKNOWN_FACTS = "unknown_facts", Rendered.POLL
-
-
-class OtherSource(Source):
-    """The table that has the rows of a metric under the name of another exporter, see `exporters.compatibility`.
-
-    It is a field of `OtherSnapshot` or `OtherClusterFacts`.
-    """
-
-    PARTITIONS = "other_partitions", Rendered.SNAPSHOT
-    GROUP_TOPICS = "other_group_topics", Rendered.SNAPSHOT
-    GROUPS = "other_groups", Rendered.SNAPSHOT
-    LOG_ENDS = "other_log_ends", Rendered.SNAPSHOT
-    TOPICS = "other_topics", Rendered.SNAPSHOT
-    CLUSTER = "other_cluster", Rendered.POLL
-    BROKERS = "other_brokers", Rendered.POLL
-    BROKER_ADDRESSES = "other_broker_addresses", Rendered.POLL
-    CLUSTER_TOPICS = "other_cluster_topics", Rendered.POLL
-    TOPIC_SIZES = "other_topic_sizes", Rendered.POLL
-    REPLICAS = "other_replicas", Rendered.POLL
+    def rows(self, model: Any) -> pa.Table:
+        """Return the table of a snapshot, of the facts of a poll, or of a status."""
+        return model.derived[self.table] if self.is_derived else getattr(model, self.table)
 
 
 class ValueConversion(enum.Enum):
@@ -196,7 +122,7 @@ class Metric:
     name: str
     kind: MetricKind
     help: str
-    source: MetricSource | OtherSource
+    source: Source
     column: str
     labels: tuple[str, ...] = ()
     unit: str = ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricSource, ValueConversion
+from exporters.catalogue.metric import SCRAPE, Source, ValueConversion
 from exporters.catalogue.table import (
     BOOL,
     EXPERIMENTAL,
@@ -21,7 +21,7 @@ from exporters.catalogue.table import (
     Table,
 )
 
-STATUS: Final = Table(MetricSource.STATUS, (), ())
+STATUS: Final = Table(Source("status", SCRAPE), (), ())
 
 _PARTITION: Final = Column("offsets_partition", INT32, "The number of the partition of `__consumer_offsets`.")
 _REASON: Final = Column("reason", NAME, "The reason.")
@@ -64,7 +64,7 @@ READINESS_METRICS: Final = STATUS.metrics_of((
 """Metrics of readiness and freshness."""
 
 RECORDS_READ: Final = Table(
-    MetricSource.RECORDS_READ,
+    Source("records_read", SCRAPE),
     (_RECORD_TYPE, Column("tracking", NAME, "tracked, known (not tracked yet) or unknown.")),
     (
         Column("records", INT64,
@@ -75,7 +75,7 @@ RECORDS_READ: Final = Table(
 """Records read since the process started, by type."""
 
 DECODE_ERRORS: Final = Table(
-    MetricSource.DECODE_ERRORS,
+    Source("decode_errors", SCRAPE),
     (_RECORD_TYPE, Column("version", NAME, "The version of the value."), _REASON),
     (
         Column("records", INT64,
@@ -86,7 +86,7 @@ DECODE_ERRORS: Final = Table(
 """Records that could not be decoded since the process started, by record type, version of the value and reason."""
 
 OFFSETS_SKIPPED: Final = Table(
-    MetricSource.OFFSETS_SKIPPED,
+    Source("offsets_skipped", SCRAPE),
     (_REASON,),
     (
         Column("offsets", INT64,
@@ -97,7 +97,7 @@ OFFSETS_SKIPPED: Final = Table(
 """Offsets of the offsets topic that were passed without being read since the process started, by reason."""
 
 INTERNAL_ERRORS: Final = Table(
-    MetricSource.INTERNAL_ERRORS,
+    Source("internal_errors", SCRAPE),
     (Column("part", NAME, "The part that failed."),),
     (
         Column("errors", INT64,
@@ -108,7 +108,7 @@ INTERNAL_ERRORS: Final = Table(
 """Internal errors of lagwarden since the process started, by the part that failed."""
 
 OFFSETS_PARTITIONS: Final = Table(
-    MetricSource.OFFSETS_PARTITIONS,
+    Source("offsets_partitions", SCRAPE),
     (_PARTITION,),
     (
         Column("position", INT64, "The next offset of the __consumer_offsets partition that the monitor will read.",
@@ -133,7 +133,7 @@ OFFSETS_PARTITIONS: Final = Table(
 """One row per partition of `__consumer_offsets`."""
 
 OFFSETS_UNAVAILABLE: Final = Table(
-    MetricSource.OFFSETS_UNAVAILABLE,
+    Source("offsets_unavailable", SCRAPE),
     (_PARTITION, _REASON),
     (
         Column("since", TIMESTAMP,
@@ -147,7 +147,7 @@ OFFSETS_UNAVAILABLE: Final = Table(
 """One row per partition of `__consumer_offsets` without a known end offset, with the reason, as `no_leader`."""
 
 OFFSETS_UNAVAILABLE_GROUPS: Final = Table(
-    MetricSource.OFFSETS_UNAVAILABLE_GROUPS,
+    Source("offsets_unavailable_groups", SCRAPE),
     (_PARTITION, Column("group", NAME, "The first ten groups, by name, whose commits are stored in an offsets partition"
      " whose end is not known.", Exported("lagwarden_offsets_partition_hidden_group_info", absent=_KNOWN),
      stability=EXPERIMENTAL)),
@@ -156,7 +156,7 @@ OFFSETS_UNAVAILABLE_GROUPS: Final = Table(
 """The first ten groups, by name, of each row of OFFSETS_UNAVAILABLE."""
 
 OFFSETS_HELD_BACK: Final = Table(
-    MetricSource.OFFSETS_HELD_BACK,
+    Source("offsets_held_back", SCRAPE),
     (_PARTITION.with_metric(Exported(
         "lagwarden_offsets_partition_held_back_info",
         help="The open transaction that blocks the offsets partition: its producer, and whether it is hanging.",
@@ -177,7 +177,7 @@ OFFSETS_HELD_BACK: Final = Table(
 """One row per partition of `__consumer_offsets` that an open transaction has blocked for longer than usual."""
 
 DEATHS: Final = Table(
-    MetricSource.DEATHS,
+    Source("deaths", SCRAPE),
     (Column("cause", NAME, "The cause."),),
     (
         Column("groups", INT64,
@@ -188,7 +188,7 @@ DEATHS: Final = Table(
 """Groups that died since the process was ready, by cause. Deaths replayed by the initial catch-up are not counted."""
 
 EXPIRY_CHECKS: Final = Table(
-    MetricSource.EXPIRY_CHECKS,
+    Source("expiry_checks", SCRAPE),
     (Column("outcome", NAME, "The outcome."),),
     (
         Column("offsets", INT64,
@@ -227,7 +227,7 @@ _QUERY: Final = STATUS.metrics_of((
            Exported("lagwarden_query_state_bytes"), null=_NO_BATCH, stability=EXPERIMENTAL),
 ))  # fmt: skip
 QUERY_PHASES: Final = Table(
-    MetricSource.QUERY_PHASES,
+    Source("query_phases", SCRAPE),
     (Column("phase", NAME, "The phase."),),
     (
         Column("seconds", FLOAT,

@@ -6,7 +6,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from exporters.catalogue.metric import MetricSource
+from exporters.catalogue.metric import SNAPSHOT, Source
 from exporters.catalogue.table import (
     BOOL,
     EXPERIMENTAL,
@@ -93,7 +93,7 @@ _HEALTH: Final = (
     Column("offset_hidden", BOOL, "True if an open transaction hides the commit: it is not yet stable."),
 )  # fmt: skip
 
-PARTITIONS: Final = Table(MetricSource.PARTITIONS, (GROUP, TOPIC, PARTITION), _OFFSETS + _HEALTH)
+PARTITIONS: Final = Table(Source("partitions", SNAPSHOT), (GROUP, TOPIC, PARTITION), _OFFSETS + _HEALTH)
 """One row per (group, topic, partition) that has a committed offset, or that belongs to the group without one.
 
 A partition belongs to a group if a member owns it or subscribes to its topic. Without a commit, its committed offset,
@@ -101,7 +101,7 @@ commit time and lag are null, and the reason for the unknown lag is `never_commi
 """
 
 TOPICS: Final = Table(
-    MetricSource.TOPICS,
+    Source("topics", SNAPSHOT),
     (GROUP, TOPIC),
     (
         Column("partitions", INT32, "Partitions of the topic for which the group has a committed offset."),
@@ -130,7 +130,7 @@ PARTITIONS, no time lag, and no partitions of a member.
 """
 
 LOG_ENDS: Final = Table(
-    MetricSource.LOG_ENDS,
+    Source("log_ends", SNAPSHOT),
     (TOPIC, PARTITION),
     (
         Column("high_watermark", INT64,

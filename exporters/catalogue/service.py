@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricSource
+from exporters.catalogue.metric import SCRAPE, Source
 from exporters.catalogue.monitor import STATUS
 from exporters.catalogue.table import (
     EXPERIMENTAL,
@@ -28,7 +28,7 @@ _ADDRESS: Final = Column("address", NAME, "Scheme, host and port of the receiver
 _NO_WEBHOOK: Final = "there is no webhook"
 
 PROCESSES: Final = Table(
-    MetricSource.PROCESSES,
+    Source("processes", SCRAPE),
     (_ROLE,),
     (
         Column("processes", INT64,
@@ -46,7 +46,7 @@ PROCESSES: Final = Table(
 """Running processes per role, their memory, and the CPU time that all processes of the role have used."""
 
 DESCRIPTORS: Final = Table(
-    MetricSource.DESCRIPTORS,
+    Source("descriptors", SCRAPE),
     (_ROLE,),
     (
         Column("open", INT64,
@@ -96,7 +96,7 @@ RESOURCE_METRICS: Final = PROCESSES.metrics + DESCRIPTORS.metrics + _MEMORY
 """Metrics of memory, CPU, heap, descriptors and checkpoint."""
 
 SERIES_DROPPED: Final = Table(
-    MetricSource.SERIES_DROPPED,
+    Source("series_dropped", SCRAPE),
     (Column("metric", NAME, "The name of the metric."),),
     (
         Column("series_now", INT64,
@@ -110,7 +110,7 @@ SERIES_DROPPED: Final = Table(
 """Series left out by the series budget, per metric."""
 
 HTTP_REFUSALS: Final = Table(
-    MetricSource.HTTP_REFUSALS,
+    Source("http_refusals", SCRAPE),
     (_REASON,),
     (
         Column("refusals", INT64,
@@ -122,7 +122,7 @@ HTTP_REFUSALS: Final = Table(
 """Connections and requests that the HTTP server refused or closed since the process started, by reason."""
 
 FILE_FAILURES: Final = Table(
-    MetricSource.FILE_FAILURES,
+    Source("file_failures", SCRAPE),
     (Column("file", NAME, "The kind of file."),),
     (
         Column("failures", INT64,
@@ -141,7 +141,7 @@ SERVICE_METRICS: Final = _CONNECTIONS + HTTP_REFUSALS.metrics + FILE_FAILURES.me
 """Metrics of the HTTP server and of optional files."""
 
 WEBHOOK_FAILURES: Final = Table(
-    MetricSource.WEBHOOK_FAILURES,
+    Source("webhook_failures", SCRAPE),
     (_ADDRESS, _REASON),
     (
         Column("failures", INT64,
@@ -153,7 +153,7 @@ WEBHOOK_FAILURES: Final = Table(
 """Failed requests to the webhook since the process started; every reason has a row. Empty without a webhook."""
 
 WEBHOOK_DROPS: Final = Table(
-    MetricSource.WEBHOOK_DROPS,
+    Source("webhook_drops", SCRAPE),
     (_REASON,),
     (
         Column("events", INT64,
@@ -177,7 +177,7 @@ WEBHOOK_METRICS: Final = _WEBHOOK + WEBHOOK_FAILURES.metrics + WEBHOOK_DROPS.met
 """Metrics of the webhook of verdict changes."""
 
 OTLP_FAILURES: Final = Table(
-    MetricSource.OTLP_FAILURES,
+    Source("otlp_failures", SCRAPE),
     (_REASON,),
     (
         Column("failures", INT64, "Failed requests of the export by OTLP, by reason; docs/otlp.md has the reasons.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricSource
+from exporters.catalogue.metric import POLL, Source
 from exporters.catalogue.table import (
     EXPERIMENTAL,
     GROUP,
@@ -23,7 +23,7 @@ _UNKNOWN: Final = "unknown: needs Read on __share_group_state; or the group is n
 _NOT_STARTED: Final = f"{_UNKNOWN}; or no delivery in the partition has ended yet"
 
 SHARE_PARTITIONS: Final = Table(
-    MetricSource.SHARE_PARTITIONS,
+    Source("share_partitions", POLL),
     (GROUP, TOPIC, PARTITION),
     (
         Column("end", INT64, "The high watermark of the partition."),
@@ -59,7 +59,7 @@ SHARE_PARTITIONS: Final = Table(
 """One row per partition of a share group, from `__share_group_state`."""
 
 SHARE_GROUPS: Final = Table(
-    MetricSource.SHARE_GROUPS,
+    Source("share_groups", POLL),
     (GROUP,),
     (
         Column("partitions", INT32, "Partitions of the share group.", null="not all of them are kept"),
@@ -71,7 +71,7 @@ SHARE_GROUPS: Final = Table(
 """One row per share group."""
 
 SHARE_READS: Final = Table(
-    MetricSource.SHARE_READS,
+    Source("share_reads", POLL),
     (),
     (Column("read_time", TIMESTAMP, "When the numbers of share groups were read. If reads fail, they stay for a while.",
             Exported("lagwarden_share_groups_timestamp_seconds"), stability=EXPERIMENTAL, null="the cluster never had a"

@@ -15,8 +15,8 @@ from exporters.catalogue.metric import (
     CountedSince,
     Metric,
     MetricKind,
-    MetricSource,
     Preset,
+    Source,
     Stability,
     ValueConversion,
 )
@@ -96,7 +96,7 @@ class Table:
     Label columns are never null. The series budget first leaves out the metrics of tables of low `importance`.
     """
 
-    source: MetricSource | None
+    source: Source | None
     labels: tuple[Column, ...]
     values: tuple[Column, ...]
     importance: int = 0
@@ -110,6 +110,10 @@ class Table:
     def schema(self) -> pa.Schema:
         """The Arrow schema."""
         return pa.schema([(column.name, column.type) for column in self.columns])
+
+    def empty_table(self) -> pa.Table:
+        """Return a table without rows."""
+        return self.schema.empty_table()
 
     @property
     def metrics(self) -> tuple[Metric, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricSource
+from exporters.catalogue.metric import POLL, Source
 from exporters.catalogue.table import (
     BOOL,
     BROKER,
@@ -27,7 +27,7 @@ _NO_MIN_ISR: Final = "min.insync.replicas is unknown: no group reads the topic, 
 _BEYOND: Final = "beyond cluster.partitions_shown"
 
 CLUSTER_TOPICS: Final = Table(
-    MetricSource.CLUSTER_TOPICS,
+    Source("cluster_topics", POLL),
     (TOPIC,),
     # CMAK's percentages (kafka.manager.model.ActorModel, rounded down to whole percents) as shares from 0 to 1.
     (
@@ -65,7 +65,7 @@ CLUSTER_TOPICS: Final = Table(
 """One row per topic that could be described."""
 
 TOPIC_PARTITIONS: Final = Table(
-    MetricSource.PARTITIONS_SHOWN,
+    Source("partitions_shown", POLL),
     (TOPIC, PARTITION),
     (
         Column("leader", INT32, "Id of the broker that leads the partition.",
@@ -90,7 +90,7 @@ TOPIC_PARTITIONS: Final = Table(
 """One row per partition. PARTITIONS_SHOWN are the rows that have their own series."""
 
 FOLLOWERS: Final = Table(
-    MetricSource.FOLLOWERS,
+    Source("followers", POLL),
     (TOPIC, PARTITION, BROKER),
     (Column("lag", INT64, "Offsets that a follower which is not in sync lacks up to the high watermark.",
             Exported("lagwarden_topic_partition_follower_lag", absent="the follower is in sync, its broker is not"

@@ -6,7 +6,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from exporters.catalogue.metric import MetricSource
+from exporters.catalogue.metric import SCRAPE, SNAPSHOT, Source
 from exporters.catalogue.table import (
     EXPERIMENTAL,
     GROUP,
@@ -31,7 +31,7 @@ _CAUSE: Final = (
 )  # fmt: skip
 
 VERDICT_GROUPS: Final = Table(
-    MetricSource.VERDICT_GROUPS,
+    Source("verdict_groups", SNAPSHOT),
     (
         Column("verdict", NAME, "The verdict.", Exported(
             "lagwarden_verdict_info", STANDARD,
@@ -52,7 +52,7 @@ VERDICT_GROUPS: Final = Table(
 groups. Empty before the first evaluation."""
 
 SUMMARY: Final = Table(
-    MetricSource.SUMMARY,
+    Source("summary", SNAPSHOT),
     (),
     (
         Column("held_back", INT64,
@@ -67,7 +67,7 @@ SUMMARY: Final = Table(
 """One row about all groups."""
 
 COMMON_CAUSES: Final = Table(
-    MetricSource.COMMON_CAUSES,
+    Source("common_causes", SNAPSHOT),
     _CAUSE,
     (
         Column("unhealthy", INT32,
@@ -89,7 +89,7 @@ COMMON_CAUSES: Final = Table(
 """One row per common cause: many groups that became unhealthy together and share something. At most five."""
 
 COVERED_GROUPS: Final = Table(
-    MetricSource.COVERED_GROUPS,
+    Source("covered_groups", SNAPSHOT),
     (GROUP, _CAUSE[0].with_metric(Exported(
         "lagwarden_group_common_cause", LEAN, "1 for an unhealthy group with a common cause; the cause has its own"
         " alert.", "no common cause explains the group, or its name is folded")), _CAUSE[1]),
@@ -99,7 +99,7 @@ COVERED_GROUPS: Final = Table(
 """One row per group that a common cause explains, sorted by name."""
 
 FINDINGS: Final = Table(
-    MetricSource.FINDINGS,
+    Source("findings", SNAPSHOT),
     (Column("group", NAME, GROUP.meaning, Exported(
         "lagwarden_group_finding_info", STANDARD, "Where an unhealthy group has its verdict: the partition that has had"
         " it for longest, and the client of the member that owns it.",
@@ -122,7 +122,7 @@ FINDINGS: Final = Table(
 """One row per group whose verdict needs attention, sorted by name, for the texts of alerts."""
 
 VERDICT_CHANGES: Final = Table(
-    MetricSource.VERDICT_CHANGES,
+    Source("verdict_changes", SCRAPE),
     (Column("verdict", NAME, "The verdict."),),
     (Column("groups", INT64, "Changes of groups to each verdict since the process was ready; changes between fine"
             " verdicts are not counted.", Exported("lagwarden_verdict_changes_total"),
@@ -131,7 +131,7 @@ VERDICT_CHANGES: Final = Table(
 """Changes to each verdict since the process was ready, in groups."""
 
 UNREADABLE_TAILS: Final = Table(
-    MetricSource.UNREADABLE_TAILS,
+    Source("unreadable_tails", SCRAPE),
     (Column("reason", NAME, "Why they cannot be read."),),
     (Column("partitions", INT64, "Partitions whose last records cannot be read although a group has stopped before"
             " their end: transaction markers cannot be distinguished from unread records; not_authorized: the ACL to"

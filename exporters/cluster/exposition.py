@@ -19,6 +19,7 @@ from exporters.text.exposition import EMPTY, Exposition, ExpositionFormat, Metri
 from exporters.text.samples import label_texts, sample_lines
 
 if TYPE_CHECKING:
+    from exporters.catalogue.metric import Source
     from exporters.cluster.model import ClusterFacts
     from exporters.readmodel import MonitorStatus
     from exporters.selection.budget import SeriesBudget
@@ -62,11 +63,11 @@ def render(facts: ClusterFacts, selection: SeriesSelection = EVERYTHING) -> Expo
     others = tuple(filter(selection.granularity.has, other_metrics))
     if others:
         facts = other_cluster_facts(facts)
-    labels: dict[tuple[str, tuple[str, ...]], Any] = {}
+    labels: dict[tuple[Source, tuple[str, ...]], Any] = {}
     families = []
     for metric in (*filter(selection.shows, CLUSTER_METRICS), *others):
-        table = getattr(facts, metric.source.value)
-        key = (metric.source.value, metric.labels)
+        table = metric.source.rows(facts)
+        key = (metric.source, metric.labels)
         if key not in labels:
             labels[key] = label_texts(table, metric.labels, selection.cluster)
         lines, series = sample_lines(metric, labels[key], table)

@@ -9,12 +9,15 @@ columns, times are UTC. One `ClusterFacts` is the result of one poll; polls are 
 from __future__ import annotations
 
 import dataclasses
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.catalogue import administration, brokers, share, topics
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 BROKER_FEATURES: Final = administration.BROKER_FEATURES.schema
 CLUSTER_TOTALS: Final = administration.CLUSTER_TOTALS.schema
@@ -90,6 +93,8 @@ class ClusterFacts:
     failed_log_dirs: tuple[tuple[int, str], ...] = ()
     # False: only the tables of share groups have rows; nothing else was polled, or it was discarded.
     is_whole: bool = False
+    # Tables for the metrics of other exporters (`exporters.compatibility`).
+    derived: Mapping[str, pa.Table] = dataclasses.field(default_factory=dict)
 
     @property
     def share_read_time(self) -> int | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricKind, OtherSource
-from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric
+from exporters.catalogue.metric import MetricKind
+from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric, OtherSource
 
 _EXPORTER_GROUP: Final = ("cluster", "group")
 _EXPORTER_PARTITION: Final = ("cluster", "group", "topic", "partition")

@@ -11,42 +11,32 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.cluster.model import ClusterFacts
-from exporters.compatibility.schemas import (
-    OTHER_BROKER_ADDRESSES,
-    OTHER_BROKERS,
-    OTHER_CLUSTER,
-    OTHER_CLUSTER_TOPICS,
-    OTHER_REPLICAS,
-    OTHER_TOPIC_SIZES,
-    OtherClusterFacts,
-)
-from exporters.readmodel import NAME
+from exporters.compatibility.other_exporter import OtherSource
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from exporters.cluster.model import ClusterFacts
 
 _CLEANUP_POLICY: Final = "cleanup.policy"
 _TOPIC_SCOPE: Final = "topic"
 
 
-def other_cluster_facts(facts: ClusterFacts) -> OtherClusterFacts:
+def other_cluster_facts(facts: ClusterFacts) -> ClusterFacts:
     """Return the facts with the tables of the other exporters."""
-    own = {field.name: getattr(facts, field.name) for field in dataclasses.fields(ClusterFacts)}
-    return OtherClusterFacts(
-        **own,
-        other_cluster=_table(OTHER_CLUSTER, _cluster(facts)),
-        other_brokers=_table(OTHER_BROKERS, _brokers(facts)),
-        other_broker_addresses=_table(OTHER_BROKER_ADDRESSES, _broker_addresses(facts.brokers)),
-        other_cluster_topics=_table(OTHER_CLUSTER_TOPICS, _topics(facts)),
-        other_topic_sizes=_table(OTHER_TOPIC_SIZES, _topic_sizes(facts.topic_sizes)),
-        other_replicas=facts.partitions_shown.select(OTHER_REPLICAS.names),
-    )
+    columns = {
+        OtherSource.CLUSTER: _cluster(facts),
+        OtherSource.BROKERS: _brokers(facts),
+        OtherSource.BROKER_ADDRESSES: _broker_addresses(facts.brokers),
+        OtherSource.CLUSTER_TOPICS: _topics(facts),
+        OtherSource.TOPIC_SIZES: {"topic_name": facts.topic_sizes["topic"], "bytes": facts.topic_sizes["bytes"]},
+    }
+    tables = {source.table: pa.table(made) for source, made in columns.items()}
+    return dataclasses.replace(facts, derived=tables | {OtherSource.REPLICAS.table: facts.partitions_shown})
 
 
 def _cluster(facts: ClusterFacts) -> dict[str, Any]:
     brokers = pa.array([len(facts.brokers)], pa.int32())
     return {
+        # The protocol has none; KMinion guesses it from the supported requests.
         "cluster_version": pa.nulls(1, pa.string()),
         "broker_count": brokers,
         "controller_id": pa.array([facts.controller], pa.int32()),
@@ -97,17 +87,3 @@ def _topics(facts: ClusterFacts) -> dict[str, Any]:
         "replication_factor": topics.column("replication_factor"),
         "cleanup_policy": policy,
     }
-
-
-def _topic_sizes(sizes: pa.Table) -> dict[str, Any]:
-    return {"topic_name": sizes.column("topic"), "bytes": sizes.column("bytes")}
-
-
-def _table(schema: pa.Schema, columns: Mapping[str, Any]) -> pa.Table:
-    return pa.table([_cast(columns[field.name], field.type) for field in schema], schema=schema)
-
-
-def _cast(column: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    if kind == NAME and not pa.types.is_dictionary(column.type):
-        return column.dictionary_encode().cast(kind)
-    return column.cast(kind)

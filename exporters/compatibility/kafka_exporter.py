@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricKind, OtherSource, ValueConversion
-from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric
+from exporters.catalogue.metric import MetricKind, ValueConversion
+from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric, OtherSource
 
 _TOPIC: Final = ("topic",)
 _PARTITION: Final = ("topic", "partition")

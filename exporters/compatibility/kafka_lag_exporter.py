@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricKind, OtherSource
-from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric
+from exporters.catalogue.metric import MetricKind
+from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric, OtherSource
 
 _PARTITION: Final = ("cluster_name", "topic", "partition")
 _GROUP: Final = ("cluster_name", "group")

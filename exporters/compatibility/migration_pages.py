@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from exporters.catalogue.metric import OtherSource
+from exporters.compatibility.other_exporter import OtherSource
 from exporters.compatibility.selection import OTHER_BY_NAME
 
 if TYPE_CHECKING:

@@ -3,8 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Final
 
-from exporters.catalogue.metric import Metric
+from exporters.catalogue.metric import POLL, SNAPSHOT, Metric, Source
+
+
+class OtherSource:
+    """The tables that `snapshot_tables` and `cluster_tables` derive, with a column per label and per value.
+
+    A column has the name of the label that it is; a name that several exporters use has one meaning in a table.
+    """
+
+    PARTITIONS: Final = Source("partitions", SNAPSHOT, is_derived=True)
+    """A row per row of PARTITIONS; with `every_partition` also per other partition of a topic with a commit."""
+    GROUP_TOPICS: Final = Source("group topics", SNAPSHOT, is_derived=True)
+    GROUPS: Final = Source("groups", SNAPSHOT, is_derived=True)
+    """A row per group that is not dead."""
+    LOG_ENDS: Final = Source("log ends", SNAPSHOT, is_derived=True)
+    TOPICS: Final = Source("topics", SNAPSHOT, is_derived=True)
+    """A row per topic of LOG_ENDS."""
+    CLUSTER: Final = Source("cluster", POLL, is_derived=True)
+    """One row."""
+    BROKERS: Final = Source("brokers", POLL, is_derived=True)
+    """A row per live broker, with its host name as address (KMinion)."""
+    BROKER_ADDRESSES: Final = Source("broker addresses", POLL, is_derived=True)
+    """A row per live broker, with `host:port` as address (kafka_exporter)."""
+    CLUSTER_TOPICS: Final = Source("cluster topics", POLL, is_derived=True)
+    TOPIC_SIZES: Final = Source("topic sizes", POLL, is_derived=True)
+    REPLICAS: Final = Source("replicas", POLL, is_derived=True)
+    """A row per partition of PARTITIONS_SHOWN."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,20 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.compatibility.schemas import (
-    OTHER_GROUP_TOPICS,
-    OTHER_GROUPS,
-    OTHER_LOG_ENDS,
-    OTHER_PARTITIONS,
-    OTHER_TOPICS,
-    OtherSnapshot,
-)
-from exporters.readmodel import NAME, Snapshot
+from exporters.compatibility.other_exporter import OtherSource
+from exporters.readmodel import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from exporters.readmodel import Snapshot
 
 UNKNOWN_MEMBER: Final = "unknown"
 """The label of kafka-lag-exporter where no member owns the partition (Domain.GroupTopicPartition)."""
@@ -42,7 +37,7 @@ _USED: Final = (
 """The columns of PARTITIONS and COMPATIBILITY that have a meaning for an exporter."""
 
 
-def other_snapshot(shown: Snapshot, apart: Snapshot, cluster: str, *, every_partition: bool = False) -> OtherSnapshot:
+def other_snapshot(shown: Snapshot, apart: Snapshot, cluster: str, *, every_partition: bool = False) -> Snapshot:
     """Return `shown` with the tables of the other exporters, derived from `apart`, in which no group is folded.
 
     `cluster` is the value of the labels `cluster` and `cluster_name`. With `every_partition` a group that has a commit
@@ -50,15 +45,14 @@ def other_snapshot(shown: Snapshot, apart: Snapshot, cluster: str, *, every_part
     COMPATIBILITY has rows, but not those of PARTITIONS.
     """
     partitions = _partitions(apart, cluster, every_partition=every_partition)
-    own = {field.name: getattr(shown, field.name) for field in dataclasses.fields(Snapshot)}
-    return OtherSnapshot(
-        **own,
-        other_partitions=_table(OTHER_PARTITIONS, partitions),
-        other_group_topics=_table(OTHER_GROUP_TOPICS, _group_topics(partitions)),
-        other_groups=_table(OTHER_GROUPS, _groups(apart.groups, partitions, cluster)),
-        other_log_ends=_table(OTHER_LOG_ENDS, _log_ends(apart.log_ends, cluster)),
-        other_topics=_table(OTHER_TOPICS, _topics(apart)),
-    )
+    columns = {
+        OtherSource.PARTITIONS: partitions,
+        OtherSource.GROUP_TOPICS: _group_topics(partitions),
+        OtherSource.GROUPS: _groups(apart.groups, partitions, cluster),
+        OtherSource.LOG_ENDS: _log_ends(apart.log_ends, cluster),
+        OtherSource.TOPICS: _topics(apart),
+    }
+    return dataclasses.replace(shown, derived={source.table: pa.table(made) for source, made in columns.items()})
 
 
 def _partitions(snapshot: Snapshot, cluster: str, *, every_partition: bool) -> dict[str, Any]:
@@ -83,14 +77,17 @@ def _partitions(snapshot: Snapshot, cluster: str, *, every_partition: bool) -> d
         "client_id": _array(table, "client_id").fill_null(UNKNOWN_MEMBER),
         "owner": _array(table, "owner"),
         "committed_offset": committed,
+        # -1 without a commit, if the group has one for another partition of the topic (kafka_exporter).
         "committed_or_minus_one": pc.if_else(without_commit, -1, committed),
         "end_minus_committed": pc.if_else(pc.and_(without_commit, has_end), -1, difference),
         "known_difference": difference,
         "end_minus_committed_or_zero": pc.max_element_wise(difference, pa.scalar(0, pa.int64()), skip_nulls=False),
         "high_watermark": end,
         "time_lag": _array(table, "time_lag"),
+        # Burrow's number of the status, and burrow_exporter's, which is greater by one.
         "burrow_status": status,
         "burrow_exporter_status": pc.add(status, 1),
+        # Null unless every slot of Burrow's window is filled.
         "burrow_complete_status": pc.if_else(complete, status, None),
         "burrow_complete_offset": pc.if_else(complete, committed, None),
     }
@@ -211,6 +208,7 @@ def _groups(groups: pa.Table, partitions: Mapping[str, Any], cluster: str) -> di
         **found,
         **_group_labels(group, cluster),
         "state": state,
+        # Which broker coordinates the group is not in the snapshot.
         "coordinator_id": pa.nulls(len(groups), NAME),
         "idle_members": _positive(_array(groups, "members_idle")),
         "is_stable": pc.equal(state.cast(pa.string()), _STABLE),
@@ -292,8 +290,3 @@ def _encoded(column: pa.Array) -> pa.DictionaryArray:
 
 def _array(table: pa.Table, name: str) -> pa.Array:
     return table.column(name).unify_dictionaries().combine_chunks()
-
-
-def _table(schema: pa.Schema, columns: Mapping[str, Any]) -> pa.Table:
-    arrays = [columns[field.name].cast(field.type) for field in schema]
-    return pa.table(arrays, schema=schema)

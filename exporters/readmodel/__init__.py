@@ -13,6 +13,11 @@ A `Snapshot` is a frozen set of Arrow tables with the schemas below. Rules for e
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from exporters.catalogue import groups, monitor, partitions, service, verdicts
 from exporters.catalogue.table import NAME, TIMESTAMP
 from exporters.readmodel.group_detail import (
     FindingDetail,
@@ -23,101 +28,16 @@ from exporters.readmodel.group_detail import (
     TransitionDetail,
     VerdictChange,
 )
-from exporters.readmodel.monitor_status import (
-    Histogram,
-    MonitorStatus,
-    OtherInstance,
-)
-from exporters.readmodel.snapshot import (
-    Snapshot,
-)
-from exporters.readmodel.tables import (
-    BURROW_COMMIT,
-    COMMON_CAUSES,
-    COMPATIBILITY,
-    COVERED_GROUPS,
-    DEAD_GROUPS,
-    DEATHS,
-    DECODE_ERRORS,
-    DESCRIPTORS,
-    EXPIRY_CHECKS,
-    FILE_FAILURES,
-    FINDINGS,
-    FOLDED_GROUPS,
-    GROUPS,
-    HTTP_REFUSALS,
-    INTERNAL_ERRORS,
-    LOG_ENDS,
-    MAINTENANCE,
-    OFFSETS_HELD_BACK,
-    OFFSETS_PARTITIONS,
-    OFFSETS_SKIPPED,
-    OFFSETS_UNAVAILABLE,
-    OFFSETS_UNAVAILABLE_GROUPS,
-    OTLP_FAILURES,
-    OWNERS,
-    PARTITIONS,
-    PROCESSES,
-    QUERY_PHASES,
-    RECORDS_READ,
-    SERIES_DROPPED,
-    SUMMARY,
-    TARGETS,
-    TOPICS,
-    TRANSITIONS,
-    UNKNOWN_LAGS,
-    UNPAGED,
-    UNREADABLE_TAILS,
-    VERDICT_CHANGES,
-    VERDICT_GROUPS,
-    WEBHOOK_DROPS,
-    WEBHOOK_FAILURES,
-    rows_table,
-)
+from exporters.readmodel.monitor_status import Histogram, MonitorStatus, OtherInstance
+from exporters.readmodel.snapshot import Snapshot
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# All other public names are defined here.
 __all__ = [
-    "BURROW_COMMIT",
-    "COMMON_CAUSES",
-    "COMPATIBILITY",
-    "COVERED_GROUPS",
-    "DEAD_GROUPS",
-    "DEATHS",
-    "DECODE_ERRORS",
-    "DESCRIPTORS",
-    "EXPIRY_CHECKS",
-    "FILE_FAILURES",
-    "FINDINGS",
-    "FOLDED_GROUPS",
-    "GROUPS",
-    "HTTP_REFUSALS",
-    "INTERNAL_ERRORS",
-    "LOG_ENDS",
-    "MAINTENANCE",
     "NAME",
-    "OFFSETS_HELD_BACK",
-    "OFFSETS_PARTITIONS",
-    "OFFSETS_SKIPPED",
-    "OFFSETS_UNAVAILABLE",
-    "OFFSETS_UNAVAILABLE_GROUPS",
-    "OTLP_FAILURES",
-    "OWNERS",
-    "PARTITIONS",
-    "PROCESSES",
-    "QUERY_PHASES",
-    "RECORDS_READ",
-    "SERIES_DROPPED",
-    "SUMMARY",
-    "TARGETS",
     "TIMESTAMP",
-    "TOPICS",
-    "TRANSITIONS",
-    "UNKNOWN_LAGS",
-    "UNPAGED",
-    "UNREADABLE_TAILS",
-    "VERDICT_CHANGES",
-    "VERDICT_GROUPS",
-    "WEBHOOK_DROPS",
-    "WEBHOOK_FAILURES",
     "FindingDetail",
     "GroupDetail",
     "Histogram",
@@ -129,5 +49,57 @@ __all__ = [
     "Snapshot",
     "TransitionDetail",
     "VerdictChange",
-    "rows_table",
 ]
+
+BURROW_COMMIT: Final = partitions.BURROW_COMMIT
+COMMON_CAUSES: Final = verdicts.COMMON_CAUSES.schema
+COMPATIBILITY: Final = partitions.COMPATIBILITY.schema
+COVERED_GROUPS: Final = verdicts.COVERED_GROUPS.schema
+DEAD_GROUPS: Final = groups.DEAD_GROUPS.schema
+DEATHS: Final = monitor.DEATHS.schema
+DECODE_ERRORS: Final = monitor.DECODE_ERRORS.schema
+DESCRIPTORS: Final = service.DESCRIPTORS.schema
+EXPIRY_CHECKS: Final = monitor.EXPIRY_CHECKS.schema
+FILE_FAILURES: Final = service.FILE_FAILURES.schema
+FINDINGS: Final = verdicts.FINDINGS.schema
+FOLDED_GROUPS: Final = groups.FOLDED_GROUPS.schema
+GROUPS: Final = groups.GROUPS.schema
+HTTP_REFUSALS: Final = service.HTTP_REFUSALS.schema
+INTERNAL_ERRORS: Final = monitor.INTERNAL_ERRORS.schema
+LOG_ENDS: Final = partitions.LOG_ENDS.schema
+MAINTENANCE: Final = groups.MAINTENANCE.schema
+OFFSETS_HELD_BACK: Final = monitor.OFFSETS_HELD_BACK.schema
+OFFSETS_PARTITIONS: Final = monitor.OFFSETS_PARTITIONS.schema
+OFFSETS_SKIPPED: Final = monitor.OFFSETS_SKIPPED.schema
+OFFSETS_UNAVAILABLE: Final = monitor.OFFSETS_UNAVAILABLE.schema
+OFFSETS_UNAVAILABLE_GROUPS: Final = monitor.OFFSETS_UNAVAILABLE_GROUPS.schema
+OTLP_FAILURES: Final = service.OTLP_FAILURES.schema
+OWNERS: Final = groups.OWNERS.schema
+PARTITIONS: Final = partitions.PARTITIONS.schema
+PROCESSES: Final = service.PROCESSES.schema
+QUERY_PHASES: Final = monitor.QUERY_PHASES.schema
+RECORDS_READ: Final = monitor.RECORDS_READ.schema
+SERIES_DROPPED: Final = service.SERIES_DROPPED.schema
+SUMMARY: Final = verdicts.SUMMARY.schema
+TARGETS: Final = groups.TARGETS.schema
+TOPICS: Final = partitions.TOPICS.schema
+TRANSITIONS: Final = groups.TRANSITIONS.schema
+UNKNOWN_LAGS: Final = groups.UNKNOWN_LAGS.schema
+UNPAGED: Final = groups.UNPAGED.schema
+UNREADABLE_TAILS: Final = verdicts.UNREADABLE_TAILS.schema
+VERDICT_CHANGES: Final = verdicts.VERDICT_CHANGES.schema
+VERDICT_GROUPS: Final = verdicts.VERDICT_GROUPS.schema
+WEBHOOK_DROPS: Final = service.WEBHOOK_DROPS.schema
+WEBHOOK_FAILURES: Final = service.WEBHOOK_FAILURES.schema
+
+
+def rows_table(rows: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:
+    """Return rows, whose values are in the order of the schema, as a table; names are dictionary-encoded."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [
+        pa.array(values, pa.string()).dictionary_encode().cast(NAME)
+        if field.type == NAME
+        else pa.array(values, field.type)
+        for values, field in zip(columns, schema, strict=True)
+    ]
+    return pa.table(arrays, schema=schema)

@@ -5,26 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from exporters.readmodel.tables import (
-    DEATHS,
-    DESCRIPTORS,
-    EXPIRY_CHECKS,
-    FILE_FAILURES,
-    HTTP_REFUSALS,
-    INTERNAL_ERRORS,
-    OFFSETS_HELD_BACK,
-    OFFSETS_SKIPPED,
-    OFFSETS_UNAVAILABLE,
-    OFFSETS_UNAVAILABLE_GROUPS,
-    OTLP_FAILURES,
-    PROCESSES,
-    QUERY_PHASES,
-    SERIES_DROPPED,
-    UNREADABLE_TAILS,
-    VERDICT_CHANGES,
-    WEBHOOK_DROPS,
-    WEBHOOK_FAILURES,
-)
+from exporters.catalogue import monitor, service, verdicts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,32 +66,34 @@ class MonitorStatus:
     query_processed_rate: float | None = None
     query_state_rows: int | None = None
     query_state_bytes: int | None = None
-    query_phases: pa.Table = dataclasses.field(default_factory=QUERY_PHASES.empty_table)
-    deaths: pa.Table = dataclasses.field(default_factory=DEATHS.empty_table)
-    expiry_checks: pa.Table = dataclasses.field(default_factory=EXPIRY_CHECKS.empty_table)
-    verdict_changes: pa.Table = dataclasses.field(default_factory=VERDICT_CHANGES.empty_table)
-    offsets_held_back: pa.Table = dataclasses.field(default_factory=OFFSETS_HELD_BACK.empty_table)
-    unreadable_tails: pa.Table = dataclasses.field(default_factory=UNREADABLE_TAILS.empty_table)
-    offsets_unavailable: pa.Table = dataclasses.field(default_factory=OFFSETS_UNAVAILABLE.empty_table)
-    offsets_unavailable_groups: pa.Table = dataclasses.field(default_factory=OFFSETS_UNAVAILABLE_GROUPS.empty_table)
+    query_phases: pa.Table = dataclasses.field(default_factory=monitor.QUERY_PHASES.empty_table)
+    deaths: pa.Table = dataclasses.field(default_factory=monitor.DEATHS.empty_table)
+    expiry_checks: pa.Table = dataclasses.field(default_factory=monitor.EXPIRY_CHECKS.empty_table)
+    verdict_changes: pa.Table = dataclasses.field(default_factory=verdicts.VERDICT_CHANGES.empty_table)
+    offsets_held_back: pa.Table = dataclasses.field(default_factory=monitor.OFFSETS_HELD_BACK.empty_table)
+    unreadable_tails: pa.Table = dataclasses.field(default_factory=verdicts.UNREADABLE_TAILS.empty_table)
+    offsets_unavailable: pa.Table = dataclasses.field(default_factory=monitor.OFFSETS_UNAVAILABLE.empty_table)
+    offsets_unavailable_groups: pa.Table = dataclasses.field(
+        default_factory=monitor.OFFSETS_UNAVAILABLE_GROUPS.schema.empty_table
+    )
     # Seconds from the predicted to the actual expiry of offsets; positive: the tombstone came later.
     expiry_error_seconds: Histogram | None = None
     # Groups that cannot be evaluated because of an internal error, and the internal errors by part.
     groups_not_evaluated: int = 0
-    internal_errors: pa.Table = dataclasses.field(default_factory=INTERNAL_ERRORS.empty_table)
+    internal_errors: pa.Table = dataclasses.field(default_factory=monitor.INTERNAL_ERRORS.empty_table)
     # Series that the series budget left out of /metrics.
-    series_dropped: pa.Table = dataclasses.field(default_factory=SERIES_DROPPED.empty_table)
+    series_dropped: pa.Table = dataclasses.field(default_factory=service.SERIES_DROPPED.empty_table)
     # Open connections of the HTTP server, and its refusals by reason.
     http_connections: int | None = None
-    http_refusals: pa.Table = dataclasses.field(default_factory=HTTP_REFUSALS.empty_table)
+    http_refusals: pa.Table = dataclasses.field(default_factory=service.HTTP_REFUSALS.empty_table)
     # Failed writes of optional files.
-    file_failures: pa.Table = dataclasses.field(default_factory=FILE_FAILURES.empty_table)
+    file_failures: pa.Table = dataclasses.field(default_factory=service.FILE_FAILURES.empty_table)
     # Offsets of the offsets topic that could not be read, by reason.
-    offsets_skipped: pa.Table = dataclasses.field(default_factory=OFFSETS_SKIPPED.empty_table)
+    offsets_skipped: pa.Table = dataclasses.field(default_factory=monitor.OFFSETS_SKIPPED.empty_table)
     # Open file descriptors of the processes, by role.
-    descriptors: pa.Table = dataclasses.field(default_factory=DESCRIPTORS.empty_table)
+    descriptors: pa.Table = dataclasses.field(default_factory=service.DESCRIPTORS.empty_table)
     # Memory and CPU of the processes, by role, and the limit on the memory of all of them.
-    processes: pa.Table = dataclasses.field(default_factory=PROCESSES.empty_table)
+    processes: pa.Table = dataclasses.field(default_factory=service.PROCESSES.empty_table)
     memory_limit_bytes: int | None = None
     # Heap of the JVM: used now, including garbage, and the maximum.
     heap_used_bytes: int | None = None
@@ -125,12 +108,12 @@ class MonitorStatus:
     webhook_sent: int | None = None
     webhook_queued: int | None = None
     webhook_oldest_at: float | None = None
-    webhook_failures: pa.Table = dataclasses.field(default_factory=WEBHOOK_FAILURES.empty_table)
-    webhook_drops: pa.Table = dataclasses.field(default_factory=WEBHOOK_DROPS.empty_table)
+    webhook_failures: pa.Table = dataclasses.field(default_factory=service.WEBHOOK_FAILURES.empty_table)
+    webhook_drops: pa.Table = dataclasses.field(default_factory=service.WEBHOOK_DROPS.empty_table)
     # The export by OTLP, None without one: accepted data points, and the end of the last complete export.
     otlp_points: int | None = None
     otlp_exported_at: float | None = None
-    otlp_failures: pa.Table = dataclasses.field(default_factory=OTLP_FAILURES.empty_table)
+    otlp_failures: pa.Table = dataclasses.field(default_factory=service.OTLP_FAILURES.empty_table)
     # Damaged snapshots of the state that Spark replaced by an older one with its changelog.
     state_repairs: int = 0
     # The registered and the configured executors, None with a local master.

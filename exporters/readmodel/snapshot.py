@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel.tables import (
-    COMMON_CAUSES,
-    COMPATIBILITY,
-    COVERED_GROUPS,
-    DEAD_GROUPS,
-    FINDINGS,
-    FOLDED_GROUPS,
-    LOG_ENDS,
-    MAINTENANCE,
-    OWNERS,
-    SUMMARY,
-    TARGETS,
-    TOPICS,
-    TRANSITIONS,
-    UNPAGED,
-    VERDICT_GROUPS,
-)
+from exporters.catalogue import groups, partitions, verdicts
 from exporters.wording import FINE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,21 +27,23 @@ class Snapshot:
     partitions: pa.Table
     groups: pa.Table
     unknown_lags: pa.Table
-    transitions: pa.Table = dataclasses.field(default_factory=TRANSITIONS.empty_table)
-    topics: pa.Table = dataclasses.field(default_factory=TOPICS.empty_table)
-    verdict_groups: pa.Table = dataclasses.field(default_factory=VERDICT_GROUPS.empty_table)
-    targets: pa.Table = dataclasses.field(default_factory=TARGETS.empty_table)
-    dead_groups: pa.Table = dataclasses.field(default_factory=DEAD_GROUPS.empty_table)
-    folded_groups: pa.Table = dataclasses.field(default_factory=FOLDED_GROUPS.empty_table)
-    owners: pa.Table = dataclasses.field(default_factory=OWNERS.empty_table)
-    maintenance: pa.Table = dataclasses.field(default_factory=MAINTENANCE.empty_table)
-    unpaged: pa.Table = dataclasses.field(default_factory=UNPAGED.empty_table)
-    log_ends: pa.Table = dataclasses.field(default_factory=LOG_ENDS.empty_table)
-    summary: pa.Table = dataclasses.field(default_factory=SUMMARY.empty_table)
-    common_causes: pa.Table = dataclasses.field(default_factory=COMMON_CAUSES.empty_table)
-    covered_groups: pa.Table = dataclasses.field(default_factory=COVERED_GROUPS.empty_table)
-    findings: pa.Table = dataclasses.field(default_factory=FINDINGS.empty_table)
-    compatibility: pa.Table = dataclasses.field(default_factory=COMPATIBILITY.empty_table)
+    transitions: pa.Table = dataclasses.field(default_factory=groups.TRANSITIONS.empty_table)
+    topics: pa.Table = dataclasses.field(default_factory=partitions.TOPICS.empty_table)
+    verdict_groups: pa.Table = dataclasses.field(default_factory=verdicts.VERDICT_GROUPS.empty_table)
+    targets: pa.Table = dataclasses.field(default_factory=groups.TARGETS.empty_table)
+    dead_groups: pa.Table = dataclasses.field(default_factory=groups.DEAD_GROUPS.empty_table)
+    folded_groups: pa.Table = dataclasses.field(default_factory=groups.FOLDED_GROUPS.empty_table)
+    owners: pa.Table = dataclasses.field(default_factory=groups.OWNERS.empty_table)
+    maintenance: pa.Table = dataclasses.field(default_factory=groups.MAINTENANCE.empty_table)
+    unpaged: pa.Table = dataclasses.field(default_factory=groups.UNPAGED.empty_table)
+    log_ends: pa.Table = dataclasses.field(default_factory=partitions.LOG_ENDS.empty_table)
+    summary: pa.Table = dataclasses.field(default_factory=verdicts.SUMMARY.empty_table)
+    common_causes: pa.Table = dataclasses.field(default_factory=verdicts.COMMON_CAUSES.empty_table)
+    covered_groups: pa.Table = dataclasses.field(default_factory=verdicts.COVERED_GROUPS.empty_table)
+    findings: pa.Table = dataclasses.field(default_factory=verdicts.FINDINGS.empty_table)
+    compatibility: pa.Table = dataclasses.field(default_factory=partitions.COMPATIBILITY.empty_table)
+    # Tables for the metrics of other exporters (`exporters.compatibility`).
+    derived: Mapping[str, pa.Table] = dataclasses.field(default_factory=dict)
 
     @property
     def fine_verdicts(self) -> tuple[str, ...]:

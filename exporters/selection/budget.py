@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from exporters.catalogue.metric import MetricSource, OtherSource, Preset
+from exporters.catalogue.groups import DEAD_GROUPS
+from exporters.catalogue.metric import Preset
 from exporters.readmodel import SERIES_DROPPED, rows_table
 
 if TYPE_CHECKING:
@@ -67,11 +68,11 @@ def _importance(metric: Metric) -> tuple[int, int, int, int, str]:
 
     Metrics about the cluster have no order of columns; of those, the ones of a larger preset are less important.
     """
-    if metric.source is MetricSource.DEAD_GROUPS:
+    if metric.source == DEAD_GROUPS.source:
         return _DEAD_LEVEL, 0, 0, 0, metric.name
     level = next(
         (at for at, names in enumerate(_LEVEL_LABELS) if not names.isdisjoint(metric.multiplying_labels)), _GROUP_LEVEL
     )
-    if isinstance(metric.source, OtherSource):
+    if metric.source.is_derived:
         return _OTHER_LEVEL, level, 0, 0, metric.name
     return level, *metric.importance, -list(Preset).index(metric.preset), metric.name

@@ -253,5 +253,5 @@ def _selected_rows(table: pa.Table, filters: dict[str, NameFilter]) -> pa.Table:
 
 
 def _series_count(shown: Snapshot, metric: Metric) -> int:
-    column = getattr(shown, metric.source.value).column(metric.column)
+    column = metric.source.rows(shown).column(metric.column)
     return int(pc.sum(has_sample(column, metric.omitted_values(shown))).as_py() or 0)

@@ -37,7 +37,7 @@ from exporters.text.samples import LabelTexts, one_array, sample_lines
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from exporters.catalogue.metric import Metric, MetricSource, OtherSource
+    from exporters.catalogue.metric import Metric, Source
     from exporters.readmodel import Snapshot
     from exporters.text.compressed_text import PlainText
 
@@ -134,7 +134,7 @@ def render(
     rendered: dict[str, MetricFamily] = {}
     kept = {family.metric.name: family for family in previous.families}
     for source in dict.fromkeys(metric.source for metric in metrics):
-        of_source = [metric for metric in metrics if metric.source is source]
+        of_source = [metric for metric in metrics if metric.source == source]
         rendered |= {family.metric.name: family for family in _families(snapshot, source, of_source, cluster, kept)}
     families = (rendered[metric.name] for metric in metrics if metric.name in rendered)
     return Exposition.build(tuple(family for family in families if family.series))
@@ -160,7 +160,7 @@ def gzipped(text: bytes) -> list[bytes]:
 
 def _families(
     snapshot: Snapshot,
-    source: MetricSource | OtherSource,
+    source: Source,
     metrics: Sequence[Metric],
     cluster: str | None,
     kept: Mapping[str, MetricFamily],
@@ -169,7 +169,7 @@ def _families(
 
     Metrics with the same labels share the rendered labels.
     """
-    table: pa.Table = getattr(snapshot, source.value)
+    table = source.rows(snapshot)
     digest = functools.cache(lambda name: _digest(table.column(name)))
     families, changed = [], []
     for metric in metrics:

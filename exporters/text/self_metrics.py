@@ -15,8 +15,9 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from prometheus_client.exposition import generate_latest as text_of
 from prometheus_client.openmetrics.exposition import generate_latest as openmetrics_of
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, ValueConversion
+from exporters.catalogue.metric import Metric, MetricKind, ValueConversion
 from exporters.catalogue.metrics import SELF_METRICS
+from exporters.catalogue.monitor import STATUS
 from exporters.text.exposition import ExpositionFormat, comment_lines
 from exporters.text.samples import CLUSTER_LABEL, cluster_label, escape, label_texts, sample_lines
 
@@ -51,9 +52,9 @@ def self_metric_lines(metric: Metric, status: MonitorStatus, now: float, form: E
     """Return the sample lines of one metric about the monitor; without a sample, none."""
     if metric.kind is MetricKind.HISTOGRAM:
         return _histogram_lines(metric, getattr(status, metric.column), form, status.cluster_name).encode()
-    if metric.source is MetricSource.STATUS:
+    if metric.source == STATUS.source:
         return _status_line(metric, status, now).encode()
-    table = getattr(status, metric.source.value)
+    table = metric.source.rows(status)
     return sample_lines(metric, label_texts(table, metric.labels, status.cluster_name), table)[0]
 
 

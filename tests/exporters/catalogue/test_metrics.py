@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterator
 
 from exporters.catalogue.estimate import TRANSITIONS_OF_LIVE_GROUPS, SeriesBound, estimate_lines
-from exporters.catalogue.metric import Metric, MetricSource, Preset, Stability, ValueConversion
+from exporters.catalogue.metric import Metric, Preset, Stability, ValueConversion
 from exporters.catalogue.metrics import METRICS, SELF_METRICS, SNAPSHOT_METRICS
+from exporters.catalogue.partitions import PARTITIONS, TOPICS
 from exporters.catalogue.reference_page import markdown
 from stream.groups.lifecycle.model import TransitionType
 
@@ -71,8 +72,8 @@ def test_a_preset_is_within_its_promise() -> None:
         assert bound.per_group <= per_group
         assert bound.per_topic == 0
         instead = {metric.source for metric in SNAPSHOT_METRICS if metric.is_in(preset, {"partition"})}
-        assert MetricSource.TOPICS in instead
-        assert MetricSource.PARTITIONS not in instead
+        assert TOPICS.source in instead
+        assert PARTITIONS.source not in instead
 
 
 def test_a_preset_has_all_series_of_the_smaller_ones() -> None:

@@ -8,19 +8,23 @@ import pyarrow as pa
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 
-from exporters.catalogue.metric import MetricKind, OtherSource, ValueConversion
+from exporters.catalogue.metric import MetricKind, ValueConversion
 from exporters.catalogue.metrics import METRICS
-from exporters.compatibility import schemas
+from exporters.compatibility.cluster_tables import other_cluster_facts
 from exporters.compatibility.other_exporter import OtherMetric
 from exporters.compatibility.selection import OTHER_BY_NAME, OTHER_EXPORTERS, OtherSelection
-from exporters.readmodel import NAME
+from exporters.compatibility.snapshot_tables import other_snapshot
+from exporters.http.openapi.small_world import small_cluster
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.compatibility.other_world import NAMES, exposition_text, published, snapshot_at
 from tests.exporters.exposition_text import plain_text
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "peers"
-SCHEMAS = {source: getattr(schemas, f"OTHER_{source.name}") for source in OtherSource}
+TABLES = {
+    **other_snapshot(snapshot_at(), snapshot_at(), "c").derived,
+    **other_cluster_facts(small_cluster()).derived,
+}
 SUBJECTS = {"topic": "topic", "partition": "partition", "group": "group"} | {
     "topic_name": "topic",
     "partition_id": "partition",
@@ -53,15 +57,14 @@ def test_names_and_labels_are_exactly_the_published_ones() -> None:
 
 def faults(metric: OtherMetric) -> Iterator[str]:
     """Yield the rules of types, help texts and recommended metrics that a row breaks."""
-    schema = SCHEMAS[metric.source]  # type: ignore[index]  # rows of others have no other source
+    schema = TABLES[metric.source.table].schema
     subjects, own_subjects = (
         {SUBJECTS[name] for name in names if name in SUBJECTS}
         for names in (metric.labels, OWN_LABELS.get(metric.instead, metric.labels))
     )
     rules = {
         "a number": schema.field(metric.column).type in {pa.int32(), pa.int64(), pa.float64(), pa.bool_()},
-        "labels: names, numbers or flags": {schema.field(label).type for label in metric.labels}
-        <= {NAME, pa.int32(), pa.bool_()},
+        "its labels are columns": set(metric.labels) <= set(schema.names),
         "a number or 1": metric.conversion in {ValueConversion.NUMBER, ValueConversion.ONE},
         "its kind": metric.kind is (MetricKind.COUNTER if metric.column == "commits" else MetricKind.GAUGE),
         "help: a sentence without escapes": re.fullmatch(r'[A-Z0-9][^\\\n"]+\.', metric.help),

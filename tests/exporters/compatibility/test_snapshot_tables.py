@@ -7,7 +7,6 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.compatibility.schemas import OTHER_PARTITIONS
 from exporters.compatibility.snapshot_tables import other_snapshot
 from exporters.http.openapi.small_world import rows
 from exporters.readmodel import COMPATIBILITY, Snapshot
@@ -75,18 +74,18 @@ def test_values_follow_the_rules_of_each_exporter(
         (row["group_id"], row["topic_name"], row["partition_id"]): (
             *(row["committed_or_minus_one"], row["end_minus_committed"], row["end_minus_committed_or_zero"]),
         )
-        for row in found.other_partitions.to_pylist()
+        for row in found.derived["partitions"].to_pylist()
     } == wanted_rows
     columns = ("committed_or_minus_one_sum", "end_minus_committed_sum", "committed_sum", "lag_sum", "members")
     assert {
         (row["consumergroup"], row["topic"]): tuple(row[name] for name in (*columns, "assigned_partitions"))
-        for row in found.other_group_topics.to_pylist()
+        for row in found.derived["group topics"].to_pylist()
     } == wanted_topics
-    for row in found.other_groups.to_pylist():
+    for row in found.derived["groups"].to_pylist():
         lags = [values[2] for place, values in wanted_rows.items() if place[0] == row["group"]]
         known = [lag for lag in lags if lag is not None]
         assert (row["lag_sum"], row["lag_max"]) == ((sum(known), max(known)) if known else (None, None))
-    for row in found.other_topics.to_pylist():
+    for row in found.derived["topics"].to_pylist():
         read = {at for group, topic, at in places if topic == row["topic_name"]}
         values = [ends.get((row["topic_name"], at)) for at in read]
         is_whole = None not in values and len(values) == counts[row["topic_name"]]
@@ -97,7 +96,7 @@ def test_added_partitions_are_in_order() -> None:
     """A group with a commit for one of three partitions has three rows, and other topics follow them as before."""
     places = {("a", "t", 1): (4, None), ("a", "u", 0): (None, 0), ("b", "t", 0): (2, None)}
     data = made(places, {("t", 1): 9}, {"t": 3, "u": 2})
-    found = other_snapshot(data, data, "c", every_partition=True).other_partitions.to_pylist()
+    found = other_snapshot(data, data, "c", every_partition=True).derived["partitions"].to_pylist()
     assert [(row["group"], row["topic"], row["partition"], row["committed_or_minus_one"]) for row in found] == [
         *(("a", "t", 0, -1), ("a", "t", 1, 4), ("a", "t", 2, -1)),
         ("a", "u", 0, None),
@@ -108,13 +107,13 @@ def test_added_partitions_are_in_order() -> None:
 def test_a_negative_commit_has_no_lag() -> None:
     """A negative commit has no lag: a client can commit any number, and its difference to the end means nothing."""
     data = made({("a", "t", 0): (-5, None)}, {("t", 0): 10}, {"t": 1})
-    (row,) = other_snapshot(data, data, "c").other_partitions.to_pylist()
+    (row,) = other_snapshot(data, data, "c").derived["partitions"].to_pylist()
     assert (row["committed_offset"], row["end_minus_committed"], row["end_minus_committed_or_zero"]) == (-5, None, None)
 
 
 def test_group_status_is_that_of_the_worst_partition() -> None:
     """A group with a partition in STOP, STALL or REWIND is ERR, as in Burrow; burrow_exporter adds 1."""
-    shown = other_snapshot(snapshot_at(), snapshot_at(), "c").other_groups.to_pylist()
+    shown = other_snapshot(snapshot_at(), snapshot_at(), "c").derived["groups"].to_pylist()
     found = {row["group"]: (row["burrow_status"], row["burrow_exporter_status"]) for row in shown}
     assert found["bigquery-sink"] == (2, 3)
     assert found["consumergroup-A"] == found["rewinder"] == (3, 4)
@@ -125,8 +124,7 @@ def test_group_status_is_that_of_the_worst_partition() -> None:
 def test_members_are_unknown_without_the_table_of_a_tick() -> None:
     """A snapshot of a capture has neither owners nor statuses; everything else is shown."""
     data = dataclasses.replace(snapshot_at(), compatibility=COMPATIBILITY.empty_table())
-    found = other_snapshot(data, data, "c").other_partitions
-    assert found.schema == OTHER_PARTITIONS
+    found = other_snapshot(data, data, "c").derived["partitions"]
     assert set(found.column("consumer_id").to_pylist()) == {"unknown"}
     assert set(found.column("burrow_status").to_pylist()) == {None}
     assert found.column("end_minus_committed").to_pylist()[0] == 100

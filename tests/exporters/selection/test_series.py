@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.catalogue.metric import MetricSource, Preset
+from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import OWNER_METRICS, SNAPSHOT_METRICS
+from exporters.catalogue.verdicts import SUMMARY
 from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.selection import OTHER_EXPORTERS, OtherSelection
 from exporters.http.openapi.small_world import NOON, rows, small_cluster
@@ -23,7 +24,7 @@ from tests.exporters.exposition_text import samples as parsed_samples
 from tests.exporters.snapshots import HOSTILE_NAMES, small_snapshot, snapshot, table
 from tests.support.hypothesis_profiles import examples
 
-SUMMARIES = {metric.name for metric in SNAPSHOT_METRICS if metric.source is MetricSource.SUMMARY}
+SUMMARIES = {metric.name for metric in SNAPSHOT_METRICS if metric.source == SUMMARY.source}
 FINEST = {"partition": {"partition", "topic"}, "topic": {"topic"}, "group": set[str]()}
 
 

@@ -67,7 +67,7 @@ def expected(data: Snapshot) -> Series:
     """Return the samples of a snapshot, computed row by row without the renderer."""
     samples: Series = {}
     for metric in SNAPSHOT_METRICS:
-        for row in getattr(data, metric.source.value).to_pylist():
+        for row in metric.source.rows(data).to_pylist():
             value = row[metric.column]
             if value is None or value in metric.omitted_values(data):
                 continue

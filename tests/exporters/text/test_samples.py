@@ -6,14 +6,15 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.catalogue.metric import Metric, MetricKind, MetricSource, ValueConversion
+from exporters.catalogue.groups import GROUPS
+from exporters.catalogue.metric import Metric, MetricKind, ValueConversion
 from exporters.text.samples import escape, label_texts, value_texts
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 
 
 def metric(conversion: ValueConversion = ValueConversion.NUMBER, labels: tuple[str, ...] = ()) -> Metric:
-    return Metric("m", MetricKind.GAUGE, "Help.", MetricSource.GROUPS, "value", labels, conversion=conversion)
+    return Metric("m", MetricKind.GAUGE, "Help.", GROUPS.source, "value", labels, conversion=conversion)
 
 
 def values(column: pa.Array, conversion: ValueConversion) -> list[str | None]:
