@@ -6,7 +6,7 @@ import dataclasses
 from typing import Final
 
 from exporters.catalogue.groups import GROUPS, TARGETS, TRANSITIONS
-from exporters.catalogue.metric import Preset
+from exporters.catalogue.metric import Preset, Source
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.catalogue.partitions import PARTITIONS, TOPICS
 
@@ -31,7 +31,7 @@ class SeriesBound:
     @classmethod
     def of_preset(cls, preset: Preset) -> SeriesBound:
         """Return the bound of a preset, with series per partition."""
-        sources = [metric.source for metric in SNAPSHOT_METRICS if metric.is_in(preset)]
+        sources: list[Source | None] = [metric.source for metric in SNAPSHOT_METRICS if metric.is_in(preset)]
         transitions = TRANSITIONS_OF_LIVE_GROUPS * sources.count(TRANSITIONS.source)
         return cls(
             preset,
