@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from sandbox.clients.flow_producer import FlowProducer
     from sandbox.clients.java_clients import JavaClients
     from sandbox.clients.paced import PacedClient
-    from sandbox.verdict_scenarios.scenario import ScenarioAction, TimedStep, VerdictScenario
+    from sandbox.verdict_scenarios.actions import ScenarioAction
+    from sandbox.verdict_scenarios.scenario import TimedStep, VerdictScenario
 
 TURN: Final = 0.25
 """Seconds of the run between two turns of a group."""
@@ -83,7 +84,7 @@ class GroupRunner:
         self._thread.join(max(self._waits_until - time.monotonic(), 0.0))
         if not self._thread.is_alive():
             for name in list(self.group.clients):
-                self._try(f"close {name}", functools.partial(self.group.close_client, name))
+                self._try(f"close {name}", functools.partial(self.group.close_clients, name))
 
     def pauses(self, now: float) -> list[tuple[float, float]]:
         """Return the periods (Unix seconds) longer than PAUSE between the beginnings of two turns.
@@ -144,7 +145,7 @@ class GroupRunner:
         """Close a client that is of no more use, and perform the action that started it again in the next turn."""
         if name in self._started_by:
             self._restarts.append(self._started_by[name])
-            self.group.close_client(name)
+            self.group.close_clients(name)
 
     def _step(self, step: TimedStep) -> None:
         for action in step.actions:
@@ -155,7 +156,7 @@ class GroupRunner:
     def _perform(self, action: ScenarioAction) -> bool:
         """Perform an action; returns whether it succeeded."""
         previous = set(self.group.clients)
-        succeeded = self._try(repr(action), lambda: action.perform(self.group))
+        succeeded = self._try(str(action), lambda: action.perform(self.group))
         self._started_by.update(dict.fromkeys(self.group.clients.keys() - previous, action))
         for name in previous - self.group.clients.keys():
             self._memberships.note_removed(name, time.time())

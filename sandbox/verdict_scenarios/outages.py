@@ -9,9 +9,9 @@ from typing import Final
 
 from sandbox.clients.traffic import Flow, ScenarioTopic
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import ChangeBehaviour, CloseClients, StartConsumer
+from sandbox.verdict_scenarios.actions import change_behaviour, close_clients, start_consumer
 from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
-from sandbox.verdict_scenarios.sick.parts import ONE, THREE
+from sandbox.verdict_scenarios.sick.parts import THREE
 
 BROKER_RESTART_AT: Final = 185.0
 MONITOR_RESTART_AT: Final = 222.0
@@ -30,49 +30,32 @@ KEPT_SHARE: Final = 0.5
 OUTAGES: Final = (
     VerdictScenario(
         "broker-restart",
-        "healthy",
         "the broker is restarted while a group reads",
-        THREE,
-        (StartConsumer("a"), StartConsumer("b")),
+        topics=THREE,
+        start=(start_consumer("a"), start_consumer("b")),
     ),
-    VerdictScenario(
-        "monitor-restart", "healthy", "the monitor is restarted while a healthy group reads", THREE, (StartConsumer(),)
-    ),
+    VerdictScenario("monitor-restart", "the monitor is restarted while a healthy group reads", topics=THREE),
     VerdictScenario(
         "still-stalled",
-        "sick",
         "the monitor is restarted while a group is stalled, and shows that at once",
-        ONE,
-        (StartConsumer(),),
-        script=(TimedStep(EVENT, (ChangeBehaviour({"stuck": (0,)}),), "fault"),),
+        script=(TimedStep(EVENT, (change_behaviour(stuck=(0,)),), "fault"),),
         expected=(ExpectedVerdict(("stalled",), pace.missed()), ExpectedVerdict(("stalled",), 0.0, "monitor is back")),
     ),
     VerdictScenario(
         TRUNCATED,
-        "sick",
         "the log loses its end while the broker is down; the committed offset is above the end offset now",
-        {"in": ScenarioTopic(flows=(Flow(until=150.0),))},
-        (StartConsumer(),),
-        script=(TimedStep(170.0, (CloseClients(),)),),
+        topics={"in": ScenarioTopic(flows=(Flow(until=150.0),))},
+        script=(TimedStep(170.0, (close_clients(),)),),
         # Known when the end offsets are read again.
         expected=(ExpectedVerdict(("truncated",), pace.next_sign(), "broker is back", "The log was cut back"),),
     ),
     VerdictScenario(
         NO_LEADER,
-        "sick",
         "the only replica of the topic is on a broker that is killed: the partition has no leader",
-        ONE,
-        (StartConsumer(),),
         # An election, and the restart of a broker, leave a partition without a leader for as long as a restart takes.
         expected=(ExpectedVerdict(("no_leader",), pace.longer_than_restart(), "leader dies"),),
         # The restart of the other broker ends the session of its member.
         true_as_well=("no_members",),
     ),
-    VerdictScenario(
-        LEADER_ELECTION,
-        "healthy",
-        "the leader of the topic is killed; another replica takes over",
-        ONE,
-        (StartConsumer(),),
-    ),
+    VerdictScenario(LEADER_ELECTION, "the leader of the topic is killed; another replica takes over"),
 )

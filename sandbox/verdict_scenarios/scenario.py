@@ -7,14 +7,13 @@ and `runner`, the scenarios themselves in `sick`, `healthy` and `outages`.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 from sandbox.clients.traffic import ClientBehaviour, ScenarioTopic
+from sandbox.verdict_scenarios.actions import ScenarioAction, start_consumer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from sandbox.verdict_scenarios.group import VerdictGroup
 
 ScenarioKind = Literal["sick", "healthy"]
 EVENT: Final = 60.0
@@ -22,15 +21,9 @@ EVENT: Final = 60.0
 END: Final = 250.0
 """The run lasts longer when the monitor takes longer to restart."""
 ORDINARY: Final = ClientBehaviour()
+ONE: Final = {"in": ScenarioTopic()}
 FINE: Final = ("ok", "caught_up", "recovering", "reset")
 """Verdicts that need no action of an operator."""
-
-
-class ScenarioAction(Protocol):
-    """One change of a group. When `perform` returns, it has happened."""
-
-    def perform(self, group: VerdictGroup) -> None:
-        """Perform the action."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,10 +54,9 @@ class VerdictScenario:
     """The events and expected verdicts of one group. A healthy one has no `expected`: any alarm is a false one."""
 
     name: str
-    kind: ScenarioKind
     description: str
-    topics: Mapping[str, ScenarioTopic]
-    start: tuple[ScenarioAction, ...]
+    topics: Mapping[str, ScenarioTopic] = dataclasses.field(default_factory=lambda: ONE)
+    start: tuple[ScenarioAction, ...] = (start_consumer(),)
     """The actions when traffic begins."""
     behaviour: ClientBehaviour = ORDINARY
     script: tuple[TimedStep, ...] = ()
@@ -78,6 +70,11 @@ class VerdictScenario:
     """The error of Kafka that its script may cause in its own clients; any other is a failure of the run."""
     reserved: bool = False
     """It must be in the offsets partition that is reserved for groups whose transactions hide later commits."""
+
+    @property
+    def kind(self) -> ScenarioKind:
+        """Whether it has a fault."""
+        return "sick" if self.expected else "healthy"
 
     @property
     def causes(self) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ from typing import Final
 
 from sandbox.clients.traffic import RATE, ClientBehaviour, Flow, ScenarioTopic
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import ChangeBehaviour, DeleteRecords, SeekBack, StartConsumer
+from sandbox.verdict_scenarios.actions import change_behaviour, delete_records, seek_back
 from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
-from sandbox.verdict_scenarios.sick.parts import ONE, at_event
+from sandbox.verdict_scenarios.sick.parts import at_event
 
 RETENTION: Final = 60.0
 """Seconds of retention.ms in scenarios about retention."""
@@ -21,44 +21,35 @@ REWIND_BY: Final = 140
 MOVING: Final = (
     VerdictScenario(
         "falling-behind",
-        "sick",
         "a group reads four fifths of what is written",
-        ONE,
-        (StartConsumer(),),
-        script=(at_event(ChangeBehaviour({"rate": 0.8 * RATE})),),
+        script=(at_event(change_behaviour(rate=0.8 * RATE)),),
         expected=(ExpectedVerdict(("falling_behind",), pace.drifted()),),
     ),
     VerdictScenario(
         "skewed",
-        "sick",
         "one of four partitions suddenly gets far more records than its member can process",
-        {"in": ScenarioTopic(4, (Flow(), Flow(160.0, start=EVENT, partitions=(3,))))},
-        (StartConsumer(),),
-        ClientBehaviour(rate=1.3 * RATE),
+        topics={"in": ScenarioTopic(4, (Flow(), Flow(160.0, start=EVENT, partitions=(3,))))},
+        behaviour=ClientBehaviour(rate=1.3 * RATE),
         script=(at_event(),),
         expected=(ExpectedVerdict(("skewed",), pace.unread_too_long(written=RATE + 160.0, read=1.3 * RATE)),),
         true_as_well=("falling_behind",),
     ),
     VerdictScenario(
         "rewound",
-        "sick",
         "a running consumer goes back by half an hour and then reads hardly faster than records are written",
-        {"in": ScenarioTopic(backlog=9_000)},
-        (StartConsumer(),),
-        script=(at_event(ChangeBehaviour({"rate": 1.1 * RATE}), SeekBack(7_200)),),
+        topics={"in": ScenarioTopic(backlog=9_000)},
+        script=(at_event(change_behaviour(rate=1.1 * RATE), seek_back(7_200)),),
         expected=(ExpectedVerdict(("rewound",), pace.next_sign()),),
     ),
     VerdictScenario(
         "rewinding",
-        "sick",
         "one client seeks back again and again, and reads the records again at twice the rate of the producer",
-        {"in": ScenarioTopic(backlog=2_000)},
-        (StartConsumer(),),
+        topics={"in": ScenarioTopic(backlog=2_000)},
         script=(
-            TimedStep(EVENT - 1, (ChangeBehaviour({"rate": 2 * RATE}),)),
+            TimedStep(EVENT - 1, (change_behaviour(rate=2 * RATE),)),
             *(
                 TimedStep(
-                    EVENT + REWIND_EVERY * number, (SeekBack(REWIND_BY),), {0: "first step", 2: "fault"}.get(number)
+                    EVENT + REWIND_EVERY * number, (seek_back(REWIND_BY),), {0: "first step", 2: "fault"}.get(number)
                 )
                 for number in range(24)
             ),
@@ -69,11 +60,9 @@ MOVING: Final = (
     ),
     VerdictScenario(
         "overtaken",
-        "sick",
         "a group becomes so slow that retention deletes unread records",
-        {"in": ScenarioTopic(config={"retention.ms": str(int(RETENTION * 1_000)), "segment.ms": "6000"})},
-        (StartConsumer(),),
-        script=(at_event(ChangeBehaviour({"rate": SLOWLY})),),
+        topics={"in": ScenarioTopic(config={"retention.ms": str(int(RETENTION * 1_000)), "segment.ms": "6000"})},
+        script=(at_event(change_behaviour(rate=SLOWLY)),),
         expected=(
             ExpectedVerdict(("falling_behind", "losing_data"), pace.drifted()),
             ExpectedVerdict(("losing_data",), pace.nearly_expired(RETENTION, written=RATE, read=SLOWLY)),
@@ -81,13 +70,10 @@ MOVING: Final = (
     ),
     VerdictScenario(
         "lost",
-        "sick",
         "a group hangs, and later unread records are deleted",
-        ONE,
-        (StartConsumer(),),
         script=(
-            at_event(ChangeBehaviour({"hung": ("a",)}), mark="hang"),
-            TimedStep(EVENT + 30, (DeleteRecords(200),), "fault"),
+            at_event(change_behaviour(hung=("a",)), mark="hang"),
+            TimedStep(EVENT + 30, (delete_records(200),), "fault"),
         ),
         expected=(
             ExpectedVerdict(("stopped",), pace.missed(), "hang"),

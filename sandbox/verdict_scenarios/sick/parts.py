@@ -6,7 +6,7 @@ import itertools
 from typing import Final
 
 from sandbox.clients.traffic import ScenarioTopic
-from sandbox.verdict_scenarios.actions import ChangeBehaviour
+from sandbox.verdict_scenarios.actions import ScenarioAction, change_behaviour
 from sandbox.verdict_scenarios.scenario import EVENT, TimedStep
 
 BATCH: Final = 20.0
@@ -18,9 +18,9 @@ _phases = itertools.cycle((0.0, 1.2, 0.4, 1.6, 0.8))
 """Seconds, spread over a tick: with equal phases all faults would be found equally late."""
 
 
-def at_event(*actions: object, mark: str = "fault") -> TimedStep:
+def at_event(*actions: ScenarioAction, mark: str = "fault") -> TimedStep:
     """Return a step with these actions at EVENT, shifted by the next phase."""
-    return TimedStep(EVENT + next(_phases), actions, mark)  # type: ignore[arg-type] # actions
+    return TimedStep(EVENT + next(_phases), actions, mark)
 
 
 def batch_runs(until: float) -> tuple[TimedStep, ...]:
@@ -31,13 +31,12 @@ def batch_runs(until: float) -> tuple[TimedStep, ...]:
         for start in starts
         if start < until
         for step in (
-            TimedStep(start, (ChangeBehaviour({"rate": 400.0}),)),
-            TimedStep(start + BATCH_TAKES, (ChangeBehaviour({"rate": 0.0}),), "last run"),
+            TimedStep(start, (change_behaviour(rate=400.0),)),
+            TimedStep(start + BATCH_TAKES, (change_behaviour(rate=0.0),), "last run"),
         )
     ]
     return tuple(steps)
 
 
-ONE: Final = {"in": ScenarioTopic()}
 THREE: Final = {"in": ScenarioTopic(3)}
 FOUR: Final = {"in": ScenarioTopic(4)}

@@ -6,7 +6,7 @@ from typing import Final
 
 from sandbox.clients.traffic import ScenarioTopic
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import ChangeBehaviour, CloseClients, StartConsumer, SubscribeTo
+from sandbox.verdict_scenarios.actions import change_behaviour, close_clients, start_consumer, subscribe_to
 from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
 from sandbox.verdict_scenarios.sick.parts import THREE, at_event
 
@@ -17,16 +17,14 @@ REBALANCES: Final = 7
 RESTLESS: Final = (
     VerdictScenario(
         "storm",
-        "sick",
         "a member joins and leaves continually, and the group makes no progress",
-        THREE,
-        (StartConsumer("a"),),
+        topics=THREE,
         script=(
-            TimedStep(EVENT, (ChangeBehaviour({"silent": True}),), "silence"),
+            TimedStep(EVENT, (change_behaviour(silent=True),), "silence"),
             *(
                 TimedStep(
                     EVENT + STORM_EVERY * number,
-                    (StartConsumer("b"),) if number % 2 == 0 else (CloseClients(("b",)),),
+                    (start_consumer("b"),) if number % 2 == 0 else (close_clients("b"),),
                     "fault" if number == REBALANCES - 1 else None,
                 )
                 for number in range(60)
@@ -38,22 +36,19 @@ RESTLESS: Final = (
     ),
     VerdictScenario(
         "endless-rebalance",
-        "sick",
         "one member hangs, and a rebalance waits for it",
-        THREE,
-        (StartConsumer("a"), StartConsumer("b")),
-        script=(at_event(ChangeBehaviour({"hung": ("a",)}), StartConsumer("c")),),
+        topics=THREE,
+        start=(start_consumer("a"), start_consumer("b")),
+        script=(at_event(change_behaviour(hung=("a",)), start_consumer("c")),),
         # Normal rebalances may be long: slow members may need a minute to finish their records.
         expected=(ExpectedVerdict(("rebalancing_too_long",), pace.REBALANCE),),
         true_as_well=("stopped", "poison_record"),
     ),
     VerdictScenario(
         "abandoned",
-        "sick",
         "the group subscribes to another topic; its offsets of the previous one stay",
-        {"in": ScenarioTopic(), "new": ScenarioTopic()},
-        (StartConsumer(),),
-        script=(at_event(SubscribeTo("new")),),
+        topics={"in": ScenarioTopic(), "new": ScenarioTopic()},
+        script=(at_event(subscribe_to("new")),),
         # A group that changes its subscription may restore it within the time of a restart.
         expected=(ExpectedVerdict(("abandoned",), pace.longer_than_restart()),),
     ),

@@ -6,29 +6,26 @@ from typing import Final
 
 from sandbox.clients.traffic import RATE, ClientBehaviour, ScenarioTopic
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import ChangeBehaviour, StartConsumer, StartSimpleConsumer
+from sandbox.verdict_scenarios.actions import change_behaviour, start_consumer, start_simple_consumer
 from sandbox.verdict_scenarios.scenario import ExpectedVerdict, TimedStep, VerdictScenario
 from sandbox.verdict_scenarios.sick.parts import at_event
 
 SHARED: Final = (
     VerdictScenario(
         "two-applications",
-        "sick",
         "two applications have the same group id and subscribe to different topics",
-        {"in": ScenarioTopic(2), "other": ScenarioTopic(2)},
-        (StartConsumer("a"),),
+        topics={"in": ScenarioTopic(2), "other": ScenarioTopic(2)},
         # Not at the beginning: all groups of the run join at once, and the monitor may read that ticks later.
-        script=(TimedStep(20.0, (StartConsumer("b", topics=("other",)),), "fault"),),
+        script=(TimedStep(20.0, (start_consumer("b", topics=("other",)),), "fault"),),
         expected=(ExpectedVerdict(("two_applications",), pace.ROLLING_DEPLOY, sentence_contains="different topics"),),
     ),
     VerdictScenario(
         "two-committers",
-        "sick",
         "a second consumer that assigns all partitions to itself commits for the same group, from the start of the log",
-        {"in": ScenarioTopic(backlog=6_000)},
-        (StartSimpleConsumer("a"),),
-        ClientBehaviour(rate=400.0),
-        script=(at_event(ChangeBehaviour({"rate": 1.5 * RATE}), StartSimpleConsumer("b")),),
+        topics={"in": ScenarioTopic(backlog=6_000)},
+        start=(start_simple_consumer("a"),),
+        behaviour=ClientBehaviour(rate=400.0),
+        script=(at_event(change_behaviour(rate=1.5 * RATE), start_simple_consumer("b")),),
         expected=(ExpectedVerdict(("two_committers",), pace.taken_turns()),),
         true_as_well=("rewound",),
     ),

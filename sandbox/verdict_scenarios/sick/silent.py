@@ -7,26 +7,24 @@ from typing import Final
 from sandbox.clients.traffic import ClientBehaviour
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.actions import (
-    ChangeBehaviour,
-    CloseClients,
-    KillClient,
-    StartConsumer,
-    StartJavaConsumer,
-    StartSimpleConsumer,
+    change_behaviour,
+    close_clients,
+    kill_client,
+    start_consumer,
+    start_java_consumer,
+    start_simple_consumer,
 )
 from sandbox.verdict_scenarios.scenario import ExpectedVerdict, TimedStep, VerdictScenario
-from sandbox.verdict_scenarios.sick.parts import BATCH, FOUR, ONE, THREE, at_event, batch_runs
+from sandbox.verdict_scenarios.sick.parts import BATCH, FOUR, THREE, at_event, batch_runs
 
 LEFT_AT: Final = 20.0
 
 SILENT: Final = (
     VerdictScenario(
         "hung",
-        "sick",
         "a process hangs while its heartbeats go on",
-        THREE,
-        (StartConsumer(),),
-        script=(at_event(ChangeBehaviour({"hung": ("a",)})),),
+        topics=THREE,
+        script=(at_event(change_behaviour(hung=("a",))),),
         expected=(
             ExpectedVerdict(("stopped",), pace.missed()),
             ExpectedVerdict(("stopped",), pace.certainly_alive(), sentence_contains="still sends heartbeats"),
@@ -36,11 +34,10 @@ SILENT: Final = (
     ),
     VerdictScenario(
         "one-of-two-hangs",
-        "sick",
         "one of two members hangs while its heartbeats go on; the finding names it",
-        FOUR,
-        (StartConsumer("a"), StartConsumer("b")),
-        script=(at_event(ChangeBehaviour({"hung": ("b",)})),),
+        topics=FOUR,
+        start=(start_consumer("a"), start_consumer("b")),
+        script=(at_event(change_behaviour(hung=("b",))),),
         expected=(
             ExpectedVerdict(("stopped",), pace.missed(), sentence_contains="Owner of all of them: client "),
             ExpectedVerdict(("stopped",), pace.certainly_alive(), sentence_contains="still sends heartbeats"),
@@ -49,53 +46,42 @@ SILENT: Final = (
     ),
     VerdictScenario(
         "dead-process",
-        "sick",
         "the only process is killed without a leave request; its session ends later",
-        ONE,
-        (StartJavaConsumer(),),
-        script=(at_event(KillClient()),),
+        start=(start_java_consumer(),),
+        script=(at_event(kill_client()),),
         # The session ends before a pause would be too long: until then it may be one.
         expected=(ExpectedVerdict(("no_members",), pace.session_and_restart()),),
         true_as_well=("stopped", "expiring"),
     ),
     VerdictScenario(
         "left-members",
-        "sick",
         "both members leave the group, and no member joins again",
-        THREE,
-        (StartConsumer("a"), StartConsumer("b")),
-        script=(at_event(CloseClients(("a", "b"))),),
+        topics=THREE,
+        start=(start_consumer("a"), start_consumer("b")),
+        script=(at_event(close_clients("a", "b")),),
         expected=(ExpectedVerdict(("no_members",), pace.missed()),),
         true_as_well=("expiring",),
     ),
     VerdictScenario(
         "simple-dead",
-        "sick",
         "the process of a group without membership ends",
-        ONE,
-        (StartSimpleConsumer(),),
-        script=(at_event(CloseClients()),),
+        start=(start_simple_consumer(),),
+        script=(at_event(close_clients()),),
         expected=(ExpectedVerdict(("stopped",), pace.missed()),),
         true_as_well=("expiring",),
     ),
     VerdictScenario(
         "batch-missing",
-        "sick",
         "a regular batch no longer runs; its member stays",
-        ONE,
-        (StartConsumer(),),
-        ClientBehaviour(rate=0.0, repeats=False),
+        behaviour=ClientBehaviour(rate=0.0, repeats=False),
         script=batch_runs(100.0),
         expected=(ExpectedVerdict(("stopped",), pace.missed_batches(BATCH), "last run"),),
         judged_from=50.0,
     ),
     VerdictScenario(
         "expiring",
-        "sick",
         "all members have left, and in the end the offsets are about to expire",
-        ONE,
-        (StartConsumer(),),
-        script=(TimedStep(LEFT_AT, (CloseClients(),), "fault"),),
+        script=(TimedStep(LEFT_AT, (close_clients(),), "fault"),),
         # A quarter of the retention time of the offsets is left; the time is the broker's setting.
         expected=(
             ExpectedVerdict(("no_members",), pace.missed()),

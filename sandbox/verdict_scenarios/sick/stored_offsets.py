@@ -7,74 +7,64 @@ from typing import Final
 from sandbox.clients.traffic import RATE, ClientBehaviour, Flow, ScenarioTopic
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.actions import (
-    AddPartitions,
-    ChangeBehaviour,
-    CloseClients,
-    DeleteGroupInUse,
-    DeleteRecords,
-    SeekToEnd,
-    StartConsumer,
-    StartSimpleConsumer,
+    add_partitions,
+    change_behaviour,
+    close_clients,
+    delete_group,
+    delete_records,
+    seek_to_end,
+    start_consumer,
+    start_simple_consumer,
 )
 from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
-from sandbox.verdict_scenarios.sick.parts import ONE, THREE, at_event
+from sandbox.verdict_scenarios.sick.parts import THREE, at_event
 
 OFFSETS: Final = (
     VerdictScenario(
         "forgotten",
-        "sick",
         "the offsets of a group without membership are removed while its consumer is running, which commits them again",
-        THREE,
-        (StartSimpleConsumer(),),
-        script=(at_event(DeleteGroupInUse()),),
+        topics=THREE,
+        start=(start_simple_consumer(),),
+        script=(at_event(delete_group()),),
         expected=(ExpectedVerdict(("forgotten",), pace.next_sign()),),
     ),
     VerdictScenario(
         "offset-deleted",
-        "sick",
         "a tool deletes the offsets of a stopped group, and its new member does not commit",
-        ONE,
-        (StartConsumer(),),
         script=(
-            TimedStep(EVENT, (CloseClients(),)),
-            TimedStep(EVENT + 2, (DeleteGroupInUse(),)),
-            TimedStep(EVENT + 4, (ChangeBehaviour({"silent": True}), StartConsumer("b")), "fault"),
+            TimedStep(EVENT, (close_clients(),)),
+            TimedStep(EVENT + 2, (delete_group(),)),
+            TimedStep(EVENT + 4, (change_behaviour(silent=True), start_consumer("b")), "fault"),
         ),
         expected=(ExpectedVerdict(("forgotten",), pace.FIRST_COMMIT),),
     ),
     VerdictScenario(
         "left-out",
-        "sick",
         "a partition is added to a topic that a consumer has assigned to itself; no client reads the new one",
-        THREE,
-        (StartSimpleConsumer(),),
-        script=(at_event(AddPartitions(4)),),
+        topics=THREE,
+        start=(start_simple_consumer(),),
+        script=(at_event(add_partitions(4)),),
         expected=(ExpectedVerdict(("never_committed",), pace.FIRST_COMMIT, sentence_contains="3 other partitions"),),
     ),
     VerdictScenario(
         "commits-last-read",
-        "sick",
         "commits the offset of the last record it has read, and the producers pause twice: a notice, never an alarm",
-        {"in": ScenarioTopic(2, (Flow(until=EVENT), Flow(start=100.0, until=130.0), Flow(start=160.0)))},
-        (StartConsumer(),),
-        ClientBehaviour(behind=1),
+        topics={"in": ScenarioTopic(2, (Flow(until=EVENT), Flow(start=100.0, until=130.0), Flow(start=160.0)))},
+        behaviour=ClientBehaviour(behind=1),
         script=(TimedStep(EVENT, (), "fault"),),
         expected=(ExpectedVerdict(("commits_last_read",), pace.rested()),),
     ),
     VerdictScenario(
         "cannot-start",
-        "sick",
         "retention removes the next record of a group, and each new process dies of that",
-        ONE,
-        (StartConsumer(),),
         script=(
-            at_event(ChangeBehaviour({"hung": ("a",)}), mark="hang"),
-            TimedStep(EVENT + 25, (DeleteRecords(200),), "loss"),
-            TimedStep(EVENT + 30, (CloseClients(), ChangeBehaviour({"hung": (), "silent": True}))),
+            at_event(change_behaviour(hung=("a",)), mark="hang"),
+            TimedStep(EVENT + 25, (delete_records(200),), "loss"),
+            TimedStep(EVENT + 30, (close_clients(), change_behaviour(hung=(), silent=True))),
             *(
                 TimedStep(
                     EVENT + 32 + 4.0 * number,
-                    (StartConsumer("b"),) if number % 2 == 0 else (CloseClients(("b",)),),
+                    (start_consumer("b"),) if number % 2 == 0 else (close_clients("b"),),
                     "fault" if number == 5 else None,
                 )
                 for number in range(24)
@@ -89,40 +79,34 @@ OFFSETS: Final = (
     ),
     VerdictScenario(
         "below-log-start",
-        "sick",
         "the last records of a partition are of no use to the group, which does not commit them, and they are deleted",
-        {"in": ScenarioTopic(2, (Flow(until=EVENT, partitions=(0,)), Flow(partitions=(1,))))},
-        (StartConsumer(),),
+        topics={"in": ScenarioTopic(2, (Flow(until=EVENT, partitions=(0,)), Flow(partitions=(1,))))},
         script=(
-            TimedStep(EVENT - 5, (ChangeBehaviour({"skipped": (0,)}),), "silence"),
-            TimedStep(EVENT + 2, (DeleteRecords(0),), "fault"),
+            TimedStep(EVENT - 5, (change_behaviour(skipped=(0,)),), "silence"),
+            TimedStep(EVENT + 2, (delete_records(0),), "fault"),
         ),
         expected=(ExpectedVerdict(("below_log_start",), pace.next_sign()),),
         true_as_well=("poison_record",),
     ),
     VerdictScenario(
         "skipped",
-        "sick",
         "a group works off a backlog; after a fault in its code it begins at the end of the partition",
-        {"in": ScenarioTopic(backlog=9_000)},
-        (StartConsumer(),),
-        ClientBehaviour(rate=1.5 * RATE),
-        script=(at_event(SeekToEnd()),),
+        topics={"in": ScenarioTopic(backlog=9_000)},
+        behaviour=ClientBehaviour(rate=1.5 * RATE),
+        script=(at_event(seek_to_end()),),
         expected=(ExpectedVerdict(("skipped",), pace.next_sign()),),
     ),
     VerdictScenario(
         "skipped-after-retention",
-        "sick",
         "a group hangs until its records are deleted; its process is replaced by one that begins at the end",
         # No record before the group reads: its best rate is then that of the records, which keeps the skipped range
         # above ten times what it can read between its join and the next tick with a commit.
-        {"in": ScenarioTopic(flows=(Flow(start=15.0),))},
-        (StartConsumer(),),
+        topics={"in": ScenarioTopic(flows=(Flow(start=15.0),))},
         script=(
-            at_event(ChangeBehaviour({"hung": ("a",)}), mark="hang"),
-            TimedStep(EVENT + 20, (DeleteRecords(200),), "loss"),
+            at_event(change_behaviour(hung=("a",)), mark="hang"),
+            TimedStep(EVENT + 20, (delete_records(200),), "loss"),
             TimedStep(
-                EVENT + 95, (CloseClients(), ChangeBehaviour({"hung": ()}), StartConsumer("b", reset="latest")), "fault"
+                EVENT + 95, (close_clients(), change_behaviour(hung=()), start_consumer("b", reset="latest")), "fault"
             ),
         ),
         expected=(

@@ -6,7 +6,6 @@ from typing import Final
 import pytest
 
 from sandbox.clients.group_names import RESERVED_PARTITION
-from sandbox.clients.traffic import ScenarioTopic
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.assess import ScenarioOutcome, assess, outcomes, verdicts_of
 from sandbox.verdict_scenarios.everything import SCENARIOS
@@ -25,14 +24,13 @@ from stream.service.wiring import health_limits
 
 BEGAN: Final = 1_000_000.0
 FAULT: Final = 60.0
-TOPICS: Final = {"in": ScenarioTopic()}
-STOPS: Final = VerdictScenario("stops", "sick", "it stops", TOPICS, (), expected=(ExpectedVerdict(("stopped",), 3.0),))
+STOPS: Final = VerdictScenario("stops", "it stops", expected=(ExpectedVerdict(("stopped",), 3.0),))
 TWICE: Final = dataclasses.replace(
     STOPS,
     expected=(ExpectedVerdict(("stopped",), 3.0), ExpectedVerdict(("no_members",), 15.0)),
     true_as_well=("expiring",),
 )
-KEEPS_UP: Final = VerdictScenario("keeps-up", "healthy", "it keeps up", TOPICS, ())
+KEEPS_UP: Final = VerdictScenario("keeps-up", "it keeps up")
 
 
 def recorded(
@@ -60,7 +58,6 @@ def faults_of(scenario: VerdictScenario) -> list[str]:
     outside = {"leader dies", "broker is back", "monitor is back"}
     checks = [
         ("its steps must be in order of time", times == sorted(times)),
-        ("only sick groups have expected verdicts", bool(scenario.expected) == (scenario.kind == "sick")),
         # Open transactions hide commits in the reserved partition.
         ("only reserved scenarios are in the reserved offsets partition", is_reserved == scenario.reserved),
     ]
