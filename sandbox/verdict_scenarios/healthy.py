@@ -6,24 +6,10 @@ import itertools
 from typing import Final
 
 from sandbox.clients.traffic import RATE, ClientBehaviour, Flow, ScenarioTopic
+from sandbox.verdict_scenarios import actions as do
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import (
-    add_partitions,
-    change_behaviour,
-    close_clients,
-    delete_group,
-    delete_input_topic,
-    delete_read_records,
-    kill_client,
-    reset_offsets,
-    start_consumer,
-    start_java_consumer,
-    start_simple_consumer,
-    start_transactional_consumer,
-    subscribe_to,
-)
 from sandbox.verdict_scenarios.outages import BROKER_RESTART_AT
-from sandbox.verdict_scenarios.scenario import EVENT, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.scenario import EVENT, TimedStep, VerdictScenario, step
 from sandbox.verdict_scenarios.sick.parts import BATCH, BATCH_TAKES, FOUR, THREE, batch_runs
 
 RESTART_SECONDS: Final = 35 / pace.FASTER
@@ -36,31 +22,28 @@ PAUSES: Final = (20.0, 47.0, 31.0, 75.0, 26.0, 58.0)
 def _joining_batch() -> tuple[TimedStep, ...]:
     starts = [5.0 + BATCH * number for number in range(40)]
     return tuple(
-        step
+        each
         for start in starts
-        for step in (TimedStep(start, (start_consumer(),)), TimedStep(start + BATCH_TAKES, (close_clients(),)))
-        if step.time > 0
+        for each in (step(start, do.start_consumer()), step(start + BATCH_TAKES, do.close_clients()))
     )
 
 
 def _rolling() -> tuple[TimedStep, ...]:
     names = ("a", "b", "c")
-    leaving = [
-        TimedStep(EVENT + BETWEEN_RESTARTS * number, (close_clients(name),)) for number, name in enumerate(names)
-    ]
+    leaving = [step(EVENT + BETWEEN_RESTARTS * number, do.close_clients(name)) for number, name in enumerate(names)]
     joining = [
-        TimedStep(EVENT + BETWEEN_RESTARTS * number + RESTART_SECONDS, (start_consumer(name, instance=name),))
+        step(EVENT + BETWEEN_RESTARTS * number + RESTART_SECONDS, do.start_consumer(name, instance=name))
         for number, name in enumerate(names)
     ]
-    return tuple(sorted([*leaving, *joining], key=lambda step: step.time))
+    return tuple(sorted([*leaving, *joining], key=lambda each: each.time))
 
 
 def _deletes_and_pauses() -> tuple[TimedStep, ...]:
     every, pause = 30 / pace.FASTER, 40 / pace.FASTER
-    deletes = [TimedStep(10.0 + every * number, (delete_read_records(),)) for number in range(40)]
-    hangs = TimedStep(EVENT, (change_behaviour(hung=("a",)),))
-    goes_on = TimedStep(EVENT + pause, (change_behaviour(hung=()),))
-    return tuple(sorted([*deletes, hangs, goes_on], key=lambda step: step.time))
+    deletes = [step(10.0 + every * number, do.delete_read_records()) for number in range(40)]
+    hangs = step(EVENT, do.change_behaviour(hung=("a",)))
+    goes_on = step(EVENT + pause, do.change_behaviour(hung=()))
+    return tuple(sorted([*deletes, hangs, goes_on], key=lambda each: each.time))
 
 
 def _irregular() -> tuple[TimedStep, ...]:
@@ -68,12 +51,9 @@ def _irregular() -> tuple[TimedStep, ...]:
     times = itertools.accumulate(itertools.islice(itertools.cycle(PAUSES), 100))
     steps = [time / pace.FASTER for time in times]
     return tuple(
-        step
+        each
         for time in steps
-        for step in (
-            TimedStep(time, (change_behaviour(silent=False),)),
-            TimedStep(time + 0.5, (change_behaviour(silent=True),)),
-        )
+        for each in (step(time, do.change_behaviour(silent=False)), step(time + 0.5, do.change_behaviour(silent=True)))
     )
 
 
@@ -82,13 +62,13 @@ RHYTHMS: Final = (
         "one-of-two-dies",
         "one of two members is killed; when its session ends the other one takes over, within the time of a pause",
         topics=FOUR,
-        start=(start_java_consumer("a"), start_java_consumer("b")),
-        script=(TimedStep(EVENT, (kill_client("b"),)),),
+        start=(do.start_java_consumer("a"), do.start_java_consumer("b")),
+        script=(step(EVENT, do.kill_client("b")),),
         # The other member takes over at the end of a pause that is no fault; brokers are not as fast as the run.
         true_as_well=("stopped", "poison_record"),
     ),
     VerdictScenario(
-        "steady", "reads records as they arrive", topics=THREE, start=(start_consumer("a"), start_consumer("b"))
+        "steady", "reads records as they arrive", topics=THREE, start=(do.start_consumer("a"), do.start_consumer("b"))
     ),
     VerdictScenario(
         "bursty",
@@ -146,7 +126,7 @@ RHYTHMS: Final = (
         "read-and-gone",
         "a group has read all records and has left",
         topics={"in": ScenarioTopic(flows=(Flow(until=30.0),))},
-        script=(TimedStep(170.0, (close_clients(),)),),
+        script=(step(170.0, do.close_clients()),),
         # After that its offsets are about to expire, which is true.
         judged_until=170.0 + 0.75 * pace.OFFSETS_RETENTION,
     ),
@@ -185,7 +165,7 @@ RECORDS: Final = (
         "transactional",
         "reads committed records of short transactions, and commits in transactions of its own",
         topics={"in": ScenarioTopic(transaction=1.0), "out": ScenarioTopic(flows=())},
-        start=(start_transactional_consumer(),),
+        start=(do.start_transactional_consumer(),),
         # When the broker stops during a commit, librdkafka may wait for ever (see
         # `sandbox.demo.transactional`), and the group is stopped.
         judged_until=BROKER_RESTART_AT,
@@ -194,7 +174,7 @@ RECORDS: Final = (
         "some-aborts",
         "commits in transactions, and aborts every third one",
         topics={"in": ScenarioTopic(), "out": ScenarioTopic(flows=())},
-        start=(start_transactional_consumer(),),
+        start=(do.start_transactional_consumer(),),
         behaviour=ClientBehaviour(abort_every=3),
         judged_until=BROKER_RESTART_AT,
     ),
@@ -202,13 +182,13 @@ RECORDS: Final = (
         "checkpointed",
         "reads committed records of a producer that commits with each checkpoint, every two minutes",
         topics={"in": ScenarioTopic(transaction=120 / pace.FASTER)},
-        start=(start_consumer(isolated=True),),
+        start=(do.start_consumer(isolated=True),),
         judged_from=50.0,
     ),
     VerdictScenario(
         "topic-deleted",
         "the topic is deleted while the group reads it",
-        script=(TimedStep(EVENT, (delete_input_topic(),), "deleted"),),
+        script=(step(EVENT, do.delete_input_topic(), mark="deleted"),),
         client_error="UNKNOWN_TOPIC_OR_PART",
     ),
     VerdictScenario(
@@ -225,9 +205,9 @@ OPERATIONS: Final = (
         "stopped, reset, started again; then it catches up",
         topics={"in": ScenarioTopic(backlog=4_000)},
         script=(
-            TimedStep(EVENT, (close_clients(), change_behaviour(rate=10 * RATE))),
-            TimedStep(EVENT + 3.0, (reset_offsets(4_000),), "reset"),
-            TimedStep(EVENT + 5.0, (start_consumer(),)),
+            step(EVENT, do.close_clients(), do.change_behaviour(rate=10 * RATE)),
+            step(EVENT + 3.0, do.reset_offsets(4_000), mark="reset"),
+            step(EVENT + 5.0, do.start_consumer()),
         ),
     ),
     VerdictScenario(
@@ -236,16 +216,16 @@ OPERATIONS: Final = (
         topics={"in": ScenarioTopic(backlog=9_000)},
         behaviour=ClientBehaviour(rate=1.5 * RATE),
         script=(
-            TimedStep(EVENT, (close_clients(),)),
-            TimedStep(EVENT + 3.0, (reset_offsets(-6_000),), "reset"),
-            TimedStep(EVENT + 5.0, (start_consumer(),)),
+            step(EVENT, do.close_clients()),
+            step(EVENT + 3.0, do.reset_offsets(-6_000), mark="reset"),
+            step(EVENT + 5.0, do.start_consumer()),
         ),
     ),
     VerdictScenario(
         "rolling-restart",
         "three static members are restarted one after the other",
         topics=THREE,
-        start=tuple(start_consumer(name, instance=name) for name in ("a", "b", "c")),
+        start=tuple(do.start_consumer(name, instance=name) for name in ("a", "b", "c")),
         script=_rolling(),
     ),
     VerdictScenario(
@@ -253,66 +233,63 @@ OPERATIONS: Final = (
         "members join and leave with the load, and every change is a rebalance",
         topics=FOUR,
         script=(
-            TimedStep(50.0, (start_consumer("b"),)),
-            TimedStep(74.0, (start_consumer("c"),)),
-            TimedStep(98.0, (start_consumer("d"),)),
-            TimedStep(122.0, (close_clients("d"),)),
-            TimedStep(146.0, (close_clients("c"),)),
+            step(50.0, do.start_consumer("b")),
+            step(74.0, do.start_consumer("c")),
+            step(98.0, do.start_consumer("d")),
+            step(122.0, do.close_clients("d")),
+            step(146.0, do.close_clients("c")),
         ),
     ),
     VerdictScenario(
         "newer-protocol",
         "a group of the newer protocol whose members join and leave",
         topics=FOUR,
-        start=(start_consumer("a", kind="consumer"), start_consumer("b", kind="consumer")),
-        script=(
-            TimedStep(EVENT, (close_clients("b"),)),
-            TimedStep(EVENT + 20, (start_consumer("c", kind="consumer"),)),
-        ),
+        start=(do.start_consumer("a", kind="consumer"), do.start_consumer("b", kind="consumer")),
+        script=(step(EVENT, do.close_clients("b")), step(EVENT + 20, do.start_consumer("c", kind="consumer"))),
     ),
     VerdictScenario(
         "deploy",
         "stopped cleanly while it processes a backlog, and soon started again",
         topics={"in": ScenarioTopic(backlog=9_000)},
         behaviour=ClientBehaviour(rate=3 * RATE),
-        script=(TimedStep(EVENT, (close_clients(),)), TimedStep(EVENT + 20 / pace.FASTER, (start_consumer(),))),
+        script=(step(EVENT, do.close_clients()), step(EVENT + 20 / pace.FASTER, do.start_consumer())),
     ),
     VerdictScenario(
         "subscription-deploy",
         "a rolling deploy to a version that subscribes to another topic as well",
         topics={"in": ScenarioTopic(2), "new": ScenarioTopic(2)},
-        start=(start_consumer("a"), start_consumer("b")),
+        start=(do.start_consumer("a"), do.start_consumer("b")),
         script=(
-            TimedStep(EVENT, (close_clients("a"), start_consumer("c", topics=("in", "new")))),
-            TimedStep(EVENT + pace.ROLLING_DEPLOY / 2, (close_clients("b"), start_consumer("d", topics=("in", "new")))),
+            step(EVENT, do.close_clients("a"), do.start_consumer("c", topics=("in", "new"))),
+            step(EVENT + pace.ROLLING_DEPLOY / 2, do.close_clients("b"), do.start_consumer("d", topics=("in", "new"))),
         ),
     ),
     VerdictScenario(
         "deleted-offsets",
         "a group without membership has read everything and ended; later its offsets are deleted by a tool",
         topics={"in": ScenarioTopic(flows=(Flow(until=30.0),))},
-        start=(start_simple_consumer(),),
-        script=(TimedStep(EVENT, (close_clients(),)), TimedStep(EVENT + 600 / pace.FASTER, (delete_group(),))),
+        start=(do.start_simple_consumer(),),
+        script=(step(EVENT, do.close_clients()), step(EVENT + 600 / pace.FASTER, do.delete_group())),
     ),
     VerdictScenario(
         "scaled-to-zero",
         "a deploy moves the group to another topic, and when it has read that, it is scaled to zero",
         topics={"in": ScenarioTopic(), "new": ScenarioTopic(flows=(Flow(until=EVENT + 20),))},
-        script=(TimedStep(EVENT, (subscribe_to("new"),)), TimedStep(EVENT + 45, (close_clients(),))),
+        script=(step(EVENT, do.subscribe_to("new")), step(EVENT + 45, do.close_clients())),
         judged_until=EVENT + 45 + 0.75 * pace.OFFSETS_RETENTION,
     ),
     VerdictScenario(
         "mirrored",
         "another program copies the offsets by the minute, some records behind, and its source comes to rest",
         topics={"in": ScenarioTopic(flows=(Flow(until=EVENT),))},
-        start=(start_simple_consumer(),),
+        start=(do.start_simple_consumer(),),
         behaviour=ClientBehaviour(every=60 / pace.FASTER, behind=5, repeats=False),
     ),
     VerdictScenario(
         "grown",
         "a partition is added, which the members find at their next metadata refresh",
-        start=(start_consumer(refresh=pace.MEMBERSHIP_REFRESH),),
-        script=(TimedStep(EVENT, (add_partitions(2),)),),
+        start=(do.start_consumer(refresh=pace.MEMBERSHIP_REFRESH),),
+        script=(step(EVENT, do.add_partitions(2)),),
     ),
 )
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from sandbox.clients.traffic import Flow, ScenarioTopic
+from sandbox.verdict_scenarios import actions as do
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import change_behaviour, close_clients, start_consumer
-from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, VerdictScenario, step
 from sandbox.verdict_scenarios.sick.parts import THREE
 
 BROKER_RESTART_AT: Final = 185.0
@@ -32,20 +32,20 @@ OUTAGES: Final = (
         "broker-restart",
         "the broker is restarted while a group reads",
         topics=THREE,
-        start=(start_consumer("a"), start_consumer("b")),
+        start=(do.start_consumer("a"), do.start_consumer("b")),
     ),
     VerdictScenario("monitor-restart", "the monitor is restarted while a healthy group reads", topics=THREE),
     VerdictScenario(
         "still-stalled",
         "the monitor is restarted while a group is stalled, and shows that at once",
-        script=(TimedStep(EVENT, (change_behaviour(stuck=(0,)),), "fault"),),
+        script=(step(EVENT, do.change_behaviour(stuck=(0,)), mark="fault"),),
         expected=(ExpectedVerdict(("stalled",), pace.missed()), ExpectedVerdict(("stalled",), 0.0, "monitor is back")),
     ),
     VerdictScenario(
         TRUNCATED,
         "the log loses its end while the broker is down; the committed offset is above the end offset now",
         topics={"in": ScenarioTopic(flows=(Flow(until=150.0),))},
-        script=(TimedStep(170.0, (close_clients(),)),),
+        script=(step(170.0, do.close_clients()),),
         # Known when the end offsets are read again.
         expected=(ExpectedVerdict(("truncated",), pace.next_sign(), "broker is back", "The log was cut back"),),
     ),

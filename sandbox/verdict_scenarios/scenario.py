@@ -35,6 +35,11 @@ class TimedStep:
     mark: str | None = None
 
 
+def step(time: float, *actions: ScenarioAction, mark: str | None = None) -> TimedStep:
+    """Return actions at a time of the run."""
+    return TimedStep(time, actions, mark)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpectedVerdict:
     """One of these verdicts must be shown from `after` seconds after a mark.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from sandbox.clients.traffic import RATE, ClientBehaviour, Flow, ScenarioTopic
+from sandbox.verdict_scenarios import actions as do
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import change_behaviour, delete_records, seek_back
-from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, VerdictScenario, step
 from sandbox.verdict_scenarios.sick.parts import at_event
 
 RETENTION: Final = 60.0
@@ -22,7 +22,7 @@ MOVING: Final = (
     VerdictScenario(
         "falling-behind",
         "a group reads four fifths of what is written",
-        script=(at_event(change_behaviour(rate=0.8 * RATE)),),
+        script=(at_event(do.change_behaviour(rate=0.8 * RATE)),),
         expected=(ExpectedVerdict(("falling_behind",), pace.drifted()),),
     ),
     VerdictScenario(
@@ -38,7 +38,7 @@ MOVING: Final = (
         "rewound",
         "a running consumer goes back by half an hour and then reads hardly faster than records are written",
         topics={"in": ScenarioTopic(backlog=9_000)},
-        script=(at_event(change_behaviour(rate=1.1 * RATE), seek_back(7_200)),),
+        script=(at_event(do.change_behaviour(rate=1.1 * RATE), do.seek_back(7_200)),),
         expected=(ExpectedVerdict(("rewound",), pace.next_sign()),),
     ),
     VerdictScenario(
@@ -46,10 +46,12 @@ MOVING: Final = (
         "one client seeks back again and again, and reads the records again at twice the rate of the producer",
         topics={"in": ScenarioTopic(backlog=2_000)},
         script=(
-            TimedStep(EVENT - 1, (change_behaviour(rate=2 * RATE),)),
+            step(EVENT - 1, do.change_behaviour(rate=2 * RATE)),
             *(
-                TimedStep(
-                    EVENT + REWIND_EVERY * number, (seek_back(REWIND_BY),), {0: "first step", 2: "fault"}.get(number)
+                step(
+                    EVENT + REWIND_EVERY * number,
+                    do.seek_back(REWIND_BY),
+                    mark={0: "first step", 2: "fault"}.get(number),
                 )
                 for number in range(24)
             ),
@@ -62,7 +64,7 @@ MOVING: Final = (
         "overtaken",
         "a group becomes so slow that retention deletes unread records",
         topics={"in": ScenarioTopic(config={"retention.ms": str(int(RETENTION * 1_000)), "segment.ms": "6000"})},
-        script=(at_event(change_behaviour(rate=SLOWLY)),),
+        script=(at_event(do.change_behaviour(rate=SLOWLY)),),
         expected=(
             ExpectedVerdict(("falling_behind", "losing_data"), pace.drifted()),
             ExpectedVerdict(("losing_data",), pace.nearly_expired(RETENTION, written=RATE, read=SLOWLY)),
@@ -72,8 +74,8 @@ MOVING: Final = (
         "lost",
         "a group hangs, and later unread records are deleted",
         script=(
-            at_event(change_behaviour(hung=("a",)), mark="hang"),
-            TimedStep(EVENT + 30, (delete_records(200),), "fault"),
+            at_event(do.change_behaviour(hung=("a",)), mark="hang"),
+            step(EVENT + 30, do.delete_records(200), mark="fault"),
         ),
         expected=(
             ExpectedVerdict(("stopped",), pace.missed(), "hang"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from sandbox.clients.traffic import ScenarioTopic
+from sandbox.verdict_scenarios import actions as do
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import change_behaviour, close_clients, start_consumer, subscribe_to
-from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, VerdictScenario, step
 from sandbox.verdict_scenarios.sick.parts import THREE, at_event
 
 STORM_EVERY: Final = 1.5
@@ -20,12 +20,12 @@ RESTLESS: Final = (
         "a member joins and leaves continually, and the group makes no progress",
         topics=THREE,
         script=(
-            TimedStep(EVENT, (change_behaviour(silent=True),), "silence"),
+            step(EVENT, do.change_behaviour(silent=True), mark="silence"),
             *(
-                TimedStep(
+                step(
                     EVENT + STORM_EVERY * number,
-                    (start_consumer("b"),) if number % 2 == 0 else (close_clients("b"),),
-                    "fault" if number == REBALANCES - 1 else None,
+                    do.start_consumer("b") if number % 2 == 0 else do.close_clients("b"),
+                    mark="fault" if number == REBALANCES - 1 else None,
                 )
                 for number in range(60)
             ),
@@ -38,8 +38,8 @@ RESTLESS: Final = (
         "endless-rebalance",
         "one member hangs, and a rebalance waits for it",
         topics=THREE,
-        start=(start_consumer("a"), start_consumer("b")),
-        script=(at_event(change_behaviour(hung=("a",)), start_consumer("c")),),
+        start=(do.start_consumer("a"), do.start_consumer("b")),
+        script=(at_event(do.change_behaviour(hung=("a",)), do.start_consumer("c")),),
         # Normal rebalances may be long: slow members may need a minute to finish their records.
         expected=(ExpectedVerdict(("rebalancing_too_long",), pace.REBALANCE),),
         true_as_well=("stopped", "poison_record"),
@@ -48,7 +48,7 @@ RESTLESS: Final = (
         "abandoned",
         "the group subscribes to another topic; its offsets of the previous one stay",
         topics={"in": ScenarioTopic(), "new": ScenarioTopic()},
-        script=(at_event(subscribe_to("new")),),
+        script=(at_event(do.subscribe_to("new")),),
         # A group that changes its subscription may restore it within the time of a restart.
         expected=(ExpectedVerdict(("abandoned",), pace.longer_than_restart()),),
     ),

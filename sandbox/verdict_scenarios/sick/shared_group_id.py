@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from sandbox.clients.traffic import RATE, ClientBehaviour, ScenarioTopic
+from sandbox.verdict_scenarios import actions as do
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import change_behaviour, start_consumer, start_simple_consumer
-from sandbox.verdict_scenarios.scenario import ExpectedVerdict, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.scenario import ExpectedVerdict, VerdictScenario, step
 from sandbox.verdict_scenarios.sick.parts import at_event
 
 SHARED: Final = (
@@ -16,16 +16,16 @@ SHARED: Final = (
         "two applications have the same group id and subscribe to different topics",
         topics={"in": ScenarioTopic(2), "other": ScenarioTopic(2)},
         # Not at the beginning: all groups of the run join at once, and the monitor may read that ticks later.
-        script=(TimedStep(20.0, (start_consumer("b", topics=("other",)),), "fault"),),
+        script=(step(20.0, do.start_consumer("b", topics=("other",)), mark="fault"),),
         expected=(ExpectedVerdict(("two_applications",), pace.ROLLING_DEPLOY, sentence_contains="different topics"),),
     ),
     VerdictScenario(
         "two-committers",
         "a second consumer that assigns all partitions to itself commits for the same group, from the start of the log",
         topics={"in": ScenarioTopic(backlog=6_000)},
-        start=(start_simple_consumer("a"),),
+        start=(do.start_simple_consumer("a"),),
         behaviour=ClientBehaviour(rate=400.0),
-        script=(at_event(change_behaviour(rate=1.5 * RATE), start_simple_consumer("b")),),
+        script=(at_event(do.change_behaviour(rate=1.5 * RATE), do.start_simple_consumer("b")),),
         expected=(ExpectedVerdict(("two_committers",), pace.taken_turns()),),
         true_as_well=("rewound",),
     ),

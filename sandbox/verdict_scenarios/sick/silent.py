@@ -5,16 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from sandbox.clients.traffic import ClientBehaviour
+from sandbox.verdict_scenarios import actions as do
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import (
-    change_behaviour,
-    close_clients,
-    kill_client,
-    start_consumer,
-    start_java_consumer,
-    start_simple_consumer,
-)
-from sandbox.verdict_scenarios.scenario import ExpectedVerdict, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.scenario import ExpectedVerdict, VerdictScenario, step
 from sandbox.verdict_scenarios.sick.parts import BATCH, FOUR, THREE, at_event, batch_runs
 
 LEFT_AT: Final = 20.0
@@ -24,7 +17,7 @@ SILENT: Final = (
         "hung",
         "a process hangs while its heartbeats go on",
         topics=THREE,
-        script=(at_event(change_behaviour(hung=("a",))),),
+        script=(at_event(do.change_behaviour(hung=("a",))),),
         expected=(
             ExpectedVerdict(("stopped",), pace.missed()),
             ExpectedVerdict(("stopped",), pace.certainly_alive(), sentence_contains="still sends heartbeats"),
@@ -36,8 +29,8 @@ SILENT: Final = (
         "one-of-two-hangs",
         "one of two members hangs while its heartbeats go on; the finding names it",
         topics=FOUR,
-        start=(start_consumer("a"), start_consumer("b")),
-        script=(at_event(change_behaviour(hung=("b",))),),
+        start=(do.start_consumer("a"), do.start_consumer("b")),
+        script=(at_event(do.change_behaviour(hung=("b",))),),
         expected=(
             ExpectedVerdict(("stopped",), pace.missed(), sentence_contains="Owner of all of them: client "),
             ExpectedVerdict(("stopped",), pace.certainly_alive(), sentence_contains="still sends heartbeats"),
@@ -47,8 +40,8 @@ SILENT: Final = (
     VerdictScenario(
         "dead-process",
         "the only process is killed without a leave request; its session ends later",
-        start=(start_java_consumer(),),
-        script=(at_event(kill_client()),),
+        start=(do.start_java_consumer(),),
+        script=(at_event(do.kill_client()),),
         # The session ends before a pause would be too long: until then it may be one.
         expected=(ExpectedVerdict(("no_members",), pace.session_and_restart()),),
         true_as_well=("stopped", "expiring"),
@@ -57,16 +50,16 @@ SILENT: Final = (
         "left-members",
         "both members leave the group, and no member joins again",
         topics=THREE,
-        start=(start_consumer("a"), start_consumer("b")),
-        script=(at_event(close_clients("a", "b")),),
+        start=(do.start_consumer("a"), do.start_consumer("b")),
+        script=(at_event(do.close_clients("a", "b")),),
         expected=(ExpectedVerdict(("no_members",), pace.missed()),),
         true_as_well=("expiring",),
     ),
     VerdictScenario(
         "simple-dead",
         "the process of a group without membership ends",
-        start=(start_simple_consumer(),),
-        script=(at_event(close_clients()),),
+        start=(do.start_simple_consumer(),),
+        script=(at_event(do.close_clients()),),
         expected=(ExpectedVerdict(("stopped",), pace.missed()),),
         true_as_well=("expiring",),
     ),
@@ -81,7 +74,7 @@ SILENT: Final = (
     VerdictScenario(
         "expiring",
         "all members have left, and in the end the offsets are about to expire",
-        script=(TimedStep(LEFT_AT, (close_clients(),), "fault"),),
+        script=(step(LEFT_AT, do.close_clients(), mark="fault"),),
         # A quarter of the retention time of the offsets is left; the time is the broker's setting.
         expected=(
             ExpectedVerdict(("no_members",), pace.missed()),

@@ -5,18 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from sandbox.clients.traffic import RATE, ClientBehaviour, Flow, ScenarioTopic
+from sandbox.verdict_scenarios import actions as do
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import (
-    add_partitions,
-    change_behaviour,
-    close_clients,
-    delete_group,
-    delete_records,
-    seek_to_end,
-    start_consumer,
-    start_simple_consumer,
-)
-from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, VerdictScenario, step
 from sandbox.verdict_scenarios.sick.parts import THREE, at_event
 
 OFFSETS: Final = (
@@ -24,17 +15,17 @@ OFFSETS: Final = (
         "forgotten",
         "the offsets of a group without membership are removed while its consumer is running, which commits them again",
         topics=THREE,
-        start=(start_simple_consumer(),),
-        script=(at_event(delete_group()),),
+        start=(do.start_simple_consumer(),),
+        script=(at_event(do.delete_group()),),
         expected=(ExpectedVerdict(("forgotten",), pace.next_sign()),),
     ),
     VerdictScenario(
         "offset-deleted",
         "a tool deletes the offsets of a stopped group, and its new member does not commit",
         script=(
-            TimedStep(EVENT, (close_clients(),)),
-            TimedStep(EVENT + 2, (delete_group(),)),
-            TimedStep(EVENT + 4, (change_behaviour(silent=True), start_consumer("b")), "fault"),
+            step(EVENT, do.close_clients()),
+            step(EVENT + 2, do.delete_group()),
+            step(EVENT + 4, do.change_behaviour(silent=True), do.start_consumer("b"), mark="fault"),
         ),
         expected=(ExpectedVerdict(("forgotten",), pace.FIRST_COMMIT),),
     ),
@@ -42,8 +33,8 @@ OFFSETS: Final = (
         "left-out",
         "a partition is added to a topic that a consumer has assigned to itself; no client reads the new one",
         topics=THREE,
-        start=(start_simple_consumer(),),
-        script=(at_event(add_partitions(4)),),
+        start=(do.start_simple_consumer(),),
+        script=(at_event(do.add_partitions(4)),),
         expected=(ExpectedVerdict(("never_committed",), pace.FIRST_COMMIT, sentence_contains="3 other partitions"),),
     ),
     VerdictScenario(
@@ -51,21 +42,21 @@ OFFSETS: Final = (
         "commits the offset of the last record it has read, and the producers pause twice: a notice, never an alarm",
         topics={"in": ScenarioTopic(2, (Flow(until=EVENT), Flow(start=100.0, until=130.0), Flow(start=160.0)))},
         behaviour=ClientBehaviour(behind=1),
-        script=(TimedStep(EVENT, (), "fault"),),
+        script=(step(EVENT, mark="fault"),),
         expected=(ExpectedVerdict(("commits_last_read",), pace.rested()),),
     ),
     VerdictScenario(
         "cannot-start",
         "retention removes the next record of a group, and each new process dies of that",
         script=(
-            at_event(change_behaviour(hung=("a",)), mark="hang"),
-            TimedStep(EVENT + 25, (delete_records(200),), "loss"),
-            TimedStep(EVENT + 30, (close_clients(), change_behaviour(hung=(), silent=True))),
+            at_event(do.change_behaviour(hung=("a",)), mark="hang"),
+            step(EVENT + 25, do.delete_records(200), mark="loss"),
+            step(EVENT + 30, do.close_clients(), do.change_behaviour(hung=(), silent=True)),
             *(
-                TimedStep(
+                step(
                     EVENT + 32 + 4.0 * number,
-                    (start_consumer("b"),) if number % 2 == 0 else (close_clients("b"),),
-                    "fault" if number == 5 else None,
+                    do.start_consumer("b") if number % 2 == 0 else do.close_clients("b"),
+                    mark="fault" if number == 5 else None,
                 )
                 for number in range(24)
             ),
@@ -82,8 +73,8 @@ OFFSETS: Final = (
         "the last records of a partition are of no use to the group, which does not commit them, and they are deleted",
         topics={"in": ScenarioTopic(2, (Flow(until=EVENT, partitions=(0,)), Flow(partitions=(1,))))},
         script=(
-            TimedStep(EVENT - 5, (change_behaviour(skipped=(0,)),), "silence"),
-            TimedStep(EVENT + 2, (delete_records(0),), "fault"),
+            step(EVENT - 5, do.change_behaviour(skipped=(0,)), mark="silence"),
+            step(EVENT + 2, do.delete_records(0), mark="fault"),
         ),
         expected=(ExpectedVerdict(("below_log_start",), pace.next_sign()),),
         true_as_well=("poison_record",),
@@ -93,7 +84,7 @@ OFFSETS: Final = (
         "a group works off a backlog; after a fault in its code it begins at the end of the partition",
         topics={"in": ScenarioTopic(backlog=9_000)},
         behaviour=ClientBehaviour(rate=1.5 * RATE),
-        script=(at_event(seek_to_end()),),
+        script=(at_event(do.seek_to_end()),),
         expected=(ExpectedVerdict(("skipped",), pace.next_sign()),),
     ),
     VerdictScenario(
@@ -103,10 +94,14 @@ OFFSETS: Final = (
         # above ten times what it can read between its join and the next tick with a commit.
         topics={"in": ScenarioTopic(flows=(Flow(start=15.0),))},
         script=(
-            at_event(change_behaviour(hung=("a",)), mark="hang"),
-            TimedStep(EVENT + 20, (delete_records(200),), "loss"),
-            TimedStep(
-                EVENT + 95, (close_clients(), change_behaviour(hung=()), start_consumer("b", reset="latest")), "fault"
+            at_event(do.change_behaviour(hung=("a",)), mark="hang"),
+            step(EVENT + 20, do.delete_records(200), mark="loss"),
+            step(
+                EVENT + 95,
+                do.close_clients(),
+                do.change_behaviour(hung=()),
+                do.start_consumer("b", reset="latest"),
+                mark="fault",
             ),
         ),
         expected=(
