@@ -44,7 +44,8 @@ class VerdictGroup:
         self._java_clients = java_clients
         self._bootstrap = java_clients.bootstrap
         self._producers = producers
-        self._timing = {"session": pace.CHOSEN.wall(pace.SESSION), "heartbeat": pace.CHOSEN.wall(pace.HEARTBEAT)}
+        session, heartbeat = (pace.CHOSEN.wall(each) for each in (pace.SESSION, pace.HEARTBEAT))
+        self._timing: dict[str, Any] = {"session": session, "heartbeat": heartbeat}
 
     # --- clients
 
@@ -89,7 +90,7 @@ class VerdictGroup:
         """Stop a Java client without a leave request."""
         self.clients.pop(client).close(leaving=False)
 
-    def change_behaviour(self, **changes: Any) -> None:
+    def change_behaviour(self, /, **changes: Any) -> None:
         """Change these fields of the ClientBehaviour; the others stay."""
         self.behaviour = dataclasses.replace(self.behaviour, **changes)
 
