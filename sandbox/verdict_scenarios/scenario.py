@@ -78,7 +78,7 @@ class VerdictScenario:
 
     @property
     def kind(self) -> ScenarioKind:
-        """Whether it has a fault."""
+        """`sick` if a verdict is expected: it has a fault."""
         return "sick" if self.expected else "healthy"
 
     @property
