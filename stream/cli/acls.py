@@ -1,4 +1,4 @@
-"""The smallest set of ACLs that lagwarden needs on a secured cluster, as commands with their reasons.
+"""The command `acls`: the smallest set of ACLs that lagwarden needs on a secured cluster, with reasons.
 
 The commands run in the folder of Kafka, whose `bin/kafka-acls.sh` they call.
 
@@ -9,8 +9,13 @@ lets lagwarden read messages is printed as a comment with its cost, so that the 
 from __future__ import annotations
 
 import dataclasses
+import json
 import shlex
-from typing import Final
+from typing import Annotated, Final
+
+import typer
+
+from stream.cli.options import PlainJson  # noqa: TC001 -- typer reads the annotations
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,6 +71,28 @@ REQUIRED_ACLS: Final = (
         ),
     ),
 )
+
+
+def acls(
+    principal: Annotated[
+        str, typer.Option(metavar="USER", help="The principal that lagwarden logs in as.")
+    ] = "User:lagwarden",
+    bootstrap_servers: Annotated[
+        str,
+        typer.Option("--bootstrap-servers", "-b", metavar="HOST:PORT", help="The --bootstrap-server of the commands."),
+    ] = "localhost:9092",
+    command_config: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The --command-config of the commands: the administrator's properties file."),
+    ] = None,
+    *,
+    as_json: PlainJson = False,
+) -> None:
+    """Print the commands of kafka-acls.sh that grant the rights that lagwarden needs."""
+    if as_json:
+        typer.echo(json.dumps(acl_objects(principal, bootstrap_servers, command_config), indent=2))
+    else:
+        typer.echo("\n".join(acl_commands(principal, bootstrap_servers, command_config)))
 
 
 def acl_commands(principal: str, bootstrap_server: str, command_config: str | None = None) -> list[str]:

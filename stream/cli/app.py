@@ -4,6 +4,7 @@ An error is one line on stderr with advice, no traceback, and an exit code of `s
 imported inside the commands, so that `--help` is fast and does not need Spark.
 """
 
+# ruff: noqa: PLC0415 -- see above
 from __future__ import annotations
 
 import errno
@@ -19,16 +20,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 import typer.main
 
-from stream.cli import check as cli_check
-from stream.cli import explain as cli_explain
-from stream.cli import export as cli_export
-from stream.cli import groups as cli_groups
-from stream.cli import offline as cli_offline
-from stream.cli.agents import command as cli_agents
+from stream.cli import check, explain, groups, offline
+from stream.cli.acls import acls
+from stream.cli.dump_log import dump_log
+from stream.cli.export import export
 from stream.cli.options import (
     HELP_OPTION_NAMES,
-    MONITOR_PANEL,
-    OTHER_PANEL,
     BootstrapServers,
     ConfigFile,
     PlainJson,
@@ -40,7 +37,7 @@ from stream.cli.render.stdout import report_internal_error
 from stream.errors import Caution, ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from stream.config.options import Config
 
@@ -70,7 +67,6 @@ def main_options(
     """Handle the options before the command."""
 
 
-@app.command(rich_help_panel=MONITOR_PANEL)
 def run(  # noqa: PLR0917 -- typer passes options by name
     bootstrap_servers: BootstrapServers = None,
     config: ConfigFile = None,
@@ -94,15 +90,15 @@ def run(  # noqa: PLR0917 -- typer passes options by name
     }
     effective = load_config(config, flags, settings)
 
-    from stream import logs  # noqa: PLC0415 -- see the module's docstring
+    from stream import logs
 
     logs.configure(effective.log.level, effective.log.format)
 
-    from stream.service.early_jvm import start_jvm  # noqa: PLC0415 -- see the module's docstring
+    from stream.service.early_jvm import start_jvm
 
     with start_jvm(effective) as jvm:
-        from stream.config.config_follower import ConfigFollower  # noqa: PLC0415 -- see the module's docstring
-        from stream.service.run import run as run_job  # noqa: PLC0415 -- a second of imports, while the JVM boots
+        from stream.config.config_follower import ConfigFollower
+        from stream.service.run import run as run_job
 
         follower = ConfigFollower(config, effective, functools.partial(load_config, config, flags, settings))
         return run_job(effective, jvm, follower)
@@ -111,13 +107,12 @@ def run(  # noqa: PLR0917 -- typer passes options by name
 @app.command(hidden=True)
 def executor() -> None:
     """Run as an executor in a container that Spark started on Kubernetes."""
-    from stream.spark.executors.kubernetes_entry import executor_command  # noqa: PLC0415 -- see the module's docstring
+    from stream.spark.executors.kubernetes_entry import executor_command
 
     command = executor_command()
     os.execv(command[0], command)  # noqa: S606 -- the command is Spark's
 
 
-@app.command("check-config", rich_help_panel=MONITOR_PANEL)
 def check_config(
     bootstrap_servers: BootstrapServers = None,
     config: ConfigFile = None,
@@ -129,16 +124,22 @@ def check_config(
 ) -> int:
     """Print the effective configuration with secrets masked; with --connect, check the machine and the cluster."""
     effective = load_config(config, {"kafka.bootstrap_servers": bootstrap_servers}, settings)
+    results: Iterable[str | Refusal] = ()
+    if connect:
+        from stream import logs
+        from stream.cli.preflight import run_checks
+
+        logs.configure("error" if quiet and not as_json else effective.log.level, effective.log.format)
+        results = run_checks(effective)
     if as_json:
-        return _print_config_json(effective, connect=connect)
+        return _print_config_json(effective, list(results) if connect else None)
+    if not quiet:
+        import yaml
 
-    if quiet:
-        return _print_checks(effective, quiet=True) if connect else ExitCode.OK
-
-    import yaml  # noqa: PLC0415 -- see the module's docstring
-
-    typer.echo(yaml.safe_dump(effective.masked(), sort_keys=False, allow_unicode=True).rstrip())
-    return _print_checks(effective) if connect else ExitCode.OK
+        typer.echo(yaml.safe_dump(effective.masked(), sort_keys=False, allow_unicode=True).rstrip())
+        if connect:
+            typer.echo("")
+    return _print_checks(results, quiet=quiet)
 
 
 def version(*, as_json: PlainJson = False) -> None:
@@ -166,8 +167,8 @@ def metrics(
     ] = None,
 ) -> None:
     """Print all metrics with type, unit, labels, stability, preset and meaning."""
-    from exporters.catalogue.estimate import estimate_lines, estimate_objects  # noqa: PLC0415 -- see the docstring
-    from exporters.catalogue.reference_page import descriptions, markdown  # noqa: PLC0415 -- see the module's docstring
+    from exporters.catalogue.estimate import estimate_lines, estimate_objects
+    from exporters.catalogue.reference_page import descriptions, markdown
 
     size = None if estimate is None else _parse_size(estimate)
     if as_json:
@@ -177,8 +178,8 @@ def metrics(
     elif not sys.stdout.isatty():
         typer.echo(markdown().rstrip())
     else:
-        from rich.console import Console  # noqa: PLC0415 -- see the module's docstring
-        from rich.markdown import Markdown  # noqa: PLC0415 -- see the module's docstring
+        from rich.console import Console
+        from rich.markdown import Markdown
 
         Console().print(Markdown(markdown()))
 
@@ -191,51 +192,25 @@ def _parse_size(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-@app.command(rich_help_panel=MONITOR_PANEL)
-def acls(
-    principal: Annotated[
-        str, typer.Option(metavar="USER", help="The principal that lagwarden logs in as.")
-    ] = "User:lagwarden",
-    bootstrap_servers: Annotated[
-        str,
-        typer.Option("--bootstrap-servers", "-b", metavar="HOST:PORT", help="The --bootstrap-server of the commands."),
-    ] = "localhost:9092",
-    command_config: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The --command-config of the commands: the administrator's properties file."),
-    ] = None,
-    *,
-    as_json: PlainJson = False,
-) -> None:
-    """Print the commands of kafka-acls.sh that grant the rights that lagwarden needs."""
-    from stream.cli.acls import acl_commands, acl_objects  # noqa: PLC0415 -- see the module's docstring
-
-    if as_json:
-        typer.echo(json.dumps(acl_objects(principal, bootstrap_servers, command_config), indent=2))
-    else:
-        typer.echo("\n".join(acl_commands(principal, bootstrap_servers, command_config)))
+_PANELS: Final = {
+    "Monitor": (run, check_config, acls),
+    "Ask a running lagwarden": (*(groups.history, explain.explain, explain.top, check.check, explain.mcp),),
+    "Read captures, log directories and records": (
+        *(offline.decode, dump_log, offline.capture, offline.replay, export),
+    ),
+    "Reference": (metrics, version),
+}
+"""The commands by the panel of the help."""
+for panel, commands in _PANELS.items():
+    for command_function in commands:
+        app.command(rich_help_panel=panel)(command_function)
+app.add_typer(groups.groups_app, name="groups", rich_help_panel="Ask a running lagwarden")
 
 
-cli_groups.register(app)
-cli_explain.register(app)
-cli_check.register(app)
-cli_agents.register(app)
-cli_offline.register(app)
-cli_export.register(app)
-app.command(rich_help_panel=OTHER_PANEL)(metrics)
-app.command(rich_help_panel=OTHER_PANEL)(version)
-
-
-def _print_checks(config: Config, *, quiet: bool = False) -> int:
+def _print_checks(results: Iterable[str | Refusal], *, quiet: bool) -> int:
     """Print the results of the checks; returns the exit code of the first failed one. `quiet` leaves out successes."""
-    from stream import logs  # noqa: PLC0415 -- see the module's docstring
-    from stream.cli.preflight import run_checks  # noqa: PLC0415 -- loads the Kafka client
-
-    logs.configure("error" if quiet else config.log.level, config.log.format)
     code = ExitCode.OK
-    if not quiet:
-        typer.echo("")
-    for result in run_checks(config):
+    for result in results:
         if isinstance(result, Refusal):
             _print_refusal(result)
             code = result.code if code is ExitCode.OK else code
@@ -246,27 +221,20 @@ def _print_checks(config: Config, *, quiet: bool = False) -> int:
     return code
 
 
-def _print_config_json(config: Config, *, connect: bool) -> int:
-    """Print the configuration, and with `connect` the results of the checks; returns the exit code as `_print_checks`.
+def _print_config_json(config: Config, results: Sequence[str | Refusal] | None) -> int:
+    """Print the configuration, and the results of the checks if there were any; returns the exit code.
 
     A result has `ok`, and `text`; a failed one also `advice` and `code`, a warning `warning`.
     """
-    results: list[str | Refusal] = []
-    if connect:
-        from stream import logs  # noqa: PLC0415 -- see the module's docstring
-        from stream.cli.preflight import run_checks  # noqa: PLC0415 -- loads the Kafka client
-
-        logs.configure(config.log.level, config.log.format)
-        results = list(run_checks(config))
     checks = [
         {"ok": False, "text": result.what, "advice": result.advice, "code": int(result.code)}
         if isinstance(result, Refusal)
         else {"ok": True, "text": result} | ({"warning": True} if isinstance(result, Caution) else {})
-        for result in results
+        for result in results or ()
     ]
-    answer = {"config": config.masked(), **({"checks": checks} if connect else {})}
+    answer = {"config": config.masked(), **({} if results is None else {"checks": checks})}
     typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-    return next((result.code for result in results if isinstance(result, Refusal)), ExitCode.OK)
+    return next((result.code for result in results or () if isinstance(result, Refusal)), ExitCode.OK)
 
 
 def _print_refusal(refusal: Refusal) -> None:
@@ -284,7 +252,7 @@ def _unexpected(error: Exception, words: Sequence[str]) -> int:
         return ExitCode.UNWRITABLE
     traceback.print_exception(error)
     report_internal_error()
-    return cli_check.plugin_error("internal error of lagwarden") if cli_check.is_plugin(words) else ExitCode.INTERNAL
+    return check.plugin_error("internal error of lagwarden") if check.is_plugin(words) else ExitCode.INTERNAL
 
 
 def _command_path(command: Any, words: Sequence[str]) -> str:
@@ -305,8 +273,8 @@ def _misused(error: typer.TyperException, command: Any, words: Sequence[str]) ->
     context = getattr(error, "ctx", None)
     path = context.command_path if context else _command_path(command, words)
     text = getattr(error, "format_message", error.__str__)().removeprefix("Invalid value: ").rstrip(".")
-    if cli_check.is_plugin(words):
-        return cli_check.plugin_error(text)
+    if check.is_plugin(words):
+        return check.plugin_error(text)
     separator = " " if text.endswith("?") else "; "
     typer.echo(f"error: {text}{separator}see `{path} --help`", err=True)
     return ExitCode.USAGE
@@ -329,7 +297,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 -- reports every other error
         return _unexpected(error, words)
     return result if isinstance(result, int) else ExitCode.OK
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -15,7 +15,7 @@ import typer
 
 from exporters.wording import FINE, SEVERITIES, phrase
 from stream.cli.completion import complete_groups
-from stream.cli.options import ASK_PANEL, ConfigFile, InstanceUrl, PlainJson, instance_url
+from stream.cli.options import ConfigFile, InstanceUrl, PlainJson, open_instance
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -39,11 +39,6 @@ _NAGIOS: Final = {"critical": (2, "CRITICAL"), "warning": (1, "WARNING"), _UNKNO
 """The exit code and the word of the plugin API by severity, the worst first."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("check", rich_help_panel=ASK_PANEL)(check)
-
-
 def check(
     name: Annotated[
         str | None,
@@ -64,7 +59,7 @@ def check(
     Prints the group in one line; with --all a line for each group with a problem, the worst first, and the number of
     groups by severity. With --nagios the exit code is 0, 1 (warning), 2 (critical) or 3 (unknown, also for any error).
     """
-    from stream.cli.render.stdout import print_lines, printable_json
+    from stream.cli.render.stdout import print_lines, print_notes, printable_json
 
     problem = "" if (name is None) == every else "give the name of one group, or --all"
     if nagios and as_json:
@@ -80,19 +75,15 @@ def check(
     else:
         shown = ranked if name is not None else filter(_is_shown, ranked)
         print_lines([*map(_line, shown), *([_summary(numbers)] if every else [])])
-    for note in source.notes:
-        typer.echo(f"note: {note}", err=True)
+    print_notes(source)
     return next((code for severity, code in _CODES.items() if numbers[severity]), ExitCode.OK)
 
 
 def _ranked(name: str | None, url: str | None, config: Path | None) -> tuple[InstanceClient, list[Answer]]:
     """Return the group of this name, or all that are not dead, the worst first. Raises Refusal."""
-    from stream.cli.api_client import InstanceClient
     from stream.cli.group_source import WORST_FIRST, find_group
 
-    source = InstanceClient(
-        instance_url(url, config), advice="start `lagwarden run`, or name a running instance with --url"
-    )
+    source = open_instance(url, config)
     if name is not None:
         return source, [find_group(source, name)]
     return source, [group for group in source.groups(WORST_FIRST)["groups"] if group["state"] != _DEAD]

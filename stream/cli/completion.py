@@ -14,17 +14,14 @@ from stream.cli.options import instance_url
 from stream.errors import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
-def complete_words(name: str) -> Callable[[str], list[str]]:
-    """Return the completion of the values of a parameter of the API, which an option has too."""
+def complete_words(words: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return the completion of the values of an option."""
 
     def complete(incomplete: str) -> list[str]:
-        from exporters.group_query import PARAMETERS
-
-        words = next(parameter.words for parameter in PARAMETERS if parameter.name == name)
-        return [word for word in map(str, words) if word.startswith(incomplete)]
+        return [str(word) for word in words if word.startswith(incomplete)]
 
     return complete
 

@@ -1,32 +1,22 @@
-"""The commands `explain GROUP` and `top`. Both request a running instance.
+"""The commands `explain GROUP`, `top` and `mcp`. They request a running instance.
 
-The texts are `render.explanation`, the live table is `top.app`. Modules are imported inside the commands, as in
-`stream.cli.app`.
+The texts are `render.explanation`, the live table is `top.app`, the answers to agents are `agents`. Modules are
+imported inside the commands, as in `stream.cli.app`.
 """
 
 # ruff: noqa: FBT002 -- typer passes flags and options by name
 # ruff: noqa: PLC0415 -- see above
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import functools
+from typing import Annotated
 
 import typer
 
 from stream.cli.completion import GroupName  # noqa: TC001 -- typer reads the annotations
-from stream.cli.options import ASK_PANEL, ConfigFile, InstanceUrl, JsonOutput, instance_url
-from stream.cli.render.stdout import print_api_json
+from stream.cli.options import ConfigFile, InstanceUrl, JsonOutput, open_instance
+from stream.cli.render.stdout import print_api_json, print_notes
 from stream.errors import ExitCode, imports_of_extra
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream.cli.api_client import InstanceClient
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    app.command("explain", rich_help_panel=ASK_PANEL)(explain)
-    app.command("top", rich_help_panel=ASK_PANEL)(top)
 
 
 def explain(
@@ -41,13 +31,13 @@ def explain(
     from stream.cli.render import explanation
     from stream.cli.render.blocks import print_blocks
 
-    source = _client(url, config)
+    source = open_instance(url, config)
     group = find_group(source, name)
     if as_json:
         print_api_json(group)
     else:
         print_blocks(explanation.explain(group, unix_time(group["snapshot_time"]) or 0.0, everything=everything))
-    _print_notes(source)
+    print_notes(source)
     return ExitCode.OK
 
 
@@ -63,25 +53,21 @@ def top(
     if as_json:
         from stream.cli.group_source import WORST_FIRST
 
-        source = _client(url, config)
+        source = open_instance(url, config)
         print_api_json(source.groups(WORST_FIRST))
-        _print_notes(source)
+        print_notes(source)
         return ExitCode.OK
     with imports_of_extra("top", "lagwarden top"):
         from stream.cli.top.app import watch
 
-    return watch(_client(url, config), every)
+    return watch(open_instance(url, config), every)
 
 
-def _print_notes(source: InstanceClient) -> None:
-    for note in source.notes:
-        typer.echo(f"note: {note}", err=True)
+def mcp(url: InstanceUrl = None, config: ConfigFile = None) -> int:
+    """Answer an agent over stdin and stdout by the Model Context Protocol; needs `lagwarden[mcp]`. Only reads."""
+    from stream.cli.agents.questions import AgentQuestions
+    from stream.cli.agents.server import build_server
 
-
-def _client(url: str | None, config: Path | None) -> InstanceClient:
-    """Return a client of the instance at the URL, or of the one that the configuration describes. Raises Refusal."""
-    from stream.cli.api_client import InstanceClient
-
-    return InstanceClient(
-        instance_url(url, config), advice="start `lagwarden run`, or name a running instance with --url"
-    )
+    open_instance(url, config)  # an invalid address or login is an error now, not at the first question
+    build_server(AgentQuestions(functools.partial(open_instance, url, config))).run("stdio")
+    return ExitCode.OK

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream.cli.options import READ_PANEL, BootstrapServers, ConfigFile, Settings, load_config
+from stream.cli.options import BootstrapServers, ConfigFile, Settings, load_config
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
     from stream.config.options import Config
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("export", rich_help_panel=READ_PANEL)(export)
 
 
 def export(

@@ -9,14 +9,14 @@ Tables and JSON are printed on stdout, notes on stderr. Modules are imported ins
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, Final
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from exporters.group_query import GroupQuery, GroupQueryError, SortKey
+from exporters.group_query import PARAMETERS, GroupQuery, GroupQueryError, ParameterKind, SortKey
 from stream.cli.completion import GroupName, complete_words
 from stream.cli.options import (
-    ASK_PANEL,
     CaptureSource,
     ConfigFile,
     InstanceUrl,
@@ -25,26 +25,21 @@ from stream.cli.options import (
     instance_url,
     load_section,
 )
-from stream.cli.render.stdout import print_api_json
+from stream.cli.render.stdout import print_api_json, print_notes
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from stream.cli.group_source import Answer, GroupSource
     from stream.cli.render.tables import TextTable
 
 _LATEST: Final = 5
+_METAVARS: Final = {"filter": "TEXT", "owner": "TEAM", "sort": "KEY", "limit": "N"}
 _REBALANCING: Final = frozenset(("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"))
 
 groups_app: Final = typer.Typer(help="List groups, or describe one.", rich_markup_mode="markdown")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    app.add_typer(groups_app, name="groups", rich_help_panel=ASK_PANEL)
-    app.command("history", rich_help_panel=ASK_PANEL)(history)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,64 +71,51 @@ class _SourceOptions:
         return InstanceClient(instance_url(self.url, self.config))
 
 
+def _with_query_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command an option for each parameter of a query but `start`, in place of its keywords."""
+    options = []
+    for parameter in PARAMETERS:
+        is_list = parameter.kind is ParameterKind.WORDS
+        kind: Any = int if parameter.kind is ParameterKind.NUMBER else list[str] if is_list else str
+        option = typer.Option(
+            f"--{parameter.name}",
+            metavar=_METAVARS.get(parameter.name, parameter.name.upper()),
+            help=" ".join(
+                [
+                    parameter.description,
+                    *([f"Values: {', '.join(parameter.words)}."] if parameter.words else []),
+                    *(["Can be repeated."] if is_list else []),
+                ]
+            ),
+            autocompletion=complete_words(parameter.words) if parameter.words else None,
+            min=parameter.least if parameter.kind is ParameterKind.NUMBER else None,
+        )
+        default = SortKey.WORST.value if parameter.name == "sort" else None
+        options.append(
+            inspect.Parameter(
+                parameter.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=Annotated[kind | None, option],
+            )
+        )
+    signature = inspect.signature(command, eval_str=True)
+    context, *own = (each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD)
+    shown = [each for each in options if each.name != "start"]
+    command.__signature__ = signature.replace(parameters=[context, *shown, *own])  # type: ignore[attr-defined]
+    return command
+
+
 @groups_app.callback(invoke_without_command=True)
+@_with_query_options
 def list_groups(
     context: typer.Context,
-    state: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="STATE",
-            help="Only groups in this state, such as Empty; can be repeated.",
-            autocompletion=complete_words("state"),
-        ),
-    ] = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND",
-            help="Only groups of this kind: simple, classic, consumer, share or streams; can be repeated.",
-            autocompletion=complete_words("kind"),
-        ),
-    ] = None,
-    severity: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SEVERITY",
-            help="Only groups of this severity: critical, warning, notice, unknown or fine; can be repeated.",
-            autocompletion=complete_words("severity"),
-        ),
-    ] = None,
-    verdict: Annotated[
-        list[str] | None,
-        typer.Option(metavar="VERDICT", help="Only groups with this verdict, such as stopped; can be repeated."),
-    ] = None,
-    topic: Annotated[str | None, typer.Option(metavar="TOPIC", help="Only groups that read this topic.")] = None,
-    client: Annotated[
-        str | None, typer.Option(metavar="CLIENT", help="Only groups with a member of this client id.")
-    ] = None,
-    host: Annotated[str | None, typer.Option(metavar="HOST", help="Only groups with a member on this host.")] = None,
-    owner: Annotated[
-        str | None, typer.Option(metavar="TEAM", help="Only groups of this team; unknown: groups without a team.")
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--filter", metavar="TEXT", help="Only groups whose name contains this text.")
-    ] = None,
-    sort: Annotated[
-        str,
-        typer.Option(
-            metavar="KEY",
-            help="The order: worst, name, lag, time_lag, members or last_commit.",
-            autocompletion=complete_words("sort"),
-        ),
-    ] = SortKey.WORST.value,
-    order: Annotated[
-        str | None, typer.Option(metavar="ORDER", help="asc or desc; default: asc for names, else desc.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="Show at most this many groups.", min=1)] = None,
+    *,
     as_json: JsonOutput = False,
     url: InstanceUrl = None,
     capture: CaptureSource = None,
     config: ConfigFile = None,
+    **filters: Any,
 ) -> int:
     """List all groups, the worst first: verdict, state, members, lag, time lag, last commit, and first expiry."""
     options = _SourceOptions(url, capture, config)
@@ -142,20 +124,7 @@ def list_groups(
         return ExitCode.OK
     from stream.cli.render import group_tables
 
-    query = _query(
-        state=state,
-        kind=kind,
-        severity=severity,
-        verdict=verdict,
-        topic=topic,
-        client=client,
-        host=host,
-        owner=owner,
-        filter=name,
-        sort=sort,
-        order=order,
-        limit=limit,
-    )
+    query = _query(filters)
     source = options.open()
     answer = source.groups(query)
     groups = answer["groups"]
@@ -170,7 +139,7 @@ def list_groups(
     else:
         no_filter = query == GroupQuery(sort=query.sort, order=query.order, limit=query.limit)
         typer.echo("there are no groups" if no_filter else "no group matches the filter", err=True)
-    return _print_notes(source)
+    return print_notes(source)
 
 
 @groups_app.command("describe")
@@ -196,7 +165,7 @@ def describe(
     group = group_source.find_group(source, name)
     if as_json:
         print_api_json(group)
-        return _print_notes(source)
+        return print_notes(source)
     now = _now(group)
     tables: list[TextTable] = []
     transitions = (group["transitions"] or [])[-_LATEST:]
@@ -214,7 +183,7 @@ def describe(
     _print([table for table in tables if table.rows])
     for line in _group_notes(group, knows_ends=source.knows_ends):
         typer.echo(line, err=True)
-    return _print_notes(source)
+    return print_notes(source)
 
 
 def history(
@@ -237,7 +206,7 @@ def history(
         _print([group_tables.history_table(transitions or (), verdicts or ())])
     else:
         typer.echo("no events recorded for this group", err=True)
-    return _print_notes(source)
+    return print_notes(source)
 
 
 def _group_notes(group: Answer, *, knows_ends: bool) -> list[str]:
@@ -264,16 +233,11 @@ def _group_notes(group: Answer, *, knows_ends: bool) -> list[str]:
     return notes
 
 
-def _query(**given: str | int | Collection[str] | None) -> GroupQuery:
+def _query(given: Mapping[str, Any]) -> GroupQuery:
     """Return the query of the options, which have the names and values of the API's parameters. Raises BadParameter."""
-    pairs = [
-        (name, str(each))
-        for name, value in given.items()
-        if value is not None
-        for each in ((value,) if isinstance(value, str | int) else value)
-    ]
+    values = {name: value if isinstance(value, list) else [value] for name, value in given.items() if value is not None}
     try:
-        return GroupQuery.parse(pairs)
+        return GroupQuery.parse((name, str(each)) for name, found in values.items() for each in found)
     except GroupQueryError as error:
         raise typer.BadParameter(f"--{error}") from None
 
@@ -289,11 +253,3 @@ def _print(tables: Sequence[TextTable]) -> None:
     from stream.cli.render.blocks import print_tables
 
     print_tables(tables)
-
-
-def _print_notes(source: GroupSource) -> int:
-    from stream.cli.render.stdout import print_problems
-
-    for note in source.notes:
-        typer.echo(f"note: {note}", err=True)
-    return print_problems(source.problems)

@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
-from stream.cli.dump_log import dump_log
 from stream.cli.options import (
-    READ_PANEL,
     ConfigFile,
     LiveCluster,
     LiveClusterConfig,
@@ -29,7 +27,7 @@ from stream.cli.options import (
     load_config,
     load_section,
 )
-from stream.cli.render.stdout import print_lines, print_problems, printable, printable_json, progress_bar
+from stream.cli.render.stdout import print_lines, print_notes, print_problems, printable, printable_json, progress_bar
 from stream.errors import ExitCode, Refusal, imports_of_extra
 
 if TYPE_CHECKING:
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from stream.cli.group_source import Answer
     from stream.offline.decode import RecordFormat
     from stream.offline.rows import LogRow, RowSource
-    from stream.offline.time_range import TimeRange
     from stream.offline.timeline import TimelineEvent
 
 Topic = Annotated[str, typer.Option(metavar="TOPIC", help="The internal topic of the records.")]
@@ -58,14 +55,6 @@ Formats = Annotated[
 
 EnumT = TypeVar("EnumT", bound=enum.Enum)
 _OFFSETS: Final = "__consumer_offsets"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    app.command("decode", rich_help_panel=READ_PANEL)(decode)
-    app.command("dump-log", rich_help_panel=READ_PANEL)(dump_log)
-    app.command("capture", rich_help_panel=READ_PANEL)(capture)
-    app.command("replay", rich_help_panel=READ_PANEL)(replay)
 
 
 def decode(
@@ -98,6 +87,7 @@ def decode(
     """
     from stream.offline.decode import TOPICS, RecordFormat
     from stream.offline.input_pairs import Encoding, parse_pairs
+    from stream.offline.open_source import open_source
 
     if as_json and not shape.startswith("json"):
         raise typer.BadParameter(f"--json and --format {shape} exclude each other")
@@ -113,7 +103,7 @@ def decode(
         if source is None and not live:
             return _print_decoded(parse_pairs(lines, topic, bytes_encoding), record_format)
         if source is not None:
-            opened = _open_source(source, [topic])
+            opened = open_source(source, [topic])
         else:
             opened = _connect(stack, (config, bootstrap_servers, settings), [topic])
         code = _print_decoded((row for row in opened.rows() if row.topic == topic), record_format)
@@ -173,14 +163,19 @@ def capture(
     """Capture the records of internal topics in an Avro file; the next run continues where the last one stopped."""
     with imports_of_extra("captures", "lagwarden capture"):
         from stream.offline.capture import CaptureWriter
+    from stream.offline.open_source import open_source
     from stream.offline.paths import display_path
     from stream.offline.rows import UnwritableRefusal
+    from stream.offline.time_range import TimeRange, parse_time
 
-    time_range = _parse_time_range(since, until)
+    try:
+        time_range = TimeRange(*(None if text is None else parse_time(text) for text in (since, until)))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     with contextlib.ExitStack() as stack:
         report_progress = stack.enter_context(progress_bar())
         if log_dir is not None:
-            source = _open_source(log_dir, topics or [_OFFSETS], stop_at_open=True)
+            source = open_source(log_dir, topics or [_OFFSETS], stop_at_open=True)
         else:
             source = _connect(stack, (config, bootstrap_servers, settings), topics or [_OFFSETS], report_progress)
         writer = stack.enter_context(CaptureWriter(file, source.origin))
@@ -224,22 +219,23 @@ def replay(
     """Run the pipeline over a capture or a log: all groups, as `groups --capture`, or the history of one group."""
     from stream.cli.capture_groups import CaptureGroups, configured_retention
     from stream.config.options import GroupsOptions
+    from stream.offline.open_source import open_source
     from stream.offline.rows import RowList
     from stream.offline.timeline import records_of_group, timeline
 
-    opened = _open_source(source, [_OFFSETS])
+    opened = open_source(source, [_OFFSETS])
     retention = configured_retention(load_section(GroupsOptions, config))
     if group is None:
         groups = CaptureGroups(opened, retention)
         _print_groups(groups, as_json=as_json)
-        return _print_remarks(groups)
+        return print_notes(groups)
     rows = list(records_of_group(opened.rows(), group))
     if not rows:
         problem = f"no record belongs to group {group!r}"
         raise Refusal(problem, "without --group all groups are listed", ExitCode.NO_SUCH_GROUP)
     groups = CaptureGroups(RowList(rows, opened.origin, opened.problems, opened.notes), retention)
     _print_history(group, groups.group(group), list(timeline(rows, group)), as_json=as_json)
-    return _print_remarks(groups)
+    return print_notes(groups)
 
 
 def _print_groups(groups: CaptureGroups, *, as_json: bool) -> None:
@@ -271,20 +267,6 @@ def _print_history(name: str, group: Answer | None, events: Sequence[TimelineEve
         print_tables([*tables, events_table(events)])
 
 
-def _print_remarks(groups: CaptureGroups) -> int:
-    """Print notes and problems on stderr. Returns the exit code."""
-    for note in groups.notes:
-        typer.echo(f"note: {note}", err=True)
-    return print_problems(groups.problems)
-
-
-def _open_source(path: Path, topics: Sequence[str], *, stop_at_open: bool = False) -> RowSource:
-    """Open a capture file or a log directory. Raises Refusal."""
-    from stream.offline.open_source import open_source
-
-    return open_source(path, topics, stop_at_open=stop_at_open)
-
-
 def _connect(
     stack: contextlib.ExitStack,
     login: tuple[Path | None, str | None, Sequence[str] | None],
@@ -303,16 +285,6 @@ def _connect(
     kafka = config.kafka
     cluster = Cluster(kafka.bootstrap_servers, login_from_options(kafka), request_timeout=kafka.request_timeout)
     return LiveTopics(stack.enter_context(cluster), topics, on_progress)
-
-
-def _parse_time_range(since: str | None, until: str | None) -> TimeRange:
-    from stream.offline.time_range import TimeRange, parse_time
-
-    try:
-        start, end = (None if text is None else parse_time(text) for text in (since, until))
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-    return TimeRange(start, end)
 
 
 def _parse_enum(kinds: type[EnumT], word: str, option: str) -> EnumT:

@@ -17,15 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from stream.cli.api_client import InstanceClient
     from stream.config.options import Config, OptionSection
 
     SectionT = TypeVar("SectionT", bound=OptionSection)
 
-MONITOR_PANEL: Final = "Monitor"
-ASK_PANEL: Final = "Ask a running lagwarden"
-READ_PANEL: Final = "Read captures, log directories and records"
-OTHER_PANEL: Final = "Reference"
-"""The panels of the commands in the help, in this order."""
 HELP_OPTION_NAMES: Final = ["-h", "--help"]
 
 BootstrapServers = Annotated[
@@ -138,3 +134,11 @@ def instance_url(url: str | None, file: Path | None) -> str:
     from stream.config.options import HttpOptions
 
     return url or os.environ.get("LAGWARDEN_URL") or instance_address(load_section(HttpOptions, file))
+
+
+def open_instance(url: str | None, file: Path | None) -> InstanceClient:
+    """Return a client of `instance_url`, for a command that reads no capture. Raises Refusal."""
+    from stream.cli.api_client import InstanceClient
+
+    advice = "start `lagwarden run`, or name a running instance with --url"
+    return InstanceClient(instance_url(url, file), advice=advice)

@@ -15,7 +15,7 @@ from stream.cli.group_source import age, format_time_lag, time_left, unix_time
 from stream.cli.render.tables import TableColumn, TextTable, display_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from stream.cli.group_source import Answer
 
@@ -26,22 +26,6 @@ _NUMBERS: Final = frozenset((
     "TARGET-ASSIGNMENT-EPOCH", "GROUP-EXPIRES", "GREATEST-LAG", "TIME-LAG",
     "PROGRESS-AGE", "COMMITTED", "END", "START-OFFSET", "FINISHED", "RETURNED", "MOST-DELIVERIES",
 ))  # fmt: skip
-_LESS_IMPORTANT_OF_GROUPS: Final = (
-    "SEVERITY", "TIME-LAG", "MEMBERS", "STATE", "LAST-COMMIT", "PARTITIONS", "EXPIRES", "DEATH-CAUSE", "KIND",
-    "LAG-UNKNOWN",
-)  # fmt: skip
-"""Columns that a narrow terminal drops, the last first."""
-_LESS_IMPORTANT_OF_OFFSETS: Final = (
-    "CLIENT-ID", "COMMIT-AGE", "CURRENT-OFFSET", "LOG-END-OFFSET", "HOST", "EXPIRES", "GROUP", "CONSUMER-ID",
-)  # fmt: skip
-_LESS_IMPORTANT_OF_MEMBERS: Final = (
-    "#PARTITIONS", "HOST", "CURRENT-ASSIGNMENT", "CLIENT-ID", "MEMBER-STATE", "SUBSCRIPTION", "CURRENT-EPOCH",
-    "ASSIGNOR", "GROUP-INSTANCE-ID", "GROUP",
-)  # fmt: skip
-_LESS_IMPORTANT_OF_STATE: Final = (
-    "STATE", "FOR", "#MEMBERS", "KIND", "GENERATION", "GROUP-EXPIRES", "ASSIGNMENT-STRATEGY", "DEATH-CAUSE",
-    "GROUP-EPOCH", "SOURCE", "TARGET-ASSIGNMENT-EPOCH",
-)  # fmt: skip
 _NO_MEMBER: Final[Answer] = {"member_id": None, "client_host": None, "client_id": None}
 
 
@@ -50,33 +34,25 @@ def groups_table(groups: Sequence[Answer], now: float) -> TextTable:
 
     A narrow terminal keeps group, verdict and lag the longest.
     """
-    judged = any(group.get("severity") for group in groups)
-    deaths = any(group["state"] == "Dead" for group in groups)
-    heads = [
-        "GROUP",
-        *(["SEVERITY", "VERDICT"] if judged else []),
-        *("KIND", "STATE", "MEMBERS", "PARTITIONS", "LAG"),
-        *(["TIME-LAG"] if judged else []),
-        *("LAG-UNKNOWN", "LAST-COMMIT", "EXPIRES"),
-        *(["DEATH-CAUSE"] if deaths else []),
-    ]
-    return _table(
-        heads,
-        (
-            [
-                display_text(group["group"]),
-                *((_cell(group["severity"]), _verdict(group["verdict"])) if judged else ()),
-                *map(_cell, (group["kind"], group["state"], group["members"], group["partitions"], group["lag_sum"])),
-                *([format_time_lag(group["time_lag_max"], exact=group["time_lag_max_exact"])] if judged else ()),
-                _cell(group["partitions_lag_unknown"]),
-                age(group["last_commit_time"], now),
-                time_left(group["first_offset_expiry_time"], now),
-                *([_word(group["death_cause"])] if deaths else []),
-            ]
-            for group in groups
-        ),
-        spare=_LESS_IMPORTANT_OF_GROUPS,
+    columns = (
+        "GROUP SEVERITY~1 VERDICT KIND~9 STATE~4 MEMBERS~3 PARTITIONS~6 LAG TIME-LAG~2 LAG-UNKNOWN~10 LAST-COMMIT~5"
+        " EXPIRES~7 DEATH-CAUSE~8"
     )
+    rows = (
+        [
+            *map(_cell, (group["group"], group.get("severity"), _words(group.get("verdict")))),
+            *map(_cell, (group["kind"], group["state"], group["members"], group["partitions"], group["lag_sum"])),
+            format_time_lag(group["time_lag_max"], exact=group["time_lag_max_exact"]),
+            _cell(group["partitions_lag_unknown"]),
+            age(group["last_commit_time"], now),
+            time_left(group["first_offset_expiry_time"], now),
+            _word(group["death_cause"]),
+        ]
+        for group in groups
+    )
+    unused = set() if any(group.get("severity") for group in groups) else {"SEVERITY", "VERDICT", "TIME-LAG"}
+    unused |= set() if any(group["state"] == "Dead" for group in groups) else {"DEATH-CAUSE"}
+    return _table(columns, rows, unused)
 
 
 def common_cause_lines(causes: Sequence[Answer]) -> list[str]:
@@ -86,7 +62,10 @@ def common_cause_lines(causes: Sequence[Answer]) -> list[str]:
 
 def offsets_table(group: Answer, now: float) -> TextTable:
     """Return a row per partition: those of each member, then those with an offset and without an owner."""
-    heads = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID COMMIT-AGE EXPIRES"
+    columns = (
+        "GROUP~7 TOPIC PARTITION CURRENT-OFFSET~3 LOG-END-OFFSET~4 LAG CONSUMER-ID~8 HOST~5 CLIENT-ID~1 COMMIT-AGE~2"
+        " EXPIRES~6"
+    )
     committed = {(row["topic"], row["partition"]): row for row in group["by_partition"]}
     owned = [
         (member, (topic, partition))
@@ -102,16 +81,14 @@ def offsets_table(group: Answer, now: float) -> TextTable:
     rows = (
         _offset_row(group["group"], place, committed.get(place, {}), member, now) for member, place in owned + unowned
     )
-    return _table(heads.split(), rows, spare=_LESS_IMPORTANT_OF_OFFSETS)
+    return _table(columns, rows)
 
 
 def _offset_row(group: str, place: tuple[str, int], row: Answer, member: Answer, now: float) -> list[str]:
     return [
-        display_text(group),
-        display_text(place[0]),
-        str(place[1]),
+        *map(_cell, (group, *place)),
         *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark", "lag")),
-        *(_name(member[name]) for name in ("member_id", "client_host", "client_id")),
+        *(_cell(member[name]) for name in ("member_id", "client_host", "client_id")),
         age(row.get("commit_time"), now),
         time_left(row.get("offset_expiry_time"), now),
     ]
@@ -122,72 +99,60 @@ def share_offsets_table(group: Answer) -> TextTable:
 
     Source of the first five: ShareGroupCommand of Kafka 4.3.
     """
-    heads = "GROUP TOPIC PARTITION START-OFFSET LAG LOG-END-OFFSET FINISHED RETURNED MOST-DELIVERIES VERDICT"
-    names = ("start_offset", "lag", "end", "finished", "returned", "most_deliveries")
+    columns = "GROUP TOPIC PARTITION START-OFFSET LAG LOG-END-OFFSET FINISHED RETURNED MOST-DELIVERIES VERDICT"
+    names = ("topic", "partition", "start_offset", "lag", "end", "finished", "returned", "most_deliveries")
     rows = (
-        [
-            *(display_text(each) for each in (group["group"], row["topic"])),
-            str(row["partition"]),
-            *(_cell(row[name]) for name in names),
-            _verdict(row["verdict"]),
-        ]
+        [_cell(group["group"]), *(_cell(row[name]) for name in names), _cell(_words(row["verdict"]))]
         for row in group.get("by_share_partition") or ()  # an instance of an earlier version lacks the field
     )
-    return _table(heads.split(), rows)
+    return _table(columns, rows)
 
 
 def members_table(group: Answer, *, verbose: bool) -> TextTable:
     """Return a row per member. The column of static ids exists only if a member has one. An absent member is `away`."""
-    members = group["by_member"] or ()
-    static = any(member["instance_id"] is not None for member in members)
-    heads = ["GROUP", "CONSUMER-ID", *(["GROUP-INSTANCE-ID"] if static else []), "HOST", "CLIENT-ID", "#PARTITIONS"]
-    more = ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "MEMBER-STATE", "SUBSCRIPTION", "ASSIGNOR"]
-    return _table(
-        [*heads, *more] if verbose else heads,
-        (
-            [
-                display_text(group["group"]),
-                display_text(member["member_id"]),
-                *([_name(member["instance_id"])] if static else []),
-                *(_name(member[name]) for name in ("client_host", "client_id")),
-                str(sum(map(len, member["assignment"].values()))),
-                *(_verbose(member) if verbose else []),
-            ]
-            for member in members
-        ),
-        spare=_LESS_IMPORTANT_OF_MEMBERS,
+    columns = (
+        "GROUP~10 CONSUMER-ID GROUP-INSTANCE-ID~9 HOST~2 CLIENT-ID~4 #PARTITIONS~1 CURRENT-EPOCH~7"
+        " CURRENT-ASSIGNMENT~3 MEMBER-STATE~5 SUBSCRIPTION~6 ASSIGNOR~8"
     )
+    members = group["by_member"] or ()
+    rows = (
+        [
+            _cell(group["group"]),
+            *(_cell(member[name]) for name in ("member_id", "instance_id", "client_host", "client_id")),
+            str(sum(map(len, member["assignment"].values()))),
+            _cell(member["epoch"]),
+            _assignment(member["assignment"]) or "-",
+            "away" if member["away"] else _word(member["state"]),
+            _subscription(member) or "-",
+            _cell(member["assignor"]),
+        ]
+        for member in members
+    )
+    unused = set() if any(member["instance_id"] is not None for member in members) else {"GROUP-INSTANCE-ID"}
+    more = {"CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "MEMBER-STATE", "SUBSCRIPTION", "ASSIGNOR"}
+    return _table(columns, rows, unused if verbose else unused | more)
 
 
-def _verbose(member: Answer) -> list[str]:
-    subscription = [
-        *map(display_text, member["subscription"]),
-        *([f"/{display_text(member['regex'])}/"] if member["regex"] else []),
-    ]
-    return [
-        _cell(member["epoch"]),
-        _assignment(member["assignment"]) or "-",
-        "away" if member["away"] else _word(member["state"]),
-        ",".join(subscription) or "-",
-        _name(member["assignor"]),
-    ]
+def _subscription(member: Answer) -> str:
+    topics = map(display_text, member["subscription"])
+    return ",".join([*topics, *([f"/{display_text(member['regex'])}/"] if member["regex"] else [])])
 
 
 def state_table(group: Answer, now: float) -> TextTable:
     """Return one row: state, its source (`log`, or `asked` if the coordinator reported it), its age, and epochs."""
-    heads = "GROUP KIND ASSIGNMENT-STRATEGY STATE SOURCE FOR GENERATION GROUP-EPOCH TARGET-ASSIGNMENT-EPOCH #MEMBERS"
+    columns = (
+        "GROUP KIND~4 ASSIGNMENT-STRATEGY~7 STATE~1 SOURCE~10 FOR~2 GENERATION~5 GROUP-EPOCH~9"
+        " TARGET-ASSIGNMENT-EPOCH~11 #MEMBERS~3 GROUP-EXPIRES~6 DEATH-CAUSE~8"
+    )
     row = [
-        display_text(group["group"]),
-        _cell(group["kind"]),
-        _name(group["protocol"]),
-        _cell(group["state"]),
+        *(_cell(group[name]) for name in ("group", "kind", "protocol", "state")),
         "-" if group["state"] is None else "asked" if group["state_asked"] else "log",
         age(group["state_since"], now),
         *(_cell(group[name]) for name in ("generation", "group_epoch", "assignment_epoch", "members")),
         time_left(group["group_expiry_time"], now),
         _word(group["death_cause"]),
     ]
-    return _table([*heads.split(), "GROUP-EXPIRES", "DEATH-CAUSE"], [row], spare=_LESS_IMPORTANT_OF_STATE)
+    return _table(columns, [row])
 
 
 def transitions_table(transitions: Iterable[Answer]) -> TextTable:
@@ -197,22 +162,22 @@ def transitions_table(transitions: Iterable[Answer]) -> TextTable:
     """
     rows = (
         [
-            each["time"].replace("T", " ").removesuffix("Z"),
-            each["transition"],
+            _time(each),
+            display_text(each["transition"]),
             _word(each["cause"]),
             "live" if each["live"] else "replayed",
             display_text(each["text"]),
         ]
         for each in transitions
     )
-    return _table(("TIME (UTC)", "WHAT", "CAUSE", "SEEN", "STORY"), rows, spare=("CAUSE", "SEEN"))
+    return _table("TIME_(UTC) WHAT CAUSE~1 SEEN~2 STORY", rows)
 
 
 def history_table(transitions: Iterable[Answer], changes: Iterable[Answer]) -> TextTable:
     """Return a row per transition and per change of the verdict, the oldest first, as `transitions_table`."""
     verdicts = (
         each
-        | {"transition": f"verdict {_verdict(each['verdict'])}", "cause": None, "live": True, "text": each["sentence"]}
+        | {"transition": f"verdict {_words(each['verdict'])}", "cause": None, "live": True, "text": each["sentence"]}
         for each in changes
     )
     return transitions_table(sorted([*transitions, *verdicts], key=lambda each: unix_time(each["time"]) or 0.0))
@@ -221,59 +186,56 @@ def history_table(transitions: Iterable[Answer], changes: Iterable[Answer]) -> T
 def verdicts_table(changes: Iterable[Answer]) -> TextTable:
     """Return a row per change of the verdict, the oldest first, with the sentence of that time."""
     rows = (
-        [
-            each["time"].replace("T", " ").removesuffix("Z"),
-            _verdict(each["before"]),
-            _verdict(each["verdict"]),
-            display_text(each["sentence"]),
-        ]
+        [_time(each), *map(_cell, (_words(each["before"]), _words(each["verdict"]), each["sentence"]))]
         for each in changes
     )
-    return _table(("TIME (UTC)", "WAS", "IS", "STORY"), rows)
+    return _table("TIME_(UTC) WAS IS STORY", rows)
+
+
+def _time(event: Answer) -> str:
+    text: str = event["time"]
+    return text.replace("T", " ").removesuffix("Z")
 
 
 def findings_table(findings: Iterable[Answer], group: Answer, now: float) -> TextTable:
     """Return a row per partition that is not fine, with owner and offsets; most columns are spare."""
-    heads = "TOPIC PARTITION VERDICT FOR LAG TIME-LAG OWNER COMMITTED END COMMIT-AGE PROGRESS-AGE"
+    columns = "TOPIC PARTITION VERDICT FOR LAG~1 TIME-LAG~2 OWNER~3 COMMITTED~4 END~5 COMMIT-AGE~6 PROGRESS-AGE~7"
     known = {(row["topic"], row["partition"]): row for row in group["by_partition"]}
     owners = _owners(group)
     rows = ((each, known.get((each["topic"], each["partition"]), {})) for each in findings)
-    return _table(
-        heads.split(),
-        (
-            [
-                display_text(each["topic"]),
-                str(each["partition"]),
-                _verdict(each["verdict"]),
-                age(each["since"], now),
-                _cell(row.get("lag")),
-                format_time_lag(row.get("time_lag"), exact=row.get("time_lag_exact")),
-                _name(owners.get((each["topic"], each["partition"]))),
-                *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark")),
-                *(age(row.get(name), now) for name in ("commit_time", "progress_time")),
-            ]
-            for each, row in rows
-        ),
-        spare=("LAG", "TIME-LAG", "OWNER", "COMMITTED", "END", "COMMIT-AGE", "PROGRESS-AGE"),
+    cells = (
+        [
+            *_finding(each, now),
+            _cell(row.get("lag")),
+            format_time_lag(row.get("time_lag"), exact=row.get("time_lag_exact")),
+            _cell(owners.get((each["topic"], each["partition"]))),
+            *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark")),
+            *(age(row.get(name), now) for name in ("commit_time", "progress_time")),
+        ]
+        for each, row in rows
     )
+    return _table(columns, cells)
+
+
+def _finding(finding: Answer, now: float) -> list[str]:
+    """Return place, verdict and its age."""
+    values = (finding["topic"], finding["partition"], _words(finding["verdict"]))
+    return [*map(_cell, values), age(finding["since"], now)]
 
 
 def share_findings_table(findings: Iterable[Answer], group: Answer, now: float) -> TextTable:
     """Return a row per partition of a share group that is not fine, with its progress."""
-    heads = "TOPIC PARTITION VERDICT FOR LAG START-OFFSET END FINISHED RETURNED MOST-DELIVERIES"
+    columns = "TOPIC PARTITION VERDICT FOR LAG START-OFFSET END~1 FINISHED~2 RETURNED~3 MOST-DELIVERIES~4"
     known = {(row["topic"], row["partition"]): row for row in group.get("by_share_partition") or ()}
     names = ("lag", "start_offset", "end", "finished", "returned", "most_deliveries")
     rows = (
         [
-            display_text(each["topic"]),
-            str(each["partition"]),
-            _verdict(each["verdict"]),
-            age(each["since"], now),
+            *_finding(each, now),
             *map(_cell, map((known.get((each["topic"], each["partition"])) or each["evidence"]).get, names)),
         ]
         for each in findings
     )
-    return _table(heads.split(), rows, spare=("END", "FINISHED", "RETURNED", "MOST-DELIVERIES"))
+    return _table(columns, rows)
 
 
 def _owners(group: Answer) -> dict[tuple[str, int], str]:
@@ -295,41 +257,38 @@ def topics_table(topics: Iterable[Answer]) -> TextTable:
     """Return a row per topic."""
     rows = (
         [
-            display_text(each["topic"]),
-            _verdict(each["verdict"]),
+            *map(_cell, (each["topic"], _words(each["verdict"]))),
             *map(_cell, (each["partitions"], each["lag_sum"], each["lag_max"])),
             format_time_lag(each["time_lag_max"], exact=each["time_lag_max_exact"]),
             _cell(each["partitions_lag_unknown"]),
         ]
         for each in topics
     )
-    heads = ["TOPIC", "VERDICT", "PARTITIONS", "LAG", "GREATEST-LAG", "TIME-LAG", "LAG-UNKNOWN"]
-    return _table(heads, rows, spare=("GREATEST-LAG", "TIME-LAG", "LAG-UNKNOWN"))
+    return _table("TOPIC VERDICT PARTITIONS LAG GREATEST-LAG~1 TIME-LAG~2 LAG-UNKNOWN~3", rows)
 
 
-def _table(heads: Sequence[str], rows: Iterable[list[str]], spare: Sequence[str] = ()) -> TextTable:
-    """Return a table. `spare` are the columns that a narrow terminal drops, the last first."""
-    ranks = {head: rank for rank, head in enumerate(spare, start=1)}
-    return TextTable(
-        [TableColumn(head, right=head in _NUMBERS, spare=ranks.get(head, 0)) for head in heads], list(rows)
-    )
+def _table(columns: str, rows: Iterable[list[str]], unused: Collection[str] = ()) -> TextTable:
+    """Return a table. A column is its head, with `~` and a number if a narrow terminal drops it, the greatest first.
+
+    Columns in `unused` are left out. `_` stands for a blank.
+    """
+    parts = [column.replace("_", " ").partition("~") for column in columns.split()]
+    kept = [index for index, (name, _, _) in enumerate(parts) if name not in unused]
+    heads = [TableColumn(name, name in _NUMBERS, int(rank or 0)) for name, _, rank in (parts[index] for index in kept)]
+    return TextTable(heads, [[row[index] for index in kept] for row in rows])
 
 
 def _cell(value: Any) -> str:
     return "-" if value is None else display_text(str(value))
 
 
-def _name(value: str | None) -> str:
-    return "-" if value is None else display_text(value)
-
-
 def _word(value: str | None) -> str:
     return "-" if value is None else display_text(value.replace(" ", "-"))
 
 
-def _verdict(word: str | None) -> str:
+def _words(verdict: str | None) -> str | None:
     """Return a verdict as on the pages: `falling behind`."""
-    return "-" if word is None else display_text(word).replace("_", " ")
+    return None if verdict is None else verdict.replace("_", " ")
 
 
 def _assignment(assignment: dict[str, list[int]]) -> str:

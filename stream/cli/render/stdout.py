@@ -16,6 +16,8 @@ from stream.errors import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from stream.cli.group_source import GroupSource
+
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Callable[[int, int | None], None]]:
@@ -37,6 +39,13 @@ def print_problems(problems: Sequence[str]) -> int:
     for problem in problems:
         typer.echo(f"error: {printable(problem)}", err=True)
     return ExitCode.UNREADABLE if problems else ExitCode.OK
+
+
+def print_notes(source: GroupSource) -> int:
+    """Print on stderr the notes of a source, and what it could not read; returns the exit code."""
+    for note in source.notes:
+        typer.echo(f"note: {note}", err=True)
+    return print_problems(source.problems)
 
 
 def report_internal_error() -> None:
