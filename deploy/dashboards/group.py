@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deploy.dashboards.parts import OF_GROUP, SCOPE, Query, Unit, board, choice, figure, graph, marks
+from deploy.dashboards.parts import OF_GROUP, SCOPE, Panel, Query, Unit, board, choice, marks
 
 if TYPE_CHECKING:
     from grafana_foundation_sdk.builders.dashboard import Dashboard
@@ -17,255 +17,184 @@ _PLACE: Final = "{{topic}} {{partition}} {{cluster}}"
 
 def group() -> Dashboard:
     """Return the dashboard."""
+    rows: dict[str, dict[str, Panel]] = {
+        "Now": {
+            "Verdict": Unit.COUNT.figure(
+                "The verdict of the group. lagwarden explain GROUP has the finding in words.",
+                Query("lagwarden_group_verdict{OF_GROUP}", "{{verdict}} {{cluster}}"),
+                named=True,
+            ),
+            "For": Unit.SECONDS.figure(
+                "Time since the group has this verdict.",
+                Query("time() - lagwarden_group_verdict_timestamp_seconds{OF_GROUP}"),
+            ),
+            "State": Unit.COUNT.figure(
+                "The state of the group, as Kafka's tools print it.",
+                Query("lagwarden_group_info{OF_GROUP}", "{{kind}} {{state}} {{cluster}}"),
+                named=True,
+            ),
+            "Time lag": Unit.SECONDS.figure(
+                "Age of the oldest record that the group has not read.",
+                Query("lagwarden_group_time_lag_seconds{OF_GROUP}"),
+            ),
+            "Lag": Unit.COUNT.figure(
+                "Offsets that the group has not read, over the partitions whose lag is known.",
+                Query("lagwarden_group_lag{OF_GROUP}"),
+            ),
+            "Offsets expire in": Unit.SECONDS.figure(
+                "Time until the broker removes the first committed offset of the group. Empty: none will expire.",
+                Query("lagwarden_group_first_offset_expiry_timestamp_seconds{OF_GROUP} - time()"),
+                colours=("red", ((86_400.0, "orange"), (259_200.0, "green"))),
+            ),
+        },
+        "Lag over time": {
+            "Time lag against target": Unit.SECONDS.graph(
+                "Age of the oldest unread record, and the target of the group, if configured.",
+                Query("lagwarden_group_time_lag_seconds{OF_GROUP}", "time lag {{cluster}}"),
+                Query("lagwarden_group_target_seconds{OF_GROUP}", "target {{cluster}}"),
+            ),
+            "Time lag by partition": Unit.SECONDS.graph(
+                "Age of the oldest unread record of each partition.",
+                Query(f"lagwarden_partition_time_lag_seconds{_PARTITIONS}", _PLACE),
+            ),
+            "Lag by topic": Unit.COUNT.graph(
+                "Unread offsets of each topic.",
+                # The second one with metrics.granularity: topic.
+                Query(
+                    f"sum by (job, instance, cluster, topic) (lagwarden_partition_lag{_PARTITIONS})"
+                    f" or sum by (job, instance, cluster, topic) (lagwarden_group_topic_lag{_PARTITIONS})",
+                    "{{topic}} {{cluster}}",
+                ),
+                stacked=True,
+            ),
+            "Lag by partition": Unit.COUNT.graph(
+                "Unread offsets of each partition.", Query(f"lagwarden_partition_lag{_PARTITIONS}", _PLACE)
+            ),
+        },
+        "Rates and commits": {
+            "Produce rate": Unit.RATE.graph(
+                "Offsets written per second, by partition.",
+                Query(
+                    f"deriv(lagwarden_topic_partition_end_offset{_OF_TOPIC}[$__rate_interval])"
+                    f" and {_SAME_PARTITION} lagwarden_partition_committed_offset{_PARTITIONS}",
+                    _PLACE,
+                ),
+            ),
+            "Hot partitions": Unit.COUNT.graph(
+                "Produce rate of a partition divided by the mean of the topic's other partitions; from 3 on.",
+                Query(
+                    f"lagwarden_topic_partition_hot_ratio{_OF_TOPIC}"
+                    f" and {_SAME_PARTITION} lagwarden_partition_committed_offset{_PARTITIONS}",
+                    _PLACE,
+                ),
+            ),
+            "Consume rate": Unit.RATE.graph(
+                "Offsets committed per second, by partition; below 0 at a rewind or a reset.",
+                Query(f"deriv(lagwarden_partition_committed_offset{_PARTITIONS}[$__rate_interval])", _PLACE),
+            ),
+            "Committed offset": Unit.COUNT.graph(
+                "The committed offset, by partition. A step down is a rewind or a reset.",
+                Query(f"lagwarden_partition_committed_offset{_PARTITIONS}", _PLACE),
+            ),
+            "Time to catch up": Unit.SECONDS.graph(
+                "Time until nothing is unread if the lag goes on falling as now. Absent while it does not fall.",
+                Query(
+                    f"lagwarden_partition_lag{_PARTITIONS}"
+                    f" / (0 - deriv(lagwarden_partition_lag{_PARTITIONS}[$__rate_interval]) > 0)",
+                    _PLACE,
+                ),
+            ),
+            "Unread share": Unit.RATIO.graph(
+                "Unread share of the offsets that a partition retains. At 1 retention removes unread records.",
+                Query(
+                    f"lagwarden_partition_lag{_PARTITIONS} / {_SAME_PARTITION} group_left ()"
+                    f" (lagwarden_topic_partition_end_offset{_OF_TOPIC}"
+                    f" - lagwarden_topic_partition_start_offset{_OF_TOPIC} > 0)",
+                    _PLACE,
+                ),
+            ),
+            "Since the last commit": Unit.SECONDS.graph(
+                "Time since the last commit of the group for any partition.",
+                Query("time() - lagwarden_group_last_commit_timestamp_seconds{OF_GROUP}", "{{group}} {{cluster}}"),
+            ),
+        },
+        "Findings": {
+            "Partitions by verdict": Unit.COUNT.graph(
+                "Number of partitions per verdict, without fine ones.",
+                Query(
+                    f"count by (cluster, verdict) (lagwarden_partition_verdict{_PARTITIONS})", "{{verdict}} {{cluster}}"
+                ),
+                stacked=True,
+            ),
+            "Margin until retention": Unit.COUNT.graph(
+                "Offsets between log start offset and committed offset. At 0 retention removes unread records.",
+                Query(
+                    f"lagwarden_partition_committed_offset{_PARTITIONS}"
+                    f" - {_SAME_PARTITION} lagwarden_topic_partition_start_offset{_OF_TOPIC}",
+                    _PLACE,
+                ),
+            ),
+            "Lost to retention": Unit.COUNT.graph(
+                "Offsets that retention removed before the group read them, over all partitions.",
+                Query("lagwarden_group_lost_offsets{OF_GROUP}", "{{group}} {{cluster}}"),
+            ),
+            "Lag not known": Unit.COUNT.graph(
+                "Partitions whose lag is not known, by reason.",
+                Query("lagwarden_group_partitions_lag_unknown{OF_GROUP}", "{{reason}} {{cluster}}"),
+                stacked=True,
+            ),
+        },
+        "Members and transitions": {
+            "Members": Unit.COUNT.graph(
+                "Number of members. lagwarden groups describe NAME lists them with their partitions.",
+                Query("lagwarden_group_members{OF_GROUP}", "members {{cluster}}"),
+            ),
+            "Rebalances": Unit.COUNT.graph(
+                "Number of completed rebalances.",
+                Query(
+                    "increase(lagwarden_group_rebalances_total{OF_GROUP}[$__rate_interval])", "rebalances {{cluster}}"
+                ),
+            ),
+            "Transitions": Unit.COUNT.graph(
+                "Type and state of the group: a line begins with a state and ends with it.",
+                Query("lagwarden_group_info{OF_GROUP}", "{{kind}} {{state}} {{cluster}}"),
+            ),
+            "Expiry": Unit.SECONDS.graph(
+                "Time until the broker removes the first committed offset of the group.",
+                Query(
+                    "lagwarden_group_first_offset_expiry_timestamp_seconds{OF_GROUP} - time()", "{{group}} {{cluster}}"
+                ),
+            ),
+        },
+        "Share group": {
+            "Unfinished records": Unit.COUNT.graph(
+                "Records of a share group that are neither acknowledged nor archived, by partition.",
+                Query(f"lagwarden_share_partition_lag{_PARTITIONS}", _PLACE),
+            ),
+            "Finished and archived": Unit.RATE.graph(
+                "Offsets per second by which the start of a share group advances, and records that it gave up.",
+                Query(
+                    f"deriv(lagwarden_share_partition_start_offset{_PARTITIONS}[$__rate_interval])",
+                    f"finished: {_PLACE}",
+                ),
+                Query(
+                    f"rate(lagwarden_share_partition_archived_total{_PARTITIONS}[$__rate_interval])",
+                    f"archived: {_PLACE}",
+                ),
+            ),
+        },
+    }
     made = board(
         "Group",
         "One consumer group: its verdict, lag and time lag per partition, rates, members, rebalances and expiry.",
-        {
-            "Now": [
-                figure(
-                    "Verdict",
-                    "The verdict of the group. lagwarden explain GROUP has the finding in words.",
-                    Unit.COUNT,
-                    Query("lagwarden_group_verdict{OF_GROUP}", "{{verdict}} {{cluster}}"),
-                    named=True,
-                ),
-                figure(
-                    "For",
-                    "Time since the group has this verdict.",
-                    Unit.SECONDS,
-                    Query("time() - lagwarden_group_verdict_timestamp_seconds{OF_GROUP}"),
-                ),
-                figure(
-                    "State",
-                    "The state of the group, as Kafka's tools print it.",
-                    Unit.COUNT,
-                    Query("lagwarden_group_info{OF_GROUP}", "{{kind}} {{state}} {{cluster}}"),
-                    named=True,
-                ),
-                figure(
-                    "Time lag",
-                    "Age of the oldest record that the group has not read.",
-                    Unit.SECONDS,
-                    Query("lagwarden_group_time_lag_seconds{OF_GROUP}"),
-                ),
-                figure(
-                    "Lag",
-                    "Offsets that the group has not read, over the partitions whose lag is known.",
-                    Unit.COUNT,
-                    Query("lagwarden_group_lag{OF_GROUP}"),
-                ),
-                figure(
-                    "Offsets expire in",
-                    "Time until the broker removes the first committed offset of the group. Empty: none will expire.",
-                    Unit.SECONDS,
-                    Query("lagwarden_group_first_offset_expiry_timestamp_seconds{OF_GROUP} - time()"),
-                    colours=("red", ((86_400.0, "orange"), (259_200.0, "green"))),
-                ),
-            ],
-            "Lag over time": [
-                graph(
-                    "Time lag against target",
-                    "Age of the oldest unread record, and the target of the group, if configured.",
-                    Unit.SECONDS,
-                    Query("lagwarden_group_time_lag_seconds{OF_GROUP}", "time lag {{cluster}}"),
-                    Query("lagwarden_group_target_seconds{OF_GROUP}", "target {{cluster}}"),
-                ),
-                graph(
-                    "Time lag by partition",
-                    "Age of the oldest unread record of each partition.",
-                    Unit.SECONDS,
-                    Query(f"lagwarden_partition_time_lag_seconds{_PARTITIONS}", _PLACE),
-                ),
-                graph(
-                    "Lag by topic",
-                    "Unread offsets of each topic.",
-                    Unit.COUNT,
-                    # The second one with metrics.granularity: topic.
-                    Query(
-                        f"sum by (job, instance, cluster, topic) (lagwarden_partition_lag{_PARTITIONS})"
-                        f" or sum by (job, instance, cluster, topic) (lagwarden_group_topic_lag{_PARTITIONS})",
-                        "{{topic}} {{cluster}}",
-                    ),
-                    stacked=True,
-                ),
-                graph(
-                    "Lag by partition",
-                    "Unread offsets of each partition.",
-                    Unit.COUNT,
-                    Query(f"lagwarden_partition_lag{_PARTITIONS}", _PLACE),
-                ),
-            ],
-            "Rates and commits": [
-                graph(
-                    "Produce rate",
-                    "Offsets written per second, by partition.",
-                    Unit.RATE,
-                    Query(
-                        f"deriv(lagwarden_topic_partition_end_offset{_OF_TOPIC}[$__rate_interval])"
-                        f" and {_SAME_PARTITION} lagwarden_partition_committed_offset{_PARTITIONS}",
-                        _PLACE,
-                    ),
-                ),
-                graph(
-                    "Hot partitions",
-                    "Produce rate of a partition divided by the mean of the topic's other partitions; from 3 on.",
-                    Unit.COUNT,
-                    Query(
-                        f"lagwarden_topic_partition_hot_ratio{_OF_TOPIC}"
-                        f" and {_SAME_PARTITION} lagwarden_partition_committed_offset{_PARTITIONS}",
-                        _PLACE,
-                    ),
-                ),
-                graph(
-                    "Consume rate",
-                    "Offsets committed per second, by partition; below 0 at a rewind or a reset.",
-                    Unit.RATE,
-                    Query(f"deriv(lagwarden_partition_committed_offset{_PARTITIONS}[$__rate_interval])", _PLACE),
-                ),
-                graph(
-                    "Committed offset",
-                    "The committed offset, by partition. A step down is a rewind or a reset.",
-                    Unit.COUNT,
-                    Query(f"lagwarden_partition_committed_offset{_PARTITIONS}", _PLACE),
-                ),
-                graph(
-                    "Time to catch up",
-                    "Time until nothing is unread if the lag goes on falling as now. Absent while it does not fall.",
-                    Unit.SECONDS,
-                    Query(
-                        f"lagwarden_partition_lag{_PARTITIONS}"
-                        f" / (0 - deriv(lagwarden_partition_lag{_PARTITIONS}[$__rate_interval]) > 0)",
-                        _PLACE,
-                    ),
-                ),
-                graph(
-                    "Unread share",
-                    "Unread share of the offsets that a partition retains. At 1 retention removes unread records.",
-                    Unit.RATIO,
-                    Query(
-                        f"lagwarden_partition_lag{_PARTITIONS} / {_SAME_PARTITION} group_left ()"
-                        f" (lagwarden_topic_partition_end_offset{_OF_TOPIC}"
-                        f" - lagwarden_topic_partition_start_offset{_OF_TOPIC} > 0)",
-                        _PLACE,
-                    ),
-                ),
-                graph(
-                    "Since the last commit",
-                    "Time since the last commit of the group for any partition.",
-                    Unit.SECONDS,
-                    Query("time() - lagwarden_group_last_commit_timestamp_seconds{OF_GROUP}", "{{group}} {{cluster}}"),
-                ),
-            ],
-            "Findings": [
-                graph(
-                    "Partitions by verdict",
-                    "Number of partitions per verdict, without fine ones.",
-                    Unit.COUNT,
-                    Query(
-                        f"count by (cluster, verdict) (lagwarden_partition_verdict{_PARTITIONS})",
-                        "{{verdict}} {{cluster}}",
-                    ),
-                    stacked=True,
-                ),
-                graph(
-                    "Margin until retention",
-                    "Offsets between log start offset and committed offset. At 0 retention removes unread records.",
-                    Unit.COUNT,
-                    Query(
-                        f"lagwarden_partition_committed_offset{_PARTITIONS}"
-                        f" - {_SAME_PARTITION} lagwarden_topic_partition_start_offset{_OF_TOPIC}",
-                        _PLACE,
-                    ),
-                ),
-                graph(
-                    "Lost to retention",
-                    "Offsets that retention removed before the group read them, over all partitions.",
-                    Unit.COUNT,
-                    Query("lagwarden_group_lost_offsets{OF_GROUP}", "{{group}} {{cluster}}"),
-                ),
-                graph(
-                    "Lag not known",
-                    "Partitions whose lag is not known, by reason.",
-                    Unit.COUNT,
-                    Query("lagwarden_group_partitions_lag_unknown{OF_GROUP}", "{{reason}} {{cluster}}"),
-                    stacked=True,
-                ),
-            ],
-            "Members and transitions": [
-                graph(
-                    "Members",
-                    "Number of members. lagwarden groups describe NAME lists them with their partitions.",
-                    Unit.COUNT,
-                    Query("lagwarden_group_members{OF_GROUP}", "members {{cluster}}"),
-                ),
-                graph(
-                    "Rebalances",
-                    "Number of completed rebalances.",
-                    Unit.COUNT,
-                    Query(
-                        "increase(lagwarden_group_rebalances_total{OF_GROUP}[$__rate_interval])",
-                        "rebalances {{cluster}}",
-                    ),
-                ),
-                graph(
-                    "Transitions",
-                    "Type and state of the group: a line begins with a state and ends with it.",
-                    Unit.COUNT,
-                    Query("lagwarden_group_info{OF_GROUP}", "{{kind}} {{state}} {{cluster}}"),
-                ),
-                graph(
-                    "Expiry",
-                    "Time until the broker removes the first committed offset of the group.",
-                    Unit.SECONDS,
-                    Query(
-                        "lagwarden_group_first_offset_expiry_timestamp_seconds{OF_GROUP} - time()",
-                        "{{group}} {{cluster}}",
-                    ),
-                ),
-            ],
-            "Share group": [
-                graph(
-                    "Unfinished records",
-                    "Records of a share group that are neither acknowledged nor archived, by partition.",
-                    Unit.COUNT,
-                    Query(f"lagwarden_share_partition_lag{_PARTITIONS}", _PLACE),
-                ),
-                graph(
-                    "Finished and archived",
-                    "Offsets per second by which the start of a share group advances, and records that it gave up.",
-                    Unit.RATE,
-                    Query(
-                        f"deriv(lagwarden_share_partition_start_offset{_PARTITIONS}[$__rate_interval])",
-                        f"finished: {_PLACE}",
-                    ),
-                    Query(
-                        f"rate(lagwarden_share_partition_archived_total{_PARTITIONS}[$__rate_interval])",
-                        f"archived: {_PLACE}",
-                    ),
-                ),
-            ],
-        },
+        rows,
         [
-            choice(
-                "group",
-                "Group",
-                f"label_values(lagwarden_group_info{{{SCOPE}}}, group)",
-                several=False,
-            ),
-            choice(
-                "topic",
-                "Topic",
-                f"label_values(lagwarden_partition_committed_offset{{{OF_GROUP}}}, topic)",
-            ),
+            choice("group", "Group", f"label_values(lagwarden_group_info{{{SCOPE}}}, group)", several=False),
+            choice("topic", "Topic", f"label_values(lagwarden_partition_committed_offset{{{OF_GROUP}}}, topic)"),
         ],
     )
     for mark in (
-        marks(
-            "Rebalance",
-            "increase(lagwarden_group_rebalances_total{OF_GROUP}[1m]) > 0",
-            "rebalance",
-            "blue",
-        ),
+        marks("Rebalance", "increase(lagwarden_group_rebalances_total{OF_GROUP}[1m]) > 0", "rebalance", "blue"),
         marks(
             "Verdict",
             "lagwarden_group_verdict_timestamp_seconds{OF_GROUP} * 1000"

@@ -31,23 +31,12 @@ PLAIN: Final = ("green", ())
 """Colours without a limit: the first colour, and (from where on, colour)."""
 
 WIDTH: Final = 24
+_NAMES: Final = "ABCDEFGH"
+"""Of the queries of a panel."""
 _REFRESH: Final = "30s"
 _UIDS: Final = {"Overview": "lagwarden-overview", "Group": "lagwarden-group", "Monitor": "lagwarden-monitor"}
 
 Colours = tuple[str, tuple[tuple[float, str], ...]]
-
-
-class Unit(enum.StrEnum):
-    """Units as Grafana calls them."""
-
-    SECONDS = "s"
-    BYTES = "bytes"
-    COUNT = "short"
-    RATE = "cps"
-    BYTES_PER_SECOND = "Bps"
-    RATIO = "percentunit"
-    MOMENT = "dateTimeAsIso"
-    CORES = "none"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,80 +56,84 @@ class Query:
         return self.expression.replace("OF_GROUP", OF_GROUP).replace("SCOPE", SCOPE).replace("TARGET", TARGET)
 
 
-def graph(
-    title: str, description: str, unit: Unit, *queries: Query, width: int = 12, stacked: bool = False
-) -> timeseries.Panel:
-    """Return a time series panel. Its legend is a table with the last and the largest value."""
-    panel = (
-        timeseries.Panel()
-        .title(title)
-        .description(description)
-        .datasource(SOURCE)
-        .unit(unit)
-        .height(8)
-        .span(width)
-        .line_width(1)
-        .fill_opacity(30 if stacked else 0)
-        .min(0)
-        .legend(_legend())
-        .tooltip(common.VizTooltipOptions().mode(common_models.TooltipDisplayMode.MULTI))
-    )
-    if stacked:
-        panel = panel.stacking(common.StackingConfig().mode(common_models.StackingMode.NORMAL))
-    for name, query in zip("ABCDEFGH", queries, strict=False):
-        panel = panel.with_target(_target(name, query).range())
-        if query.unit is not None:
-            own = {"unit": query.unit.value, "custom.axisPlacement": "right"}
-            values = [models.DynamicConfigValue(id_val=option, value=value) for option, value in own.items()]
-            panel = panel.override_by_query(name, values)
-    return panel
+class Unit(enum.StrEnum):
+    """Units as Grafana calls them, and the panels whose values have a unit."""
 
+    SECONDS = "s"
+    BYTES = "bytes"
+    COUNT = "short"
+    RATE = "cps"
+    BYTES_PER_SECOND = "Bps"
+    RATIO = "percentunit"
+    MOMENT = "dateTimeAsIso"
+    CORES = "none"
 
-def figure(
-    title: str,
-    description: str,
-    unit: Unit,
-    query: Query,
-    *,
-    width: int = 4,
-    colours: Colours = PLAIN,
-    named: bool = False,
-) -> stat.Panel:
-    """Return a panel with one number; with `named`, with the name of the series, for facts that are labels."""
-    return (
-        stat.Panel()
-        .title(title)
-        .description(description)
-        .datasource(SOURCE)
-        .unit(unit)
-        .height(4)
-        .span(width)
-        .thresholds(_thresholds(colours))
-        .text_mode(common_models.BigValueTextMode.NAME if named else common_models.BigValueTextMode.AUTO)
-        .graph_mode(common_models.BigValueGraphMode.NONE)
-        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
-        .with_target(_target("A", query).instant())
-    )
+    def graph(self, description: str, *queries: Query, width: int = 12, stacked: bool = False) -> timeseries.Panel:
+        """Return a time series panel. Its legend is a table with the last and the largest value."""
+        panel = (
+            timeseries.Panel()
+            .description(description)
+            .datasource(SOURCE)
+            .unit(self)
+            .height(8)
+            .span(width)
+            .line_width(1)
+            .fill_opacity(30 if stacked else 0)
+            .min(0)
+            .legend(_legend())
+            .tooltip(common.VizTooltipOptions().mode(common_models.TooltipDisplayMode.MULTI))
+        )
+        if stacked:
+            panel = panel.stacking(common.StackingConfig().mode(common_models.StackingMode.NORMAL))
+        for name, query in zip(_NAMES, queries, strict=False):
+            panel = panel.with_target(_target(name, query).range())
+            if query.unit is not None:
+                own = {"unit": query.unit.value, "custom.axisPlacement": "right"}
+                values = [models.DynamicConfigValue(id_val=option, value=value) for option, value in own.items()]
+                panel = panel.override_by_query(name, values)
+        return panel
+
+    def figure(
+        self,
+        description: str,
+        query: Query,
+        *,
+        width: int = 4,
+        colours: Colours = PLAIN,
+        named: bool = False,
+    ) -> stat.Panel:
+        """Return a panel with one number; with `named`, with the name of the series, for facts that are labels."""
+        return (
+            stat.Panel()
+            .description(description)
+            .datasource(SOURCE)
+            .unit(self)
+            .height(4)
+            .span(width)
+            .thresholds(_thresholds(colours))
+            .text_mode(common_models.BigValueTextMode.NAME if named else common_models.BigValueTextMode.AUTO)
+            .graph_mode(common_models.BigValueGraphMode.NONE)
+            .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
+            .with_target(_target("A", query).instant())
+        )
 
 
 def listing(
-    title: str,
     description: str,
-    columns: dict[str, tuple[str, Unit, Query]],
+    columns: dict[str, tuple[Unit, str]],
     *,
     width: int = 12,
     labels: Sequence[str] = ("group",),
 ) -> table.Panel:
-    """Return a table panel: one row per label set, one column per query, by name: heading, unit, query.
+    """Return a table panel: one row per label set, one column per query, by heading: unit, expression.
 
     Sorted by the first query's column, the greatest first; a group leads to its own dashboard.
     """
-    headings = {f"Value #{name}": heading for name, (heading, _, _) in columns.items()}
+    headings = {f"Value #{name}": heading for name, heading in zip(_NAMES, columns, strict=False)}
     hidden = dict.fromkeys(("Time", "job", "instance", "__name__"), True)
     order = {name: at for at, name in enumerate((*labels, "cluster", *headings))}
     panel = (
         table.Panel()
-        .title(title)
         .description(description)
         .datasource(SOURCE)
         .unit(Unit.COUNT)
@@ -156,8 +149,8 @@ def listing(
         )
         .override_by_name("group", [models.DynamicConfigValue(id_val="links", value=[_group_link()])])
     )
-    for name, (heading, unit, query) in columns.items():
-        target = _target(name, query).instant().format(PromQueryFormat.TABLE)
+    for name, (heading, (unit, expression)) in zip(_NAMES, columns.items(), strict=False):
+        target = _target(name, Query(expression)).instant().format(PromQueryFormat.TABLE)
         panel = panel.with_target(target)
         panel = panel.override_by_name(heading, [models.DynamicConfigValue(id_val="unit", value=unit.value)])
     return panel
@@ -167,9 +160,9 @@ Panel = timeseries.Panel | stat.Panel | table.Panel
 
 
 def board(
-    name: str, description: str, rows: dict[str, Sequence[Panel]], variables: Sequence[dashboard.QueryVariable] = ()
+    name: str, description: str, rows: dict[str, dict[str, Panel]], variables: Sequence[dashboard.QueryVariable] = ()
 ) -> dashboard.Dashboard:
-    """Return a dashboard of rows of panels, scoped by data source, job, cluster and instance, with links to others."""
+    """Return a dashboard of rows of panels by title, scoped to a monitor and a cluster, with links to the others."""
     made = (
         dashboard.Dashboard(f"lagwarden / {name}")
         .uid(_UIDS[name])
@@ -201,8 +194,8 @@ def board(
     number = itertools.count(1)
     for title, panels in rows.items():
         made = made.with_row(dashboard.Row(title).id(next(number)))
-        for panel in panels:
-            made = made.with_panel(panel.id(next(number)))
+        for heading, panel in panels.items():
+            made = made.with_panel(panel.title(heading).id(next(number)))
     return made
 
 

@@ -102,7 +102,7 @@ def _with_query_options(command: Callable[..., int]) -> Callable[..., int]:
     signature = inspect.signature(command, eval_str=True)
     context, *own = (each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD)
     shown = [each for each in options if each.name != "start"]
-    command.__signature__ = signature.replace(parameters=[context, *shown, *own])  # type: ignore[attr-defined]
+    command.__dict__["__signature__"] = signature.replace(parameters=[context, *shown, *own])
     return command
 
 
