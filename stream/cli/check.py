@@ -75,7 +75,7 @@ def check(
     else:
         shown = ranked if name is not None else filter(_is_shown, ranked)
         print_lines([*map(_line, shown), *([_summary(numbers)] if every else [])])
-    print_notes(source)
+    print_notes(source.notes, source.problems)
     return next((code for severity, code in _CODES.items() if numbers[severity]), ExitCode.OK)
 
 

@@ -37,7 +37,7 @@ def explain(
         print_api_json(group)
     else:
         print_blocks(explanation.explain(group, unix_time(group["snapshot_time"]) or 0.0, everything=everything))
-    print_notes(source)
+    print_notes(source.notes, source.problems)
     return ExitCode.OK
 
 
@@ -55,7 +55,7 @@ def top(
 
         source = open_instance(url, config)
         print_api_json(source.groups(WORST_FIRST))
-        print_notes(source)
+        print_notes(source.notes, source.problems)
         return ExitCode.OK
     with imports_of_extra("top", "lagwarden top"):
         from stream.cli.top.app import watch

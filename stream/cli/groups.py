@@ -72,7 +72,7 @@ class _SourceOptions:
 
 
 def _with_query_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command an option for each parameter of a query but `start`, in place of its keywords."""
+    """Replace the keywords of a command by an option for each parameter of a query but `start`."""
     options = []
     for parameter in PARAMETERS:
         is_list = parameter.kind is ParameterKind.WORDS
@@ -139,7 +139,7 @@ def list_groups(
     else:
         no_filter = query == GroupQuery(sort=query.sort, order=query.order, limit=query.limit)
         typer.echo("there are no groups" if no_filter else "no group matches the filter", err=True)
-    return print_notes(source)
+    return print_notes(source.notes, source.problems)
 
 
 @groups_app.command("describe")
@@ -165,7 +165,7 @@ def describe(
     group = group_source.find_group(source, name)
     if as_json:
         print_api_json(group)
-        return print_notes(source)
+        return print_notes(source.notes, source.problems)
     now = _now(group)
     tables: list[TextTable] = []
     transitions = (group["transitions"] or [])[-_LATEST:]
@@ -183,7 +183,7 @@ def describe(
     _print([table for table in tables if table.rows])
     for line in _group_notes(group, knows_ends=source.knows_ends):
         typer.echo(line, err=True)
-    return print_notes(source)
+    return print_notes(source.notes, source.problems)
 
 
 def history(
@@ -206,7 +206,7 @@ def history(
         _print([group_tables.history_table(transitions or (), verdicts or ())])
     else:
         typer.echo("no events recorded for this group", err=True)
-    return print_notes(source)
+    return print_notes(source.notes, source.problems)
 
 
 def _group_notes(group: Answer, *, knows_ends: bool) -> list[str]:

@@ -228,14 +228,14 @@ def replay(
     if group is None:
         groups = CaptureGroups(opened, retention)
         _print_groups(groups, as_json=as_json)
-        return print_notes(groups)
+        return print_notes(groups.notes, groups.problems)
     rows = list(records_of_group(opened.rows(), group))
     if not rows:
         problem = f"no record belongs to group {group!r}"
         raise Refusal(problem, "without --group all groups are listed", ExitCode.NO_SUCH_GROUP)
     groups = CaptureGroups(RowList(rows, opened.origin, opened.problems, opened.notes), retention)
     _print_history(group, groups.group(group), list(timeline(rows, group)), as_json=as_json)
-    return print_notes(groups)
+    return print_notes(groups.notes, groups.problems)
 
 
 def _print_groups(groups: CaptureGroups, *, as_json: bool) -> None:

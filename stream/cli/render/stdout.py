@@ -16,8 +16,6 @@ from stream.errors import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from stream.cli.group_source import GroupSource
-
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Callable[[int, int | None], None]]:
@@ -41,11 +39,11 @@ def print_problems(problems: Sequence[str]) -> int:
     return ExitCode.UNREADABLE if problems else ExitCode.OK
 
 
-def print_notes(source: GroupSource) -> int:
-    """Print on stderr the notes of a source, and what it could not read; returns the exit code."""
-    for note in source.notes:
+def print_notes(notes: Iterable[str], problems: Sequence[str]) -> int:
+    """Print on stderr the notes of a source, and what could not be read; returns the exit code."""
+    for note in notes:
         typer.echo(f"note: {note}", err=True)
-    return print_problems(source.problems)
+    return print_problems(problems)
 
 
 def report_internal_error() -> None:
