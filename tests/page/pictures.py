@@ -1,6 +1,6 @@
 """Takes the pictures of the documentation from a run of the demo: `make pictures`, which takes seven minutes.
 
-It writes the pages and what the demo prints into docs/pictures, and prints `lagwarden explain` of the group on the page
+It writes the pages into docs/pictures, and prints `lagwarden explain` of the group on the page
 for the README. `python -m tests.page.pictures FOLDER` writes pictures of all pages, both colour schemes and a phone, to
 look at them after a change. Those show the demo data of the tests after ten minutes, without its hostile names.
 """
@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -20,8 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.readmodel import Snapshot
-from sandbox.demo.picture.__main__ import COLUMNS, ROWS, write_picture
-from sandbox.demo.picture.recording import record
 from sandbox.demo.run import VERDICTS_KNOWN
 from tests.page.chromium import Browser, find
 from tests.page.demo_data import demo_snapshot
@@ -95,15 +92,10 @@ def main(arguments: Sequence[str]) -> None:
     if program is None:
         raise SystemExit("no Chromium: sandbox/programs/install_browser.sh gets Debian's")
     if not arguments:
-        with ThreadPoolExecutor() as threads:
-            started: list[Future[None]] = []
-
-            def on_output(text: str) -> None:
-                if not started and (found := re.search(r"(http://127\.0\.0\.1:\d+/)metrics", text)):
-                    started.append(threads.submit(of_demo, program, found[1]))
-
-            write_picture(record(DEMO, COLUMNS, ROWS, on_output))
-            started[0].result()
+        with subprocess.Popen(DEMO, stdout=subprocess.PIPE, text=True) as demo:
+            urls = (re.search(r"(http://127\.0\.0\.1:\d+/)metrics", line) for line in demo.stdout or ())
+            of_demo(program, next(found[1] for found in urls if found))
+            demo.communicate()
         return
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
