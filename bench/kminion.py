@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import yaml
 
+from bench.monitor import get
 from bench.processes import Watch
-from bench.service import Start, get
+from bench.service import Start
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 

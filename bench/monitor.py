@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from bench.service import get, tail
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 
@@ -50,14 +49,22 @@ class Monitor:
         """The process id of the driver."""
         return self._process.pid
 
-    def wait_until_ready(self) -> None:
+    def wait_until_ready(self, poll: float = _POLL_SECONDS) -> None:
         """Wait until the monitor is ready. Raises RuntimeError when it ends or takes too long."""
-        self._until(lambda: get(self._port, "/readyz")[0] == http.client.OK, "ready", _READY_LIMIT)
+        self._until(lambda: get(self._port, "/readyz")[0] == http.client.OK, "ready", _READY_LIMIT, poll)
 
     def stop(self) -> None:
         """Send SIGTERM, and wait for the exit. Raises RuntimeError when the exit code is not 0."""
-        if code := self._process.terminate(_STOP_SECONDS):
+        if code := self.end():
             raise RuntimeError(f"lagwarden ended with {code}:\n{tail(self._log)}")
+
+    def end(self) -> int:
+        """Send SIGTERM, and return the exit code."""
+        return self._process.terminate(_STOP_SECONDS)
+
+    def metrics(self, query: str = "") -> str:
+        """Return the text of `/metrics`."""
+        return get(self._port, f"/metrics{query}")[1].decode()
 
     def number(self, metric: str) -> float:
         """Return the sum of the current samples of a metric; 0 if there is none."""
@@ -65,7 +72,7 @@ class Monitor:
 
     def samples(self, metric: str) -> dict[str, float]:
         """Return the samples of a metric, by name with labels."""
-        text = get(self._port, f"/metrics?name[]={metric}")[1].decode()
+        text = self.metrics(f"?name[]={metric}")
         lines = (line.rpartition(" ") for line in text.splitlines() if line.startswith(metric))
         return {name: float(value) for name, _, value in lines}
 
@@ -86,9 +93,27 @@ class Monitor:
         self._until(lambda: self.number(_READ) >= wanted, "done with a batch", _LIMIT)
         self._until(lambda: self.number(_BATCHES) > before, "done with a batch", _LIMIT)
 
-    def _until(self, fact: Callable[[], bool], what: str, limit: float) -> None:
+    def _until(self, fact: Callable[[], bool], what: str, limit: float, poll: float = _POLL_SECONDS) -> None:
         deadline = time.monotonic() + limit
         while not fact():
             if not self._process.running or time.monotonic() > deadline:
                 raise RuntimeError(f"lagwarden was not {what} after {limit:.0f} s:\n{tail(self._log)}")
-            time.sleep(_POLL_SECONDS)
+            time.sleep(poll)
+
+
+def get(port: int, path: str) -> tuple[int, bytes]:
+    """Return status and body of a GET request on loopback; status 0 while nothing listens on the port."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=10)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read()
+    except OSError:
+        return 0, b""
+    finally:
+        connection.close()
+
+
+def tail(log: Path) -> str:
+    """Return the last lines of a log."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-15:])

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import http.client
-import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from bench.monitor import Monitor
 from bench.processes import Watch
 from bench.verify import metric_differences
-from sandbox.ports import LOOPBACK, free_port
-from sandbox.process import GuardedProcess
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bench.oracle import FinalState
     from bench.traffic import Traffic
 
-_LIMIT: Final = 300.0
-_STOP_SECONDS: Final = 60.0
+# The oracle has the commit time of each partition, which other presets and the budget leave out.
+_SETTINGS: Final = {"metrics.preset": "full", "metrics.series_budget": "10000000"}
 _RECORDS_READ: Final = "lagwarden_records_read_total{"
 
 
@@ -45,22 +43,17 @@ def start_and_restart(bootstrap: str, traffic: Traffic, wanted: FinalState, scra
 
 def start(what: str, bootstrap: str, traffic: Traffic, wanted: FinalState, scratch: Path) -> Start:
     """Start the service on the checkpoint below `scratch`, stop it when it has answered, and return its figures."""
-    port = free_port()
     began = time.monotonic()
-    command = _command(bootstrap, port, scratch / "checkpoint")
     with (
-        GuardedProcess(command, scratch / "lagwarden.log") as process,
-        Watch(process.pid) as watch,
+        Monitor(bootstrap, scratch / "checkpoint", scratch / "lagwarden.log", _SETTINGS) as monitor,
+        Watch(monitor.pid) as watch,
     ):
-        while get(port, "/readyz")[0] != http.client.OK:
-            if not process.running or time.monotonic() - began > _LIMIT:
-                raise RuntimeError(f"lagwarden did not become ready:\n{tail(process.log)}")
-            time.sleep(0.02)
+        monitor.wait_until_ready(poll=0.02)
         seconds = time.monotonic() - began
-        text = get(port, "/metrics")[1].decode()
+        text = monitor.metrics()
         watch.stop()
         stopping = time.monotonic()
-        code = process.terminate(_STOP_SECONDS)
+        code = monitor.end()
         stopped = time.monotonic() - stopping
     wrong = metric_differences(text, wanted, traffic)
     return Start(
@@ -75,38 +68,5 @@ def start(what: str, bootstrap: str, traffic: Traffic, wanted: FinalState, scrat
     )
 
 
-def _command(bootstrap: str, port: int, checkpoint: Path) -> list[str]:
-    program = str(Path(sys.executable).with_name("lagwarden"))
-    options = ["--http-port", str(port), "--checkpoint-dir", str(checkpoint), "--log-format", "json"]
-    # The oracle has the commit time of each partition, which other presets and the budget leave out.
-    settings = [
-        "--set",
-        f"http.host={LOOPBACK}",
-        "--set",
-        "metrics.preset=full",
-        "--set",
-        "metrics.series_budget=10000000",
-    ]
-    return [program, "run", "--bootstrap-servers", bootstrap, *options, *settings]
-
-
-def get(port: int, path: str) -> tuple[int, bytes]:
-    """Return status and body of a GET request on loopback; status 0 while nothing listens on the port."""
-    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=10)
-    try:
-        connection.request("GET", path)
-        response = connection.getresponse()
-        return response.status, response.read()
-    except OSError:
-        return 0, b""
-    finally:
-        connection.close()
-
-
 def _records_read(text: str) -> int:
     return sum(int(float(line.rpartition(" ")[2])) for line in text.splitlines() if line.startswith(_RECORDS_READ))
-
-
-def tail(log: Path) -> str:
-    """Return the last lines of a log."""
-    return "\n".join(log.read_text(errors="replace").splitlines()[-15:])

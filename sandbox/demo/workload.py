@@ -3,16 +3,11 @@
 `Workload` runs each worker in its own thread, all of them with less than a tenth of a core. `pause` is exact: when it
 returns, committed offsets and end offsets no longer change while every member keeps its membership, so that two readers
 of the cluster can be compared number by number.
-
-    python -m sandbox.demo.workload --bootstrap-servers 127.0.0.1:9092
 """
 
 from __future__ import annotations
 
-import argparse
 import collections
-import signal
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Final, Self
@@ -21,9 +16,21 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from sandbox.clients.members import client_config
-from sandbox.demo.behaviours import PERIOD, DemoProducer, TrafficWorker
-from sandbox.demo.group_factory import build_group
-from sandbox.demo.groups import DEMO_GROUPS, TOPICS, DemoGroup, DemoTopic
+from sandbox.demo.behaviours import (
+    PERIOD,
+    DemoProducer,
+    DrainedGroup,
+    RewoundGroup,
+    RollingGroup,
+    SlowGroup,
+    StalledGroup,
+    StoppedGroup,
+    TrafficGroup,
+    TrafficWorker,
+    UnmanagedGroup,
+)
+from sandbox.demo.groups import DEMO_GROUPS, TOPICS, Behaviour, DemoGroup, DemoTopic
+from sandbox.demo.transactional import TransactionalGroup
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import eventually
 
@@ -34,6 +41,26 @@ LIMIT: Final = 60.0
 """Seconds in which all workers must be idle, or settled."""
 CONNECT_LIMIT: Final = 10.0
 FAULTS_KEPT: Final = 50
+
+GROUP_CLASSES: Final[dict[Behaviour, Callable[[str, DemoGroup, str, str], TrafficGroup]]] = {
+    Behaviour.STEADY: TrafficGroup,
+    Behaviour.SLOW: SlowGroup,
+    Behaviour.STOPPED: StoppedGroup,
+    Behaviour.STALLED: StalledGroup,
+    Behaviour.REWOUND: RewoundGroup,
+    Behaviour.DRAINED: DrainedGroup,
+    Behaviour.ROLLING: RollingGroup,
+}
+
+
+def build_group(bootstrap: str, row: DemoGroup, prefix: str, topics: dict[str, DemoTopic]) -> TrafficGroup:
+    """Return the group that behaves as the row says; `topics` are by full name, prefix included."""
+    group, topic = prefix + row.name, prefix + row.topic
+    if row.behaviour is Behaviour.UNMANAGED:
+        return UnmanagedGroup(bootstrap, row, group, topic, topics[topic].partitions)
+    if row.behaviour is Behaviour.TRANSACTIONAL:
+        return TransactionalGroup(bootstrap, row, group, topic, prefix + "invoices")
+    return GROUP_CLASSES[row.behaviour](bootstrap, row, group, topic)
 
 
 class Workload:
@@ -184,32 +211,3 @@ class Workload:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"after {limit:.0f} s the end offsets still change")
             previous = now
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the traffic until Ctrl-C, SIGTERM or the end of the duration. Returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m sandbox.demo.workload", description="live traffic for a test cluster"
-    )
-    parser.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT")
-    parser.add_argument("--prefix", default="", help="is put before the names of all topics and groups")
-    parser.add_argument("--duration", type=float, default=None, metavar="SECONDS", help="default: until Ctrl-C")
-    options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    for row in DEMO_GROUPS:
-        print(f"{options.prefix + row.name:20} {row.kind:9} {row.description}")
-    try:
-        with Workload(options.bootstrap_servers, prefix=options.prefix) as traffic:
-            traffic.wait_until_settled()
-            print("every group behaves as described; Ctrl-C ends the traffic", flush=True)
-            threading.Event().wait(options.duration)
-    except KeyboardInterrupt:
-        print("ended")
-    except KafkaException as error:
-        print(f"workload: {options.bootstrap_servers}: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

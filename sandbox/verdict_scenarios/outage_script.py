@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sandbox.kafka.broker import Broker
-    from sandbox.verdict_scenarios.clock import RunClock
     from sandbox.verdict_scenarios.monitor import MonitorProcess
+    from sandbox.verdict_scenarios.pace import RunClock
     from sandbox.verdict_scenarios.scenario import VerdictScenario
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import time
 from typing import Final
 
 from stream.health.limits import HealthLimits
@@ -85,6 +86,26 @@ class RunPace:
     def wall_ms(self, run_seconds: float) -> int:
         """Return seconds of the run in milliseconds of the wall clock, as settings of Kafka have them."""
         return round(self.wall(run_seconds) * 1_000)
+
+
+class RunClock:
+    """Seconds of the run since `begin` was called: a clock that may be slower than that of the wall."""
+
+    def __init__(self, pace: RunPace) -> None:
+        self._pace: Final = pace
+        self._zero = float("inf")
+
+    def begin(self) -> None:
+        """Start the clock at 0."""
+        self._zero = time.monotonic()
+
+    def now(self) -> float:
+        """Return the seconds of the run since `begin`; 0 before it."""
+        return max(self._pace.run(time.monotonic() - self._zero), 0.0)
+
+    def wait(self, until: float) -> None:
+        """Wait until a time of the run."""
+        time.sleep(self._pace.wall(max(until - self.now(), 0.0)))
 
 
 def production(run_seconds: float) -> float:

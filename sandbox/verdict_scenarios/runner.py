@@ -17,11 +17,11 @@ from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topic_led_by, create_topics
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.assess import outcomes
-from sandbox.verdict_scenarios.clock import RunClock
 from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, GroupRunner, scenario_group
 from sandbox.verdict_scenarios.monitor import MonitorProcess, SnapshotRecorder
 from sandbox.verdict_scenarios.offsets_log import commits_of, read_rows, write_capture
 from sandbox.verdict_scenarios.outage_script import OutageTargets, run_outages, two_broker_topics
+from sandbox.verdict_scenarios.pace import RunClock
 from sandbox.verdict_scenarios.record import RunRecord
 from sandbox.verdict_scenarios.scenario import END
 from sandbox.waiting import eventually

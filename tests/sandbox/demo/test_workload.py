@@ -1,7 +1,7 @@
 """The table of the demo covers every behaviour."""
 
-from sandbox.demo.group_factory import GROUP_CLASSES
 from sandbox.demo.groups import DEMO_GROUPS, TOPICS, Behaviour, demo_group
+from sandbox.demo.workload import GROUP_CLASSES
 
 
 def test_every_behaviour_has_a_group_and_every_group_a_topic() -> None:

@@ -9,8 +9,7 @@ from sandbox.clients.group_names import RESERVED_PARTITION
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.assess import ScenarioOutcome, assess, outcomes, verdicts_of
 from sandbox.verdict_scenarios.everything import SCENARIOS
-from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, scenario_group
-from sandbox.verdict_scenarios.memberships import LostMemberships
+from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, LostMemberships, scenario_group
 from sandbox.verdict_scenarios.monitor import settings
 from sandbox.verdict_scenarios.pace import RunPace
 from sandbox.verdict_scenarios.record import GroupVerdict, RunRecord, VerdictSnapshot
