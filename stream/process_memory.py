@@ -7,13 +7,17 @@ half of the process. So Arrow takes the C library's, which has one heap for all 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
+import sys
+import types
+import warnings
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 CHILD_ENVIRONMENT: Final = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -34,6 +38,33 @@ def limit_heaps() -> None:
     for name, parameter in _MALLOPT.items():
         if mallopt is not None and name not in os.environ:
             mallopt(parameter, int(CHILD_ENVIRONMENT[name]))
+
+
+@contextlib.contextmanager
+def empty_pandas(version: str) -> Iterator[None]:
+    """Replace pandas within the block by an empty module of this version, if it is not imported yet.
+
+    PySpark and Arrow import it where only its version matters, and it takes 25 MB of each process.
+    """
+    module = types.ModuleType("pandas")
+    module.__dict__["__version__"] = version
+    is_new = sys.modules.setdefault("pandas", module) is module
+    try:
+        yield
+    finally:
+        if is_new:
+            del sys.modules["pandas"]
+
+
+def keep_arrow_from_pandas() -> None:
+    """Make the first array in this process, at which Arrow looks for pandas, so that it finds one too old to use.
+
+    Arrow looks again where a table is converted to pandas (pandas-shim.pxi).
+    """
+    import pyarrow as pa  # noqa: PLC0415 -- see `release_memory`
+
+    with empty_pandas("0"), warnings.catch_warnings(action="ignore"):
+        pa.array(())
 
 
 def release_memory() -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from stream.errors import ExitCode, Refusal
-from stream.process_memory import limit_heaps
+from stream.process_memory import keep_arrow_from_pandas, limit_heaps
 from stream.service.system_limits import raise_limit
 from stream.service.temporary_folder import temporary_folder
 from stream.spark.class_archive import ClassArchive
@@ -63,6 +63,7 @@ def start_jvm(config: Config, *, many_rows: bool = False) -> Iterator[StartedJvm
         except JvmStartError as error:
             raise start_refusal(error) from error
         try:
+            keep_arrow_from_pandas()
             yield StartedJvm(process, options, stopping)
         finally:
             process.kill()

@@ -6,12 +6,10 @@ The HTTP server only shows them: a JVM or a volume that does not answer must not
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
 from typing import TYPE_CHECKING, Final
 
 from stream.checkpoint.usage import CheckpointSpace, checkpoint_space
-from stream.service.processes import end_planners
 from stream.spark.heap import HeapUsage, heap_usage, shrink_heap
 
 if TYPE_CHECKING:
@@ -55,5 +53,4 @@ class ResourcePoller:
         if now >= self._shrink_at:
             self._shrink_at = float("inf")
             shrink_heap(self._spark)
-            end_planners(os.getpid())
         return Resources(heap_usage(self._spark), checkpoint_space(checkpoint))

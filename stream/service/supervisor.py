@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -13,6 +14,7 @@ from stream.cluster.offsets_topic import NAME
 from stream.errors import ExitCode
 from stream.service.catch_up import CatchUpProgress
 from stream.service.catch_up_bar import CatchUpView
+from stream.service.processes import end_planners
 from stream.service.query_errors import is_slow_start, refusal_in
 from stream.service.resources import ResourcePoller
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING
@@ -69,6 +71,7 @@ class QuerySupervisor:
         self._offsets_read = 0
         self._added: set[int] = set()
         self._slow_starts = 0
+        self._is_planned = False
 
     def supervise(
         self,
@@ -203,6 +206,9 @@ class QuerySupervisor:
             status.state_repairs += report.repairs
             status.last_batch_seconds, status.last_batch_at = report.seconds, time.time()
             status.query = report.progress
+            if not self._is_planned:
+                self._is_planned = True
+                end_planners(os.getpid())
 
     def _is_caught_up(self, view: CatchUpView) -> bool:
         progress = self._status.progress

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from stream.checkpoint.spark_offsets import SourceOffsets
+from stream.process_memory import keep_arrow_from_pandas
 from stream.spark.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class DeltaReader(DataSourceStreamReader):
         if folded is not None and starts.positions == self._options.starts:
             return SourceOffsets(folded.ends, folded.epochs).to_json()
 
+        keep_arrow_from_pandas()
         from stream.spark.topic_ends import next_ends
 
         return next_ends(self._options, starts).to_json()

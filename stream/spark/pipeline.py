@@ -6,8 +6,10 @@ bytes - decode, fold -> deltas (per task) - reduce -> shards (state store) - cha
 from __future__ import annotations
 
 import dataclasses
+from importlib import metadata
 from typing import TYPE_CHECKING
 
+from stream.process_memory import empty_pandas
 from stream.spark import delta_source
 from stream.spark import shard_processor as processor
 from stream.spark.shard_processor import ShardProcessor
@@ -48,7 +50,8 @@ def start(spark: SparkSession, job: PipelineOptions, on_batch: Callable[[pa.Tabl
 def changes(deltas: DataFrame, job: PipelineOptions) -> DataFrame:
     """Return the changes per shard: the deltas of all tasks, reduced per shard."""
     reducer = ShardProcessor(job.reading.placement, job.rules, job.live_from, job.marker)
-    return deltas.groupBy("shard").transformWithState(reducer, processor.OUTPUT, "update", "None")
+    with empty_pandas(metadata.version("pandas")):
+        return deltas.groupBy("shard").transformWithState(reducer, processor.OUTPUT, "update", "None")
 
 
 def write(changed: DataFrame, job: PipelineOptions, on_batch: Callable[[pa.Table, int], None]) -> StreamingQuery:

@@ -10,9 +10,12 @@ from __future__ import annotations
 import contextlib
 import gc
 
-import pandas as pd  # noqa: F401 -- Arrow imports it into each worker otherwise
 import pyspark.worker  # noqa: F401 -- imported for the workers
 from pyspark.daemon import manager
+
+from stream.process_memory import keep_arrow_from_pandas
+
+keep_arrow_from_pandas()
 
 with contextlib.suppress(ImportError):
     # A package that an executor does not have: the task that needs it fails with its name. The daemon would fail

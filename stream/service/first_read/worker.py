@@ -20,6 +20,7 @@ import pyarrow as pa
 from stream.groups.codec import pack, unpack_delta
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_state
+from stream.process_memory import keep_arrow_from_pandas
 from stream.spark.delta_rows import FOLDED_SCHEMA
 from stream.spark.offsets_reading import read_deltas
 
@@ -101,6 +102,7 @@ def _end_with(parent: int) -> None:
 def main() -> int:
     """Run the request of the command line."""
     read: FirstRead = pickle.loads(Path(sys.argv[1]).read_bytes())  # noqa: S301 -- written by the driver
+    keep_arrow_from_pandas()
     # As in `stream.spark.worker_daemon`: the pages of the modules stay shared.
     gc.collect()
     gc.freeze()

@@ -261,13 +261,18 @@ def test_added_partitions_are_read_without_a_restart_of_the_query(status: Servic
 
 
 def test_a_progress_report_is_recorded_once(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The status has the positions, number and duration of batches, and counts a batch once."""
+    """The status has the positions, number and duration of batches, and counts a batch once.
+
+    The first batch that has ended ends the processes that planned the query.
+    """
+    ended: list[int] = []
+    monkeypatch.setattr(supervisor, "end_planners", ended.append)
     report = BatchReport(batch=3, seconds=0.5, offsets=SourceOffsets({0: 5}), at="now", worked=True)
     monkeypatch.setattr(supervisor, "last_report", lambda _: report)
     run = Supervised(status)
     assert run.ticks.may_publish.wait(LIMIT)
     assert run.stop()
-    assert (status.batches, status.last_batch_seconds) == (1, 0.5)
+    assert (status.batches, status.last_batch_seconds, len(ended)) == (1, 0.5, 1)
 
 
 SLOW = SparkFailure("Python worker failed to connect back.", "Python worker failed to connect back.")
