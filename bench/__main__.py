@@ -48,7 +48,7 @@ class Results:
         self.starts: dict[int, list[Start]] = {}
         self.differences: list[str] = []
         self.scrapes: list[Scrape] = []
-        self.peers: dict[int, Start] = {}
+        self.kminion: dict[int, Start] = {}
         """The start of KMinion by records."""
 
     def measure_warm(self, bootstrap: str, records: int, scratch: Path, repeats: int) -> None:
@@ -78,13 +78,13 @@ class Results:
         self.starts[traffic.records] = starts
         program = kminion.binary()
         if program is not None:
-            self.peers[traffic.records] = kminion.start_kminion(program, bootstrap, traffic, wanted, scratch)
+            self.kminion[traffic.records] = kminion.start_kminion(program, bootstrap, traffic, wanted, scratch)
         for start in starts:
             self.differences += [f"{start.what} at {traffic.records:,}: {line}" for line in start.differences]
 
-    def peer(self, records: int) -> list[Start]:
+    def kminion_start(self, records: int) -> list[Start]:
         """Return the start of KMinion on a topic of this size, if it was measured."""
-        return [self.peers[records]] if records in self.peers else []
+        return [self.kminion[records]] if records in self.kminion else []
 
     @property
     def catch_ups(self) -> list[Measured]:
@@ -112,8 +112,8 @@ class Results:
             found += [
                 Target(f"restart to ready, {records:,} records", _RESTART_SECONDS, each.seconds, "s") for each in again
             ]
-            if records in self.peers:
-                ratio = first.seconds / self.peers[records].seconds
+            if records in self.kminion:
+                ratio = first.seconds / self.kminion[records].seconds
                 found.append(Target(f"start : start of KMinion, {records:,} records", _TO_KMINION[records], ratio, ""))
         found += [Target(row.what, _STEADY_SECONDS[row.records], row.seconds, "s") for row in self.steady]
         found += [Target(f"scrape, {row.encoding}", 20.0, row.seconds * 1000, "ms") for row in self.scrapes]
@@ -166,7 +166,7 @@ def _print(results: Results) -> None:
         report.catch_up_table(results.catch_ups, results.warm_rate("reader")),
         report.steady_table(results.steady),
         report.service_table(
-            {records: [*starts, *results.peer(records)] for records, starts in results.starts.items()}
+            {records: [*starts, *results.kminion_start(records)] for records, starts in results.starts.items()}
         ),
         report.scrape_table(results.scrapes),
         report.target_table(results.targets()),

@@ -104,7 +104,7 @@ def _snapshot() -> Snapshot:
         "lag_max": per_group.max(axis=1),
         "partitions_lag_unknown": [0] * _GROUPS,
         "last_commit_time": moment[::_PARTITIONS_EACH],
-        "state_asked": [False] * _GROUPS,
+        "state_described": [False] * _GROUPS,
         "state_since": moment[::_PARTITIONS_EACH],
         "created_time": moment[::_PARTITIONS_EACH],
         **{name: [0] * _GROUPS for name in ("members_idle", "partitions_unowned", "topics_unsubscribed")},

@@ -73,7 +73,7 @@ def monitor() -> Dashboard:
             "Rows of a batch": Unit.COUNT.graph(
                 "Rows that the source gave to the last micro-batch, one per touched shard and task, and the speed.",
                 Query("lagwarden_query_input_rows{SCOPE}", "rows {{instance}} {{cluster}}"),
-                Query("lagwarden_query_input_rows_per_second{SCOPE}", "came per second {{instance}} {{cluster}}"),
+                Query("lagwarden_query_input_rows_per_second{SCOPE}", "arrived per second {{instance}} {{cluster}}"),
                 Query(
                     "lagwarden_query_processed_rows_per_second{SCOPE}", "processed per second {{instance}} {{cluster}}"
                 ),

@@ -9,7 +9,7 @@ from deploy.dashboards.parts import Panel, Query, Unit, board, listing
 if TYPE_CHECKING:
     from grafana_foundation_sdk.builders.dashboard import Dashboard
 
-_SICK: Final = 'lagwarden_group_verdict{SCOPE, severity=~"warning|critical"}'
+_UNHEALTHY: Final = 'lagwarden_group_verdict{SCOPE, severity=~"warning|critical"}'
 _SAME_GROUP: Final = "on (job, instance, cluster, group)"
 _FRESH: Final = ("green", ((60.0, "orange"), (120.0, "red")))
 _BAD_IF_ANY: Final = ("green", ((1.0, "red"),))
@@ -57,11 +57,14 @@ def overview() -> Dashboard:
                         Unit.SECONDS,
                         (
                             "(time() - lagwarden_group_verdict_timestamp_seconds{SCOPE})"
-                            f" * {_SAME_GROUP} group_left (verdict, severity) {_SICK}"
+                            f" * {_SAME_GROUP} group_left (verdict, severity) {_UNHEALTHY}"
                         ),
                     ),
-                    "Time lag": (Unit.SECONDS, f"lagwarden_group_time_lag_seconds{{SCOPE}} and {_SAME_GROUP} {_SICK}"),
-                    "Lag": (Unit.COUNT, f"lagwarden_group_lag{{SCOPE}} and {_SAME_GROUP} {_SICK}"),
+                    "Time lag": (
+                        Unit.SECONDS,
+                        f"lagwarden_group_time_lag_seconds{{SCOPE}} and {_SAME_GROUP} {_UNHEALTHY}",
+                    ),
+                    "Lag": (Unit.COUNT, f"lagwarden_group_lag{{SCOPE}} and {_SAME_GROUP} {_UNHEALTHY}"),
                 },
                 width=24,
                 labels=("group", "severity", "verdict"),

@@ -64,7 +64,7 @@ class VerdictEventData(TypedDict):
     owner: EventOwner | None
     maintenance_until: str | None
     silence_reason: str | None
-    unpaged: bool
+    not_alerted: bool
 
 
 class VerdictCloudEvent(TypedDict):

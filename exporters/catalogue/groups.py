@@ -33,16 +33,16 @@ _DEAD: Final = "the group is dead"
 _NAMED: Final = Column(
     "group", NAME, GROUP.meaning, Exported(
         "lagwarden_group_info", STANDARD,
-        "Kind, state and protocol of a group, one sample per group for joins; state_asked: from its coordinator.",
+        "Kind, state and protocol of a group, one sample per group for joins; state_described: from its coordinator.",
         "never for a known group; a label is empty if the log does not contain its value",
-        ("kind", "state", "state_asked", "protocol_type", "protocol")), importance=250,
+        ("kind", "state", "state_described", "protocol_type", "protocol")), importance=250,
 )  # fmt: skip
 _LAG: Final = (
     Column("kind", NAME, "Its type: classic, consumer, share, streams, or simple (offsets without membership)."),
     Column("state", NAME, "Its state, as Kafka's tools print it.", null=_NOT_STATED),
     Column("protocol_type", NAME, "Its protocol type, such as consumer or connect.", null=_NOT_STATED),
     Column("protocol", NAME, "Its protocol, such as the name of its assignor.", null=_NOT_STATED),
-    Column("state_asked", BOOL, "True if the state was requested from the coordinator: the log does not contain it."),
+    Column("state_described", BOOL, "True if the state is from the coordinator: the log does not contain it."),
     Column("lag_sum", INT64, "Sum of the group's lag over the partitions whose lag is known.",
            Exported("lagwarden_group_lag", LEAN,
                     absent=f"{_NO_LAG}; or it is a share group (lagwarden_share_group_lag)"),
@@ -176,7 +176,7 @@ _MUTED: Final = (
     Column("silence_reason", NAME, "Why a configured silence mutes its alerts.",
            null="none does", stability=EXPERIMENTAL),
     Column("silence_until", TIMESTAMP, "When that silence ends.", null="not by itself", stability=EXPERIMENTAL),
-    Column("unpaged", BOOL, "True if its faults are shown and raise no alert (health.day_one).",
+    Column("not_alerted", BOOL, "True if its faults are shown and raise no alert (health.day_one).",
            null=_DEAD, stability=EXPERIMENTAL),
 )  # fmt: skip
 
@@ -264,12 +264,12 @@ MAINTENANCE: Final = Table(
 )  # fmt: skip
 """Groups in a configured maintenance window or silence; true in every row (`exporters.selection`)."""
 
-UNPAGED: Final = Table(
-    Source("unpaged", SNAPSHOT),
+NOT_ALERTED: Final = Table(
+    Source("not_alerted", SNAPSHOT),
     (GROUP,),
     (_MUTED[-1].with_metric(Exported(
-        "lagwarden_group_unpaged", LEAN, "1 if the faults of the group began before the first look of the monitor, or"
-        " the group had been silent for health.day_one; the alert rules mute it.",
+        "lagwarden_group_not_alerted", LEAN, "1 if the faults of the group began before the first look of the monitor,"
+        " or the group had been silent for health.day_one; the alert rules mute it.",
         "the group has no fault, or one that is paged")),),
     # Without it, alerts would fire that are muted.
     importance=90,

@@ -26,9 +26,9 @@ from exporters.catalogue.groups import (
     GROUP_METRICS,
     LIFECYCLE_METRICS,
     MAINTENANCE,
+    NOT_ALERTED,
     OWNERS,
     TARGETS,
-    UNPAGED,
 )
 from exporters.catalogue.monitor import EXPIRY_METRICS, READINESS_METRICS, STREAM_METRICS
 from exporters.catalogue.partitions import LOG_ENDS, PARTITION_HEALTH_METRICS, PARTITION_METRICS, TOPICS
@@ -46,7 +46,7 @@ from exporters.catalogue.verdicts import COMMON_CAUSE_METRICS, FINDINGS, SUMMARY
 GROUP_VERDICT_METRICS: Final = (
     GROUP_HEALTH_METRICS + TOPICS.metrics + FINDINGS.metrics + VERDICT_GROUPS.metrics + SUMMARY.metrics
 )
-OWNER_METRICS: Final = OWNERS.metrics + MAINTENANCE.metrics + UNPAGED.metrics
+OWNER_METRICS: Final = OWNERS.metrics + MAINTENANCE.metrics + NOT_ALERTED.metrics
 
 SNAPSHOT_METRICS: Final = (
     PARTITION_METRICS

@@ -80,12 +80,12 @@ def expiry(milliseconds: int | None, now: float) -> Element:
     return shown if left > _DAY else el("span", shown, class_="warn")
 
 
-def state(name: str | None, *, asked: bool | None) -> list[Node]:
-    """Return a group's state in its colour; `asked` marks a state that the coordinator returned."""
+def state(name: str | None, *, described: bool | None) -> list[Node]:
+    """Return a group's state in its colour; `described` marks a state that the coordinator returned."""
     if name is None:
         return [UNKNOWN]
     shown: list[Node] = [el("span", printable(name), class_=f"state {state_class(name)}")]
-    if asked:
+    if described:
         shown += ["\N{NO-BREAK SPACE}", el("abbr", "described", title="From the coordinator: not in the log")]
     return shown
 

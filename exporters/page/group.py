@@ -206,7 +206,7 @@ def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, 
         verdict_card(row, detail, now),
         el(
             "section",
-            el("p", state(row["state"], asked=row["state_asked"]), " ", duration_of_state),
+            el("p", state(row["state"], described=row["state_described"]), " ", duration_of_state),
             el("p", "Died ", died, ".") if row["state"] == _DEAD else None,
             el("dl", facts),
             el(
@@ -286,7 +286,7 @@ def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
         end = "" if row["silence_until"] is None else f" until {utc(row['silence_until'] / 1000)} UTC"
         reason = printable(row["silence_reason"])
         notes.append(f"Silenced{end} ({reason}): the verdict is shown, but no alert about this group fires.")
-    if row["unpaged"]:
+    if row["not_alerted"]:
         why = "The fault began before lagwarden first looked, or after a long silence of the group"
         notes.append(f"{why}: it is shown, but raises no alert until the group has recovered (health.day_one).")
     if detail is not None and detail.unowned:

@@ -154,5 +154,5 @@ def _row(row: dict[str, Any], now: float, activity: GroupActivity, page: RowsPag
 
 
 def _state(row: dict[str, Any], now: float) -> Content:
-    shown = state(row["state"], asked=row["state_asked"])
+    shown = state(row["state"], described=row["state_described"])
     return shown if row["state_since"] is None else [shown, " ", el("small", lasting(row["state_since"], now))]

@@ -139,7 +139,7 @@ def alert_note(row: dict[str, Any]) -> Content:
         return [" ", el("small", "in maintenance", title=f"until {utc(row['maintenance_until'] / 1000)} UTC")]
     if row["silence_reason"] is not None:
         return [" ", el("small", "silenced", title=printable(row["silence_reason"]))]
-    if row["unpaged"]:
+    if row["not_alerted"]:
         return [" ", el("small", "no alert", title="the fault is older than lagwarden, or the group was forgotten")]
     return None
 

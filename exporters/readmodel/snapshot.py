@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Snapshot:
     """One consistent view of all groups. `taken_at` (Unix seconds) is when the end offsets had been read.
 
-    `targets`, `dead_groups`, `folded_groups`, `owners`, `maintenance`, `unpaged` and `summary` are
+    `targets`, `dead_groups`, `folded_groups`, `owners`, `maintenance`, `not_alerted` and `summary` are
     filled by `exporters.selection`, for /metrics.
     """
 
@@ -35,7 +35,7 @@ class Snapshot:
     folded_groups: pa.Table = dataclasses.field(default_factory=groups.FOLDED_GROUPS.empty_table)
     owners: pa.Table = dataclasses.field(default_factory=groups.OWNERS.empty_table)
     maintenance: pa.Table = dataclasses.field(default_factory=groups.MAINTENANCE.empty_table)
-    unpaged: pa.Table = dataclasses.field(default_factory=groups.UNPAGED.empty_table)
+    not_alerted: pa.Table = dataclasses.field(default_factory=groups.NOT_ALERTED.empty_table)
     log_ends: pa.Table = dataclasses.field(default_factory=partitions.LOG_ENDS.empty_table)
     summary: pa.Table = dataclasses.field(default_factory=verdicts.SUMMARY.empty_table)
     common_causes: pa.Table = dataclasses.field(default_factory=verdicts.COMMON_CAUSES.empty_table)

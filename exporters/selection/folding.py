@@ -2,7 +2,7 @@
 
 A folded row has the sum of the lag, the greatest time lag, the worst verdict and the number of its groups. It has no
 series per partition and no counters: both would end and begin again with each group. It has the labels of the owner
-that all of its groups share. It is in maintenance, or unpaged, while all of them are.
+that all of its groups share. It is in maintenance, or not_alerted, while all of them are.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
     unknown_lags, unknown = _split(snapshot.unknown_lags, rows)
     targets, own_targets = _split(snapshot.targets, rows)
     others = ("partitions", "topics", "transitions", "dead_groups", "covered_groups", "findings")
-    owners, maintenance, unpaged = (
-        _without(table, rows) for table in (snapshot.owners, snapshot.maintenance, snapshot.unpaged)
+    owners, maintenance, not_alerted = (
+        _without(table, rows) for table in (snapshot.owners, snapshot.maintenance, snapshot.not_alerted)
     )
     counts = members.group_by("group").aggregate([([], "count_all")]).rename_columns(["group", "groups"])
     return dataclasses.replace(
@@ -130,7 +130,7 @@ def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
         targets=_with(targets, _aggregate(own_targets, ("group",), {"time_lag_target": "min"})),
         owners=_with(owners, _shared_labels(members)),
         maintenance=_with(maintenance, _shared_maintenance(members)),
-        unpaged=_with(unpaged, _shared_unpaged(members)),
+        not_alerted=_with(not_alerted, _shared_not_alerted(members)),
         folded_groups=_with(FOLDED_GROUPS.empty_table(), counts),
     )
 
@@ -164,11 +164,11 @@ def _shared_maintenance(members: pa.Table) -> pa.Table:
     return found.filter(found["in_maintenance"])
 
 
-def _shared_unpaged(members: pa.Table) -> pa.Table:
-    """Return the folded rows with a fault in which every group with a fault is unpaged."""
+def _shared_not_alerted(members: pa.Table) -> pa.Table:
+    """Return the folded rows with a fault in which every group with a fault is not_alerted."""
     has_fault = pc.is_in(members.column("severity"), value_set=pa.array(ATTENTION, pa.string()))
-    found = _aggregate(members.filter(has_fault), ("group",), {"unpaged": "all"})
-    return found.filter(found["unpaged"].fill_null(False))
+    found = _aggregate(members.filter(has_fault), ("group",), {"not_alerted": "all"})
+    return found.filter(found["not_alerted"].fill_null(False))
 
 
 def _aggregate(table: pa.Table, keys: Sequence[str], functions: Mapping[str, str]) -> pa.Table:

@@ -19,7 +19,7 @@ from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.compatibility.selection import OtherSelection
 from exporters.compatibility.snapshot_tables import other_snapshot
-from exporters.readmodel import DEAD_GROUPS, MAINTENANCE, NAME, OWNERS, SERIES_DROPPED, SUMMARY, TARGETS, UNPAGED
+from exporters.readmodel import DEAD_GROUPS, MAINTENANCE, NAME, NOT_ALERTED, OWNERS, SERIES_DROPPED, SUMMARY, TARGETS
 from exporters.selection.budget import SeriesBudget
 from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.selection.muted_groups import muted_by_configuration
@@ -149,7 +149,7 @@ class SeriesSelector:
             selected,
             owners=owner_table(selected.groups),
             maintenance=maintenance_table(selected.groups),
-            unpaged=unpaged_table(selected.groups),
+            not_alerted=not_alerted_table(selected.groups),
         )
         apart = dead_groups_apart(without_share_numbers(selected))
         shown = dataclasses.replace(self._folder.fold(apart), summary=summary_table(snapshot.groups))
@@ -184,9 +184,9 @@ def maintenance_table(groups: pa.Table) -> pa.Table:
     return found.append_column(MAINTENANCE.field("in_maintenance"), pa.repeat(True, len(found)))
 
 
-def unpaged_table(groups: pa.Table) -> pa.Table:
-    """Return the groups whose faults raise no alert (schema UNPAGED)."""
-    return groups.select(UNPAGED.names).filter(groups.column("unpaged").fill_null(False))
+def not_alerted_table(groups: pa.Table) -> pa.Table:
+    """Return the groups whose faults raise no alert (schema NOT_ALERTED)."""
+    return groups.select(NOT_ALERTED.names).filter(groups.column("not_alerted").fill_null(False))
 
 
 def summary_table(groups: pa.Table) -> pa.Table:

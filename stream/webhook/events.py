@@ -131,7 +131,7 @@ def _event(
         "owner": owner if any(owner.values()) else None,
         "maintenance_until": _time(row.get("maintenance_until")),
         "silence_reason": row.get("silence_reason"),
-        "unpaged": bool(row.get("unpaged")),
+        "not_alerted": bool(row.get("not_alerted")),
     }
     identity = json.dumps([cluster_id, group, before, verdict, round(now * 1000)])
     event_id = hashlib.sha256(identity.encode()).hexdigest()[:32]

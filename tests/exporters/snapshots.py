@@ -262,7 +262,7 @@ def small_snapshot() -> Snapshot:
         "protocol": "range",
         "generation": 12,
         "members": 3,
-        "state_asked": True,
+        "state_described": True,
         "state_since": NOON - 90_000,
         "created_time": NOON - 86_400_000,
         "members_idle": 1,
@@ -272,11 +272,11 @@ def small_snapshot() -> Snapshot:
         "sentence": "orders-0 has had no commit for 30 s: 1 offset unread.",
         "rebalances": 12,
     }
-    gone = {"state": "Dead", "state_asked": False, "state_since": _LAST, "died_time": _LAST}
+    gone = {"state": "Dead", "state_described": False, "state_since": _LAST, "died_time": _LAST}
     unusual = {
         "state": "Empty",
         "members": 0,
-        "state_asked": False,
+        "state_described": False,
         "group_epoch": 9,
         "assignment_epoch": 8,
         "first_offset_expiry_time": NOON + 3_600_000,

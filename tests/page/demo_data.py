@@ -74,7 +74,7 @@ OWNERS: Final = {
 MUTES: Final = {
     "warehouse-sync": ("maintenance_until",),
     "audit-archive": ("silence_reason", "silence_until"),
-    "search-indexer": ("unpaged",),
+    "search-indexer": ("not_alerted",),
 }
 """The columns of a maintenance window, of a silence, or of a fault older than the monitor."""
 
@@ -228,7 +228,7 @@ def _group(demo: DemoGroup, now: float, end: float | None) -> dict[str, Any]:
         "group": demo.group,
         "kind": "consumer" if len(demo.group) % 3 == 0 else "classic",
         "state": "Empty" if alone else "Stable",
-        "state_asked": demo.asked,
+        "state_described": demo.asked,
         "state_since": _ms(now, demo.minutes + 11),
         "created_time": _ms(now, 90_000 / 60),
         "protocol_type": "consumer",
@@ -263,7 +263,7 @@ def _mutes(now: float) -> dict[str, Any]:
         "maintenance_until": _ms(now, -90),
         "silence_reason": "known since Monday, OPS-4711",
         "silence_until": _ms(now, -600),
-        "unpaged": True,
+        "not_alerted": True,
     }
 
 

@@ -98,7 +98,7 @@ _EVENT: Final[VerdictCloudEvent] = {
         "owner": {"team": "payments", "tier": None, "link": None},
         "maintenance_until": None,
         "silence_reason": None,
-        "unpaged": False,
+        "not_alerted": False,
     },
 }
 

@@ -10,6 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
 from exporters.group_query import GroupQuery, GroupQueryError, SortKey
+from exporters.wording import ATTENTION
 from stream.cli.group_source import Answer, find_group  # the SDK reads the annotations of the questions
 from stream.errors import ExitCode, Refusal
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 MOST_GROUPS: Final = 200
 """The greatest number of groups in a response."""
-_SICK: Final = ("critical", "warning")
 _MOST_ENTRIES: Final = 20
 _BRIEF: Final = (
     "group", "state", "severity", "verdict", "verdict_since", "sentence", "lag_sum", "time_lag_max", "members",
@@ -49,7 +49,7 @@ class AgentQuestions:
 
         `severities`: fine, unknown, notice, warning, critical; by default the last two. `owner` is a team.
         """
-        pairs = [("severity", each) for each in severities or _SICK]
+        pairs = [("severity", each) for each in severities or ATTENTION]
         pairs += [(name, value) for name, value in (("owner", owner), ("filter", name_part)) if value is not None]
         answer = self.client().groups(dataclasses.replace(_query(pairs), sort=SortKey.WORST, limit=_bounded(limit)))
         return {

@@ -99,7 +99,7 @@ def _state(group: Answer, now: float) -> Iterator[Sentence]:
     """Yield a sentence for each of kind and state, members, lag, expiration, and what is unusual."""
     yield plain_sentence("The group", "bold")
     state = display_text(group["state"] or "in an unknown state")
-    source = " (reported by the coordinator)" if group["state_asked"] else ""
+    source = " (reported by the coordinator)" if group["state_described"] else ""
     yield plain_sentence(f"{_kind(group)}, {state}{source}{_since(group['state_since'], now)}.", indent=2)
     if group["state"] == "Dead":
         return
@@ -151,7 +151,7 @@ def _muted(group: Answer) -> Iterator[str]:
     if group.get("silence_reason"):
         end = f" until {display_text(group['silence_until'])}" if group["silence_until"] else ""
         yield f"silenced{end} ({display_text(group['silence_reason'])})"
-    if group.get("unpaged"):
+    if group.get("not_alerted"):
         yield "the fault is older than lagwarden, or the group was silent for long (health.day_one)"
 
 

@@ -139,14 +139,14 @@ def _subscription(member: Answer) -> str:
 
 
 def state_table(group: Answer, now: float) -> TextTable:
-    """Return one row: state, its source (`log`, or `asked` if the coordinator reported it), its age, and epochs."""
+    """Return one row: state, its source (`log`, or `described` if the coordinator reported it), its age, and epochs."""
     columns = (
         "GROUP KIND~4 ASSIGNMENT-STRATEGY~7 STATE~1 SOURCE~10 FOR~2 GENERATION~5 GROUP-EPOCH~9"
         " TARGET-ASSIGNMENT-EPOCH~11 #MEMBERS~3 GROUP-EXPIRES~6 DEATH-CAUSE~8"
     )
     row = [
         *(_cell(group[name]) for name in ("group", "kind", "protocol", "state")),
-        "-" if group["state"] is None else "asked" if group["state_asked"] else "log",
+        "-" if group["state"] is None else "described" if group["state_described"] else "log",
         age(group["state_since"], now),
         *(_cell(group[name]) for name in ("generation", "group_epoch", "assignment_epoch", "members")),
         time_left(group["group_expiry_time"], now),

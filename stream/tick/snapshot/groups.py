@@ -81,7 +81,7 @@ class _GroupFields(NamedTuple):
     """
 
     kind: str
-    state_asked: bool
+    state_described: bool
     state: str | None = None
     protocol_type: str | None = None
     protocol: str | None = None
@@ -185,7 +185,7 @@ def _group_fields(
         protocol=known.protocol,
         generation=known.generation,
         members=known.members,
-        state_asked=described is not None,
+        state_described=described is not None,
         state_since=None if history is None or described else history.since,
         created_time=None if history is None else history.created,
         group_epoch=known.group_epoch,
@@ -202,7 +202,7 @@ def _dead_group_fields(name: str, history: GroupHistory, derived: DerivedState) 
         kind=history.kind,
         state=DEAD_STATE,
         members=0,
-        state_asked=False,
+        state_described=False,
         state_since=history.died,
         created_time=history.created,
         died_time=history.died,

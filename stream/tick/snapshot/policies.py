@@ -39,7 +39,7 @@ def _with_muted(causes: pa.Table, groups: pa.Table) -> pa.Table:
     """Return the common causes with the number of their groups that raise no alert."""
     if not len(causes):
         return causes
-    is_muted = pc.or_(groups.column("unpaged").fill_null(False), muted_by_configuration(groups))
+    is_muted = pc.or_(groups.column("not_alerted").fill_null(False), muted_by_configuration(groups))
     muted = frozenset(groups.column("group").filter(is_muted).to_pylist())
     counts = pa.array([len(muted.intersection(names)) for names in causes.column("groups").to_pylist()], pa.int32())
     return causes.set_column(causes.column_names.index("muted"), causes.schema.field("muted"), counts)

@@ -66,7 +66,7 @@ _OWNER: Final = {"team": "payments", "tier": "1", "max_severity": "warning"}
 _WITH_OWNER: Final = GROUP | _OWNER
 _OWNED: Final = of("lagwarden_group_owner_info", GROUP, **_OWNER, link="https://wiki.example.com")
 _MAINTENANCE: Final = of("lagwarden_group_maintenance", GROUP)
-_UNPAGED: Final = of("lagwarden_group_unpaged", GROUP)
+_NOT_ALERTED: Final = of("lagwarden_group_not_alerted", GROUP)
 _SHARE_LAG: Final = of("lagwarden_share_group_lag", GROUP)
 _ARCHIVED: Final = of("lagwarden_share_partition_archived_total", GROUP, topic="jobs", partition="0")
 _LOST: Final = of("lagwarden_group_lost_offsets", GROUP)
@@ -188,14 +188,16 @@ STORIES: Final = {
             [ANOTHER],
         ),
         "a fault that is older than the monitor has no alert, but that of another group has": odd(
-            "5m", {STOPPED: "1x20", verdict("stopped", "critical", ANOTHER): "1x20", _UNPAGED: "1x20"}, [ANOTHER]
+            "5m", {STOPPED: "1x20", verdict("stopped", "critical", ANOTHER): "1x20", _NOT_ALERTED: "1x20"}, [ANOTHER]
         ),
         "a group that has recovered from an old fault and fails again has its alert": after(
-            "14m", {STOPPED: "1x10 stale _x9 1x40", _UNPAGED: "1x10 stale"}, [GROUP]
+            "14m", {STOPPED: "1x10 stale _x9 1x40", _NOT_ALERTED: "1x10 stale"}, [GROUP]
         ),
     },
     "LagwardenGroupSkipped": {
-        "a partition's verdict, the group is not paged": odd("10m", {partition("skipped"): "1x40", _UNPAGED: "1x40"}),
+        "a partition's verdict, the group is not paged": odd(
+            "10m", {partition("skipped"): "1x40", _NOT_ALERTED: "1x40"}
+        ),
         "the verdict": by_verdict("skipped", "warning", minutes=0, keep=5).says(*_SKIPPED_TEXT),
         "a planned reset": odd("25m", {verdict("reset", "notice"): "1x60", _LAG: "90000x10 0x50", _SKIPPED: "0x60"}),
         "another partition is worse, so the group's verdict is another": after(
@@ -443,7 +445,7 @@ STORIES: Final = {
             "20m",
             groups_of(11, 20)
             | {of("lagwarden_group_maintenance", MONITOR, group="sick-0"): "1x200"}
-            | {of("lagwarden_group_unpaged", MONITOR, group="sick-1"): "1x200"},
+            | {of("lagwarden_group_not_alerted", MONITOR, group="sick-1"): "1x200"},
         ),
         "the groups are healthy again": vanished("16m", groups_of(10, 20, "1x20 stale")),
         "a restart resolves no alert": dead("11m", groups_of(10, 20, "1x20 stale _x3 1x40"), [CLUSTER]),

@@ -56,7 +56,7 @@ def test_metrics_of_the_lean_preset_are_stable() -> None:
         "lagwarden_group_maintenance",
         "lagwarden_group_owner_info",
         "lagwarden_group_scalable_lag",
-        "lagwarden_group_unpaged",
+        "lagwarden_group_not_alerted",
         "lagwarden_offsets_topic_cleaner_suspect",
     }
 

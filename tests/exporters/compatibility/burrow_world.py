@@ -1,4 +1,4 @@
-"""The group of the recorded responses of Burrow (`tests/exporters/golden/peers/burrow_api.json`) as a snapshot."""
+"""The group of the recorded responses of Burrow (`golden/other_exporters/burrow_api.json`) as a snapshot."""
 
 from typing import Any
 

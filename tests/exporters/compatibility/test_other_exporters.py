@@ -20,7 +20,7 @@ from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.compatibility.other_world import NAMES, exposition_text, published, snapshot_at
 from tests.exporters.exposition_text import plain_text
 
-GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "peers"
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "other_exporters"
 TABLES = {
     **other_snapshot(snapshot_at(), snapshot_at(), "c").derived,
     **other_cluster_facts(small_cluster()).derived,

@@ -1,6 +1,6 @@
 """Burrow's paths against responses that Burrow's own Go structs wrote.
 
-`tests/exporters/golden/peers/burrow_api.json` has the response of each path for the groups of `burrow_world`, made with
+`golden/other_exporters/burrow_api.json` has the response of each path for the groups of `burrow_world`, made with
 core/internal/httpserver/structs.go and core/protocol of linkedin/Burrow at commit
 ced55ba90f6b833a45a124d411fd5eef63a70933.
 """
@@ -23,7 +23,7 @@ from tests.exporters.serving import client
 from tests.exporters.snapshots import status
 
 GOLDEN: dict[str, Any] = json.loads(
-    (pathlib.Path(__file__).parents[1] / "golden/peers/burrow_api.json").read_text("utf-8")
+    (pathlib.Path(__file__).parents[1] / "golden/other_exporters/burrow_api.json").read_text("utf-8")
 )
 PUBLISHED = PublishedSnapshot.build(world())
 

@@ -207,9 +207,9 @@ def test_what_is_unknown_of_a_group_is_omitted() -> None:
 
 def test_a_group_that_raises_no_alert_has_a_note() -> None:
     """The note has the reason, and the end of a maintenance or silence if there is one."""
-    plain = read_group(unpaged=False).text
+    plain = read_group(not_alerted=False).text
     for columns, note in (
-        ({"unpaged": True}, "raises no alert until the group has recovered"),
+        ({"not_alerted": True}, "raises no alert until the group has recovered"),
         ({"maintenance_until": NOON + 60_000}, "In maintenance until 2023-11-14 22:14:20 UTC"),
         ({"silence_reason": "retired <soon>"}, "Silenced (retired <soon>): the verdict is shown"),
         (

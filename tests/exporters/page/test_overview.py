@@ -261,9 +261,9 @@ def test_common_causes_come_before_the_groups() -> None:
 
 def test_groups_that_raise_no_alert_are_marked() -> None:
     """The mark has the end of the maintenance or the reason of the silence, and the verdict is still shown."""
-    plain = html_of(attention("a", "critical", unpaged=False))
+    plain = html_of(attention("a", "critical", not_alerted=False))
     for columns, *marks in (
-        ({"unpaged": True}, "no alert"),
+        ({"not_alerted": True}, "no alert"),
         ({"maintenance_until": NOON + 60_000}, "in maintenance", "until 2023-11-14 22:14:20 UTC"),
         ({"silence_reason": '"retired"'}, 'title="&quot;retired&quot;">silenced<'),
     ):

@@ -12,8 +12,8 @@ from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.selection.series import (
     dead_groups_apart,
     maintenance_table,
+    not_alerted_table,
     owner_table,
-    unpaged_table,
 )
 from tests.exporters.snapshots import snapshot, table
 
@@ -162,14 +162,14 @@ def test_a_folded_row_is_in_maintenance_while_all_of_its_groups_are() -> None:
     assert owned(*every, silenced).maintenance.to_pylist() == [{"group": CONSOLE, "in_maintenance": True}]
 
 
-def test_a_folded_row_is_unpaged_while_every_fault_of_its_groups_is_old() -> None:
+def test_a_folded_row_is_not_alerted_while_every_fault_of_its_groups_is_old() -> None:
     """A new fault of any group of the row is paged; groups without a fault do not count."""
-    old = [group(f"console-consumer-{at}", verdict="stopped", severity="critical", unpaged=True) for at in range(3)]
-    new = group("console-consumer-9", verdict="stopped", severity="critical", unpaged=False)
-    well = group("console-consumer-8", verdict="ok", severity="fine", unpaged=False)
-    assert owned(*old, well).unpaged.to_pylist() == [{"group": CONSOLE, "unpaged": True}]
-    assert owned(*old, new).unpaged.to_pylist() == []
-    assert owned(well, *consoles(4)[:2]).unpaged.to_pylist() == []
+    old = [group(f"console-consumer-{at}", verdict="stopped", severity="critical", not_alerted=True) for at in range(3)]
+    new = group("console-consumer-9", verdict="stopped", severity="critical", not_alerted=False)
+    well = group("console-consumer-8", verdict="ok", severity="fine", not_alerted=False)
+    assert owned(*old, well).not_alerted.to_pylist() == [{"group": CONSOLE, "not_alerted": True}]
+    assert owned(*old, new).not_alerted.to_pylist() == []
+    assert owned(well, *consoles(4)[:2]).not_alerted.to_pylist() == []
 
 
 def owned(*groups: dict[str, Any]) -> Snapshot:
@@ -178,6 +178,6 @@ def owned(*groups: dict[str, Any]) -> Snapshot:
     tables = {
         "owners": owner_table(made.groups),
         "maintenance": maintenance_table(made.groups),
-        "unpaged": unpaged_table(made.groups),
+        "not_alerted": not_alerted_table(made.groups),
     }
     return folded(dataclasses.replace(made, **tables), FoldRules(generated_from=3))

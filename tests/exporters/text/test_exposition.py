@@ -48,7 +48,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
             **dict.fromkeys((name for name in GROUPS.names if GROUPS.field(name).type == pa.int32()), maybe_count),
             **dict.fromkeys((name for name in GROUPS.names if GROUPS.field(name).type == TIMESTAMP), maybe_moment),
             **dict.fromkeys(("lag_sum", "lag_max"), maybe_number),
-            "state_asked": st.one_of(st.none(), st.booleans()),
+            "state_described": st.one_of(st.none(), st.booleans()),
         }
     )
     return snapshot(

@@ -13,7 +13,7 @@ WITHOUT_VALUE: Final = {
     # By the beginning of the name: why a monitor of healthy traffic has no value, and which test has one.
     "lagwarden_common_cause_": "no group is unhealthy; test_common_cause.py",
     "lagwarden_group_common_cause": "no group is unhealthy; test_common_cause.py",
-    "lagwarden_group_unpaged": "no group is unhealthy",
+    "lagwarden_group_not_alerted": "no group is unhealthy",
     "lagwarden_group_finding_": "no group is unhealthy",
     "GroupRow.death_cause": "no group has died yet; test_records.py",
     "GroupRow.died_time": "no group has died yet; test_records.py",

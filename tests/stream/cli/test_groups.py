@@ -139,7 +139,7 @@ def test_state(url: str, command: CommandLine) -> None:
     """
     head, line = command.run("groups", "describe", "billing", "--state", "--url", url)
     shown = dict(zip(head, line, strict=True))
-    assert shown.items() >= {"STATE": "Stable", "SOURCE": "asked", "FOR": "1 min 30 s", "GENERATION": "12"}.items()
+    assert shown.items() >= {"STATE": "Stable", "SOURCE": "described", "FOR": "1 min 30 s", "GENERATION": "12"}.items()
     head, line = command.run("groups", "describe", 'say "hi"\\\nthere', "--state", "--url", url)
     shown = dict(zip(head, line, strict=True))
     assert shown.items() >= {"GROUP-EPOCH": "9", "TARGET-ASSIGNMENT-EPOCH": "8", "SOURCE": "log"}.items()

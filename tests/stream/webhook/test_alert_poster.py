@@ -64,7 +64,7 @@ def test_alerts_are_sent_again_and_then_their_end() -> None:
 
 def test_the_most_severe_and_oldest_alerts_are_sent() -> None:
     """Each of the others is counted once. Groups that the rules mute, fine groups and dead ones have no alert."""
-    muted = {"unpaged": True, "silence_reason": "old", "maintenance_until": NOON}
+    muted = {"not_alerted": True, "silence_reason": "old", "maintenance_until": NOON}
     groups = [sick("skewed", group="late", verdict_since=NOON - 9), sick(group="new", verdict_since=NOON)]
     groups += [sick(group="old", verdict_since=NOON - 5), {"group": "b", "verdict": "ok", "severity": "fine"}]
     groups += [{"group": "c", "state": "Dead"}, *(sick(group=name, **{name: value}) for name, value in muted.items())]

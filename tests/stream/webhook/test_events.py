@@ -99,7 +99,7 @@ def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
             "owner": {"team": "payments", "tier": "1", "link": None},
             "maintenance_until": "2023-11-14T22:14:20.000Z",
             "silence_reason": "new cluster",
-            "unpaged": False,
+            "not_alerted": False,
         },
     }
 

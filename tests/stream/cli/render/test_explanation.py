@@ -120,7 +120,7 @@ SENTENCES: list[tuple[str, dict[str, Any]]] = [
     ),
     (
         f"{MUTED}the fault is older than lagwarden, or the group was silent for long (health.day_one).",
-        {**FINE, "unpaged": True},
+        {**FINE, "not_alerted": True},
     ),
     (
         "  An open transaction hides its latest commits: they are read behind the last stable offset.",

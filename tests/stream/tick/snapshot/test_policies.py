@@ -64,11 +64,11 @@ def test_the_first_silence_that_holds_applies() -> None:
 def test_a_common_cause_has_the_number_of_its_groups_that_raise_no_alert() -> None:
     """Groups in maintenance, silenced groups and groups whose faults are not paged count once each; others do not."""
     groups: list[dict[str, Any]] = [
-        {"group": "both", "unpaged": True},
-        {"group": "old", "unpaged": True},
-        {"group": "other", "unpaged": True},
-        {"group": "paged", "unpaged": False},
-        {"group": "retired", "unpaged": False},
+        {"group": "both", "not_alerted": True},
+        {"group": "old", "not_alerted": True},
+        {"group": "other", "not_alerted": True},
+        {"group": "paged", "not_alerted": False},
+        {"group": "retired", "not_alerted": False},
         {"group": "window"},
     ]
     cause = {**COMMON_CAUSE, "groups": ["both", "old", "paged", "retired", "window"], "muted": None}

@@ -46,9 +46,9 @@ def filled(expression: str, values: Mapping[str, str]) -> str:
     return re.sub(r"\$(?:(\w+)|\{(\w+)\})", lambda found: of_variable[found[1] or found[2]], expression)
 
 
-def published_queries(peer: str, address: str) -> dict[str, str]:
+def published_queries(other: str, address: str) -> dict[str, str]:
     """Return each query of an exporter's dashboards and documentation as Prometheus gets it, by source and query."""
-    facts = published(peer)
+    facts = published(other)
     scope = {"instance": address, "cluster_name": facts.get("cluster", "kafka")}
     return {
         f"{group['source']}: {expression}": filled(expression, scope | group.get("variables", {}))
@@ -104,12 +104,12 @@ def served(texts: Sequence[bytes], begin: float) -> Iterator[str]:
         thread.join()
 
 
-def write_history(peer: str, address: str, folder: Path, begin: float, scraped: Mapping[str, str]) -> None:
+def write_history(other: str, address: str, folder: Path, begin: float, scraped: Mapping[str, str]) -> None:
     """Write the history of the metrics as blocks of Prometheus' database, with the labels that a scrape adds."""
     added = ",".join(f'{name}="{value}"' for name, value in ({"instance": address, "job": JOB} | scraped).items())
     lines, help_of = [], {}
     for at in range(int(begin) - HISTORY, int(begin) - STEP, STEP):
-        for line in exposition_text(peer, (at - int(begin) + HISTORY) // PACE).splitlines():
+        for line in exposition_text(other, (at - int(begin) + HISTORY) // PACE).splitlines():
             if line.startswith("#"):
                 help_of[line] = None
                 continue
@@ -132,18 +132,18 @@ def write_history(peer: str, address: str, folder: Path, begin: float, scraped: 
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("peer", NAMES)
-def test_every_published_query_and_rule_has_a_result(peer: str, promtool: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", NAMES)
+def test_every_published_query_and_rule_has_a_result(other: str, promtool: str, tmp_path: Path) -> None:
     """Prometheus accepts the scrape; each query of a dashboard returns rows, and each rule, loaded as one, fires."""
     assert promtool
-    facts, begin = published(peer), time.time()
+    facts, begin = published(other), time.time()
     labels = facts.get("scrape_labels", {})
     quiet = write_rules(facts.get("rules", ()), tmp_path / "published", SCRAPE)
     assert facts.get("queries") or quiet
-    texts = [exposition_text(peer, HISTORY // PACE + step).encode() for step in range(STEPS)]
+    texts = [exposition_text(other, HISTORY // PACE + step).encode() for step in range(STEPS)]
     with served(texts, begin) as address:
-        write_history(peer, address, tmp_path, begin, labels)
-        empty = published_queries(peer, address)
+        write_history(other, address, tmp_path, begin, labels)
+        empty = published_queries(other, address)
         folder = tmp_path / "published"
         with Prometheus(f"http://{address}", tmp_path, interval=SCRAPE, rules=folder, labels=labels) as prometheus:
 
