@@ -26,8 +26,8 @@ _NO_QUORUM: Final = "unknown (needs Describe on the cluster), or the cluster has
 _NO_FETCH: Final = f"{_NO_QUORUM}; or the node has not fetched from this leader"
 _NO_MOVES: Final = "unknown: needs Describe on the cluster, and Kafka 2.4"
 _NO_QUOTAS: Final = "unknown: needs DescribeConfigs on the cluster, and Kafka 2.6; or hidden by http.hide_members"
-_NO_FEATURES: Final = "unknown: no broker answered, or the cluster has no features (before Kafka 2.7)"
-_NO_FEATURE: Final = "the broker did not answer, or does not know the feature"
+_NO_FEATURES: Final = "no broker answered, or Kafka is older than 2.7"
+_NO_FEATURE: Final = "it did not answer, or does not know the feature"
 _FEATURE: Final = Column("feature", NAME, "The name of a feature (KIP-584), such as metadata.version.")
 
 _QUORUM: Final = (
@@ -35,10 +35,10 @@ _QUORUM: Final = (
            Exported("lagwarden_quorum_leader_epoch", STANDARD), null=_NO_QUORUM),
     Column("metadata_high_watermark", INT64, "High watermark of the metadata log (KRaft).",
            Exported("lagwarden_quorum_high_watermark"), null=_NO_QUORUM),
-    Column("quorum_voters", INT32, "Voters of the metadata quorum: the controllers that elect its leader (KRaft).",
+    Column("quorum_voters", INT32, "Controllers that elect the leader of the metadata quorum.",
            Exported("lagwarden_quorum_voters", STANDARD), null=_NO_QUORUM),
-    Column("quorum_voters_behind", INT32, "Voters that have not fetched from the quorum's leader for 10 s, or not had"
-           " the whole metadata log for 60 s.", Exported("lagwarden_quorum_voters_behind", STANDARD),
+    Column("quorum_voters_behind", INT32, "Voters that did not fetch for 10 s, or lack records for 60 s.",
+           Exported("lagwarden_quorum_voters_behind", STANDARD),
            null=f"{_NO_QUORUM}; or Kafka is older than 3.3"),
 )  # fmt: skip
 _MOVES: Final = (
@@ -51,14 +51,14 @@ _MOVES: Final = (
            Exported("lagwarden_reassigning_removing_replicas"), null=_NO_MOVES),
 )  # fmt: skip
 _VERSIONS: Final = Column(
-    "version_sets", INT32, "Number of different sets of supported requests and features among the brokers; more than 1:"
-    " mixed versions.", Exported("lagwarden_cluster_version_sets", STANDARD),
-    null="unknown: no broker answered", stability=EXPERIMENTAL,
+    "version_sets", INT32, "Sets of supported requests and features of brokers; above 1: mixed versions.",
+    Exported("lagwarden_cluster_version_sets", STANDARD),
+    null="no broker answered", stability=EXPERIMENTAL,
 )  # fmt: skip
 _SUMS: Final = (
-    Column("under_replicated_ratio", FLOAT, "Share of all partitions with a replica that is not in sync.",
+    Column("under_replicated_ratio", FLOAT, "Share of partitions with a replica that is not in sync.",
            Exported("lagwarden_cluster_under_replicated_ratio", STANDARD),
-           null="there is no topic, or Describe is not allowed", stability=EXPERIMENTAL),
+           null="there is no topic, or no Describe", stability=EXPERIMENTAL),
     # Also of those that QUOTAS leaves out.
     Column("quotas", INT32, "Configured quotas of users, clients and addresses.",
            Exported("lagwarden_cluster_quotas", STANDARD), null=_NO_QUOTAS),
@@ -77,14 +77,14 @@ QUORUM_REPLICAS: Final = Table(
         Column("directory", NAME, "The id of its log directory."),
         Column("log_end_offset", INT64, "The end of its metadata log."),
         Column("lag", INT64,
-               "Records of the metadata log that a controller or broker has not fetched from the quorum's leader.",
+               "Records of the metadata log that the node has not fetched.",
                Exported("lagwarden_quorum_replica_lag", STANDARD), null=_NO_FETCH),
         Column("last_fetch_time", TIMESTAMP,
-               "When a controller or broker last fetched from the quorum's leader, by the leader's clock.",
+               "When the node last fetched, by the leader's clock.",
                Exported("lagwarden_quorum_replica_last_fetch_timestamp_seconds", STANDARD),
                null=f"{_NO_FETCH}, or Kafka is older than 3.3"),
         Column("last_caught_up_time", TIMESTAMP,
-               "When a controller or broker last had the whole metadata log, by the leader's clock.",
+               "When the node last had the whole metadata log.",
                Exported("lagwarden_quorum_replica_last_caught_up_timestamp_seconds"),
                null=f"{_NO_FETCH}, or Kafka is older than 3.3"),
     ),
@@ -107,7 +107,7 @@ REASSIGNING_TOPICS: Final = Table(
     (TOPIC,),
     (Column("partitions", INT32, "Partitions of the topic whose replicas are being moved.",
             Exported("lagwarden_topic_reassigning_partitions", STANDARD),
-            null="no partition of the topic is being moved, or unknown"),),
+            null="there is none, or unknown"),),
 )  # fmt: skip
 """One row per topic with partitions in REASSIGNMENTS."""
 
@@ -140,8 +140,8 @@ QUOTAS: Final = Table(
         Column("ip", NAME, "The address."),
         Column("key", NAME, "Kafka's name of the quota."),
     ),
-    (Column("value", FLOAT, "Configured quota by Kafka's key: bytes per second and broker, percent of threads, or"
-            " changes per second.", Exported("lagwarden_client_quota", absent=f"{_NO_QUOTAS}; or there are more than"
+    (Column("value", FLOAT, "Configured quota, by Kafka's key and in its unit.",
+            Exported("lagwarden_client_quota", absent=f"{_NO_QUOTAS}; or there are more than"
             " 500 quotas"), null="not a finite number, which limits nothing", stability=EXPERIMENTAL),),
 )  # fmt: skip
 """One row per configured quota."""

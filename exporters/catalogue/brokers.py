@@ -45,9 +45,9 @@ BROKERS: Final = Table(
 CONTROLLERS: Final = Table(
     Source("controllers", POLL),
     (BROKER,),
-    (Column("active", BOOL, "1 for the active controller, which with KRaft need not be a broker.",
+    (Column("active", BOOL, "1 for the active controller.",
             Exported("lagwarden_controller", STANDARD),
-            null="unknown (needs Describe on the cluster), or no controller is elected at the moment"),),
+            null="unknown (needs Describe on the cluster), or none is elected"),),
 )  # fmt: skip
 """One row for the active controller; no row if unknown."""
 
@@ -59,9 +59,9 @@ CONFIGS: Final = Table(
         Column("key", NAME, "The name of the setting."),
     ),
     (
-        Column("value", NAME, "Its value.", Exported("lagwarden_config_info", help="An effective setting of a broker,"
-               " of __consumer_offsets or of a topic that groups read (cluster.topic_settings), and its source.",
-               absent="unknown (needs DescribeConfigs), or this version of Kafka has no such setting",
+        Column("value", NAME, "Its value.", Exported("lagwarden_config_info", help=
+               "A setting of a broker or a topic that groups read (cluster.topic_settings).",
+               absent="unknown (needs DescribeConfigs), or Kafka does not have it",
                also=("value", "source")), null="unknown, with its reason", stability=EXPERIMENTAL),
         Column("source", NAME, "Its source, as Kafka names it (ConfigEntry.ConfigSource), in lower case."),
         Column("unknown_reason", NAME, "Why the value is unknown.", null="it is known"),
@@ -76,8 +76,9 @@ BROKER_DISKS: Final = Table(
         Column("bytes", INT64, "Size of all replicas on the broker, without indexes (kafka-log-dirs).",
                Exported("lagwarden_broker_bytes", STANDARD,
                         absent=f"{_NO_SIZES}; or a log directory of the broker is offline"), null=None),
-        Column("left_replicas", INT32, "Replicas deleted or moved away while the broker was away: Kafka keeps their"
-               " files as -stray folders.", Exported("lagwarden_broker_left_replicas_total", absent=f"{_NO_SIZES}; or"
+        Column("left_replicas", INT32,
+               "Replicas deleted while the broker was away: their files stay, as -stray folders.",
+               Exported("lagwarden_broker_left_replicas_total", absent=f"{_NO_SIZES}; or"
                " the broker is away, or a log directory of it is offline"), null=None, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -97,12 +98,12 @@ OFFSETS_REPLICAS: Final = Table(
     (BROKER,),
     (
         Column("bytes", INT64, "Size of all replicas of __consumer_offsets on the broker.",
-               Exported("lagwarden_offsets_topic_bytes", STANDARD), null="unknown: needs Describe on the cluster, and"
-               " all log directories of the broker must be online"),
+               Exported("lagwarden_offsets_topic_bytes", STANDARD),
+               null="needs Describe on the cluster, and all log directories online"),
         # In bytes per second; negative while the log cleaner shrinks the topic.
-        Column("growth", FLOAT, "Growth of __consumer_offsets on the broker over the last hour; around 0 while the log"
-               " cleaner works.", Exported("lagwarden_offsets_topic_growth_bytes_per_second", STANDARD),
-               null="before two polls with a known size", stability=EXPERIMENTAL),
+        Column("growth", FLOAT, "Growth of __consumer_offsets over the last hour; usually around 0.",
+               Exported("lagwarden_offsets_topic_growth_bytes_per_second", STANDARD),
+               null="fewer than two polls", stability=EXPERIMENTAL),
         Column("unknown_reason", NAME, "Why the size is unknown.", null="it is known"),
     ),
 )  # fmt: skip
@@ -112,13 +113,14 @@ POLLS: Final = Table(
     Source("polls", POLL),
     (),
     (
-        Column("cleaner_suspect", BOOL, "1 if __consumer_offsets is larger than expected with a working log cleaner,"
-               " else 0; the API has the evidence.", Exported("lagwarden_offsets_topic_cleaner_suspect", LEAN),
-               null="unknown: no ACL for the size or the settings of __consumer_offsets, or the topic does not exist",
+        Column("cleaner_suspect", BOOL,
+               "1 if __consumer_offsets is larger than a working log cleaner leaves it, else 0.",
+               Exported("lagwarden_offsets_topic_cleaner_suspect", LEAN),
+               null="unknown: no ACL for its size or settings, or it does not exist",
                stability=EXPERIMENTAL),
         Column("poll_time", TIMESTAMP, "When the poll began whose results are served.",
                Exported("lagwarden_cluster_facts_timestamp_seconds", LEAN), null="before the first poll, after three"
-               " failed polls in a row, with cluster.interval 0, or if another of several instances is the first"),
+               " failed ones, with cluster.interval 0, or not on the first instance"),
         Column("poll_seconds", FLOAT, "Duration of that poll.",
                Exported("lagwarden_cluster_facts_duration_seconds", STANDARD),
                null="as lagwarden_cluster_facts_timestamp_seconds"),
@@ -132,8 +134,8 @@ UNKNOWN_FACTS: Final = Table(
         Column("fact", NAME, "What is unknown: controller, topic, offsets topic size, …"),
         Column("reason", NAME, "Why."),
     ),
-    (Column("amount", INT32, "Facts that the poll requested and did not get, by fact and reason.",
-            Exported("lagwarden_cluster_facts_unknown", STANDARD, absent="no fact is unknown for this reason"),
+    (Column("amount", INT32, "Facts that the poll did not get.",
+            Exported("lagwarden_cluster_facts_unknown", STANDARD, absent="there is none"),
             null=None, stability=EXPERIMENTAL),),
 )  # fmt: skip
 """Number of requested facts that are unknown, by fact and reason."""

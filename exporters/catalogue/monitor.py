@@ -27,35 +27,35 @@ _PARTITION: Final = Column("offsets_partition", INT32, "The number of the partit
 _REASON: Final = Column("reason", NAME, "The reason.")
 _RECORD_TYPE: Final = Column("record_type", NAME, "The type of the records.")
 _NO_ENDS: Final = "the cluster returned no offsets for the partition"
-_NO_BATCH: Final = "before the first batch has finished"
-_NO_SPEED: Final = "no batch has finished yet, or the catch-up is over"
+_NO_BATCH: Final = "before the first batch"
+_NO_SPEED: Final = "before the first batch, or the catch-up is over"
 _KNOWN: Final = "the end is known"
 
 READINESS_METRICS: Final = STATUS.metrics_of((
     Column("version", NAME, "The version of lagwarden.", Exported("lagwarden_build_info")),
     Column("cluster_id", NAME, "The id of the monitored Kafka cluster.",
-           Exported("lagwarden_cluster_info"), null="before the first response of Kafka"),
+           Exported("lagwarden_cluster_info"), null="before Kafka's first response"),
     Column("part", NAME,
-           "Which of several instances this is (job.instance): part 0/3 is the first of three, counted from 0.",
+           "Which of several instances this is (job.instance).",
            Exported("lagwarden_instance_info"), stability=EXPERIMENTAL),
     Column("instances", INT64,
-           "Number of instances that share the groups of the cluster, as this instance is configured.",
+           "Configured number of instances that share the groups.",
            Exported("lagwarden_instances"), stability=EXPERIMENTAL),
     Column("phase", NAME,
-           "Phase of the monitor: connecting, waiting for topic, starting, catching up, running, stopping or failed.",
+           "Phase: connecting, waiting for topic, starting, catching up, running, stopping or failed.",
            Exported("lagwarden_phase_info")),
     Column("ready", BOOL,
-           "1 while the values about groups are complete and up to date, else 0; /readyz has the reasons.",
+           "1 while the values are complete and up to date, else 0 (/readyz).",
            Exported("lagwarden_ready")),
     Column("kafka_reachable", BOOL, "1 while Kafka is reachable, else 0.", Exported("lagwarden_kafka_reachable")),
-    Column("snapshot_taken_at", TIMESTAMP, "When the end offsets for the snapshot that is served had been read.",
+    Column("snapshot_taken_at", TIMESTAMP, "When the end offsets of the snapshot had been read.",
            Exported("lagwarden_snapshot_timestamp_seconds"), null="before the first snapshot"),
-    Column("snapshot_taken_at", TIMESTAMP, "Age of the snapshot that is served, at the time of the scrape.",
+    Column("snapshot_taken_at", TIMESTAMP, "Age of the snapshot at the time of the scrape.",
            Exported("lagwarden_snapshot_age_seconds", conversion=ValueConversion.AGE),
            null="before the first snapshot"),
     Column("series", INT64, "Series about groups in the snapshot that is served.", Exported("lagwarden_series")),
-    Column("catch_up_ratio", FLOAT, "Share of the records of the initial catch-up that has been read, from 0 to 1.",
-           Exported("lagwarden_catch_up_ratio"), null="the number of records to read is unknown"),
+    Column("catch_up_ratio", FLOAT, "Share of the initial catch-up that has been read.",
+           Exported("lagwarden_catch_up_ratio"), null="unknown"),
     Column("catch_up_records_per_second", FLOAT, "Records read per second during the initial catch-up.",
            Exported("lagwarden_catch_up_records_per_second"), null=_NO_SPEED, stability=EXPERIMENTAL),
     Column("catch_up_seconds_left", FLOAT, "Estimated time until the initial catch-up ends, at its present speed.",
@@ -68,8 +68,9 @@ RECORDS_READ: Final = Table(
     (_RECORD_TYPE, Column("tracking", NAME, "tracked, known (not tracked yet) or unknown.")),
     (
         Column("records", INT64,
-               "Records of __consumer_offsets read since the process started, by type; tracking: tracked, known or"
-               " unknown.", Exported("lagwarden_records_read_total"), null="no record of this type has been read"),
+               "Records of __consumer_offsets read, by type; tracking: tracked, known or unknown.",
+               Exported("lagwarden_records_read_total"),
+               null="there is none"),
     ),
 )  # fmt: skip
 """Records read since the process started, by type."""
@@ -79,8 +80,7 @@ DECODE_ERRORS: Final = Table(
     (_RECORD_TYPE, Column("version", NAME, "The version of the value."), _REASON),
     (
         Column("records", INT64,
-               "Records that could not be decoded since the process started, by type, version of the value and"
-               " reason.", Exported("lagwarden_decode_errors_total"), null="there was no such error"),
+               "Records that could not be decoded.", Exported("lagwarden_decode_errors_total"), null="there is none"),
     ),
 )  # fmt: skip
 """Records that could not be decoded since the process started, by record type, version of the value and reason."""
@@ -90,8 +90,9 @@ OFFSETS_SKIPPED: Final = Table(
     (_REASON,),
     (
         Column("offsets", INT64,
-               "Offsets of __consumer_offsets that were not read since the process started, by reason: deleted,"
-               " truncated or damaged.", Exported("lagwarden_offsets_skipped_total"), null="no offset was skipped"),
+               "Offsets of __consumer_offsets that were not read: deleted, truncated or damaged.",
+               Exported("lagwarden_offsets_skipped_total"),
+               null="there is none"),
     ),
 )  # fmt: skip
 """Offsets of the offsets topic that were passed without being read since the process started, by reason."""
@@ -101,8 +102,8 @@ INTERNAL_ERRORS: Final = Table(
     (Column("part", NAME, "The part that failed."),),
     (
         Column("errors", INT64,
-               "Internal errors since the process started, by part: group (evaluation), ending (its cause) or answer"
-               " (HTTP).", Exported("lagwarden_internal_errors_total"), stability=EXPERIMENTAL),
+               "Internal errors: group (evaluation), ending (its cause) or answer (HTTP).",
+               Exported("lagwarden_internal_errors_total"), stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """Internal errors of lagwarden since the process started, by the part that failed."""
@@ -111,22 +112,22 @@ OFFSETS_PARTITIONS: Final = Table(
     Source("offsets_partitions", SCRAPE),
     (_PARTITION,),
     (
-        Column("position", INT64, "The next offset of the __consumer_offsets partition that the monitor will read.",
+        Column("position", INT64, "The next offset that the monitor will read.",
                Exported("lagwarden_offsets_partition_position"), null="not known yet"),
-        Column("high_watermark", INT64, "High watermark of the __consumer_offsets partition.",
+        Column("high_watermark", INT64, "High watermark of the offsets partition.",
                Exported("lagwarden_offsets_partition_high_watermark"), null=_NO_ENDS),
         Column("last_stable_offset", INT64,
-               "Last stable offset of the __consumer_offsets partition: the end of the readable records.",
+               "Last stable offset: the end of the readable records.",
                Exported("lagwarden_offsets_partition_last_stable_offset"), null=_NO_ENDS),
         Column("distance", INT64,
-               "Offsets between the monitor's position and the last stable offset: readable, but not read yet.",
+               "Offsets that are readable, but not read yet.",
                Exported("lagwarden_offsets_partition_distance"),
-               null="the position or the last stable offset is unknown"),
+               null="an offset is unknown"),
         Column("stable_gap", INT64,
-               "Offsets between the last stable offset and the high watermark: hidden behind an open transaction.",
+               "Offsets hidden behind an open transaction.",
                Exported("lagwarden_offsets_partition_stable_gap"), null=_NO_ENDS),
         Column("stable_gap_since", TIMESTAMP,
-               "Since when the last stable offset has its present value below the high watermark.",
+               "Since when an open transaction holds the last stable offset.",
                Exported("lagwarden_offsets_partition_stable_gap_since_timestamp_seconds"), null="there is no gap"),
     ),
 )  # fmt: skip
@@ -137,10 +138,10 @@ OFFSETS_UNAVAILABLE: Final = Table(
     (_PARTITION, _REASON),
     (
         Column("since", TIMESTAMP,
-               "Since when the end of the offsets partition is not known: its groups can neither commit nor be"
-               " evaluated.", Exported("lagwarden_offsets_partition_unavailable_since_timestamp_seconds"),
+               "Since when the end of the offsets partition is unknown.",
+               Exported("lagwarden_offsets_partition_unavailable_since_timestamp_seconds"),
                null=_KNOWN),
-        Column("groups", INT64, "Groups whose commits are stored in an offsets partition whose end is not known.",
+        Column("groups", INT64, "Groups with commits in an offsets partition whose end is unknown.",
                Exported("lagwarden_offsets_partition_hidden_groups"), null=_KNOWN),
     ),
 )  # fmt: skip
@@ -148,8 +149,8 @@ OFFSETS_UNAVAILABLE: Final = Table(
 
 OFFSETS_UNAVAILABLE_GROUPS: Final = Table(
     Source("offsets_unavailable_groups", SCRAPE),
-    (_PARTITION, Column("group", NAME, "The first ten groups, by name, whose commits are stored in an offsets partition"
-     " whose end is not known.", Exported("lagwarden_offsets_partition_hidden_group_info", absent=_KNOWN),
+    (_PARTITION, Column("group", NAME, "The first ten groups in an offsets partition whose end is unknown.",
+    Exported("lagwarden_offsets_partition_hidden_group_info", absent=_KNOWN),
      stability=EXPERIMENTAL)),
     (),
 )  # fmt: skip
@@ -159,8 +160,8 @@ OFFSETS_HELD_BACK: Final = Table(
     Source("offsets_held_back", SCRAPE),
     (_PARTITION.with_metric(Exported(
         "lagwarden_offsets_partition_held_back_info",
-        help="The open transaction that blocks the offsets partition: its producer, and whether it is hanging.",
-        absent="the partition is not blocked; a label is empty if unknown",
+        help="The open transaction that blocks the offsets partition.",
+        absent="not blocked; a label is empty if unknown",
         also=("producer_id", "transactional_id", "hanging")), EXPERIMENTAL),),
     (
         Column("since", TIMESTAMP, "When the transaction began; if unknown, when the gap was first seen."),
@@ -169,9 +170,9 @@ OFFSETS_HELD_BACK: Final = Table(
         # KIP-664.
         Column("hanging", BOOL, "True if its coordinator does not know the transaction, so that it will never end."),
         Column("unread", INT64,
-               "Offsets behind an open transaction that the last read did not reach, because of its limits of bytes"
-               " and time.", Exported("lagwarden_offsets_partition_hidden_unread"),
-               null="the partition is not blocked, or was not read yet", stability=EXPERIMENTAL),
+               "Hidden offsets that the last read did not reach.",
+               Exported("lagwarden_offsets_partition_hidden_unread"),
+               null="not blocked, or not read yet", stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """One row per partition of `__consumer_offsets` that an open transaction has blocked for longer than usual."""
@@ -181,8 +182,8 @@ DEATHS: Final = Table(
     (Column("cause", NAME, "The cause."),),
     (
         Column("groups", INT64,
-               "Groups that died since the process was ready, by cause: expired, deleted, topic deleted or unknown.",
-               Exported("lagwarden_group_deaths_total"), null="no group has died for this cause"),
+               "Groups that died: expired, deleted, topic deleted or unknown.",
+               Exported("lagwarden_group_deaths_total"), null="there is none"),
     ),
 )  # fmt: skip
 """Groups that died since the process was ready, by cause. Deaths replayed by the initial catch-up are not counted."""
@@ -192,8 +193,9 @@ EXPIRY_CHECKS: Final = Table(
     (Column("outcome", NAME, "The outcome."),),
     (
         Column("offsets", INT64,
-               "Predicted offset expiries by outcome since the process was ready: kept, early, late, missing or"
-               " deleted.", Exported("lagwarden_expiry_checks_total"), null="no prediction had this outcome",
+               "Predicted expiries by outcome: kept, early, late, missing or deleted.",
+               Exported("lagwarden_expiry_checks_total"),
+               null="there is none",
                stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -208,17 +210,17 @@ _BATCHES: Final = STATUS.metrics_of((
     Column("last_batch_at", TIMESTAMP, "When the last micro-batch finished.",
            Exported("lagwarden_last_batch_timestamp_seconds"), null=_NO_BATCH),
     Column("resyncs", INT64,
-           "Times that the state, damaged or of another topic, was set aside and the topic was read from its start.",
+           "Times that the state was set aside and the topic read again.",
            Exported("lagwarden_resyncs_total")),
 ))  # fmt: skip
 _QUERY: Final = STATUS.metrics_of((
     Column("query_input_rows", INT64,
-           "Rows that the source gave to the last micro-batch: one per touched shard and task, not one per record.",
+           "Rows of the last micro-batch: one per touched shard and task.",
            Exported("lagwarden_query_input_rows"), null=_NO_BATCH, stability=EXPERIMENTAL),
-    Column("query_input_rate", FLOAT, "Rows per second that came since the batch before (Spark's inputRowsPerSecond).",
+    Column("query_input_rate", FLOAT, "Spark's inputRowsPerSecond of the last micro-batch.",
            Exported("lagwarden_query_input_rows_per_second"), null="Spark does not know it", stability=EXPERIMENTAL),
     Column("query_processed_rate", FLOAT,
-           "Rows per second at which the last micro-batch worked (Spark's processedRowsPerSecond).",
+           "Spark's processedRowsPerSecond of the last micro-batch.",
            Exported("lagwarden_query_processed_rows_per_second"), null="Spark does not know it",
            stability=EXPERIMENTAL),
     Column("query_state_rows", INT64, "Rows in the state stores of the query.",
@@ -231,10 +233,8 @@ QUERY_PHASES: Final = Table(
     (Column("phase", NAME, "The phase."),),
     (
         Column("seconds", FLOAT,
-               "Time that the last micro-batch spent in a phase, as Spark reports it: latest_offset (ends of the"
-               " topic), query_planning, wal_commit, get_batch, add_batch (reading, folding, state), commit_offsets"
-               " and others.",
-               Exported("lagwarden_query_phase_duration_seconds"), null="Spark reports no such phase",
+               "Time of the last micro-batch by Spark's phases; add_batch is reading, folding and state.",
+               Exported("lagwarden_query_phase_duration_seconds"), null="there is none",
                stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -242,7 +242,7 @@ QUERY_PHASES: Final = Table(
 
 _NOT_EVALUATED: Final = STATUS.metrics_of((
     Column("groups_not_evaluated", INT64,
-           "Groups that cannot be evaluated because of an internal error: shown as unknown, reason internal_error.",
+           "Groups that an internal error makes unknown (internal_error).",
            Exported("lagwarden_groups_not_evaluated")),
 ))  # fmt: skip
 STREAM_METRICS: Final = (
@@ -265,17 +265,17 @@ _RETENTION: Final = STATUS.metrics_of((
     Column("offsets_retention_source", NAME, "Source of the offsets retention: broker, configuration or unknown.",
            Exported("lagwarden_offsets_retention_info")),
     Column("offsets_retention_seconds", FLOAT,
-           "How long the brokers keep the offsets of an inactive group (offsets.retention.minutes).",
+           "How long brokers keep the offsets of an inactive group.",
            Exported("lagwarden_offsets_retention_seconds"),
-           null="unknown; then lagwarden_offsets_retention_info has the source unknown"),
+           null="unknown"),
     Column("offsets_retention_check_seconds", FLOAT,
-           "How often the brokers check for expired offsets (offsets.retention.check.interval.ms).",
+           "How often brokers check for expired offsets.",
            Exported("lagwarden_offsets_retention_check_interval_seconds"), null="not known"),
 ))  # fmt: skip
 _EXPIRY_ERROR: Final = STATUS.metrics_of((
     Column("expiry_error_seconds", FLOAT,
-           "Time from the predicted to the actual expiry of offsets; above 0 the tombstone came later than"
-           " predicted.", Exported("lagwarden_expiry_error_seconds", conversion=ValueConversion.BUCKETS),
+           "Time from the predicted to the actual expiry of offsets.", Exported("lagwarden_expiry_error_seconds",
+           conversion=ValueConversion.BUCKETS),
            null="not known yet", stability=EXPERIMENTAL),
 ))  # fmt: skip
 EXPIRY_METRICS: Final = _RETENTION + DEATHS.metrics + EXPIRY_CHECKS.metrics + _EXPIRY_ERROR

@@ -26,9 +26,9 @@ from exporters.catalogue.table import (
 )
 
 _NO_ENDS: Final = "the cluster returned no offsets for the partition"
-_NO_OFFSET: Final = "the group has no committed offset, or the log start offset is unknown"
-_FEW_COMMITS: Final = "there are too few commits"
-_TOPIC_ASSIGNMENT: Final = "the assignment is unknown, as during a rebalance"
+_NO_OFFSET: Final = "no committed offset, or the log start is unknown"
+_FEW_COMMITS: Final = "too few commits"
+_TOPIC_ASSIGNMENT: Final = "the assignment is unknown"
 _HIGH_WATERMARK: Final = Column(
     "high_watermark", INT64, "High watermark of the partition: the offset of the next record.", null=_NO_ENDS
 )
@@ -38,25 +38,25 @@ _LOG_START: Final = Column(
 
 _OFFSETS: Final = (
     # high watermark - max(committed, log start)
-    Column("lag", INT64, "Offsets between the group's committed offset and the high watermark of the partition.",
-           Exported("lagwarden_partition_lag", LEAN, absent="the lag is unknown; lagwarden_group_partitions_lag_unknown"
-                    " counts the partition with the reason"),
+    Column("lag", INT64, "Offsets between the committed offset and the high watermark.",
+           Exported("lagwarden_partition_lag", LEAN,
+           absent="the lag is unknown (lagwarden_group_partitions_lag_unknown)"),
            null="unknown, with the reason in lag_unknown_reason", importance=110),
     Column("lag_unknown_reason", NAME, "Why the lag is unknown.", null="it is known"),
-    Column("committed_offset", INT64, "The committed offset of the group: the next offset that it will read.",
+    Column("committed_offset", INT64, "The next offset that the group will read.",
            Exported("lagwarden_partition_committed_offset", STANDARD),
-           null="the group has no committed offset for the partition", importance=80),
+           null="no committed offset", importance=80),
     Column("commit_time", TIMESTAMP, "When the broker stored the group's last commit for the partition.",
            Exported("lagwarden_partition_commit_timestamp_seconds"),
-           null="the record of the commit has no time", importance=70),
+           null="the commit has no time", importance=70),
     Column("progress_time", TIMESTAMP,
-           "When the committed offset was first committed; further commits of the same offset do not change it.",
+           "When the committed offset was first committed.",
            Exported("lagwarden_partition_progress_timestamp_seconds"),
-           null="unknown when the offset was first committed", importance=60),
+           null="unknown", importance=60),
     Column("offset_expiry_time", TIMESTAMP,
-           "When the broker will expire the group's offset for the partition, by its own rules.",
+           "When the broker will expire the offset, by its own rules.",
            Exported("lagwarden_partition_offset_expiry_timestamp_seconds"), importance=10,
-           null="the offset does not expire in the present state of the group, or the expiry is unknown"),
+           null="it does not expire in this state, or the expiry is unknown"),
     # Read after the commits.
     _HIGH_WATERMARK,
     Column("last_stable_offset", INT64, "The end for readers of committed records.", null=_NO_ENDS),
@@ -65,30 +65,29 @@ _OFFSETS: Final = (
     Column("odd_time", BOOL, "True if a time in the commit is in the future, before 1970 or after the year 9999."),
 )  # fmt: skip
 _HEALTH: Final = (
-    Column("time_lag", FLOAT, "Age of the oldest record that the group has not read; 0 if it has read all.",
+    Column("time_lag", FLOAT, "Age of the oldest unread record; 0 if all are read.",
            Exported("lagwarden_partition_time_lag_seconds", STANDARD),
-           null="the lag is unknown, or the time of its records is unknown", importance=100),
+           null="the lag or the time of the records is unknown", importance=100),
     Column("time_lag_exact", BOOL, "False if the time lag is only a lower bound."),
-    Column("lost", INT64, "Offsets above the group's commit that retention deleted before the group read them.",
+    Column("lost", INT64, "Offsets that retention deleted before the group read them.",
            Exported("lagwarden_partition_lost_offsets"), null=_NO_OFFSET, importance=90),
     Column("margin", INT64,
-           "Offsets between the log start and the group's committed offset: retention can delete them without loss.",
+           "Offsets from the log start to the committed offset: retention can delete them.",
            Exported("lagwarden_partition_margin_offsets"), null=_NO_OFFSET, importance=20),
-    Column("produce_rate", FLOAT, "Growth of the partition in offsets per second over the group's commit window.",
+    Column("produce_rate", FLOAT, "Growth of the partition per second, over the group's commit window.",
            Exported("lagwarden_partition_produce_rate"),
            null=f"{_FEW_COMMITS} or end offsets", importance=40, stability=EXPERIMENTAL),
     Column("consume_rate", FLOAT,
-           "Progress of the group in offsets per second over its commit window; 0 once no commit came for twice its"
-           " usual interval, at least 30 s.",
+           "Offsets per second that the group reads; 0 after twice its commit interval.",
            Exported("lagwarden_partition_consume_rate"), null=_FEW_COMMITS, importance=30, stability=EXPERIMENTAL),
-    Column("catch_up_seconds", FLOAT, "Time until the group has no unread records, at the present rates.",
+    Column("catch_up_seconds", FLOAT, "Time until nothing is unread, at present rates.",
            Exported("lagwarden_partition_catch_up_seconds"),
-           null="the group does not catch up or has stopped to commit, or the rates are unknown", importance=50,
+           null="it does not catch up or commit, or a rate is unknown", importance=50,
            stability=EXPERIMENTAL),
     Column("trend", NAME, "Trend of the lag left after each commit: growing, shrinking or steady.", null=_FEW_COMMITS),
     Column("verdict", NAME, "The verdict of the group on the partition.",
            Exported("lagwarden_partition_verdict", STANDARD, "1 for the verdict of the group on the partition.",
-                    "the severity of the verdict is fine", ("verdict",), omits_fine=True), importance=120),
+                    "the verdict is fine", ("verdict",), omits_fine=True), importance=120),
     Column("verdict_since", TIMESTAMP, "When that verdict began."),
     Column("offset_hidden", BOOL, "True if an open transaction hides the commit: it is not yet stable."),
 )  # fmt: skip
@@ -105,21 +104,21 @@ TOPICS: Final = Table(
     (GROUP, TOPIC),
     (
         Column("partitions", INT32, "Partitions of the topic for which the group has a committed offset."),
-        Column("lag_sum", INT64, "Sum of the group's lag over the partitions of one topic whose lag is known.",
+        Column("lag_sum", INT64, "Sum of the known lag in one topic.",
                Exported("lagwarden_group_topic_lag", LEAN, sums_over="partition"),
-               null="no partition of the topic has a known lag for the group", importance=40),
+               null="no lag is known", importance=40),
         Column("lag_max", INT64, "The greatest known lag of the group in the partitions of the topic."),
-        Column("time_lag_max", FLOAT, "The greatest time lag of the group in the partitions of one topic.",
+        Column("time_lag_max", FLOAT, "The greatest time lag in one topic.",
                Exported("lagwarden_group_topic_time_lag_seconds", STANDARD, sums_over="partition"),
-               null="no partition of the topic has a known time lag for the group", importance=30),
+               null="no time lag is known", importance=30),
         Column("time_lag_max_exact", BOOL, "False if the greatest time lag is only a lower bound."),
         Column("partitions_lag_unknown", INT32, "Partitions of the topic whose lag is unknown."),
         Column("verdict", NAME, "The worst verdict of its partitions."),
-        Column("members", INT32, "Members of the group that have partitions of the topic assigned.",
+        Column("members", INT32, "Members that have partitions of the topic.",
                Exported("lagwarden_group_topic_members"),
                null=_TOPIC_ASSIGNMENT, importance=20, stability=EXPERIMENTAL),
-        Column("partitions_assigned", INT32, "Partitions of the topic that are assigned to members of the group.",
-               Exported("lagwarden_group_topic_partitions_assigned", absent="as lagwarden_group_topic_members"),
+        Column("partitions_assigned", INT32, "Partitions of the topic that members have.",
+               Exported("lagwarden_group_topic_partitions_assigned", absent="the assignment is unknown"),
                null=_TOPIC_ASSIGNMENT, importance=10, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -134,18 +133,17 @@ LOG_ENDS: Final = Table(
     (TOPIC, PARTITION),
     (
         Column("high_watermark", INT64,
-               "High watermark of a partition that a group has committed to: the offset of the next record.",
+               "High watermark: the offset of the next record.",
                Exported("lagwarden_topic_partition_end_offset", STANDARD), null=_NO_ENDS, importance=30),
         Column("log_start_offset", INT64,
-               "Log start offset of the partition: the first offset that retention and deletions have left.",
+               "Log start offset: the first one that is left.",
                Exported("lagwarden_topic_partition_start_offset", STANDARD), null=_NO_ENDS, importance=20),
-        Column("stable_gap", INT64, "Offsets from the last stable offset to the high watermark: hidden from"
-               " read_committed by an open transaction.",
+        Column("stable_gap", INT64, "Offsets that an open transaction hides from read_committed.",
                Exported("lagwarden_topic_partition_stable_gap"), null=_NO_ENDS, importance=10),
         Column("hot_ratio", FLOAT,
-               "Growth of a hot partition relative to the mean of the topic's other partitions; hot: at least 3.",
+               "Growth of a hot partition relative to the topic's other partitions, at least 3.",
                Exported("lagwarden_topic_partition_hot_ratio", STANDARD), importance=40, stability=EXPERIMENTAL,
-               null="the partition is not hot, or its growth or that of two others is unknown"),
+               null="not hot, or a growth is unknown"),
     ),
 )  # fmt: skip
 """One row per partition in PARTITIONS, whatever the number of its groups."""

@@ -22,8 +22,8 @@ from exporters.catalogue.table import (
 
 _ROLE: Final = Column("role", NAME, "The role of the process.")
 _REASON: Final = Column("reason", NAME, "The reason.")
-_NO_PROCESS: Final = "no process of the role has run on this machine, or the system does not report it"
-_NO_CHECKPOINT: Final = "the checkpoint is not open yet, or its volume does not answer"
+_NO_PROCESS: Final = "the system does not report it"
+_NO_CHECKPOINT: Final = "it is not open yet, or its volume does not answer"
 _ADDRESS: Final = Column("address", NAME, "Scheme, host and port of the receiver.")
 _NO_WEBHOOK: Final = "there is no webhook"
 
@@ -32,15 +32,14 @@ PROCESSES: Final = Table(
     (_ROLE,),
     (
         Column("processes", INT64,
-               "Running processes by role: driver (this process), jvm (Spark), python_daemon and python_worker"
-               " (started by the JVM).", Exported("lagwarden_processes"), null=_NO_PROCESS, stability=EXPERIMENTAL),
+               "Running processes: driver (this one), jvm, python_daemon and python_worker.",
+               Exported("lagwarden_processes"), null=_NO_PROCESS, stability=EXPERIMENTAL),
         Column("memory", INT64,
-               "Memory of the processes of a role as proportional set size: a page that n processes share counts 1/n"
-               " for each, so the sum over the roles is the memory of the monitor.",
+               "Proportional set size; the sum over the roles is the memory of the monitor.",
                Exported("lagwarden_memory_bytes"), null=_NO_PROCESS, stability=EXPERIMENTAL),
         Column("cpu_seconds", FLOAT,
-               "CPU time used by the processes of a role; what a process used between the last scrape and its end is"
-               " missing.", Exported("lagwarden_cpu_seconds_total"), null=_NO_PROCESS, stability=EXPERIMENTAL),
+               "CPU time of the processes, up to the last scrape before their end.",
+               Exported("lagwarden_cpu_seconds_total"), null=_NO_PROCESS, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """Running processes per role, their memory, and the CPU time that all processes of the role have used."""
@@ -50,13 +49,12 @@ DESCRIPTORS: Final = Table(
     (_ROLE,),
     (
         Column("open", INT64,
-               "Open file descriptors of the process nearest to its limit in each role: driver (this process), jvm"
-               " (Spark), python_daemon and python_worker (started by the JVM).",
+               "Open file descriptors of the process that is nearest to its limit.",
                Exported("lagwarden_open_descriptors"),
-               null="no process of the role runs on this machine, or the system does not report it",
+               null="the system does not report it",
                stability=EXPERIMENTAL),
-        Column("limit", INT64, "Soft limit of open file descriptors of the process of lagwarden_open_descriptors.",
-               Exported("lagwarden_descriptor_limit"), null="as lagwarden_open_descriptors, or there is no limit",
+        Column("limit", INT64, "Soft limit of the process of lagwarden_open_descriptors.",
+               Exported("lagwarden_descriptor_limit"), null="as lagwarden_open_descriptors, or no limit",
                stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -64,15 +62,15 @@ DESCRIPTORS: Final = Table(
 
 _MEMORY: Final = STATUS.metrics_of((
     Column("memory_limit_bytes", INT64,
-           "Limit on the memory of all processes that the container or the systemd unit has (cgroups).",
-           Exported("lagwarden_memory_limit_bytes"), null="there is no limit", stability=EXPERIMENTAL),
+           "Memory limit of the container or the systemd unit.",
+           Exported("lagwarden_memory_limit_bytes"), null="no limit", stability=EXPERIMENTAL),
     Column("heap_used_bytes", INT64,
-           "Heap that Spark's JVM uses, including objects that the next garbage collection removes.",
+           "Heap that Spark's JVM uses, with garbage.",
            Exported("lagwarden_jvm_heap_used_bytes"), null="before the query runs", stability=EXPERIMENTAL),
-    Column("heap_max_bytes", INT64, "Maximum size of the heap of Spark's JVM (job.driver_memory).",
+    Column("heap_max_bytes", INT64, "Maximum heap of Spark's JVM (job.driver_memory).",
            Exported("lagwarden_jvm_heap_max_bytes"), null="before the query runs", stability=EXPERIMENTAL),
     Column("executors", INT64, "Executors that are registered with Spark's driver.", Exported("lagwarden_executors"),
-           null="tasks run in the driver (job.master is local[N])", stability=EXPERIMENTAL),
+           null="tasks run in the driver", stability=EXPERIMENTAL),
     Column("executors_expected", INT64, "Executors that Spark's driver asked for (job.executors).",
            Exported("lagwarden_executors_expected"), null="tasks run in the driver", stability=EXPERIMENTAL),
     Column("checkpoint_bytes", INT64, "Size of all files of the checkpoint.", Exported("lagwarden_checkpoint_bytes"),
@@ -80,16 +78,16 @@ _MEMORY: Final = STATUS.metrics_of((
     Column("checkpoint_files", INT64, "Files of the checkpoint.", Exported("lagwarden_checkpoint_files"),
            null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
     Column("checkpoint_volume_free_bytes", INT64,
-           "Free space on the volume of the checkpoint that this process may use.",
+           "Free space on the volume of the checkpoint.",
            Exported("lagwarden_checkpoint_volume_free_bytes"), null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
     Column("checkpoint_volume_bytes", INT64, "Size of the volume of the checkpoint.",
            Exported("lagwarden_checkpoint_volume_bytes"), null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
     Column("state_snapshot_at", TIMESTAMP,
-           "When Spark last wrote a full snapshot of a part of the state; a restart applies the changelogs since"
-           " then.", Exported("lagwarden_state_snapshot_timestamp_seconds"),
-           null="there is no snapshot in the checkpoint yet", stability=EXPERIMENTAL),
+           "When Spark last wrote a full snapshot of a part of the state.",
+           Exported("lagwarden_state_snapshot_timestamp_seconds"),
+           null="there is none yet", stability=EXPERIMENTAL),
     Column("state_repairs", INT64,
-           "Damaged snapshots of the state that Spark replaced by an older snapshot and its changelogs.",
+           "Damaged snapshots of the state that Spark replaced by older ones.",
            Exported("lagwarden_state_repairs_total"), stability=EXPERIMENTAL),
 ))  # fmt: skip
 RESOURCE_METRICS: Final = PROCESSES.metrics + DESCRIPTORS.metrics + _MEMORY
@@ -100,11 +98,11 @@ SERIES_DROPPED: Final = Table(
     (Column("metric", NAME, "The name of the metric."),),
     (
         Column("series_now", INT64,
-               "Series of the present snapshot left out of /metrics because of metrics.series_budget, by metric.",
-               Exported("lagwarden_series_over_budget"), null="the metric is not left out"),
+               "Series of the snapshot left out by metrics.series_budget.",
+               Exported("lagwarden_series_over_budget"), null="there is none"),
         Column("series_ever", INT64,
-               "Series left out of /metrics, by metric, summed over all snapshots since the process started.",
-               Exported("lagwarden_series_dropped_total"), null="the metric has never been left out"),
+               "Series left out of /metrics, summed over all snapshots.",
+               Exported("lagwarden_series_dropped_total"), null="there is none"),
     ),
 )  # fmt: skip
 """Series left out by the series budget, per metric."""
@@ -114,8 +112,8 @@ HTTP_REFUSALS: Final = Table(
     (_REASON,),
     (
         Column("refusals", INT64,
-               "Connections and requests refused or closed by the HTTP server, by reason: connections, idle,"
-               " request_timeout, bad_request, slow_reader, tls, login, host or requests.",
+               "Refused connections and requests: connections, idle, request_timeout, bad_request, slow_reader, tls,"
+               " login, host or requests.",
                Exported("lagwarden_http_refusals_total"), stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -126,15 +124,15 @@ FILE_FAILURES: Final = Table(
     (Column("file", NAME, "The kind of file."),),
     (
         Column("failures", INT64,
-               "Failed writes of optional files (heartbeat, verdicts or history), and changes of the configuration file"
-               " that cannot be used (configuration).",
+               "Failed writes (heartbeat, verdicts, history), and unusable changes of the configuration file"
+               " (configuration).",
                Exported("lagwarden_file_failures_total"), stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """Failures since the process started, by the kind of file."""
 
 _CONNECTIONS: Final = STATUS.metrics_of((
-    Column("http_connections", INT64, "Open connections of the HTTP server, including that of the scrape.",
+    Column("http_connections", INT64, "Open connections of the HTTP server.",
            Exported("lagwarden_http_connections"), stability=EXPERIMENTAL),
 ))  # fmt: skip
 SERVICE_METRICS: Final = _CONNECTIONS + HTTP_REFUSALS.metrics + FILE_FAILURES.metrics
@@ -145,8 +143,7 @@ WEBHOOK_FAILURES: Final = Table(
     (_ADDRESS, _REASON),
     (
         Column("failures", INT64,
-               "Failed requests to the webhook, by address and reason; docs/webhook.md has the reasons. They are tried"
-               " again.",
+               "Failed requests to the webhook; docs/webhook.md has the reasons.",
                Exported("lagwarden_webhook_failures_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -157,20 +154,20 @@ WEBHOOK_DROPS: Final = Table(
     (_REASON,),
     (
         Column("events", INT64,
-               "Events that the webhook never accepted, by reason: queue_full, or refused for their content.",
+               "Events that the webhook never accepted: queue_full, or refused.",
                Exported("lagwarden_webhook_events_dropped_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """Events dropped before the webhook accepted them; every reason has a row. Empty without a webhook."""
 
 _WEBHOOK: Final = STATUS.metrics_of((
-    Column("webhook_sent", INT64, "Events about verdict changes that the webhook accepted.",
-           Exported("lagwarden_webhook_events_sent_total"), null="there is no webhook (webhook.url)",
+    Column("webhook_sent", INT64, "Events that the webhook accepted.",
+           Exported("lagwarden_webhook_events_sent_total"), null="there is no webhook",
            stability=EXPERIMENTAL),
-    Column("webhook_queued", INT64, "Events that the webhook has not accepted yet; they are kept over a restart.",
+    Column("webhook_queued", INT64, "Events that the webhook has not accepted yet.",
            Exported("lagwarden_webhook_events_queued"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
-    Column("webhook_oldest_at", TIMESTAMP, "When the oldest event was made that the webhook has not accepted yet.",
-           Exported("lagwarden_webhook_oldest_event_timestamp_seconds"), null="there is no such event, or no webhook",
+    Column("webhook_oldest_at", TIMESTAMP, "When the oldest event was made that waits for the webhook.",
+           Exported("lagwarden_webhook_oldest_event_timestamp_seconds"), null="there is none, or no webhook",
            stability=EXPERIMENTAL),
 ))  # fmt: skip
 WEBHOOK_METRICS: Final = _WEBHOOK + WEBHOOK_FAILURES.metrics + WEBHOOK_DROPS.metrics
@@ -180,22 +177,22 @@ OTLP_FAILURES: Final = Table(
     Source("otlp_failures", SCRAPE),
     (_REASON,),
     (
-        Column("failures", INT64, "Failed requests of the export by OTLP, by reason; docs/otlp.md has the reasons.",
-               Exported("lagwarden_otlp_failures_total"), null="there is no export by OTLP", stability=EXPERIMENTAL),
+        Column("failures", INT64, "Failed requests by OTLP; docs/otlp.md has the reasons.",
+               Exported("lagwarden_otlp_failures_total"), null="there is no export", stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """Failed requests of the export by OTLP, by reason."""
 
 _POINTS: Final = STATUS.metrics_of((
     Column("otlp_points", INT64, "Data points that the receiver of OTLP accepted.",
-           Exported("lagwarden_otlp_points_sent_total"), null="there is no export by OTLP (otlp.endpoint)",
+           Exported("lagwarden_otlp_points_sent_total"), null="there is no export",
            stability=EXPERIMENTAL),
 ))  # fmt: skip
 _LAST_EXPORT: Final = STATUS.metrics_of((
     Column("otlp_exported_at", TIMESTAMP,
-           "When the last export by OTLP ended of which every data point was accepted.",
+           "When the last complete export by OTLP ended.",
            Exported("lagwarden_otlp_export_timestamp_seconds"),
-           null="no export has been accepted yet, or there is no export by OTLP", stability=EXPERIMENTAL),
+           null="no export has been accepted yet", stability=EXPERIMENTAL),
 ))  # fmt: skip
 OTLP_METRICS: Final = _POINTS + OTLP_FAILURES.metrics + _LAST_EXPORT
 """Metrics of the export by OTLP."""

@@ -27,7 +27,7 @@ SHARE_PARTITIONS: Final = Table(
     (GROUP, TOPIC, PARTITION),
     (
         Column("end", INT64, "The high watermark of the partition."),
-        Column("start_offset", INT64, "Start offset of a share group: all records before it are finished.",
+        Column("start_offset", INT64, "Start offset: all records before it are finished.",
                Exported("lagwarden_share_partition_start_offset", STANDARD),
                null=_NOT_STARTED, stability=EXPERIMENTAL),
         Column("lag", INT64, "Records of the partition that are neither acknowledged nor archived.",
@@ -38,21 +38,21 @@ SHARE_PARTITIONS: Final = Table(
                Exported("lagwarden_share_partition_finished_records"), stability=EXPERIMENTAL,
                null=f"{_NOT_STARTED}; or its state was written by Kafka before 4.2"),
         Column("returned", INT64,
-               "Records that were delivered, came back without an acknowledgement, and wait for another delivery.",
+               "Records that came back and wait for another delivery.",
                Exported("lagwarden_share_partition_returned_records"), stability=EXPERIMENTAL,
                null=f"{_UNKNOWN}; or the group has more batches of such records than are kept"),
         Column("most_deliveries", INT32, "Highest number of deliveries of a record that came back.",
                Exported("lagwarden_share_partition_most_deliveries"), stability=EXPERIMENTAL,
                null=f"{_UNKNOWN}; or no record waits for another delivery"),
-        Column("acknowledged", INT64, "Records that became acknowledged since the start of the monitor.",
+        Column("acknowledged", INT64, "Records acknowledged since the process started.",
                Exported("lagwarden_share_partition_acknowledged_total", absent=_UNKNOWN),
                null=None, stability=EXPERIMENTAL),
         Column("archived", INT64,
-               "Records that were rejected, or delivered as often as allowed, since the start of the monitor.",
+               "Records rejected, or delivered as often as allowed, since the process started.",
                Exported("lagwarden_share_partition_archived_total", STANDARD, absent=_UNKNOWN),
                null=None, stability=EXPERIMENTAL),
-        Column("returns", INT64, "Deliveries since the start of the monitor after which the record was neither"
-               " acknowledged nor archived.", Exported("lagwarden_share_partition_returns_total", absent=_UNKNOWN),
+        Column("returns", INT64, "Deliveries after which the record was not finished, since the process started.",
+               Exported("lagwarden_share_partition_returns_total", absent=_UNKNOWN),
                null=None, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -63,8 +63,8 @@ SHARE_GROUPS: Final = Table(
     (GROUP,),
     (
         Column("partitions", INT32, "Partitions of the share group.", null="not all of them are kept"),
-        Column("lag", INT64, "Records that a share group has not finished, in all partitions (kafka-share-groups"
-               " --describe --offsets).", Exported("lagwarden_share_group_lag", STANDARD),
+        Column("lag", INT64, "Unfinished records in all partitions (kafka-share-groups --describe --offsets).",
+               Exported("lagwarden_share_group_lag", STANDARD),
                null=f"{_UNKNOWN}; or the lag of one of its partitions is unknown", stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -73,10 +73,9 @@ SHARE_GROUPS: Final = Table(
 SHARE_READS: Final = Table(
     Source("share_reads", POLL),
     (),
-    (Column("read_time", TIMESTAMP, "When the numbers of share groups were read. If reads fail, they stay for a while.",
-            Exported("lagwarden_share_groups_timestamp_seconds"), stability=EXPERIMENTAL, null="the cluster never had a"
-            " share group; or before the first read, without Read on __share_group_state, if no read succeeded for"
-            " health.share_pause and for two intervals, and with cluster.interval 0"),),
+    (Column("read_time", TIMESTAMP, "When the numbers of share groups were read.",
+            Exported("lagwarden_share_groups_timestamp_seconds"), stability=EXPERIMENTAL, null="no share group yet, no"
+            " Read on __share_group_state, no successful read for a while, or cluster.interval 0"),),
 )  # fmt: skip
 """One row: when the numbers in SHARE_PARTITIONS and SHARE_GROUPS were read; no row if there are none."""
 

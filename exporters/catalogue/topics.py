@@ -23,7 +23,7 @@ from exporters.catalogue.table import (
 )
 
 _NO_TOPIC: Final = "the topic does not exist, or Describe is not allowed"
-_NO_MIN_ISR: Final = "min.insync.replicas is unknown: no group reads the topic, or DescribeConfigs is not allowed"
+_NO_MIN_ISR: Final = "no group reads the topic, or no DescribeConfigs"
 _BEYOND: Final = "beyond cluster.partitions_shown"
 
 CLUSTER_TOPICS: Final = Table(
@@ -35,30 +35,29 @@ CLUSTER_TOPICS: Final = Table(
                Exported("lagwarden_topic_partitions", STANDARD), null=_NO_TOPIC),
         Column("replication_factor", INT32, "Replicas of the topic's first partition.",
                Exported("lagwarden_topic_replication_factor"), null=_NO_TOPIC),
-        Column("under_replicated", INT32, "Partitions of the topic with a replica that is not in sync.",
+        Column("under_replicated", INT32, "Partitions with a replica that is not in sync.",
                Exported("lagwarden_topic_under_replicated_partitions", LEAN), null=_NO_TOPIC),
         Column("under_replicated_ratio", FLOAT,
-               "Share of the topic's partitions with a replica that is not in sync (CMAK's Under Replicated %).",
+               "Share of partitions with a replica not in sync (CMAK's Under Replicated %).",
                Exported("lagwarden_topic_under_replicated_ratio"), null=_NO_TOPIC, stability=EXPERIMENTAL),
-        Column("at_min_isr", INT32, "Partitions of the topic with as many replicas in sync as min.insync.replicas:"
-               " without one more of them, producers with acks=all cannot write.",
+        Column("at_min_isr", INT32, "Partitions with just min.insync.replicas replicas in sync.",
                Exported("lagwarden_topic_at_min_isr_partitions"), null=_NO_MIN_ISR, stability=EXPERIMENTAL),
-        Column("under_min_isr", INT32, "Partitions of the topic with fewer replicas in sync than min.insync.replicas,"
-               " or without a leader: producers with acks=all cannot write.",
+        Column("under_min_isr", INT32,
+               "Partitions below min.insync.replicas, or without a leader: acks=all cannot write.",
                Exported("lagwarden_topic_under_min_isr_partitions"), null=_NO_MIN_ISR, stability=EXPERIMENTAL),
-        Column("leaderless", INT32, "Partitions of the topic without a leader: they cannot be read or written.",
+        Column("leaderless", INT32, "Partitions without a leader.",
                Exported("lagwarden_topic_leaderless_partitions", LEAN), null=_NO_TOPIC),
         Column("preferred_leaders_ratio", FLOAT,
-               "Share of the topic's partitions that are led by their preferred leader (CMAK's Preferred Replicas %).",
+               "Share of partitions led by their preferred leader (CMAK's Preferred Replicas %).",
                Exported("lagwarden_topic_preferred_leaders_ratio"), null=_NO_TOPIC, stability=EXPERIMENTAL),
         Column("brokers_skewed_ratio", FLOAT,
-               "Share of the topic's brokers that hold more of it than the average (CMAK's Brokers Skewed %).",
+               "Share of brokers that hold more than the average (CMAK's Brokers Skewed %).",
                Exported("lagwarden_topic_brokers_skewed_ratio"), null=_NO_TOPIC, stability=EXPERIMENTAL),
         Column("brokers_spread_ratio", FLOAT,
-               "Share of the cluster's brokers that hold a replica of the topic (CMAK's Brokers Spread %).",
+               "Share of brokers that hold a replica (CMAK's Brokers Spread %).",
                Exported("lagwarden_topic_brokers_spread_ratio"), null=_NO_TOPIC, stability=EXPERIMENTAL),
         Column("leaders_skewed_ratio", FLOAT,
-               "Share of the topic's brokers that lead more of it than the average (CMAK's Brokers Leader Skew %).",
+               "Share of brokers that lead more than the average (CMAK's Brokers Leader Skew %).",
                Exported("lagwarden_topic_leaders_skewed_ratio"), null=_NO_TOPIC, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -70,7 +69,7 @@ TOPIC_PARTITIONS: Final = Table(
     (
         Column("leader", INT32, "Id of the broker that leads the partition.",
                Exported("lagwarden_topic_partition_leader"),
-               null="the partition has no leader at the moment", stability=EXPERIMENTAL),
+               null="there is none", stability=EXPERIMENTAL),
         Column("leader_epoch", INT32, "Number of the elections of its leader."),
         Column("replicas", INT32, "Replicas assigned to the partition.",
                Exported("lagwarden_topic_partition_replicas", absent=_BEYOND)),
@@ -78,10 +77,10 @@ TOPIC_PARTITIONS: Final = Table(
                Exported("lagwarden_topic_partition_in_sync_replicas", absent=_BEYOND)),
         Column("under_replicated", BOOL, "True if a replica of the partition is not in sync.",
                Exported("lagwarden_topic_partition_under_replicated", absent=_BEYOND,
-                        help="1 if a replica of the partition is not in sync, else 0.")),
+                        help="1 if a replica is not in sync, else 0.")),
         Column("preferred_leader", BOOL, "True if its first replica leads it; false if it has no leader.",
                Exported("lagwarden_topic_partition_preferred_leader", absent=_BEYOND,
-                        help="1 if the first replica of the partition leads it, else 0."), stability=EXPERIMENTAL),
+                        help="1 if the first replica leads, else 0."), stability=EXPERIMENTAL),
         Column("replica_brokers", NODES, "Ids of the brokers of all replicas, the preferred leader first."),
         Column("in_sync_brokers", NODES, "Ids of the brokers of replicas that are in sync."),
         Column("offline_brokers", NODES, "Ids of the brokers that failed, or whose disk did."),
@@ -92,9 +91,9 @@ TOPIC_PARTITIONS: Final = Table(
 FOLLOWERS: Final = Table(
     Source("followers", POLL),
     (TOPIC, PARTITION, BROKER),
-    (Column("lag", INT64, "Offsets that a follower which is not in sync lacks up to the high watermark.",
-            Exported("lagwarden_topic_partition_follower_lag", absent="the follower is in sync, its broker is not"
-            " available, or there are more than 1,000 such followers"), null=None, stability=EXPERIMENTAL),),
+    (Column("lag", INT64, "Offsets that a follower out of sync lacks up to the high watermark.",
+            Exported("lagwarden_topic_partition_follower_lag",
+            absent="in sync, its broker is away, or over 1,000 such followers"), null=None, stability=EXPERIMENTAL),),
 )  # fmt: skip
 """One row per follower on a live broker that is not in sync."""
 

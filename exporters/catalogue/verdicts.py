@@ -22,7 +22,7 @@ from exporters.catalogue.table import (
     Table,
 )
 
-_NO_CAUSE: Final = "there is no such finding"
+_NO_CAUSE: Final = "there is none"
 _CAUSE: Final = (
     Column("dimension", NAME,
            "What the groups share: offsets_partition, topic, client_host, leader, coordinator or follower."),
@@ -35,13 +35,13 @@ VERDICT_GROUPS: Final = Table(
     (
         Column("verdict", NAME, "The verdict.", Exported(
             "lagwarden_verdict_info", STANDARD,
-            "What an operator does about a verdict, to join by its label; the same for all groups.",
-            "the severity of the verdict is fine", labels=("verdict", "next_step"), omits_fine=True),
+            "The next step of a verdict, to join by its label.",
+            "the verdict is fine", labels=("verdict", "next_step"), omits_fine=True),
             stability=EXPERIMENTAL),
         Column("severity", NAME, "The severity of the verdict."),
     ),
     (
-        Column("groups", INT64, "Number of groups per verdict; every verdict has a sample, also with 0 groups.",
+        Column("groups", INT64, "Number of groups per verdict, also 0.",
                Exported("lagwarden_groups_by_verdict", LEAN)),
         Column("meaning", TEXT, "What the verdict means, in one sentence or more."),
         Column("next_step", TEXT, "What an operator does, in one sentence or more."),
@@ -56,10 +56,10 @@ SUMMARY: Final = Table(
     (),
     (
         Column("held_back", INT64,
-               "Groups whose latest commits an open transaction hides from readers of committed records.",
+               "Groups whose latest commits an open transaction hides.",
                Exported("lagwarden_groups_held_back", LEAN), null="before the first evaluation"),
         Column("odd_times", INT64,
-               "Groups with impossible times in their records: in the future, before 1970 or after the year 9999.",
+               "Groups with impossible times in their records.",
                Exported("lagwarden_groups_with_odd_times", LEAN)),
     ),
     importance=100,
@@ -71,14 +71,14 @@ COMMON_CAUSES: Final = Table(
     _CAUSE,
     (
         Column("unhealthy", INT32,
-               "Unhealthy groups with one common cause, such as their coordinator; at most five causes at a time.",
+               "Unhealthy groups with one common cause; at most five causes.",
                Exported("lagwarden_common_cause_groups", LEAN, absent=_NO_CAUSE), null=None),
-        Column("muted", INT32, "Those of lagwarden_common_cause_groups that raise no alert: in maintenance, silenced,"
-               " or with a fault that is not paged.", Exported("lagwarden_common_cause_muted_groups", LEAN,
+        Column("muted", INT32, "Groups with one common cause that raise no alert: muted, or not paged.",
+               Exported("lagwarden_common_cause_muted_groups", LEAN,
                absent=_NO_CAUSE), null=None, stability=EXPERIMENTAL),
         Column("affected", INT32, "The greatest number of unhealthy groups that there was.", null=None),
         Column("compared", INT32, "The unhealthy groups and the healthy ones that share it.", null=None),
-        Column("since", TIMESTAMP, "When the first of the groups with this common cause became unhealthy.",
+        Column("since", TIMESTAMP, "When the first group with this common cause became unhealthy.",
                Exported("lagwarden_common_cause_timestamp_seconds", STANDARD, absent=_NO_CAUSE), null=None),
         Column("sentence", TEXT, "The finding in one sentence.", null=None),
         Column("next_step", TEXT, "What an operator does.", null=None),
@@ -91,8 +91,8 @@ COMMON_CAUSES: Final = Table(
 COVERED_GROUPS: Final = Table(
     Source("covered_groups", SNAPSHOT),
     (GROUP, _CAUSE[0].with_metric(Exported(
-        "lagwarden_group_common_cause", LEAN, "1 for an unhealthy group with a common cause; the cause has its own"
-        " alert.", "no common cause explains the group, or its name is folded")), _CAUSE[1]),
+        "lagwarden_group_common_cause", LEAN, "1 for an unhealthy group with a common cause.",
+        "there is none, or the name is folded")), _CAUSE[1]),
     (),
     importance=60,
 )  # fmt: skip
@@ -101,10 +101,10 @@ COVERED_GROUPS: Final = Table(
 FINDINGS: Final = Table(
     Source("findings", SNAPSHOT),
     (Column("group", NAME, GROUP.meaning, Exported(
-        "lagwarden_group_finding_info", STANDARD, "Where an unhealthy group has its verdict: the partition that has had"
-        " it for longest, and the client of the member that owns it.",
-        "the verdict is neither a warning nor critical, or the name of the group is folded; client_id is missing"
-        " without an owner, and with http.hide_members", ("verdict", "topic", "partition", "client_id")),
+        "lagwarden_group_finding_info", STANDARD,
+        "The partition that has been unhealthy for longest, and the client that owns it.",
+        "neither warning nor critical, or folded; client_id without an owner or with http.hide_members", ("verdict",
+        "topic", "partition", "client_id")),
         stability=EXPERIMENTAL),),
     (
         Column("verdict", NAME, "The verdict of the group."),
@@ -113,9 +113,9 @@ FINDINGS: Final = Table(
         Column("partition", INT32, "The number of that partition."),
         Column("client_id", NAME, "The client of the member that owns it.", null="none, not known, or hidden"),
         Column("committed_offset", INT64,
-               "The committed offset of the group in the partition of lagwarden_group_finding_info.",
-               Exported("lagwarden_group_finding_offset", STANDARD), stability=EXPERIMENTAL, null="as "
-               "lagwarden_group_finding_info, or the group has no committed offset there; always for a share group"),
+               "The committed offset in the partition of lagwarden_group_finding_info.",
+               Exported("lagwarden_group_finding_offset", STANDARD), stability=EXPERIMENTAL,
+               null="as lagwarden_group_finding_info, or no committed offset"),
     ),
     importance=50,
 )  # fmt: skip
@@ -124,8 +124,8 @@ FINDINGS: Final = Table(
 VERDICT_CHANGES: Final = Table(
     Source("verdict_changes", SCRAPE),
     (Column("verdict", NAME, "The verdict."),),
-    (Column("groups", INT64, "Changes of groups to each verdict since the process was ready; changes between fine"
-            " verdicts are not counted.", Exported("lagwarden_verdict_changes_total"),
+    (Column("groups", INT64, "Changes of groups to each verdict that is not fine.",
+            Exported("lagwarden_verdict_changes_total"),
             null="before the first evaluation"),),
 )  # fmt: skip
 """Changes to each verdict since the process was ready, in groups."""
@@ -133,10 +133,9 @@ VERDICT_CHANGES: Final = Table(
 UNREADABLE_TAILS: Final = Table(
     Source("unreadable_tails", SCRAPE),
     (Column("reason", NAME, "Why they cannot be read."),),
-    (Column("partitions", INT64, "Partitions whose last records cannot be read although a group has stopped before"
-            " their end: transaction markers cannot be distinguished from unread records; not_authorized: the ACL to"
-            " Read the topic is missing.", Exported("lagwarden_unreadable_tails"),
-            null="there is no such partition", stability=EXPERIMENTAL),),
+    (Column("partitions", INT64, "Partitions whose last records cannot be read: they may be transaction markers only.",
+            Exported("lagwarden_unreadable_tails"),
+            null="there is none", stability=EXPERIMENTAL),),
 )  # fmt: skip
 """Partitions whose last records cannot be read, by reason. Only rows above zero."""
 

@@ -14,5 +14,5 @@ def test_a_field_is_described_by_its_column() -> None:
         assert (fields[column.name].get("x-stability") == "experimental") == (
             column.stability is Stability.EXPERIMENTAL
         )
-    assert fields["generation"]["description"].endswith("Null: the group is not a classic group with membership.")
+    assert fields["generation"]["description"].endswith("Null: not a classic group with members.")
     assert fields["first_offset_expiry_time"]["anyOf"] == [{"type": "string"}, {"type": "null"}]

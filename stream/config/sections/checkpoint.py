@@ -17,29 +17,28 @@ class CheckpointOptions(OptionSection):
 
     dir: Annotated[Path | ObjectAddress, BeforeValidator(parse_checkpoint_dir)] = option(
         Path("lagwarden-checkpoint"),
-        "A directory, or `s3a://BUCKET/PATH` in an object store (docs/object-store.md), used by one process and for one"
-        " cluster only. A directory is local, unless `checkpoint.shared` says that all executors have the same.",
+        "A directory, or `s3a://BUCKET/PATH` (docs/object-store.md), used by one process and for one cluster only.",
     )
     shared: bool = option(
         False,
-        "Whether all executors have the directory under the same path, as on a volume that is mounted on each of them."
-        " Required with a Spark cluster (docs/cluster.md), unless the checkpoint is in an object store.",
+        "Whether all executors have the directory under the same path. Required with a Spark cluster"
+        " (docs/cluster.md), unless the checkpoint is in an object store.",
         experimental=True,
     )
     s3_jars: Path | None = option(
         None,
-        "The folder with the jars of Hadoop's S3 client, which lagwarden does not install. Required with `s3a://`.",
+        "The folder with the jars of Hadoop's S3 client. Required with `s3a://`.",
         experimental=True,
     )
     s3_endpoint: Annotated[str, AfterValidator(check_store_endpoint)] | None = option(
         None,
-        "URL of an object store other than that of AWS. Buckets are then part of the path instead of the host name.",
+        "URL of an object store other than that of AWS.",
         shown="that of AWS",
         experimental=True,
     )
     s3_region: str | None = option(
         None,
-        "The region of the bucket. Without it that of the environment is used (`AWS_REGION`), else `us-east-1`.",
+        "The region of the bucket; else `AWS_REGION`, else `us-east-1`.",
         pattern=r"^[a-z0-9-]+$",
         experimental=True,
     )

@@ -12,61 +12,59 @@ class GroupsOptions(OptionSection):
 
     dead_grace: Seconds = option(
         3600.0,
-        "How long a removed group stays visible, with its cause of removal and its history.",
+        "How long a removed group stays visible, with its cause and history.",
         unit="seconds",
         ge=0,
         le=604_800,
     )
     history: int = option(
-        32, "The number of latest transitions and of latest verdict changes kept per group.", ge=1, le=1000
+        32, "The number of latest transitions, and of verdict changes, kept per group.", ge=1, le=1000
     )
     offsets_retention: Seconds | None = option(
         None,
-        "The brokers' `offsets.retention.minutes`, for clusters where it cannot be read.",
+        "The brokers' `offsets.retention.minutes`, where it cannot be read.",
         unit="seconds",
         shown="read from the brokers",
         gt=0,
     )
     offsets_retention_check: Seconds | None = option(
         None,
-        "The brokers' `offsets.retention.check.interval.ms`, for clusters where it cannot be read.",
+        "The brokers' `offsets.retention.check.interval.ms`, where it cannot be read.",
         unit="seconds",
         shown="read from the brokers",
         gt=0,
     )
     asked_per_tick: int = option(
         50,
-        "The number of classic groups with members that are described per tick, oldest description first, because the"
-        " log does not show when they rebalance. 0 disables this.",
+        "The number of classic groups that are described per tick, because the log does not show when they rebalance."
+        " 0 disables this.",
         ge=0,
         le=10_000,
     )
     mirrored: Patterns = option(
         (),
-        "Patterns of groups whose offsets another program copies here: MirrorMaker 2 with"
-        " `sync.group.offsets.enabled`, a replicator (docs/health.md).",
+        "Patterns of groups whose offsets another program copies here, such as MirrorMaker 2 (docs/health.md).",
         shown="none",
         experimental=True,
     )
     owners: OwnerEntries = option(
         (),
         "Owners of groups, as a list of `{groups: PATTERN, team: …, tier: …, link: …, max_severity: …}`; the first"
-        " matching pattern applies. Alerts get `team`, `tier` and `max_severity` as labels (docs/alerting.md).",
+        " match applies (docs/alerting.md).",
         shown="none",
         experimental=True,
     )
     maintenance: MaintenanceEntries = option(
         (),
-        "Maintenance windows of groups, in which no alert about them fires, as a list of `{groups: PATTERN, from: TIME,"
-        ' to: TIME}` (RFC 3339) or `{groups: PATTERN, days: [sat, sun], at: "22:30", for: 2h, timezone:'
-        " Europe/Berlin}` (docs/alerting.md).",
+        "Windows in which no alert about the groups fires: `{groups: PATTERN, from: TIME, to: TIME}` or `{groups:"
+        ' PATTERN, days: [sat, sun], at: "22:30", for: 2h, timezone: Europe/Berlin}` (docs/alerting.md).',
         shown="none",
         experimental=True,
     )
     silences: SilenceEntries = option(
         (),
-        "Groups about which no alert fires, as a list of `{groups: PATTERN, reason: TEXT}`, with `until: TIME` (RFC"
-        " 3339) if the silence ends by itself (docs/alerting.md).",
+        "Groups about which no alert fires: `{groups: PATTERN, reason: TEXT}`, with `until: TIME` if it ends by itself"
+        " (docs/alerting.md).",
         shown="none",
         experimental=True,
     )
@@ -77,22 +75,21 @@ class HealthOptions(OptionSection):
 
     pause: Seconds = option(
         45.0,
-        "How long any group may make no progress: a deploy, a garbage collection, a slow batch. A group that usually"
-        " pauses for longer is given that time.",
+        "How long any group may make no progress; one that usually pauses for longer is given that time.",
         unit="seconds",
         gt=0,
         le=86_400,
     )
     restart_grace: Seconds = option(
         30.0,
-        "How long a restarting consumer, or the leader of a partition, may be absent before this counts.",
+        "How long a restarting consumer, or the leader of a partition, may be absent.",
         unit="seconds",
         gt=0,
         le=86_400,
     )
     static_restart_grace: Seconds = option(
         60.0,
-        "The same for static members (`group.instance.id`), which do not leave the group when they stop.",
+        "The same for static members (`group.instance.id`), which do not leave when they stop.",
         unit="seconds",
         gt=0,
         le=86_400,
@@ -105,23 +102,22 @@ class HealthOptions(OptionSection):
     )
     rolling_deploy: Seconds = option(
         600.0,
-        "How long a rolling deploy may take, in which members subscribe to the old and to the new topics.",
+        "How long members may subscribe to the old and to the new topics.",
         unit="seconds",
         gt=0,
         le=86_400,
     )
     share_pause: Seconds = option(
         300.0,
-        "How long records of a share group may wait while none is accepted, archived or returned. Must be longer"
-        " than the time for which members may hold a record (`share.record.lock.duration.ms`).",
+        "How long records of a share group may wait while none is finished or returned. Must be longer than"
+        " `share.record.lock.duration.ms`.",
         unit="seconds",
         gt=0,
         le=86_400,
     )
     first_commit_grace: Seconds = option(
         360.0,
-        "How long the first commit of a partition may take; clients refresh their metadata every five minutes"
-        " (`metadata.max.age.ms`).",
+        "How long the first commit of a partition may take; clients refresh their metadata every five minutes.",
         unit="seconds",
         gt=0,
         le=86_400,
@@ -138,8 +134,8 @@ class HealthOptions(OptionSection):
     )
     day_one: Seconds = option(
         86_400.0,
-        "Faults that began before lagwarden first looked, and faults of groups without members that had not committed"
-        " for this long, are shown and raise no alert (docs/alerting.md). 0: every fault does.",
+        "Faults older than lagwarden, and those of groups without members and commits for this long, raise no alert"
+        " (docs/alerting.md). 0: every fault does.",
         unit="seconds",
         ge=0,
         le=31_536_000,
@@ -147,7 +143,7 @@ class HealthOptions(OptionSection):
     )
     end_points: int = option(
         48,
-        "The number of points kept per partition in the history of its end offset; 16 bytes each.",
+        "The number of points in the history of an end offset, 16 bytes each.",
         ge=8,
         le=1000,
     )

@@ -21,8 +21,7 @@ class HttpOptions(OptionSection):
     port: int = option(10848, "The port to listen on; 0 selects a free port and logs it.", ge=0, le=65535)
     max_connections: int = option(
         512,
-        "The maximum number of open connections. At the limit, a new connection replaces one that is idle or does not"
-        " read, of the client address with the most connections. If there is none, the new connection is refused.",
+        "The maximum number of open connections. At the limit a new one replaces an idle one, or is refused.",
         ge=16,
         le=100_000,
     )
@@ -35,43 +34,36 @@ class HttpOptions(OptionSection):
 
     web_config: Path | None = option(
         None,
-        "A file in Prometheus' web configuration format, with TLS and users (docs/http.md). It is read again when it"
-        " changes. `/livez` and `/readyz` need no login.",
+        "A file in Prometheus' web configuration format, with TLS and users (docs/http.md).",
     )
     bearer_token_file: Path | None = option(
-        None, "A file with a token that clients may send instead of a user and a password. It is read again, too."
+        None, "A file with a token that clients may send instead of a user and a password."
     )
 
     allowed_hosts: HostNames = option(
         (),
-        "Names of this server that a request may have as `Host`, besides addresses, `localhost` and the name of the"
-        " machine; `*` stands for any text. Requests for another host get 421. Without names, only requests that"
-        " arrive on a loopback address and need no login are checked, because a web page can make a browser send them"
-        " (docs/http.md).",
+        "Names of this server that a request may have as `Host`; `*` stands for any text. Requests for another host"
+        " get 421 (docs/http.md).",
         shown="none",
     )
 
     hide_members: bool = option(
         False,
-        "API, pages and commands show generated names instead of the ids, client ids, hosts and racks of members. The"
-        " names change at each start. Names of groups and topics stay. Labels name no member.",
+        "Show generated names instead of the ids, client ids, hosts and racks of members (docs/http.md).",
     )
 
     external_url: BaseUrl | None = option(
         None,
-        "The address at which people reach these pages, such as `https://lagwarden.example.com`: alerts of"
-        " `webhook.format: alertmanager` link to the page of the group and to its runbook. The chart sets it to"
-        " `rules.pageUrl`, or to the address of its Ingress.",
+        "The address at which people reach these pages, such as `https://lagwarden.example.com`, for links in alerts"
+        " of the webhook.",
     )
     grafana_url: BaseUrl | None = option(
         None,
-        "Base URL of Grafana: pages of groups link to lagwarden's dashboard there (`/d/lagwarden-group`). The chart"
-        " sets it to `rules.grafanaUrl`.",
+        "Base URL of Grafana: pages of groups link to the dashboard there (`/d/lagwarden-group`).",
     )
     runbook_url: BaseUrl | None = option(
         None,
-        "Base URL of your own runbooks, before `/ALERT`: pages of groups link to the one of the verdict. If it is not"
-        " set, lagwarden serves its own at `/runbook/ALERT`. The chart sets it to `rules.runbookUrl`.",
+        "Base URL of your own runbooks, before `/ALERT`, instead of those that lagwarden serves.",
     )
 
     messages_url: MessagesUrl | None = option(
@@ -83,8 +75,7 @@ class HttpOptions(OptionSection):
 
     siblings: BaseUrls = option(
         (),
-        "Base URLs of all instances of `job.instance`, from the first to the last, this one included. Pages link to"
-        " them, and a request for a group of another instance is answered with its URL.",
+        "Base URLs of all instances of `job.instance`, from the first to the last, for links.",
         shown="none",
         experimental=True,
     )

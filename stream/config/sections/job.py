@@ -25,7 +25,7 @@ class JobOptions(OptionSection):
     trigger_interval: Seconds = option(5.0, "How often a micro-batch starts.", unit="seconds", gt=0, le=3600)
     tick_interval: Seconds = option(
         10.0,
-        "How often end offsets are read, lag is computed and a new snapshot is published.",
+        "How often end offsets are read and a new snapshot is published.",
         unit="seconds",
         gt=0,
         le=3600,
@@ -35,9 +35,8 @@ class JobOptions(OptionSection):
     )
     instance: Annotated[str, AfterValidator(check_instance)] = option(
         "0/1",
-        "Which of several instances this is, as `i/n` counted from 0: `0/3`, `1/3` and `2/3` share the groups of one"
-        " cluster (docs/instances.md). `i` may be a name that ends in `-i`, such as that of a pod of a StatefulSet."
-        " After a change of `n` the topic is read again from its start.",
+        "Which of several instances this is, as `i/n` counted from 0 (docs/instances.md); `i` may be a name that ends"
+        " in `-i`, such as that of a pod.",
         shown="`0/1`: all groups",
         experimental=True,
     )
@@ -53,22 +52,20 @@ class JobOptions(OptionSection):
     commit_window_slot_seconds: int = option(30, "The length of one slot.", unit="seconds", ge=1, le=86400)
     master: Annotated[str, AfterValidator(check_master)] = option(
         "local[*]",
-        "Spark's master URL: `local[N]` runs N tasks in this process; `spark://HOST:PORT`, `k8s://URL` and"
-        " `local-cluster[EXECUTORS,CORES,MEGABYTES]` run them in executors (docs/cluster.md).",
+        "Spark's master URL: `local[N]` runs N tasks in this process, others run them in executors (docs/cluster.md).",
     )
     driver_memory: Annotated[str, AfterValidator(check_heap_size)] = option(
         "512m", "The heap size of Spark's JVM, such as `1536m`. docs/install.md has a table of sizes."
     )
     class_archive: Path = option(
         class_archive_folder,
-        "The directory with the JVM class archive that `make setup` and the image build write. "
-        "Without it Spark starts slower.",
+        "The directory with the JVM class archive of `make setup` and the image. Without it Spark starts slower.",
         shown="`classes` in lagwarden's cache directory",
     )
     read_tasks: int | None = option(
         None,
-        "The number of tasks that read and decode in parallel. Fixed per checkpoint: after a change the topic is "
-        "read again from its start.",
+        "The number of tasks that read and decode in parallel. Fixed per checkpoint: after a change the topic is read"
+        " again.",
         shown="the number of cores; with executors, that of all executors",
         ge=1,
         le=10_000,
@@ -78,8 +75,7 @@ class JobOptions(OptionSection):
     )
     watchdog_limit: Seconds = option(
         600.0,
-        "If no micro-batch finishes, and the initial catch-up reads nothing, for this long, the process exits, so that "
-        "the supervisor restarts it.",
+        "The process exits if nothing is read and no micro-batch finishes for this long.",
         unit="seconds",
         gt=0,
     )
@@ -100,7 +96,7 @@ class JobOptions(OptionSection):
     )
     driver_port: int | None = option(
         None,
-        "The port on which this process listens for executors: TCP, and UDP for the progress of tasks.",
+        "The port on which this process listens for executors, TCP and UDP.",
         shown="free ports",
         ge=1,
         le=65535,
@@ -120,14 +116,13 @@ class JobOptions(OptionSection):
     )
     executor_memory: Annotated[str, AfterValidator(check_heap_size)] | None = option(
         None,
-        "The heap size of an executor. Its Python processes need memory beside it: docs/cluster.md.",
+        "The heap size of an executor. Its Python processes need memory beside it.",
         shown="1g",
         experimental=True,
     )
     executor_python: str | None = option(
         None,
-        "The Python interpreter of executors: a path, or a name on their PATH. It must have the packages of"
-        " docs/cluster.md, and exist on this machine, too: Spark plans with the same one.",
+        "The Python interpreter of executors, which must exist on this machine, too (docs/cluster.md).",
         shown="the interpreter of this process",
         min_length=1,
         experimental=True,
@@ -135,13 +130,12 @@ class JobOptions(OptionSection):
     authenticate: bool = option(
         True,
         "Whether this process and executors authenticate each other, and encrypt their connections and temporary"
-        " files (`spark.authenticate`, `spark.network.crypto.enabled`, `spark.io.encryption.enabled`).",
+        " files.",
         experimental=True,
     )
     auth_secret: Secret | None = option(
         None,
-        "The secret of a standalone cluster (`spark.authenticate.secret` of its master and workers). Other clusters"
-        " get a generated one.",
+        "The secret of a standalone cluster. Other clusters get a generated one.",
         experimental=True,
     )
     pod_template: FilePath | None = option(
@@ -162,8 +156,8 @@ class JobOptions(OptionSection):
     )
     spark_ui_port: int | None = option(
         None,
-        "The port of Spark's own pages (jobs, stages, SQL, the query), 0 for a free one that the log names; without"
-        " a login, so they are open on 127.0.0.1 only, with any `http.host` (docs/cluster.md).",
+        "The port of Spark's own pages on 127.0.0.1, without a login; 0 for a free one that the log names"
+        " (docs/cluster.md).",
         shown="no pages",
         ge=0,
         le=65535,
@@ -171,8 +165,8 @@ class JobOptions(OptionSection):
     )
     spark_options: Annotated[dict[str, str], BeforeValidator(as_text), AfterValidator(check_spark_options)] = option(
         dict,
-        "Further settings of Spark, such as `spark.executor.memoryOverhead: 1g`. Settings that lagwarden makes itself"
-        " are refused.",
+        "Further settings of Spark, such as `spark.executor.memoryOverhead: 1g`; not those that lagwarden makes"
+        " itself.",
         shown="none",
         experimental=True,
     )

@@ -39,7 +39,7 @@ class KafkaOptions(OptionSection):
     """The cluster to monitor, and the login to it."""
 
     bootstrap_servers: Annotated[tuple[Address, ...], BeforeValidator(parse_addresses)] = option(
-        ..., "Brokers for the first connection, as `host:port`, separated by commas. Two or three are enough."
+        ..., "Brokers for the first connection, as `host:port`, separated by commas."
     )
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = option(
         "PLAINTEXT", "The security protocol of the brokers' listener."
@@ -52,8 +52,7 @@ class KafkaOptions(OptionSection):
     sasl_password: Secret | None = option(None, "The SASL password, for PLAIN and SCRAM.")
     oauth_token_file: Path | None = option(
         None,
-        "File with the token (JWT) for OAUTHBEARER, which another program renews, such as a projected service account"
-        " token.",
+        "File with the token (JWT) for OAUTHBEARER, which another program renews.",
     )
     oauth_token_endpoint: Annotated[str, AfterValidator(check_token_endpoint)] | None = option(
         None,
@@ -64,7 +63,7 @@ class KafkaOptions(OptionSection):
     oauth_scope: str | None = option(None, "The scope of the tokens, if the endpoint needs one.", min_length=1)
     oauth_ca_file: FilePath | None = option(
         None,
-        "PEM file of additional authorities that sign the certificate of the token endpoint.",
+        "PEM file of additional authorities for the token endpoint.",
         shown="the system's authorities",
     )
     oauth_timeout: Seconds = option(
@@ -72,14 +71,14 @@ class KafkaOptions(OptionSection):
     )
     oauth_extensions: Annotated[dict[str, str], AfterValidator(check_sasl_extensions)] = option(
         dict,
-        "SASL extensions for OAUTHBEARER, such as `logicalCluster=lkc-1,identityPoolId=pool-1` of Confluent Cloud.",
+        "SASL extensions for OAUTHBEARER, such as `logicalCluster=lkc-1,identityPoolId=pool-1`.",
         shown="none",
     )
     aws_region: str | None = option(
         None, "The AWS region for AWS_MSK_IAM.", shown="the region in the broker's host name", min_length=1
     )
     ssl_ca_file: FilePath | None = option(
-        None, "PEM file of the authorities that sign the brokers' certificates.", shown="the system's authorities"
+        None, "PEM file of the authorities of the brokers' certificates.", shown="the system's authorities"
     )
     ssl_certificate_file: FilePath | None = option(None, "PEM file of the client certificate, for mutual TLS.")
     ssl_key_file: FilePath | None = option(None, "PEM file of the private key of the client certificate.")
@@ -87,7 +86,7 @@ class KafkaOptions(OptionSection):
     ssl_verify_hostname: bool = option(True, "Whether a broker's certificate must match its host name.")
     request_timeout: Seconds = option(
         10.0,
-        "Timeout of one request to the cluster, including the time to connect.",
+        "Timeout of one request to the cluster, with the time to connect.",
         unit="seconds",
         ge=1,
         le=300,
@@ -161,16 +160,14 @@ class ClusterOptions(OptionSection):
     )
     partitions_shown: int = option(
         10_000,
-        "The number of partitions that have their own series. In a cluster with more, unhealthy partitions (without a"
-        " leader, under-replicated, not led by the preferred replica) come first. Topic totals always count all"
+        "The number of partitions that have their own series; unhealthy ones come first. Topic totals count all"
         " partitions.",
         ge=0,
         le=1_000_000,
     )
     topic_settings: TopicSettings = option(
         ("cleanup.policy", "max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms"),
-        "The settings of topics that `lagwarden_config_info` shows, at most 20; one series each per topic that groups"
-        " read, of at most 2,000 topics, with `metrics.preset: full` or the metric in `metrics.add`.",
+        "The settings of topics that `lagwarden_config_info` shows, at most 20, of at most 2,000 topics.",
         max_length=20,
         shown="cleanup.policy, max.message.bytes, min.insync.replicas, retention.bytes, retention.ms",
         experimental=True,

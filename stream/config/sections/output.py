@@ -27,7 +27,7 @@ class LogOptions(OptionSection):
 
     level: Literal["debug", "info", "warning", "error"] = option("info", "The lowest level to log.")
     format: Literal["auto", "json", "console"] = option(
-        "auto", "`json`: one JSON object per line; `console`: readable text; `auto`: console on a terminal, else json."
+        "auto", "`json`: an object per line; `console`: readable text; `auto`: console on a terminal, else json."
     )
 
 
@@ -40,68 +40,61 @@ class MetricsOptions(OptionSection):
 
     preset: Literal["lean", "standard", "full"] = option(
         "standard",
-        "The metrics to show: `standard` has what the chart's rules and dashboards use, `lean` one series per partition"
-        " of a group, `full` all. docs/metrics.md and `lagwarden metrics --estimate 2000x17` show what each costs.",
+        "The metrics to show; docs/metrics.md has what each costs.",
     )
     add: MetricNames = option((), "Names of metrics to show in addition to the preset.", shown="none")
     omit: MetricNames = option((), "Names of metrics of the preset to leave out.", shown="none")
     granularity: Literal["partition", "topic", "group"] = option(
         "partition",
-        "The finest series, also for the cluster: `topic` omits series per partition, `group` also those per topic.",
+        "The finest series, also for the cluster: `topic` omits those per partition, `group` also those per topic.",
     )
     groups_allow: Patterns = option((), "Patterns of the groups to include.", shown="every group")
     groups_deny: Patterns = option((), "Patterns of groups to exclude, such as `console-consumer-.*`.", shown="none")
     topics_allow: Patterns = option(
-        (), "Patterns of the topics to include; totals per group always cover all of its topics.", shown="every topic"
+        (), "Patterns of the topics to include; totals per group cover all topics.", shown="every topic"
     )
     topics_deny: Patterns = option((), "Patterns of topics to exclude.", shown="none")
     fold: Patterns = option(
         (),
-        "Patterns of groups to show as one: the groups that match a pattern have the series of one group, named by the"
-        " pattern.",
+        "Patterns of groups to show as one group, named by the pattern.",
         shown="none",
         experimental=True,
     )
     fold_generated: int = option(
         10,
-        "Groups with generated names (docs/metrics.md) of one pattern, such as `console-consumer-*`, are shown as one"
-        " if there are at least this many; 0: never.",
+        "From how many on groups with generated names of one pattern are shown as one (docs/metrics.md); 0: never.",
         ge=0,
         experimental=True,
     )
     series_budget: int = option(
         300_000,
-        "The maximum number of series, a quarter of it about the cluster. Beyond it, whole metrics are dropped, the"
-        " least important first: of dead groups, then per partition, per topic and per group. 0: no limit.",
+        "The maximum number of series, beyond which whole metrics are dropped, the least important first"
+        " (docs/metrics.md). 0: no limit.",
         ge=0,
     )
     cluster_name: LabelText | None = option(
         None,
-        "The name of the Kafka cluster, such as `orders-eu`: the label `cluster` of every series, on `/metrics`, by"
-        " OTLP and under the names of `compatibility`. Needed if one Prometheus has the series of several clusters.",
+        "The name of the cluster, such as `orders-eu`, as the label `cluster` of every series. Needed if one"
+        " Prometheus has several clusters.",
         shown="no label",
     )
     compatibility: OtherExporters = option(
         (),
-        "Exporters whose names to show too, beside lagwarden's own: `kafka_exporter`, `kafka_lag_exporter`, `kminion`,"
-        " `burrow_exporter`, `burrow` (Burrow's own `/metrics`, and its API under `/v3/kafka`); docs/migration/ has"
-        " what maps to what and what it costs. Preset, `add`, `omit` and folds do not apply to them. The series budget"
-        " drops them before lagwarden's own.",
+        "Exporters whose names to show too: `kafka_exporter`, `kafka_lag_exporter`, `kminion`, `burrow_exporter`,"
+        " `burrow` (docs/migration/). Preset, `add`, `omit` and folds do not apply to them. The series budget drops"
+        " them first.",
         shown="none",
         experimental=True,
     )
     compatibility_cluster: LabelText | None = option(
         None,
-        "The value of the labels `cluster` (Burrow) and `cluster_name` (kafka-lag-exporter) of `compatibility`: the"
-        " name that the cluster has in the configuration of the other exporter.",
+        "The value of the labels `cluster` (Burrow) and `cluster_name` (kafka-lag-exporter) of `compatibility`.",
         shown="cluster_name, else `kafka`",
         experimental=True,
     )
     targets: Targets = option(
         (),
-        "The highest acceptable time lag per group, as `PATTERN=DURATION`, such as `[billing-.*=30s, .*=10m]`; the"
-        " first matching pattern applies. Alerts compare the time lag with it; a group without a target is alerted on"
-        " by its verdict.",
+        "The highest acceptable time lag per group, as `PATTERN=DURATION`; the first match applies (docs/alerting.md).",
         shown="none",
     )
 
@@ -116,25 +109,24 @@ class WebhookOptions(OptionSection):
 
     url: WebhookUrls = option(
         (),
-        "URL of the receiver, `https` or `http`; without it nothing is sent. With `webhook.format: alertmanager`, those"
-        " of all instances of a cluster of Alertmanagers.",
+        "URL of the receiver, `https` or `http`; with `alertmanager`, those of all instances of a cluster.",
         shown="none",
         experimental=True,
     )
     format: Literal["cloudevents", "alertmanager"] = option(
         "cloudevents",
-        "What is sent: `cloudevents`, each change of a verdict once; `alertmanager`, the unhealthy groups as alerts,"
-        " again and again, to Alertmanager's API v2.",
+        "`cloudevents`: each change of a verdict once; `alertmanager`: the unhealthy groups as alerts, again and"
+        " again.",
         experimental=True,
     )
     bearer_token_file: Path | None = option(
         None,
-        "A file with a token to send as `Authorization: Bearer`. It is read again for each request.",
+        "A file with a token to send as `Authorization: Bearer`.",
         experimental=True,
     )
     ca_file: FilePath | None = option(
         None,
-        "PEM file of additional authorities that sign the certificate of the receiver.",
+        "PEM file of additional authorities for the receiver.",
         shown="the system's authorities",
         experimental=True,
     )
@@ -148,8 +140,8 @@ class WebhookOptions(OptionSection):
     )
     queue: int = option(
         10_000,
-        "The maximum number of events that wait in the checkpoint directory, beyond which the oldest are dropped and"
-        " counted; or of alerts, beyond which the least severe and newest are.",
+        "The maximum number of events that wait, beyond which the oldest are dropped; or of alerts, beyond which the"
+        " least severe are.",
         ge=1,
         le=1_000_000,
         experimental=True,
@@ -177,8 +169,7 @@ class HistoryOptions(OptionSection):
 
     dir: Path | None = option(
         None,
-        "The directory for the tables `verdicts`, with each change of a verdict, and `events`, with each transition of"
-        " a group; in a pod, on a volume. Nothing in it is ever deleted.",
+        "The directory for the tables `verdicts` and `events`; in a pod, on a volume. Nothing in it is ever deleted.",
         shown="none",
         experimental=True,
     )
@@ -189,8 +180,8 @@ class OtlpOptions(OptionSection):
 
     endpoint: Annotated[str, AfterValidator(check_otlp_endpoint)] | None = option(
         None,
-        "URL of the receiver, `https` or `http`, with its path, such as `http://collector:4318/v1/metrics`; without it"
-        " nothing is sent. Requires `pip install lagwarden[otlp]`; the image has it.",
+        "URL of the receiver with its path, such as `http://collector:4318/v1/metrics`. Requires `pip install"
+        " lagwarden[otlp]`; the image has it.",
         shown="none",
         experimental=True,
     )
@@ -199,7 +190,7 @@ class OtlpOptions(OptionSection):
     )
     timeout: Seconds = option(
         10.0,
-        "Timeout of one request, with its repetitions. An export has a request per 2,000 data points.",
+        "Timeout of one request, with its repetitions.",
         unit="seconds",
         ge=0.1,
         le=120,
@@ -207,12 +198,12 @@ class OtlpOptions(OptionSection):
     )
     headers_file: Path | None = option(
         None,
-        "A file with headers to send, a line `Name: value` each, such as a token. It is read again for each request.",
+        "A file with headers to send, a line `Name: value` each.",
         experimental=True,
     )
     ca_file: FilePath | None = option(
         None,
-        "PEM file of additional authorities that sign the certificate of the receiver.",
+        "PEM file of additional authorities for the receiver.",
         shown="the system's authorities",
         experimental=True,
     )
@@ -224,8 +215,7 @@ class OtlpOptions(OptionSection):
     )
     resource_attributes: Annotated[dict[str, str], AfterValidator(check_resource_attributes)] = option(
         dict,
-        "Attributes of the resource, such as `service.instance.id=lagwarden-0,deployment.environment=production`."
-        " Defaults: `service.name` is lagwarden, `service.instance.id` the host name.",
+        "Attributes of the resource, such as `service.instance.id=lagwarden-0` (docs/otlp.md).",
         shown="none",
         experimental=True,
     )

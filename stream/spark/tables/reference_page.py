@@ -12,7 +12,7 @@ from stream.spark.tables.options import OPTIONS
 from stream.tables.columns import TABLES
 
 if TYPE_CHECKING:
-    from stream.tables.columns import OffsetsTable
+    from stream.tables.columns import OffsetsTable, RowField
 
 _PREFACE: Final = """\
 # The offsets topic as Spark tables
@@ -33,23 +33,21 @@ capture = spark.read.format("consumer_offsets").load("/tmp/offsets.avro")
 Except in `events`, a row is a record, not a state: the table has every commit that the log still has, and a stream goes
 on with each new one. Compaction removes all but the last record of a key after a while; what an export has written
 stays ([queries.md](queries.md)). The end of a read is fixed before it begins, at the last stable offset, so a task or a
-micro-batch that runs again returns the same rows. Nothing is written to the cluster: no connection names a group.
+micro-batch that runs again returns the same rows. Nothing is written to the cluster.
 
-A record that cannot be decoded is a row with its `error`, never a failed query; so is a batch of records that the
-reader had to pass, as a row with nothing but the error. Values are null where Kafka has none (-1), and times outside of
-the years 1 to 9999 are null, too.
+A record that cannot be decoded, or a batch of records that the reader had to pass, is a row with its `error`, never a
+failed query. Values are null where Kafka has none (-1), and so are times outside of the years 1 to 9999.
 
-Tasks decode and return Arrow columns. A column that is not asked for is not made: name them with the option `columns`,
-or with `.schema("group string, offset bigint")`; PySpark does not pass on what a `select` asks for. Filters
-`group = …`, `group in (…)` and the same of `topic` are applied before values are decoded if
-`spark.sql.python.filterPushdown.enabled` is true; by default Spark applies them.
+A column that is not asked for is not made: name them with the option `columns`, or with
+`.schema("group string, offset bigint")`; PySpark does not pass on what a `select` asks for. Filters `group = …`,
+`group in (…)` and the same of `topic` are applied before values are decoded if
+`spark.sql.python.filterPushdown.enabled` is true.
 
 ## Options
 
-Names are those of Spark's options, which do not depend on case. Beside these, each option of the section `kafka` in
-[config.md](config.md) is one, also with dots: `kafka.bootstrap.servers`, `kafka.security.protocol`. The variables
-`LAGWARDEN_KAFKA_…` count too. Spark stores and prints options, so a secret is named by its file:
-`kafka.sasl_password_file`; the file must be on every machine that runs tasks.
+Beside these, each option of the section `kafka` in [config.md](config.md) is one, such as `kafka.bootstrap.servers`,
+and so are the variables `LAGWARDEN_KAFKA_…`. Spark stores and prints options, so a secret is named by its file:
+`kafka.sasl_password_file`, which must be on every machine that runs tasks.
 
 | option | meaning |
 |---|---|
@@ -59,21 +57,31 @@ _TABLE: Final = """
 
 One row per {row}. Read {how}.
 
-| column | type | meaning | source |
-|---|---|---|---|
+"""
+_SHARED: Final = """
+## Columns of each of these tables
+
 """
 
 
 def markdown() -> str:
-    """Return the page."""
+    """Return the page: the tables of records, the columns that all of them have, and the other tables."""
     options = "".join(f"| `{name}` | {meaning} |\n" for name, meaning in OPTIONS.items())
-    return _PREFACE + options + "".join(map(_chapter, TABLES.values()))
+    of_records = [table for table in TABLES.values() if table.streams]
+    shared = [each for each in of_records[0].columns if all(each in table.columns for table in of_records)]
+    chapters = [_chapter(table, shared) for table in of_records]
+    others = [_chapter(table, []) for table in TABLES.values() if not table.streams]
+    return "".join([_PREFACE, options, *chapters, _SHARED, *map(_line, shared), *others])
 
 
-def _chapter(table: OffsetsTable) -> str:
+def _chapter(table: OffsetsTable, shared: list[RowField]) -> str:
     how = "in batch and as a stream" if table.streams else "in batch only, because a row depends on earlier records"
-    rows = (f"| `{each.name}` | `{each.ddl}` | {each.meaning} | {each.source} |\n" for each in table.columns)
-    return _TABLE.format(name=table.name, row=table.row, how=how) + "".join(rows)
+    head = _TABLE.format(name=table.name, row=table.row, how=how)
+    return head + "".join(_line(each) for each in table.columns if each not in shared)
+
+
+def _line(column: RowField) -> str:
+    return f"- **`{column.name}`** (`{column.ddl}`): {column.meaning}\n"
 
 
 if __name__ == "__main__":
