@@ -19,7 +19,7 @@ from bench.incidents.verdict_log import CAUSES, FORMATS, VerdictLogError, write_
 from sandbox.verdict_scenarios.assess import outcomes
 from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
-from sandbox.verdict_scenarios.report import summary, write_pages
+from sandbox.verdict_scenarios.report import summary, write_page
 from sandbox.verdict_scenarios.scenario import END
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _record(given: argparse.Namespace) -> int:
     if given.run:
         run.save(given.run)
     if given.report:
-        write_pages(given.report, found, burrow_outcomes(scenarios, run), run)
+        write_page(given.report, found, burrow_outcomes(scenarios, run), run)
     print(f"{summary(found, run)}\n\n{total_table(recorded_scores(given.folder))}")
     labelled = {each.case for each in load_labels(given.folder / files.LABELS).groups}
     missing = [each.name for each in scenarios if each.name not in labelled]

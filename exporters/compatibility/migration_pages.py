@@ -50,45 +50,24 @@ def generated(other: OtherExporter) -> str:
 
 def _mapping(other: OtherExporter) -> str:
     sentences = collections.Counter(sentence for metric in other.metrics for sentence in _notes(metric))
-    numbered = {text: f"({n})" for n, text in enumerate((text for text, uses in sentences.items() if uses > 2), 1)}
-    rows = [
-        _row(
-            f"`{metric.name}`",
-            _labels(metric),
-            f"`{metric.instead}`",
-            " ".join(numbered.get(sentence, sentence) for sentence in _notes(metric)) or "none",
-        )
-        for metric in other.metrics
-    ]
+    numbered = {text: f"({n})" for n, text in enumerate((text for text, uses in sentences.items() if uses > 1), 1)}
+    lines = []
+    for metric in other.metrics:
+        notes = "".join(f" {numbered.get(sentence, sentence)}" for sentence in _notes(metric))
+        lines.append(f"- `{metric.name}`: `{metric.instead}`{'.' if notes else ''}{notes}")
     return "\n".join(
         [
             "## What maps to what",
             "",
             f"With `metrics.compatibility: [{other.name}]`, `/metrics` also has these {len(other.metrics)} metrics of",
-            f"{other.title} ({other.project}), with its labels and by its value rules:",
-            *_cluster_label(other),
+            f"{other.title} ({other.project}), with its labels and by its value rules. After each are the metric of",
+            "lagwarden, when it is absent, and differences.",
             "",
-            _row("Metric", "Labels", "In lagwarden", "Absent, and differences"),
-            _row(*["---"] * 4),
-            *rows,
+            *lines,
             *(f"\n{number} {sentence}" for sentence, number in numbered.items()),
             "",
         ]
     )
-
-
-def _cluster_label(other: OtherExporter) -> list[str]:
-    """Return what `metrics.cluster_name` adds to the exporter's labels; nothing if all its metrics have `cluster`."""
-    if all("cluster" in metric.labels for metric in other.metrics):
-        return []
-    return [
-        f"With `metrics.cluster_name` they have the label `cluster` too, which {other.title} does not have;",
-        "queries that do not name it work unchanged.",
-    ]
-
-
-def _labels(metric: OtherMetric) -> str:
-    return ", ".join(f"`{label}`" for label in metric.labels) or "none"
 
 
 def _notes(metric: OtherMetric) -> list[str]:
@@ -100,30 +79,19 @@ def _notes(metric: OtherMetric) -> list[str]:
 def _unknown_labels(other: OtherExporter) -> str:
     if not other.unknown_labels:
         return ""
-    rows = [_row(f"`{label}`", value) for label, value in other.unknown_labels]
-    return "\n".join(["### Labels", "", _row("Label", "Value"), _row("---", "---"), *rows, ""])
+    return "\n".join(["Labels:", "", *(f"- `{label}`: {value}" for label, value in other.unknown_labels), ""])
 
 
 def _missing(other: OtherExporter) -> str:
-    if not other.missing:
-        return "## What is missing\n\nNo metric is missing.\n"
-    rows = [_row(f"`{each.name}`", each.reason) for each in other.missing]
-    return "\n".join(["## What is missing", "", _row("Metric", "Reason"), _row("---", "---"), *rows, ""])
+    lines = [f"- `{each.name}`: {each.reason}" for each in other.missing] or ["No metric is missing."]
+    return "\n".join(["## What is missing", "", *lines, ""])
 
 
 def _costs(other: OtherExporter) -> str:
     counts = [(text, sum(metric.source in sources for metric in other.metrics)) for text, sources in _COSTS]
     replaced = {_PER_PARTITION: _PER_EVERY_PARTITION} if other.every_partition else {}
     shown = "; ".join(f"{count} {replaced.get(text, text)}" for text, count in counts if count)
-    return (
-        f"## What the names cost\n\nAt most, in addition to the series of the preset: {shown}.\n"
-        "`metrics.granularity`, patterns and `metrics.series_budget` apply to them; groups with generated names are not"
-        " folded.\n"
-    )
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
+    return f"## What the names cost\n\nSeries, at most, in addition to those of the preset: {shown}.\n"
 
 
 def write_pages(paths: list[Path]) -> None:

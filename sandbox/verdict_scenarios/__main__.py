@@ -16,7 +16,7 @@ from sandbox.verdict_scenarios import record
 from sandbox.verdict_scenarios.assess import outcomes
 from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
-from sandbox.verdict_scenarios.report import summary, write_pages
+from sandbox.verdict_scenarios.report import summary, write_page
 from sandbox.verdict_scenarios.runner import run_scenarios
 from sandbox.verdict_scenarios.scenario import END
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--report",
         type=Path,
         metavar="FILE",
-        help="write the totals to this file, and each group beside it; default: print a summary",
+        help="write the totals to this file; default: print a summary",
     )
     parser.add_argument("--record", type=Path, metavar="FILE", help="write the record of the run to this file")
     parser.add_argument("--again", type=Path, metavar="FILE", help="assess this record instead of running")
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         recorded.save(options.record)
     found = outcomes(scenarios, recorded)
     if options.report:
-        write_pages(options.report, found, burrow_outcomes(scenarios, recorded), recorded)
+        write_page(options.report, found, burrow_outcomes(scenarios, recorded), recorded)
     print(summary(found, recorded))
     return 0 if all(each.good for each in found) else 1
 

@@ -1,4 +1,4 @@
-"""The pages about a run, next to the results of Burrow's rules: its totals, and each sick and healthy group."""
+"""The page about a run: its totals next to the results of Burrow's rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from sandbox.verdict_scenarios.assess import ExpectationResult, FalseAlarm
+    from sandbox.verdict_scenarios.assess import ExpectationResult
     from sandbox.verdict_scenarios.burrow import BurrowOutcome
     from sandbox.verdict_scenarios.record import RunRecord
 
@@ -24,73 +24,29 @@ RESULTS: Final = """\
 
 {groups} groups of real clients run on one real broker at the same time, {sick} of them sick and {healthy} healthy but
 unusual, monitored by one `lagwarden run`. On the right are the exact rules of Burrow with its defaults, applied to the
-same commits and end offsets; it needs to raise any alarm only, at the first time at which one is due. Times are those
-of production.
+same commits and end offsets; it needs to raise any alarm only, at the first time at which one is due. The run is
+{faster:g} times as fast as production. {pace} Times are those of production.
 
 | | lagwarden | Burrow's rules |
 |---|---|---|
 {sums}
-[Each group](internals/{name}) has its verdict, its delay and the conditions of the run. The groups were chosen by the
-authors of lagwarden; the [labelled recording](../bench/incidents/README.md) of such a run scores any monitor.
-"""
-DETAILS: Final = """\
-# The groups behind the verdicts
-
-<!-- Written by `python -m sandbox.verdict_scenarios --report docs/verdicts.md`; do not edit. -->
-
-[The totals](../{name}) are of this run. What happens to each group, which verdict is expected and when it can be known
-is data: [sick](../../sandbox/verdict_scenarios/sick), [healthy](../../sandbox/verdict_scenarios/healthy.py) and
-[outages](../../sandbox/verdict_scenarios/outages.py), with the formulas in
-[pace](../../sandbox/verdict_scenarios/pace.py).
-
-The run is {faster:g} times as fast as production, so what cannot be made faster (a micro-batch of Spark, the work of
-the coordinator) takes {faster:g} times as long here. All seconds are those of production. {pace}
-"""
-SICK_HEAD: Final = """
-## Sick groups
-
-"Late" counts from the time when the verdict can be known; 0 s is at once. Where two verdicts are expected one after the
-other, both are listed.
-
-| Group | Expected | Late | Burrow, late |
-|---|---|---|---|
-"""
-HEALTHY_HEAD: Final = """
-## Healthy groups
-
-A false alarm is any tick with a verdict of severity warning or critical: the second of the run at which it began, and
-its duration. {silent} healthy groups had none, neither by lagwarden nor by Burrow's rules. The others:
-
-| Group | False alarms | Burrow's false alarms |
-|---|---|---|
-"""
+The groups were chosen by the authors of lagwarden. The [labelled recording](../bench/incidents/README.md) of such a run
+scores any monitor; [its scores](../bench/incidents/data/scores.md) have the delay of each group.
+{unjudged}"""
 
 
-def write_pages(
+def write_page(
     results: Path, found: Sequence[ScenarioOutcome], others: Sequence[BurrowOutcome], record: RunRecord
 ) -> None:
-    """Write the totals as Markdown to a file, and each group to the file of the same name in the folder `internals`."""
+    """Write the totals as Markdown to a file."""
     pairs = list(zip(found, others, strict=True))
     sick = [(ours, theirs) for ours, theirs in pairs if ours.scenario.kind == "sick"]
     healthy = [(ours, theirs) for ours, theirs in pairs if ours.scenario.kind == "healthy"]
-    sums = "".join(_lines(_sums(sick, healthy)))
-    results.write_text(
-        RESULTS.format(groups=len(pairs), sick=len(sick), healthy=len(healthy), sums=sums, name=results.name), "utf-8"
-    )
-    details = DETAILS.format(name=results.name, faster=record.pace.faster, pace=_pace(record))
-    alarming = [(ours, theirs) for ours, theirs in healthy if ours.alarms or theirs.outcome.alarms]
-    parts = [
-        details,
-        SICK_HEAD,
-        *_lines(_sick(ours, theirs) for ours, theirs in sick),
-        *_false_alarms([ours for ours, _ in sick], record),
-        HEALTHY_HEAD.format(silent=len(healthy) - len(alarming)),
-        *_lines(_healthy(ours, theirs, record) for ours, theirs in alarming),
-        *_faults(record),
-    ]
-    folder = results.parent / "internals"
-    folder.mkdir(exist_ok=True)
-    (folder / results.name).write_text("".join(parts), "utf-8")
+    text = RESULTS.format(
+        groups=len(pairs), sick=len(sick), healthy=len(healthy), faster=record.pace.faster, pace=_pace(record),
+        sums="".join(_lines(_sums(sick, healthy))), unjudged="".join(_unjudged(record)),
+    )  # fmt: skip
+    results.write_text(text, "utf-8")
 
 
 def _pace(record: RunRecord) -> str:
@@ -173,60 +129,12 @@ def _duration(wall_seconds: float, record: RunRecord) -> str:
     return _seconds(record.pace.run(wall_seconds))
 
 
-def _sick(ours: ScenarioOutcome, theirs: BurrowOutcome) -> tuple[object, ...]:
-    met = ours.met
-    expected = _joined("/".join(_shown(each.expected.verdicts)) for each in met)
-    return (
-        ours.scenario.name,
-        expected if ours.exact else f"{expected} (cause not exact)",
-        _joined("not found" if each.ticks is None else _seconds(each.seconds) for each in met),
-        f"{', '.join(theirs.statuses)}, {_seconds(theirs.outcome.seconds)}" if theirs.statuses else "-",
-    )
-
-
-def _shown(verdicts: tuple[str, ...]) -> tuple[str, ...]:
-    return ("fine",) if "ok" in verdicts else verdicts
-
-
-def _joined(texts: Iterable[str]) -> str:
-    return ", ".join(texts)
-
-
-def _healthy(ours: ScenarioOutcome, theirs: BurrowOutcome, record: RunRecord) -> tuple[object, ...]:
-    return (
-        ours.scenario.name,
-        _alarms(ours.alarms, record),
-        _alarms(theirs.outcome.alarms, record) if theirs.outcome.alarms else "none",
-    )
-
-
-def _alarms(alarms: Sequence[FalseAlarm], record: RunRecord) -> str:
-    alarms_text = [
-        f"{each.verdict} at {_at(each.since, record)} for {_duration(each.until - each.since, record)}"
-        for each in alarms
-    ]
-    return ", ".join(alarms_text) or "none"
-
-
-def _false_alarms(found: Sequence[ScenarioOutcome], record: RunRecord) -> Iterable[str]:
-    """Return a line per sick group with false alarms."""
-    for each in found:
-        if each.alarms:
-            yield f"\n- {each.scenario.name} also had false alarms: {_alarms(each.alarms, record)}"
-    if any(each.alarms for each in found):
-        yield "\n"
-
-
-def _faults(record: RunRecord) -> Iterable[str]:
+def _unjudged(record: RunRecord) -> Iterable[str]:
+    """Return a line per time in which a group is not judged for false alarms, because its client was held up."""
     blocked = {name: since for name in record.groups if (since := blocked_since(record, name)) < record.ended}
     lost = [(name, *period) for name, periods in record.lost_memberships.items() for period in periods]
-    if record.faults or blocked or lost:
-        yield "\n## Errors in the run itself\n\n"
-        # A fault is the group, the time with the client, and the error.
-        groups: dict[str, list[str]] = {}
-        for name, _, error in (fault.split(": ", 2) for fault in record.faults):
-            groups.setdefault(error, []).append(name)
-        yield from (f"- `{error}`: {len(set(names))} groups\n" for error, names in groups.items())
+    if blocked or lost:
+        yield "\n"
     for name, since in blocked.items():
         yield f"- {name}: blocked from {_at(since, record)} to the end, not judged for false alarms\n"
     for name, since, until in lost:

@@ -11,7 +11,7 @@ from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.group_runner import PAUSE
 from sandbox.verdict_scenarios.record import RunRecord
-from sandbox.verdict_scenarios.report import write_pages
+from sandbox.verdict_scenarios.report import write_page
 from sandbox.verdict_scenarios.runner import run_scenarios
 from sandbox.verdict_scenarios.scenario import END
 from tests.support.processes import patience
@@ -41,7 +41,7 @@ def found(played: RunRecord, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     results = outcomes(SCENARIOS, played)
     folder = tmp_path_factory.mktemp("results")
     played.save(folder / "play.json")
-    write_pages(folder / "verdicts.md", results, burrow_outcomes(SCENARIOS, played), played)
+    write_page(folder / "verdicts.md", results, burrow_outcomes(SCENARIOS, played), played)
     return {each.scenario.name: each for each in results}
 
 
