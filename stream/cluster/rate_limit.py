@@ -2,12 +2,14 @@
 
 Pure: the time is an argument. A group needs a description if its state may not be in the log: a classic group with
 members, because a rebalance writes no record until it has completed, and one with a recent record, because a first
-member that is joining has not caused a record yet.
+member that is joining has caused no other record yet.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from stream.groups.membership.model import CLASSIC, SIMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,13 +18,28 @@ if TYPE_CHECKING:
 
 
 def describe_candidates(memberships: Mapping[str, Membership], now: int, recent_ms: int) -> list[str]:
-    """Return the classic groups that have members, or changed their state within `recent_ms` before `now` (ms)."""
+    """Return the classic groups that have members, or changed their state within `recent_ms` before `now` (ms).
+
+    And those of which the log has only the record of the first JoinGroup: the coordinator stores a group when its first
+    rebalance ends, and never if the record would exceed `message.max.bytes`; the members then rebalance for ever.
+    """
     return [
         group
         for group, membership in memberships.items()
-        if membership.kind == "classic"
-        and (membership.members > 0 or (membership.state_time is not None and now - membership.state_time < recent_ms))
+        if _is_before_first_generation(membership)
+        or (
+            membership.kind == CLASSIC
+            and (
+                membership.members > 0
+                or (membership.state_time is not None and now - membership.state_time < recent_ms)
+            )
+        )
     ]
+
+
+def _is_before_first_generation(group: Membership) -> bool:
+    """Return whether the group joined for the first time, and has no generation in the log."""
+    return group.kind == SIMPLE and group.generation == 0
 
 
 class RequestBudget:

@@ -44,10 +44,16 @@ def commit_value(
 
 
 def group_value(
-    generation: int, members: Sequence[Text], *, time: int = 1234, client: Text = "client", host: Text = "/127.0.0.1"
+    generation: int,
+    members: Sequence[Text],
+    *,
+    time: int = 1234,
+    client: Text = "client",
+    host: Text = "/127.0.0.1",
+    protocol_type: Text = "consumer",
 ) -> bytes:
-    """Return a group metadata value (v3) of a classic consumer group; no members means Empty."""
-    head = struct.pack(">h", 3) + text("consumer") + struct.pack(">i", generation)
+    """Return a group metadata value (v3) of a classic group; no members means Empty."""
+    head = struct.pack(">h", 3) + text(protocol_type) + struct.pack(">i", generation)
     names = text("range") + text(members[0]) if members else b"\xff\xff\xff\xff"
     body = b"".join(
         text(member) + b"\xff\xff" + text(client) + text(host) + struct.pack(">iiii", 300_000, 45_000, 0, 0)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from exporters.readmodel import GROUPS, NAME, TIMESTAMP, TRANSITIONS
 from exporters.timestamps import LATEST_MS, clamp_ms
 from stream.groups.lifecycle.model import DEAD_STATE, TransitionType
-from stream.groups.membership.model import SIMPLE, Membership
+from stream.groups.membership.model import CLASSIC, SIMPLE, Membership
 from stream.health.columns import max_by_owner, sum_by_owner
 from stream.tick.inputs.times import AHEAD_MS
 from stream.tick.verdicts.columns import group_columns
@@ -178,13 +178,15 @@ def _group_fields(
         return _dead_group_fields(name, history, derived)
     known = membership or _OFFSETS_ONLY
     described = derived.facts.cluster.described_states.get(name)
+    # Members rebalance of which the log has no record: see `describe_candidates`.
+    is_unrecorded = described is not None and known.kind == SIMPLE
     return _GroupFields(
-        kind=known.kind,
+        kind=CLASSIC if is_unrecorded else known.kind,
         state=described or known.state,
         protocol_type=known.protocol_type,
         protocol=known.protocol,
         generation=known.generation,
-        members=known.members,
+        members=None if is_unrecorded else known.members,
         state_described=described is not None,
         state_since=None if history is None or described else history.since,
         created_time=None if history is None else history.created,

@@ -23,8 +23,10 @@ def test_groups_whose_state_may_not_be_in_the_log_are_candidates() -> None:
         "emptied at an unknown time": Membership("classic", "Empty", 0),
         "newer group type": Membership("consumer", "Stable", 2, state_time=NOW),
         "offsets only": Membership("simple", "Empty", 0),
+        "no generation yet": Membership("simple", "Empty", 0, generation=0),
     }
-    assert sorted(describe_candidates(groups, NOW, RECENT)) == ["classic group with members", "recently emptied"]
+    candidates = ["classic group with members", "no generation yet", "recently emptied"]
+    assert sorted(describe_candidates(groups, NOW, RECENT)) == candidates
 
 
 def test_the_longest_waiting_group_is_first() -> None:

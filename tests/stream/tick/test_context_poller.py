@@ -13,8 +13,10 @@ from stream.cluster.transport.client import Broker, Cluster
 from stream.cluster.transport.errors import Unreachable
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.tick import context_poller
-from stream.tick.context import ClusterContext
+from stream.tick.context import ClusterContext, TickFacts, derive
 from stream.tick.context_poller import ContextPoller
+from stream.tick.ends_index import NO_ENDS
+from stream.tick.snapshot.build import build
 from tests.support.driver_states import ShardReader
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
@@ -150,6 +152,17 @@ def test_a_described_rebalance_is_used_until_a_newer_record(answers: Answers) ->
     assert ticks.poll(40).described_states == {"g": "PreparingRebalance"}
     ticks.read([(group_key("g"), group_value(2, ["m"]))], NOON + 41)
     assert ticks.poll(42).described_states == {}
+
+
+def test_a_group_that_the_broker_cannot_store_is_not_an_empty_one(answers: Answers) -> None:
+    """Members whose group record would be too large rebalance for ever; the log has only the first JoinGroup."""
+    ticks = Ticks()
+    ticks.read([(group_key("large"), group_value(0, [], time=-1, protocol_type=""))], NOON - 3600)
+    answers.states["large"] = "CompletingRebalance"
+    facts = TickFacts(ticks.shard.driver_state.columns(), NO_ENDS, NOON, ticks.poll())
+    rows = {row["group"]: row for row in build(derive(facts)).groups.to_pylist()}
+    shown = rows["large"]
+    assert (shown["kind"], shown["state"], shown["members"]) == ("classic", "CompletingRebalance", None)
 
 
 def test_describe_requests_are_bounded(answers: Answers) -> None:
