@@ -27,13 +27,13 @@ _NO_FETCH: Final = f"{_NO_QUORUM}; or the node has not fetched from this leader"
 _NO_MOVES: Final = "unknown: needs Describe on the cluster, and Kafka 2.4"
 _NO_QUOTAS: Final = "unknown: needs DescribeConfigs on the cluster, and Kafka 2.6; or hidden by http.hide_members"
 _NO_FEATURES: Final = "no broker answered, or Kafka is older than 2.7"
-_NO_FEATURE: Final = "it did not answer, or does not know the feature"
+_NO_FEATURE: Final = "the broker does not answer or know it"
 _FEATURE: Final = Column("feature", NAME, "The name of a feature (KIP-584), such as metadata.version.")
 
 _QUORUM: Final = (
-    Column("leader_epoch", INT32, "Epoch of the metadata quorum's leader (KRaft): increases with each election.",
+    Column("leader_epoch", INT32, "Epoch of the metadata quorum's leader.",
            Exported("lagwarden_quorum_leader_epoch", STANDARD), null=_NO_QUORUM),
-    Column("metadata_high_watermark", INT64, "High watermark of the metadata log (KRaft).",
+    Column("metadata_high_watermark", INT64, "High watermark of the metadata log.",
            Exported("lagwarden_quorum_high_watermark"), null=_NO_QUORUM),
     Column("quorum_voters", INT32, "Controllers that elect the leader of the metadata quorum.",
            Exported("lagwarden_quorum_voters", STANDARD), null=_NO_QUORUM),
@@ -43,7 +43,7 @@ _QUORUM: Final = (
 )  # fmt: skip
 _MOVES: Final = (
     Column("reassigning_partitions", INT32,
-           "Partitions whose replicas are being moved (kafka-reassign-partitions --list).",
+           "Partitions whose replicas are being moved.",
            Exported("lagwarden_reassigning_partitions", STANDARD), null=_NO_MOVES),
     Column("adding_replicas", INT32, "Replicas that reassignments in progress add.",
            Exported("lagwarden_reassigning_adding_replicas"), null=_NO_MOVES),
@@ -105,16 +105,16 @@ REASSIGNMENTS: Final = Table(
 REASSIGNING_TOPICS: Final = Table(
     Source("reassigning_topics", POLL),
     (TOPIC,),
-    (Column("partitions", INT32, "Partitions of the topic whose replicas are being moved.",
+    (Column("partitions", INT32, "Partitions whose replicas are being moved.",
             Exported("lagwarden_topic_reassigning_partitions", STANDARD),
-            null="there is none, or unknown"),),
+            null="there is none"),),
 )  # fmt: skip
 """One row per topic with partitions in REASSIGNMENTS."""
 
 FEATURES: Final = Table(
     Source("features", POLL),
     (_FEATURE,),
-    (Column("level", INT32, "Finalized level of a feature of the cluster, such as metadata.version.",
+    (Column("level", INT32, "Finalized level of a feature, such as metadata.version.",
             Exported("lagwarden_cluster_feature_level", STANDARD, absent=_NO_FEATURES), null=None),),
 )  # fmt: skip
 """One row per finalized feature of the cluster."""
@@ -123,9 +123,9 @@ BROKER_FEATURES: Final = Table(
     Source("broker_features", POLL),
     (BROKER, _FEATURE),
     (
-        Column("max_level", INT32, "Highest level of a feature that the broker supports.",
+        Column("max_level", INT32, "Highest supported level of a feature.",
                Exported("lagwarden_broker_feature_max_level", absent=_NO_FEATURE), null=None),
-        Column("min_level", INT32, "Lowest level of a feature that the broker supports.",
+        Column("min_level", INT32, "Lowest supported level of a feature.",
                Exported("lagwarden_broker_feature_min_level", absent=_NO_FEATURE), null=None, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip

@@ -36,7 +36,7 @@ BROKERS: Final = Table(
         # Of the topics that may be described.
         Column("leads", INT32, "Partitions that the broker leads.",
                Exported("lagwarden_broker_leaders", STANDARD, absent=_AWAY)),
-        Column("holds", INT32, "Replicas assigned to the broker, in sync or not.",
+        Column("holds", INT32, "Replicas of the broker.",
                Exported("lagwarden_broker_replicas", absent=_AWAY)),
     ),
 )  # fmt: skip
@@ -73,7 +73,7 @@ BROKER_DISKS: Final = Table(
     Source("broker_disks", POLL),
     (BROKER,),
     (
-        Column("bytes", INT64, "Size of all replicas on the broker, without indexes (kafka-log-dirs).",
+        Column("bytes", INT64, "Size of all replicas, without indexes (kafka-log-dirs).",
                Exported("lagwarden_broker_bytes", STANDARD,
                         absent=f"{_NO_SIZES}; or a log directory of the broker is offline"), null=None),
         Column("left_replicas", INT32,
@@ -87,7 +87,7 @@ BROKER_DISKS: Final = Table(
 TOPIC_SIZES: Final = Table(
     Source("topic_sizes", POLL),
     (TOPIC,),
-    (Column("bytes", INT64, "Size of all replicas of the topic, without indexes (kafka-log-dirs).",
+    (Column("bytes", INT64, "Size of all replicas, without indexes (kafka-log-dirs).",
             Exported("lagwarden_topic_bytes"), null=f"{_NO_SIZES}; or a broker with a replica of the topic did not"
             " answer, or has an offline log directory"),),
 )  # fmt: skip
@@ -97,7 +97,7 @@ OFFSETS_REPLICAS: Final = Table(
     Source("offsets_replicas", POLL),
     (BROKER,),
     (
-        Column("bytes", INT64, "Size of all replicas of __consumer_offsets on the broker.",
+        Column("bytes", INT64, "Size of all replicas of __consumer_offsets.",
                Exported("lagwarden_offsets_topic_bytes", STANDARD),
                null="needs Describe on the cluster, and all log directories online"),
         # In bytes per second; negative while the log cleaner shrinks the topic.
@@ -116,11 +116,11 @@ POLLS: Final = Table(
         Column("cleaner_suspect", BOOL,
                "1 if __consumer_offsets is larger than a working log cleaner leaves it, else 0.",
                Exported("lagwarden_offsets_topic_cleaner_suspect", LEAN),
-               null="unknown: no ACL for its size or settings, or it does not exist",
+               null="no ACL for its size or settings",
                stability=EXPERIMENTAL),
         Column("poll_time", TIMESTAMP, "When the poll began whose results are served.",
-               Exported("lagwarden_cluster_facts_timestamp_seconds", LEAN), null="before the first poll, after three"
-               " failed ones, with cluster.interval 0, or not on the first instance"),
+               Exported("lagwarden_cluster_facts_timestamp_seconds", LEAN),
+               null="after three failed polls, with cluster.interval 0, or not the first instance"),
         Column("poll_seconds", FLOAT, "Duration of that poll.",
                Exported("lagwarden_cluster_facts_duration_seconds", STANDARD),
                null="as lagwarden_cluster_facts_timestamp_seconds"),

@@ -34,7 +34,7 @@ _NAMED: Final = Column(
     "group", NAME, GROUP.meaning, Exported(
         "lagwarden_group_info", STANDARD,
         "Kind, state and protocol, to join; state_described: from the coordinator.",
-        "never; a label is empty if the log does not have it",
+        "never",
         ("kind", "state", "state_described", "protocol_type", "protocol")), importance=250,
 )  # fmt: skip
 _LAG: Final = (
@@ -58,14 +58,14 @@ _COUNTS: Final = (
            null="unknown", fold="sum", importance=200),
     Column("members", INT32, "Members of the group.",
            Exported("lagwarden_group_members", STANDARD), fold="sum", importance=240),
-    Column("generation", INT32, "Generation of a classic group: each completed rebalance increments it.",
+    Column("generation", INT32, "Generation of a classic group.",
            Exported("lagwarden_group_generation"),
            null="not a classic group with members", importance=90),
     Column("last_commit_time", TIMESTAMP, "When the broker stored the latest commit.",
            Exported("lagwarden_group_last_commit_timestamp_seconds", STANDARD),
            null="it has never committed, or without a time", fold="max", importance=220),
     Column("commit_interval", FLOAT,
-           "Mean time between commits of the partition that is committed most often.",
+           "Mean time between commits of the busiest partition.",
            Exported("lagwarden_group_commit_interval_seconds"), fold="min", importance=20, stability=EXPERIMENTAL,
            null="too few commits"),
     Column("commits", INT64,
@@ -79,10 +79,10 @@ _COUNTS: Final = (
     Column("catch_up_seconds", FLOAT,
            "Time until nothing is unread in all partitions, at present rates.",
            Exported("lagwarden_group_catch_up_seconds"), importance=35, stability=EXPERIMENTAL,
-           null="it does not catch up in one, or a lag or rate is unknown"),
+           null="it does not catch up, or a rate is unknown"),
     # Those of its partitions, and its own.
     Column("odd_times", INT32,
-           "Impossible times in the group's records: in the future, before 1970 or after 9999.",
+           "Impossible times in the group's records, such as in the future.",
            Exported("lagwarden_group_odd_times"),
            null="there is none", importance=110, stability=EXPERIMENTAL),
 )  # fmt: skip
@@ -101,14 +101,14 @@ _HEALTH: Final = (
            null="it has neither commits nor partitions", fold="first", importance=190),
     Column("verdict_partitions", INT32, "Partitions of the group with that verdict; 0 if it has no partitions."),
     Column("sentence", TEXT, "The verdict in one sentence with its numbers.", null="the severity is fine"),
-    Column("time_lag_max", FLOAT, "The greatest time lag of the group's partitions.",
+    Column("time_lag_max", FLOAT, "The greatest time lag of a partition.",
            Exported("lagwarden_group_time_lag_seconds", LEAN),
            null="no time lag is known", fold="max", importance=280),
     Column("time_lag_max_exact", BOOL, "False if the greatest time lag is only a lower bound."),
     Column("scalable_lag", INT64,
            "Lag that more members would reduce (docs/autoscaling.md).",
            Exported("lagwarden_group_scalable_lag", LEAN), importance=260, stability=EXPERIMENTAL,
-           null="an assignment or lag is unknown, or the group is of Streams or Connect"),
+           null="an assignment or lag is unknown, or Streams or Connect"),
     Column("members_useful", INT32,
            "Maximum number of members that can have a partition.",
            Exported("lagwarden_group_members_useful"),
@@ -128,7 +128,7 @@ _HEALTH: Final = (
 _STATE: Final = (
     Column("created_time", TIMESTAMP, "When the group's first record in the log was written.",
            Exported("lagwarden_group_created_timestamp_seconds"), null=_NOT_STATED, importance=100),
-    Column("state_since", TIMESTAMP, "When the group entered its present state.",
+    Column("state_since", TIMESTAMP, "When the group entered its state.",
            Exported("lagwarden_group_state_since_timestamp_seconds"), null=_NOT_STATED, importance=140),
 )  # fmt: skip
 _MEMBERSHIP: Final = (
@@ -136,14 +136,14 @@ _MEMBERSHIP: Final = (
            Exported("lagwarden_group_rebalances_total", STANDARD, counted_since=CountedSince.GROUP_CREATED),
            null="not in the log", importance=210),
     Column("group_epoch", INT32,
-           "Group epoch: each change of members or subscriptions increments it.",
+           "Group epoch of a newer group.",
            Exported("lagwarden_group_epoch"), null=_NO_EPOCH, importance=80, stability=EXPERIMENTAL),
     Column("assignment_epoch", INT32,
-           "Epoch of the target assignment; below the group epoch, a new one is pending.",
+           "Epoch of the target assignment, lower while one is pending.",
            Exported("lagwarden_group_assignment_epoch"), null=_NO_EPOCH, importance=70, stability=EXPERIMENTAL),
     Column("members_idle", INT32, "Members without a partition.",
            Exported("lagwarden_group_members_idle"), null=_NOT_STATED, importance=60),
-    Column("members_away", INT32, "Static members that left temporarily and keep their partitions.",
+    Column("members_away", INT32, "Static members that left temporarily.",
            Exported("lagwarden_group_members_away"), null=_NOT_STATED, importance=50),
     Column("partitions_unowned", INT32, "Partitions of subscribed topics that no member owns.",
            Exported("lagwarden_group_partitions_unowned"),
@@ -191,7 +191,7 @@ GROUPS: Final = Table(
 UNKNOWN_LAGS: Final = Table(
     Source("unknown_lags", SNAPSHOT),
     (GROUP, Column("reason", NAME, "Why the lag is unknown.")),
-    (Column("partitions", INT32, "Partitions of the group whose lag is unknown, by reason.",
+    (Column("partitions", INT32, "Partitions whose lag is unknown, by reason.",
             Exported("lagwarden_group_partitions_lag_unknown", STANDARD, absent="there is none"),
             null=None),),
     importance=10,
@@ -214,7 +214,7 @@ DEAD_GROUPS: Final = Table(
     (_DEATH[0].with_metric(Exported(
         "lagwarden_group_died_timestamp_seconds", LEAN,
         "When and why the group died: expired, deleted, topic deleted or unknown.",
-        "the group is alive, or groups.dead_grace is over", ("death_cause",))), _DEATH[1]),
+        "groups.dead_grace is over", ("death_cause",))), _DEATH[1]),
 )  # fmt: skip
 """One row per dead group: the part of GROUPS that /metrics shows of it (`exporters.selection`)."""
 
@@ -224,7 +224,7 @@ FOLDED_GROUPS: Final = Table(
     (Column("groups", INT64,
             "Groups that are shown as one, named by their pattern.",
             Exported("lagwarden_group_folded_groups", LEAN),
-            null="a single group", stability=EXPERIMENTAL),),
+            null="there is none", stability=EXPERIMENTAL),),
     importance=30,
 )  # fmt: skip
 """One row per pattern of generated names: the number of groups that /metrics shows as one (`exporters.selection`)."""
@@ -243,7 +243,7 @@ OWNERS: Final = Table(
     Source("owners", SNAPSHOT),
     (Column("group", NAME, GROUP.meaning, Exported(
         "lagwarden_group_owner_info", LEAN, "The configured owner of the group (groups.owners), to join in rules.",
-        "there is none; a label that is not configured is missing",
+        "there is none",
         tuple(column.name for column in _OWNER)), stability=EXPERIMENTAL),),
     _OWNER,
     # Without it, alerts would reach other receivers.
@@ -256,7 +256,7 @@ MAINTENANCE: Final = Table(
     (GROUP,),
     (Column("in_maintenance", BOOL, "1 in a maintenance window or a silence; the alert rules mute it.",
             Exported("lagwarden_group_maintenance", LEAN), stability=EXPERIMENTAL,
-            null="no window is open, and no silence"),),
+            null="there is none"),),
     # Without it, alerts would fire that are muted.
     importance=80,
 )  # fmt: skip
@@ -268,7 +268,7 @@ NOT_ALERTED: Final = Table(
     (_MUTED[-1].with_metric(Exported(
         "lagwarden_group_not_alerted", LEAN,
         "1 if the group's fault is not paged (health.day_one); the alert rules mute it.",
-        "no fault, or a paged one")),),
+        "there is none")),),
     # Without it, alerts would fire that are muted.
     importance=90,
 )  # fmt: skip

@@ -58,7 +58,7 @@ READINESS_METRICS: Final = STATUS.metrics_of((
            Exported("lagwarden_catch_up_ratio"), null="unknown"),
     Column("catch_up_records_per_second", FLOAT, "Records read per second during the initial catch-up.",
            Exported("lagwarden_catch_up_records_per_second"), null=_NO_SPEED, stability=EXPERIMENTAL),
-    Column("catch_up_seconds_left", FLOAT, "Estimated time until the initial catch-up ends, at its present speed.",
+    Column("catch_up_seconds_left", FLOAT, "Estimated time until the initial catch-up ends.",
            Exported("lagwarden_catch_up_remaining_seconds"), null=_NO_SPEED, stability=EXPERIMENTAL),
 ))  # fmt: skip
 """Metrics of readiness and freshness."""
@@ -161,7 +161,7 @@ OFFSETS_HELD_BACK: Final = Table(
     (_PARTITION.with_metric(Exported(
         "lagwarden_offsets_partition_held_back_info",
         help="The open transaction that blocks the offsets partition.",
-        absent="not blocked; a label is empty if unknown",
+        absent="there is none",
         also=("producer_id", "transactional_id", "hanging")), EXPERIMENTAL),),
     (
         Column("since", TIMESTAMP, "When the transaction began; if unknown, when the gap was first seen."),
@@ -172,7 +172,7 @@ OFFSETS_HELD_BACK: Final = Table(
         Column("unread", INT64,
                "Hidden offsets that the last read did not reach.",
                Exported("lagwarden_offsets_partition_hidden_unread"),
-               null="not blocked, or not read yet", stability=EXPERIMENTAL),
+               null="there is none", stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """One row per partition of `__consumer_offsets` that an open transaction has blocked for longer than usual."""

@@ -53,10 +53,23 @@ _REASONS: Final[Mapping[str, str]] = {
     "unknown: needs DescribeConfigs on the cluster, and Kafka 2.6; or hidden by http.hide_members": "no quotas",
     "unknown: needs Describe on the cluster; or the cluster has more than 30,000 replicas": "no sizes",
     "unknown: needs Read on __share_group_state; or the group is no share group": "no progress",
+    "no delivery in the partition has ended yet": "no delivery",
+    "its state was written by Kafka before 4.2": "before 4.2",
+    "the node has not fetched from this leader": "no fetch",
     "it is not open yet, or its volume does not answer": "no checkpoint",
 }
 """The short word of each reason of an absence that the page has several times."""
-_IMPLIED: Final = frozenset({"never", "the group is dead", "there is none", "unknown", "not known", "not known yet"})
+_IMPLIED: Final = frozenset({
+    "never", "the group is dead", "there is none", "there is none yet", "unknown", "not known", "not known yet",
+    "no lag is known", "no time lag is known", "no committed offset", "the commit has no time", "too few commits",
+    "the end is known", "there is no gap", "there is no webhook", "there is no export", "no limit",
+    "the system does not report it", "no committed offset, or the log start is unknown", "an offset is unknown",
+    "no committed offset, or no log start is known", "no lag or no log start is known", "the assignment is unknown",
+    "the lag or the time of the records is unknown", "subscriptions or assignment are unknown", "not in the log",
+    "it has neither commits nor partitions", "it has never committed, or without a time", "no broker answered",
+    "it does not expire in this state, or the expiry is unknown", "not hot, or a growth is unknown",
+    "none expires in this state, or the expiry is unknown", "too few commits or end offsets",
+})  # fmt: skip
 """Absences that follow from the preface."""
 
 _PREFACE: Final = f"""\
@@ -91,9 +104,8 @@ and their total for some numbers of groups x partitions of each group:
 
 {_costs()}
 
-`lagwarden metrics --estimate 2000x17` prints it for other numbers. A group has one series more for an owner, for a
-maintenance window or a silence, for a fault that is not paged and for each common cause, and an unhealthy one two for
-its finding. Names of other exporters (`metrics.compatibility`) are not counted. By the cluster:
+`lagwarden metrics --estimate 2000x17` prints it for other numbers. Not counted are names of other exporters, and single
+series of groups with an owner, a window, a silence, a common cause or a finding. By the cluster:
 
 | Preset | per partition of a topic that groups read | per topic | per partition in `cluster.partitions_shown` |
 | --- | --- | --- | --- |
@@ -108,17 +120,16 @@ least important first, and counted in `lagwarden_series_over_budget`. Its defaul
 of groups with `standard`.
 
 Groups with generated names, such as `console-consumer-*`, have the series of one group per pattern if at least
-`metrics.fold_generated` groups have it; `metrics.fold` adds patterns. A name has generated parts if it has a UUID, the
-suffix of a Kubernetes pod, a number of five digits or more that does not begin with 0, eight or more hexadecimal
-digits, or five or more characters that change at least three times between letters and digits. A folded row has the sum
-of the lag and of the members, the greatest time lag and the worst verdict, and no series per partition and no counters.
-The API and the pages show every group.
+`metrics.fold_generated` groups have it; `metrics.fold` adds patterns. Generated are a UUID, the suffix of a Kubernetes
+pod, a number of five digits or more that does not begin with 0, eight or more hexadecimal digits, and five or more
+characters that change at least three times between letters and digits. A folded row has the sum of lag and members, the
+greatest time lag and the worst verdict, no series per partition and no counters. API and pages show every group.
 
 ## The name of the cluster
 
-With `metrics.cluster_name: orders-eu`, every series has the label `cluster="orders-eu"`, which rules and dashboards
-keep. Set it if one Prometheus has the series of several clusters. A target label `cluster` of the scrape takes
-precedence, unless the scrape has `honor_labels: true`. A changed name makes new series, so alerts begin again.
+With `metrics.cluster_name: orders-eu`, every series has the label `cluster="orders-eu"`. Set it if one Prometheus has
+the series of several clusters. A target label `cluster` of the scrape takes precedence, unless the scrape has
+`honor_labels: true`. A changed name makes new series, so alerts begin again.
 
 ## Reading the values
 
@@ -132,8 +143,7 @@ state to a value: `lagwarden_group_lag * on (job, instance, cluster, group) grou
 lagwarden_group_info`.
 
 `deriv(lagwarden_partition_committed_offset[5m])` is what a group reads per second, negative after a reset, and
-`deriv(lagwarden_topic_partition_end_offset[5m])` what producers write. `lagwarden_group_commits_total` does not count
-aborted commits, and commits that were removed before the end of the batch that read them.
+`deriv(lagwarden_topic_partition_end_offset[5m])` what producers write.
 """  # noqa: S608 -- prose, not SQL
 
 
@@ -200,7 +210,9 @@ def _joined(labels: tuple[str, ...]) -> str:
 
 def _reason(absent: str) -> str:
     """Return a reason with the short words of its parts."""
-    return next((absent.replace(reason, word, 1) for reason, word in _REASONS.items() if reason in absent), absent)
+    for reason, word in _REASONS.items():
+        absent = absent.replace(reason, word)
+    return absent
 
 
 def _presets(metric: Metric) -> str:

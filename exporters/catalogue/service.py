@@ -167,7 +167,7 @@ _WEBHOOK: Final = STATUS.metrics_of((
     Column("webhook_queued", INT64, "Events that the webhook has not accepted yet.",
            Exported("lagwarden_webhook_events_queued"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
     Column("webhook_oldest_at", TIMESTAMP, "When the oldest event was made that waits for the webhook.",
-           Exported("lagwarden_webhook_oldest_event_timestamp_seconds"), null="there is none, or no webhook",
+           Exported("lagwarden_webhook_oldest_event_timestamp_seconds"), null="there is none",
            stability=EXPERIMENTAL),
 ))  # fmt: skip
 WEBHOOK_METRICS: Final = _WEBHOOK + WEBHOOK_FAILURES.metrics + WEBHOOK_DROPS.metrics
@@ -192,7 +192,7 @@ _LAST_EXPORT: Final = STATUS.metrics_of((
     Column("otlp_exported_at", TIMESTAMP,
            "When the last complete export by OTLP ended.",
            Exported("lagwarden_otlp_export_timestamp_seconds"),
-           null="no export has been accepted yet", stability=EXPERIMENTAL),
+           null="there is none yet", stability=EXPERIMENTAL),
 ))  # fmt: skip
 OTLP_METRICS: Final = _POINTS + OTLP_FAILURES.metrics + _LAST_EXPORT
 """Metrics of the export by OTLP."""

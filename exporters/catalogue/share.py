@@ -30,7 +30,7 @@ SHARE_PARTITIONS: Final = Table(
         Column("start_offset", INT64, "Start offset: all records before it are finished.",
                Exported("lagwarden_share_partition_start_offset", STANDARD),
                null=_NOT_STARTED, stability=EXPERIMENTAL),
-        Column("lag", INT64, "Records of the partition that are neither acknowledged nor archived.",
+        Column("lag", INT64, "Records that are neither acknowledged nor archived.",
                Exported("lagwarden_share_partition_lag", STANDARD), stability=EXPERIMENTAL,
                null=f"{_NOT_STARTED}; or its end is unknown or before the start offset, or its state was written by"
                " Kafka before 4.2"),
@@ -74,8 +74,8 @@ SHARE_READS: Final = Table(
     Source("share_reads", POLL),
     (),
     (Column("read_time", TIMESTAMP, "When the numbers of share groups were read.",
-            Exported("lagwarden_share_groups_timestamp_seconds"), stability=EXPERIMENTAL, null="no share group yet, no"
-            " Read on __share_group_state, no successful read for a while, or cluster.interval 0"),),
+            Exported("lagwarden_share_groups_timestamp_seconds"), stability=EXPERIMENTAL,
+            null="no share group, no Read on __share_group_state, or no successful read"),),
 )  # fmt: skip
 """One row: when the numbers in SHARE_PARTITIONS and SHARE_GROUPS were read; no row if there are none."""
 

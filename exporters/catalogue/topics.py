@@ -23,7 +23,7 @@ from exporters.catalogue.table import (
 )
 
 _NO_TOPIC: Final = "the topic does not exist, or Describe is not allowed"
-_NO_MIN_ISR: Final = "no group reads the topic, or no DescribeConfigs"
+_NO_MIN_ISR: Final = "no group reads it, or no DescribeConfigs"
 _BEYOND: Final = "beyond cluster.partitions_shown"
 
 CLUSTER_TOPICS: Final = Table(
@@ -38,7 +38,7 @@ CLUSTER_TOPICS: Final = Table(
         Column("under_replicated", INT32, "Partitions with a replica that is not in sync.",
                Exported("lagwarden_topic_under_replicated_partitions", LEAN), null=_NO_TOPIC),
         Column("under_replicated_ratio", FLOAT,
-               "Share of partitions with a replica not in sync (CMAK's Under Replicated %).",
+               "Share of partitions not in sync (CMAK's Under Replicated %).",
                Exported("lagwarden_topic_under_replicated_ratio"), null=_NO_TOPIC, stability=EXPERIMENTAL),
         Column("at_min_isr", INT32, "Partitions with just min.insync.replicas replicas in sync.",
                Exported("lagwarden_topic_at_min_isr_partitions"), null=_NO_MIN_ISR, stability=EXPERIMENTAL),
@@ -93,7 +93,7 @@ FOLLOWERS: Final = Table(
     (TOPIC, PARTITION, BROKER),
     (Column("lag", INT64, "Offsets that a follower out of sync lacks up to the high watermark.",
             Exported("lagwarden_topic_partition_follower_lag",
-            absent="in sync, its broker is away, or over 1,000 such followers"), null=None, stability=EXPERIMENTAL),),
+            absent="its broker is away, or over 1,000 such followers"), null=None, stability=EXPERIMENTAL),),
 )  # fmt: skip
 """One row per follower on a live broker that is not in sync."""
 

@@ -103,7 +103,7 @@ FINDINGS: Final = Table(
     (Column("group", NAME, GROUP.meaning, Exported(
         "lagwarden_group_finding_info", STANDARD,
         "The partition that has been unhealthy for longest, and the client that owns it.",
-        "neither warning nor critical, or folded; client_id without an owner or with http.hide_members", ("verdict",
+        "neither warning nor critical, or folded", ("verdict",
         "topic", "partition", "client_id")),
         stability=EXPERIMENTAL),),
     (

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 _BEGIN: Final = "<!-- generated: begin -->\n"
 _END: Final = "<!-- generated: end -->\n"
 _SENTENCE_END: Final = re.compile(r"(?<=\.) (?=[A-Z])")
+_IMPLIED: Final = frozenset({
+    "never", "the cluster returned no offsets for the partition", "the time lag is unknown",
+    "the group has no committed offset for the partition", "the group has no committed offset for the topic",
+    "the group has no commit for the partition, or the cluster returned no offsets for it", "the group has no commit",
+    "no lag of the group is known", "no time lag of the group is known", "no lag of the group on the topic is known",
+    "the state of the group is unknown",
+})  # fmt: skip
+"""Absences that follow from the sentence that an unknown number is absent."""
 _PER_PARTITION: Final = "per partition of a group"
 _PER_EVERY_PARTITION: Final = "per partition of a topic, for each group with a commit in the topic"
 _COSTS: Final = (
@@ -59,9 +67,9 @@ def _mapping(other: OtherExporter) -> str:
         [
             "## What maps to what",
             "",
-            f"With `metrics.compatibility: [{other.name}]`, `/metrics` also has these {len(other.metrics)} metrics of",
-            f"{other.title} ({other.project}), with its labels and by its value rules. After each are the metric of",
-            "lagwarden, when it is absent, and differences.",
+            f"`metrics.compatibility: [{other.name}]` shows these {len(other.metrics)} metrics of {other.title}",
+            f"({other.project}) by its labels and value rules. After each are the metric of lagwarden and differences.",
+            "An unknown number is absent.",
             "",
             *lines,
             *(f"\n{number} {sentence}" for sentence, number in numbered.items()),
@@ -72,7 +80,7 @@ def _mapping(other: OtherExporter) -> str:
 
 def _notes(metric: OtherMetric) -> list[str]:
     """Return when a metric is absent, and its differences, as sentences."""
-    absent = "" if metric.absent == "never" else f"Absent: {metric.absent}."
+    absent = "" if metric.absent in _IMPLIED else f"Absent: {metric.absent}."
     return [sentence for part in (absent, metric.difference) if part for sentence in _SENTENCE_END.split(part)]
 
 

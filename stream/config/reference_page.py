@@ -5,7 +5,6 @@ A test compares the page with the classes, so that every option is documented.
 
 from __future__ import annotations
 
-import inspect
 import sys
 import types
 import typing
@@ -40,17 +39,16 @@ checkpoint:
 ```
 
 Durations are numbers of seconds, or text such as `500ms`, `5s`, `10m`, `2h`. Keep a secret in a file of its own
-and set the option with the suffix `_file` to its path (in the environment, `_FILE`). Secrets, tokens, certificates and
-the files of `http` are read again when they change. `--set` does not accept a secret, because all users of a machine
-can read the arguments of its processes.
+and set the option with the suffix `_file` to its path (in the environment, `_FILE`); `--set` does not accept a secret.
+Secrets, tokens, certificates and the files of `http` are read again when they change.
 
 `groups.owners`, `groups.maintenance`, `groups.silences` and `metrics.targets` apply at the next tick after the file
-has changed, without a restart. A changed file that cannot be used leaves the previous one in force; the log has the
-errors, and `lagwarden_file_failures_total{file="configuration"}` counts it. Replace the file by renaming another one,
-as Kubernetes does: a file that is written in part may be valid.
+has changed. A changed file that cannot be used leaves the previous one in force, with the errors in the log. Replace
+the file by renaming another one, as Kubernetes does: a file that is written in part may be valid.
 
-After each key are its values and its default, if it has one. Options are stable but for those marked †, which are
-experimental ([upgrading.md](upgrading.md#what-stays)).
+After each key are its values and its default, if it has one. A pattern of names is a regular expression (RE2) that must
+match the whole name. Options are stable but for those marked †, which are experimental
+([upgrading.md](upgrading.md#what-stays)).
 """
 
 _EXITS: Final = """
@@ -67,8 +65,9 @@ def markdown() -> str:
 
 
 def _chapter(name: str, section: type[OptionSection]) -> str:
-    head = f"\n## {name}\n\n{inspect.cleandoc(section.__doc__ or '')}\n\n"
-    return head + "".join(_row(f"{name}.{option}", field) for option, field in section.model_fields.items())
+    return f"\n## {name}\n\n" + "".join(
+        _row(f"{name}.{option}", field) for option, field in section.model_fields.items()
+    )
 
 
 def _row(key: str, field: FieldInfo) -> str:
@@ -97,14 +96,16 @@ def _default(field: FieldInfo, shown: str | None) -> str:
 
 
 def _limits(field: FieldInfo) -> str:
-    """Return the range of a number, as in "1 to 300", or an empty string."""
-    words = {"ge": "{}", "gt": "above {}", "le": "to {}"}
-    return " ".join(
-        text.format(getattr(limit, name))
+    """Return the range of a number, as in "1 to 300", "up to 300" or "from 1", or an empty string."""
+    found = {
+        name: value
         for limit in field.metadata
-        for name, text in words.items()
-        if hasattr(limit, name)
-    )
+        for name in ("ge", "gt", "le")
+        if (value := getattr(limit, name, None)) is not None
+    }
+    if "le" in found:
+        return f"{found['ge']} to {found['le']}" if "ge" in found else f"up to {found['le']}"
+    return f"from {found['ge']}" if "ge" in found else ""
 
 
 def _value(annotation: Any) -> str:

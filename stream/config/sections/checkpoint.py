@@ -21,8 +21,7 @@ class CheckpointOptions(OptionSection):
     )
     shared: bool = option(
         False,
-        "Whether all executors have the directory under the same path. Required with a Spark cluster"
-        " (docs/cluster.md), unless the checkpoint is in an object store.",
+        "Whether all executors have the directory under the same path (docs/cluster.md).",
         experimental=True,
     )
     s3_jars: Path | None = option(

@@ -17,9 +17,7 @@ class GroupsOptions(OptionSection):
         ge=0,
         le=604_800,
     )
-    history: int = option(
-        32, "The number of latest transitions, and of verdict changes, kept per group.", ge=1, le=1000
-    )
+    history: int = option(32, "Latest transitions, and verdict changes, kept per group.", ge=1, le=1000)
     offsets_retention: Seconds | None = option(
         None,
         "The brokers' `offsets.retention.minutes`, where it cannot be read.",
@@ -36,8 +34,7 @@ class GroupsOptions(OptionSection):
     )
     asked_per_tick: int = option(
         50,
-        "The number of classic groups that are described per tick, because the log does not show when they rebalance."
-        " 0 disables this.",
+        "Classic groups that are described per tick, because the log does not show when they rebalance.",
         ge=0,
         le=10_000,
     )
@@ -49,21 +46,21 @@ class GroupsOptions(OptionSection):
     )
     owners: OwnerEntries = option(
         (),
-        "Owners of groups, as a list of `{groups: PATTERN, team: …, tier: …, link: …, max_severity: …}`; the first"
-        " match applies (docs/alerting.md).",
+        "Owners: `{groups: PATTERN, team: …, tier: …, link: …, max_severity: …}`; the first match applies"
+        " (docs/alerting.md).",
         shown="none",
         experimental=True,
     )
     maintenance: MaintenanceEntries = option(
         (),
-        "Windows in which no alert about the groups fires: `{groups: PATTERN, from: TIME, to: TIME}` or `{groups:"
-        ' PATTERN, days: [sat, sun], at: "22:30", for: 2h, timezone: Europe/Berlin}` (docs/alerting.md).',
+        "Windows without alerts: `{groups: PATTERN, from: TIME, to: TIME}` or `{groups: PATTERN, days: [sat, sun], at:"
+        ' "22:30", for: 2h, timezone: Europe/Berlin}` (docs/alerting.md).',
         shown="none",
         experimental=True,
     )
     silences: SilenceEntries = option(
         (),
-        "Groups about which no alert fires: `{groups: PATTERN, reason: TEXT}`, with `until: TIME` if it ends by itself"
+        "Groups without alerts: `{groups: PATTERN, reason: TEXT}`, with `until: TIME` if it ends by itself"
         " (docs/alerting.md).",
         shown="none",
         experimental=True,
@@ -75,7 +72,7 @@ class HealthOptions(OptionSection):
 
     pause: Seconds = option(
         45.0,
-        "How long any group may make no progress; one that usually pauses for longer is given that time.",
+        "How long any group may make no progress, or longer if it usually does.",
         unit="seconds",
         gt=0,
         le=86_400,
@@ -89,7 +86,7 @@ class HealthOptions(OptionSection):
     )
     static_restart_grace: Seconds = option(
         60.0,
-        "The same for static members (`group.instance.id`), which do not leave when they stop.",
+        "The same for static members (`group.instance.id`).",
         unit="seconds",
         gt=0,
         le=86_400,
@@ -109,25 +106,24 @@ class HealthOptions(OptionSection):
     )
     share_pause: Seconds = option(
         300.0,
-        "How long records of a share group may wait while none is finished or returned. Must be longer than"
-        " `share.record.lock.duration.ms`.",
+        "How long records of a share group may wait; longer than `share.record.lock.duration.ms`.",
         unit="seconds",
         gt=0,
         le=86_400,
     )
     first_commit_grace: Seconds = option(
         360.0,
-        "How long the first commit of a partition may take; clients refresh their metadata every five minutes.",
+        "How long the first commit of a partition may take.",
         unit="seconds",
         gt=0,
         le=86_400,
     )
     loss_notice: Seconds = option(
-        3600.0, "How far ahead the loss of unread records to retention is predicted.", unit="seconds", gt=0, le=604_800
+        3600.0, "How far ahead the loss of unread records is predicted.", unit="seconds", gt=0, le=604_800
     )
     expiry_notice: Seconds = option(
         86_400.0,
-        "How long in advance the expiration of an offset is reported.",
+        "How far ahead the expiration of an offset is reported.",
         unit="seconds",
         gt=0,
         le=31_536_000,
@@ -135,7 +131,7 @@ class HealthOptions(OptionSection):
     day_one: Seconds = option(
         86_400.0,
         "Faults older than lagwarden, and those of groups without members and commits for this long, raise no alert"
-        " (docs/alerting.md). 0: every fault does.",
+        " (docs/alerting.md).",
         unit="seconds",
         ge=0,
         le=31_536_000,
@@ -143,7 +139,7 @@ class HealthOptions(OptionSection):
     )
     end_points: int = option(
         48,
-        "The number of points in the history of an end offset, 16 bytes each.",
+        "Points in the history of an end offset, 16 bytes each.",
         ge=8,
         le=1000,
     )

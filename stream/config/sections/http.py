@@ -21,13 +21,13 @@ class HttpOptions(OptionSection):
     port: int = option(10848, "The port to listen on; 0 selects a free port and logs it.", ge=0, le=65535)
     max_connections: int = option(
         512,
-        "The maximum number of open connections. At the limit a new one replaces an idle one, or is refused.",
+        "Open connections, beyond which a new one replaces an idle one, or is refused.",
         ge=16,
         le=100_000,
     )
     max_connections_per_address: int = option(
         128,
-        "The same limit per client address. All clients behind a proxy or NAT share one address.",
+        "The same per client address; all clients behind a proxy share one.",
         ge=8,
         le=100_000,
     )
@@ -36,14 +36,11 @@ class HttpOptions(OptionSection):
         None,
         "A file in Prometheus' web configuration format, with TLS and users (docs/http.md).",
     )
-    bearer_token_file: Path | None = option(
-        None, "A file with a token that clients may send instead of a user and a password."
-    )
+    bearer_token_file: Path | None = option(None, "A file with a token that clients may send instead of a password.")
 
     allowed_hosts: HostNames = option(
         (),
-        "Names of this server that a request may have as `Host`; `*` stands for any text. Requests for another host"
-        " get 421 (docs/http.md).",
+        "Names of this server that a request may have as `Host`; `*` stands for any text (docs/http.md).",
         shown="none",
     )
 
@@ -54,8 +51,7 @@ class HttpOptions(OptionSection):
 
     external_url: BaseUrl | None = option(
         None,
-        "The address at which people reach these pages, such as `https://lagwarden.example.com`, for links in alerts"
-        " of the webhook.",
+        "The address at which people reach these pages, for links in alerts of the webhook.",
     )
     grafana_url: BaseUrl | None = option(
         None,

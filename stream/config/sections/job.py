@@ -25,7 +25,7 @@ class JobOptions(OptionSection):
     trigger_interval: Seconds = option(5.0, "How often a micro-batch starts.", unit="seconds", gt=0, le=3600)
     tick_interval: Seconds = option(
         10.0,
-        "How often end offsets are read and a new snapshot is published.",
+        "How often a new snapshot is published.",
         unit="seconds",
         gt=0,
         le=3600,
@@ -35,37 +35,34 @@ class JobOptions(OptionSection):
     )
     instance: Annotated[str, AfterValidator(check_instance)] = option(
         "0/1",
-        "Which of several instances this is, as `i/n` counted from 0 (docs/instances.md); `i` may be a name that ends"
-        " in `-i`, such as that of a pod.",
+        "Which of several instances this is, `i/n` from 0 (docs/instances.md); `i` may be a name that ends in `-i`,"
+        " such as that of a pod.",
         shown="`0/1`: all groups",
         experimental=True,
     )
     shards: int = option(
         64,
-        "The number of shards of the state: 64 for up to 20,000 groups, 256 for more. Fixed per checkpoint.",
+        "Shards of the state: 64 for up to 20,000 groups, 256 for more. Fixed per checkpoint.",
         ge=1,
         le=4096,
     )
-    commit_window_slots: int = option(
-        10, "The number of slots with recent commits per group and partition.", ge=2, le=1000
-    )
+    commit_window_slots: int = option(10, "Slots with recent commits per group and partition.", ge=2, le=1000)
     commit_window_slot_seconds: int = option(30, "The length of one slot.", unit="seconds", ge=1, le=86400)
     master: Annotated[str, AfterValidator(check_master)] = option(
         "local[*]",
-        "Spark's master URL: `local[N]` runs N tasks in this process, others run them in executors (docs/cluster.md).",
+        "Spark's master URL: `local[N]` runs N tasks here, others run them in executors (docs/cluster.md).",
     )
     driver_memory: Annotated[str, AfterValidator(check_heap_size)] = option(
-        "512m", "The heap size of Spark's JVM, such as `1536m`. docs/install.md has a table of sizes."
+        "512m", "The heap size of Spark's JVM (docs/install.md has a table)."
     )
     class_archive: Path = option(
         class_archive_folder,
-        "The directory with the JVM class archive of `make setup` and the image. Without it Spark starts slower.",
+        "The directory of the JVM class archive, without which Spark starts slower.",
         shown="`classes` in lagwarden's cache directory",
     )
     read_tasks: int | None = option(
         None,
-        "The number of tasks that read and decode in parallel. Fixed per checkpoint: after a change the topic is read"
-        " again.",
+        "Tasks that read and decode in parallel. After a change the topic is read again.",
         shown="the number of cores; with executors, that of all executors",
         ge=1,
         le=10_000,
@@ -75,7 +72,7 @@ class JobOptions(OptionSection):
     )
     watchdog_limit: Seconds = option(
         600.0,
-        "The process exits if nothing is read and no micro-batch finishes for this long.",
+        "The process exits if it makes no progress for this long.",
         unit="seconds",
         gt=0,
     )
@@ -122,7 +119,7 @@ class JobOptions(OptionSection):
     )
     executor_python: str | None = option(
         None,
-        "The Python interpreter of executors, which must exist on this machine, too (docs/cluster.md).",
+        "The Python interpreter of executors, which must exist here, too (docs/cluster.md).",
         shown="the interpreter of this process",
         min_length=1,
         experimental=True,
@@ -156,8 +153,7 @@ class JobOptions(OptionSection):
     )
     spark_ui_port: int | None = option(
         None,
-        "The port of Spark's own pages on 127.0.0.1, without a login; 0 for a free one that the log names"
-        " (docs/cluster.md).",
+        "The port of Spark's own pages on 127.0.0.1, without a login (docs/cluster.md).",
         shown="no pages",
         ge=0,
         le=65535,

@@ -46,7 +46,7 @@ class KafkaOptions(OptionSection):
     )
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"] | None = option(
         None,
-        "The SASL mechanism; required with the `SASL_` protocols. `AWS_MSK_IAM` requires `pip install lagwarden[msk]`.",
+        "The SASL mechanism; required with the `SASL_` protocols.",
     )
     sasl_username: str | None = option(None, "The SASL user name, for PLAIN and SCRAM.", min_length=1)
     sasl_password: Secret | None = option(None, "The SASL password, for PLAIN and SCRAM.")
@@ -56,7 +56,7 @@ class KafkaOptions(OptionSection):
     )
     oauth_token_endpoint: Annotated[str, AfterValidator(check_token_endpoint)] | None = option(
         None,
-        "URL of the token endpoint for OAUTHBEARER with client credentials: `https`, or `http` on this machine.",
+        "URL of the token endpoint for client credentials: `https`, or `http` on this machine.",
     )
     oauth_client_id: str | None = option(None, "The client id at the token endpoint.", min_length=1)
     oauth_client_secret: Secret | None = option(None, "The client secret at the token endpoint.")
@@ -86,7 +86,7 @@ class KafkaOptions(OptionSection):
     ssl_verify_hostname: bool = option(True, "Whether a broker's certificate must match its host name.")
     request_timeout: Seconds = option(
         10.0,
-        "Timeout of one request to the cluster, with the time to connect.",
+        "Timeout of one request, with the time to connect.",
         unit="seconds",
         ge=1,
         le=300,
@@ -160,14 +160,13 @@ class ClusterOptions(OptionSection):
     )
     partitions_shown: int = option(
         10_000,
-        "The number of partitions that have their own series; unhealthy ones come first. Topic totals count all"
-        " partitions.",
+        "Partitions with series of their own, unhealthy ones first.",
         ge=0,
         le=1_000_000,
     )
     topic_settings: TopicSettings = option(
         ("cleanup.policy", "max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms"),
-        "The settings of topics that `lagwarden_config_info` shows, at most 20, of at most 2,000 topics.",
+        "Settings of topics that `lagwarden_config_info` shows, at most 20.",
         max_length=20,
         shown="cleanup.policy, max.message.bytes, min.insync.replicas, retention.bytes, retention.ms",
         experimental=True,

@@ -26,9 +26,7 @@ class LogOptions(OptionSection):
     """lagwarden's own log, on stderr."""
 
     level: Literal["debug", "info", "warning", "error"] = option("info", "The lowest level to log.")
-    format: Literal["auto", "json", "console"] = option(
-        "auto", "`json`: an object per line; `console`: readable text; `auto`: console on a terminal, else json."
-    )
+    format: Literal["auto", "json", "console"] = option("auto", "`auto`: console on a terminal, else json.")
 
 
 _OTHER_CLUSTER: Final = "kafka"
@@ -46,7 +44,7 @@ class MetricsOptions(OptionSection):
     omit: MetricNames = option((), "Names of metrics of the preset to leave out.", shown="none")
     granularity: Literal["partition", "topic", "group"] = option(
         "partition",
-        "The finest series, also for the cluster: `topic` omits those per partition, `group` also those per topic.",
+        "The finest series: `topic` omits those per partition, `group` also those per topic.",
     )
     groups_allow: Patterns = option((), "Patterns of the groups to include.", shown="every group")
     groups_deny: Patterns = option((), "Patterns of groups to exclude, such as `console-consumer-.*`.", shown="none")
@@ -62,27 +60,24 @@ class MetricsOptions(OptionSection):
     )
     fold_generated: int = option(
         10,
-        "From how many on groups with generated names of one pattern are shown as one (docs/metrics.md); 0: never.",
+        "From how many on groups with generated names of one pattern are shown as one; 0: never.",
         ge=0,
         experimental=True,
     )
     series_budget: int = option(
         300_000,
-        "The maximum number of series, beyond which whole metrics are dropped, the least important first"
-        " (docs/metrics.md). 0: no limit.",
+        "The maximum number of series (docs/metrics.md). 0: no limit.",
         ge=0,
     )
     cluster_name: LabelText | None = option(
         None,
-        "The name of the cluster, such as `orders-eu`, as the label `cluster` of every series. Needed if one"
-        " Prometheus has several clusters.",
+        "The name of the cluster, such as `orders-eu`, as the label `cluster` of every series.",
         shown="no label",
     )
     compatibility: OtherExporters = option(
         (),
         "Exporters whose names to show too: `kafka_exporter`, `kafka_lag_exporter`, `kminion`, `burrow_exporter`,"
-        " `burrow` (docs/migration/). Preset, `add`, `omit` and folds do not apply to them. The series budget drops"
-        " them first.",
+        " `burrow` (docs/migration/).",
         shown="none",
         experimental=True,
     )
@@ -109,14 +104,13 @@ class WebhookOptions(OptionSection):
 
     url: WebhookUrls = option(
         (),
-        "URL of the receiver, `https` or `http`; with `alertmanager`, those of all instances of a cluster.",
+        "URL of the receiver, or those of all instances of a cluster of Alertmanagers.",
         shown="none",
         experimental=True,
     )
     format: Literal["cloudevents", "alertmanager"] = option(
         "cloudevents",
-        "`cloudevents`: each change of a verdict once; `alertmanager`: the unhealthy groups as alerts, again and"
-        " again.",
+        "`cloudevents`: each change of a verdict once; `alertmanager`: the unhealthy groups as alerts.",
         experimental=True,
     )
     bearer_token_file: Path | None = option(
@@ -140,8 +134,7 @@ class WebhookOptions(OptionSection):
     )
     queue: int = option(
         10_000,
-        "The maximum number of events that wait, beyond which the oldest are dropped; or of alerts, beyond which the"
-        " least severe are.",
+        "Events that may wait, beyond which the oldest are dropped; or alerts, beyond which the least severe are.",
         ge=1,
         le=1_000_000,
         experimental=True,
@@ -169,7 +162,7 @@ class HistoryOptions(OptionSection):
 
     dir: Path | None = option(
         None,
-        "The directory for the tables `verdicts` and `events`; in a pod, on a volume. Nothing in it is ever deleted.",
+        "The directory for the tables `verdicts` and `events`. Nothing in it is ever deleted.",
         shown="none",
         experimental=True,
     )
@@ -180,8 +173,7 @@ class OtlpOptions(OptionSection):
 
     endpoint: Annotated[str, AfterValidator(check_otlp_endpoint)] | None = option(
         None,
-        "URL of the receiver with its path, such as `http://collector:4318/v1/metrics`. Requires `pip install"
-        " lagwarden[otlp]`; the image has it.",
+        "URL of the receiver with its path, such as `http://collector:4318/v1/metrics`. Requires the extra `otlp`.",
         shown="none",
         experimental=True,
     )

@@ -32,16 +32,15 @@ capture = spark.read.format("consumer_offsets").load("/tmp/offsets.avro")
 
 Except in `events`, a row is a record, not a state: the table has every commit that the log still has, and a stream goes
 on with each new one. Compaction removes all but the last record of a key after a while; what an export has written
-stays ([queries.md](queries.md)). The end of a read is fixed before it begins, at the last stable offset, so a task or a
-micro-batch that runs again returns the same rows. Nothing is written to the cluster.
+stays ([queries.md](queries.md)). A read ends at the last stable offset of its beginning. Nothing is written to the
+cluster.
 
 A record that cannot be decoded, or a batch of records that the reader had to pass, is a row with its `error`, never a
-failed query. Values are null where Kafka has none (-1), and so are times outside of the years 1 to 9999.
+failed query. Values are null where Kafka has none (-1).
 
-A column that is not asked for is not made: name them with the option `columns`, or with
-`.schema("group string, offset bigint")`; PySpark does not pass on what a `select` asks for. Filters `group = …`,
-`group in (…)` and the same of `topic` are applied before values are decoded if
-`spark.sql.python.filterPushdown.enabled` is true.
+PySpark does not pass on what a `select` asks for: name the columns with the option `columns`, or with
+`.schema("group string, offset bigint")`. Filters of `group` and `topic` by `=` and `in` are applied before values are
+decoded if `spark.sql.python.filterPushdown.enabled` is true.
 
 ## Options
 
@@ -49,13 +48,11 @@ Beside these, each option of the section `kafka` in [config.md](config.md) is on
 and so are the variables `LAGWARDEN_KAFKA_…`. Spark stores and prints options, so a secret is named by its file:
 `kafka.sasl_password_file`, which must be on every machine that runs tasks.
 
-| option | meaning |
-|---|---|
 """
 _TABLE: Final = """
 ## Table `{name}`
 
-One row per {row}. Read {how}.
+One row per {row}.{how}
 
 """
 _SHARED: Final = """
@@ -66,7 +63,7 @@ _SHARED: Final = """
 
 def markdown() -> str:
     """Return the page: the tables of records, the columns that all of them have, and the other tables."""
-    options = "".join(f"| `{name}` | {meaning} |\n" for name, meaning in OPTIONS.items())
+    options = "".join(f"- **`{name}`**: {meaning}\n" for name, meaning in OPTIONS.items())
     of_records = [table for table in TABLES.values() if table.streams]
     shared = [each for each in of_records[0].columns if all(each in table.columns for table in of_records)]
     chapters = [_chapter(table, shared) for table in of_records]
@@ -75,7 +72,7 @@ def markdown() -> str:
 
 
 def _chapter(table: OffsetsTable, shared: list[RowField]) -> str:
-    how = "in batch and as a stream" if table.streams else "in batch only, because a row depends on earlier records"
+    how = "" if table.streams else " Read in batch only, because a row depends on earlier records."
     head = _TABLE.format(name=table.name, row=table.row, how=how)
     return head + "".join(_line(each) for each in table.columns if each not in shared)
 

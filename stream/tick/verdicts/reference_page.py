@@ -25,9 +25,8 @@ Every partition of a group has one verdict at each tick; the worst of them is th
 `lagwarden explain GROUP` prints it with its sentence, its evidence and the next step. Results on real groups:
 [verdicts.md](verdicts.md).
 
-A leader election or the restart of a broker changes no verdict: while a partition has no leader that returns its end,
-the lag is absent, but the verdict stays as it was for `health.restart_grace` (30 s by default). After that time the
-group is `no_leader` or `unknown`.
+While a partition has no leader that returns its end, the verdict stays as it was for `health.restart_grace` (30 s);
+after that time the group is `no_leader` or `unknown`.
 """
 _SEVERITIES: Final = {
     Severity.CRITICAL: "records wait or are lost, and this does not end without action",
@@ -42,24 +41,17 @@ _COMMON_CAUSES: Final = """\
 ## Common causes
 
 If at least three groups become unhealthy (critical, or `falling_behind`) within a minute of each other and have
-something in common, one finding names it. The dimensions, from the narrowest to the widest:
-
-| Dimension | Groups share it if |
-|---|---|
-| `offsets_partition` | the same partition of `__consumer_offsets` stores their commits |
-| `topic` | they read it |
-| `client_host` | their members run on it, or ran on it in the last 15 minutes |
-| `leader` | the broker leads a partition that they read, or did in the last 15 minutes |
-| `coordinator` | the broker leads their offsets partition, or did in the last 15 minutes |
-| `follower` | the broker follows a partition that they read, as of the last poll of the cluster (KIP-392) |
+something in common, one finding names it. The dimensions, from the narrowest to the widest: `offsets_partition` (the
+partition of `__consumer_offsets` with their commits), `topic`, `client_host` of members, `leader` of a partition that
+they read, `coordinator` (these three also of the last 15 minutes), and `follower` of a partition that they read
+(KIP-392).
 
 At least 60 % of the groups with the value must be unhealthy, and of at least three other groups at most half as large a
 share; all unhealthy groups, and no other, must share a `follower`. So there is no finding if all groups share the
 value. Of several candidates the one that explains most groups wins, then one whose broker left the cluster at that
 time, then the narrower one. A finding is shown after two ticks, includes groups that become unhealthy within ten
 minutes after the first, and ends when fewer than three of its groups have been unhealthy for two ticks. At most five
-exist at a time. They are on the page, in the commands, in `/api/v1/groups` (`common_causes`) and in
-`lagwarden_common_cause_groups`. Earlier leaders, hosts and absences of brokers are not kept over a restart.
+exist at a time. Earlier leaders, hosts and absences of brokers are not kept over a restart.
 """
 
 _SHARE_GROUPS: Final = """\
@@ -75,12 +67,12 @@ before 4.2.
 {rows}
 
 The topic is read three times per `cluster.interval`; a fault is withdrawn after two reads without any. If reads fail,
-verdicts stay for `health.share_pause`, and at least for two intervals; then the group is `unknown`.
-`health.share_pause` is the time for which records may wait without a change; a partition with longer pauses has twice
-the longest of them, of those up to 15 minutes. `share_rejecting` and `share_redelivering` need three reads at which
-deliveries ended and no record was accepted: over a minute if records are archived, over `health.share_pause` if they
-come back. Records that came back once, and that no member takes for half of `health.share_pause`, are `share_stopped`,
-and `share_redelivering` if their members left minutes after that.
+verdicts stay for `health.share_pause`, and at least for two intervals; then the group is `unknown`. A partition with
+longer pauses than `health.share_pause` has twice the longest of them, of those up to 15 minutes. `share_rejecting`
+and `share_redelivering` need three reads at which deliveries ended and no record was accepted: over a minute if
+records are archived, over `health.share_pause` if they come back. Records that came back once, and that no member
+takes for half of `health.share_pause`, are `share_stopped`, and `share_redelivering` if their members left minutes
+after that.
 """
 
 _MIRRORED: Final = """\
@@ -95,9 +87,8 @@ take it out of the option: `no_members` is not reported of a group in it.
 _BATCHES: Final = """\
 ## Batches
 
-A batch reads a backlog in a short run and then pauses, for example every hour. Its patience is twice its longest pause,
-so a batch with pauses of 50 minutes that does not start again is reported 100 minutes after its last commit. Pauses of
-ten minutes and longer are remembered, also over a restart.
+A batch reads a backlog in a short run and then pauses, for example every hour. It is reported after twice its longest
+pause. Pauses of ten minutes and longer are remembered, also over a restart.
 
 Until two similar pauses have been seen, and for at most two hours since the first tick with the group, or since its
 first commit if that is later, such a group is `habit_unknown` instead of `stopped`, `stalled`, `no_members` or
