@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 
 from exporters.http.rendered_responses import requested_name, root_of
-from exporters.page.assets import ASSETS, asset
+from exporters.page.document import ASSETS, asset
 from exporters.page.group import group_page
 from exporters.page.group_filter import GroupFilter
 from exporters.page.overview import overview_page

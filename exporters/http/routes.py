@@ -30,7 +30,7 @@ from exporters.http.event_stream.response import EVENTS_PATH
 from exporters.http.page_endpoints import PageEndpoints
 from exporters.http.rendered_responses import JSON, NO_STORE, RenderedResponses
 from exporters.http.request_limits import PROBES, RequestLimiter, RequestLimits
-from exporters.page.assets import ASSETS
+from exporters.page.document import ASSETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
+from exporters.page.blocks import note, titled
 from exporters.page.html_tree import Element, el
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ def commands_section(row: Mapping[str, Any], links: PageLinks, root: str = "") -
     ]
     needed = None
     if links.command_config is not None:
-        needed = el("p", f"{links.command_config} has your TLS and SASL settings for Kafka's tools.", class_="note")
-    return el("section", el("h2", "Commands"), el("ul", commands, class_="commands"), needed, aria_label="Commands")
+        needed = note(f"{links.command_config} has your TLS and SASL settings for Kafka's tools.")
+    return titled("Commands", el("ul", commands, class_="commands"), needed)
 
 
 def _with_address(command: str, root: str) -> Content:

@@ -8,6 +8,8 @@ all wording, sorting and escaping stays on the server.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import importlib.resources
 import json
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
@@ -22,6 +24,14 @@ if TYPE_CHECKING:
 
 VIEW_TYPE: Final = "application/vnd.lagwarden.view+json"
 """The media type by which the script asks for a page's view."""
+
+ASSETS: Final = {
+    "style.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "view.js": "text/javascript; charset=utf-8",
+    "chart.js": "text/javascript; charset=utf-8",
+}
+"""The files of the pages, beside this module, with their media types."""
 
 REFRESH_SECONDS: Final = 5
 """Interval at which the script updates an open page; without the script the browser reloads it half as often."""
@@ -43,6 +53,12 @@ _ICON: Final = (
 """The icon of the tab as a data URL: the content security policy allows no other images."""
 _CALM: Final = "56616a"
 _ALARM: Final = "d32f2f"
+
+
+@functools.cache
+def asset(name: str) -> bytes:
+    """Return the content of a file of `ASSETS`."""
+    return importlib.resources.files("exporters.page").joinpath(name).read_bytes()
 
 
 class ViewResponse(TypedDict):

@@ -10,22 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.page.blocks import WAITING, fact_list, failure, group_link, group_url, note, titled
 from exporters.page.commands import commands_section
 from exporters.page.document import Page
 from exporters.page.formatting import expiry, known, lasting, listed, named, offsets, since, state, text, time_lag
-from exporters.page.group_tables import (
-    members_section,
-    partitions_section,
-    share_partitions_section,
-    topics_section,
-)
+from exporters.page.group_tables import members_section, partitions_section, share_partitions_section, topics_section
 from exporters.page.html_tree import el
 from exporters.page.links import NEXT_RECORD, PageLinks
-from exporters.page.monitor_card import is_old
-from exporters.page.overview_tables import group_link, in_milliseconds
+from exporters.page.monitor_card import snapshot_age
+from exporters.page.overview_tables import in_milliseconds
 from exporters.page.partition_strip import strips_section
 from exporters.page.verdict_section import findings_section, history_section, partition_in_card, verdict_card
-from exporters.wording import ago, count, number, phrase, printable, ranges, utc
+from exporters.wording import count, number, phrase, printable, ranges, utc
 
 if TYPE_CHECKING:
     from exporters.page.document import Samples
@@ -71,7 +67,7 @@ def group_page(
     those to other services.
     """
     if published is None:
-        return _page(name, root, el("p", "Waiting for the first snapshot of the groups.", class_="note"), code=503)
+        return _page(name, root, WAITING, code=503)
     snapshot = published.snapshot
     found = in_milliseconds(_of(snapshot.groups, name)).to_pylist()
     if not found and other is not None:
@@ -103,8 +99,7 @@ def group_page(
 def failed_page(reason: str, name: str | None, root: str) -> Page:
     """Return the page for a page that could not be created, with the reason."""
     about = None if name is None else el("p", "Group: ", named(name))
-    content = el("section", el("h1", "This page could not be created"), el("p", reason), about, class_="card bad")
-    return _page(name or "", root, content, code=500)
+    return _page(name or "", root, failure("This page could not be created", el("p", reason), about), code=500)
 
 
 def _outside_links(row: dict[str, Any], links: PageLinks, detail: GroupDetail | None, root: str) -> Content:
@@ -165,55 +160,37 @@ def _absent(snapshot: Snapshot, name: str, root: str) -> Element:
     similar = names.filter(pc.match_substring(names, name, ignore_case=True))[:_SIMILAR].to_pylist()
     if not similar and len(names) <= _COMPARED and len(name) <= _LONGEST:
         similar = difflib.get_close_matches(name, names.to_pylist(), _SIMILAR)
-    links = [el("li", el("a", named(other), href=group_link(other, root))) for other in similar]
-    return el(
-        "section",
-        el("h1", "No such group"),
-        el(
-            "p",
-            "There is no group named ",
-            named(name),
-            ". It has no committed offset and no metadata record, or it died and is no longer kept.",
-        ),
+    links = [el("li", group_link(other, root)) for other in similar]
+    why = "It has no committed offset and no metadata record, or it died and is no longer kept."
+    return failure(
+        "No such group",
+        el("p", "There is no group named ", named(name), f". {why}"),
         [el("p", "Groups with similar names:"), el("ul", links)] if links else None,
-        class_="card bad",
     )
 
 
 def _elsewhere(name: str, other: OtherInstance) -> Element:
     """Return the message that another instance monitors the group, with a link to its page there."""
     where = f"instance {other.part}"
-    link: Content = where if other.url is None else el("a", where, href=f"{other.url}/{group_link(name)}")
-    return el(
-        "section",
-        el("h1", "Not a group of this instance"),
-        el("p", "If there is a group named ", named(name), ", it is monitored by ", link, "."),
-        class_="card bad",
-    )
+    link: Content = where if other.url is None else el("a", where, href=f"{other.url}/{group_url(name)}")
+    monitored = el("p", "If there is a group named ", named(name), ", it is monitored by ", link, ".")
+    return failure("Not a group of this instance", monitored)
 
 
 def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, now: float) -> list[Content]:
     """Return the heading, the verdict and the facts of the group."""
-    facts = [el("div", el("dt", name), el("dd", value)) for name, value in _facts(row, now)]
     died = [since(row["died_time"], now), ": ", text(row["death_cause"])]
-    duration_of_state = (
-        None if row["state_since"] is None else el("span", lasting(row["state_since"], now), class_="phase")
-    )
-    taken = f"Snapshot taken {ago(snapshot.taken_at, now)}"
-    stale = is_old(snapshot.taken_at, now)
+    begun = row["state_since"]
+    phase = None if begun is None else el("span", lasting(begun, now), class_="phase")
     return [
         el("h1", named(row["group"]), class_="name"),
         verdict_card(row, detail, now),
         el(
             "section",
-            el("p", state(row["state"], described=row["state_described"]), " ", duration_of_state),
+            el("p", state(row["state"], described=row["state_described"]), " ", phase),
             el("p", "Died ", died, ".") if row["state"] == _DEAD else None,
-            el("dl", facts),
-            el(
-                "p",
-                el("span", f"{taken}: out of date.", class_="bad") if stale else f"{taken}.",
-                class_="note",
-            ),
+            fact_list(_facts(row, now)),
+            note(snapshot_age(snapshot.taken_at, now)),
             class_="card",
             aria_label="Group",
         ),
@@ -222,17 +199,11 @@ def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, 
 
 def _chart(kind: str) -> Element:
     """Return the empty element in which the script draws the charts; the one of lag only for a share group."""
-    return el(
-        "section",
-        el("h2", "Over time"),
+    return titled(
+        "Over time",
         el("div", id="chart", data_keep=True, data_panels=_LAG_PANEL if kind == _SHARE else None),
-        el(
-            "p",
-            [[el("span", sign, class_=f"mark-key {name}"), f" {words} "] for name, sign, words in _MARKS],
-            class_="note",
-        ),
-        el("noscript", el("p", "The chart needs JavaScript.", class_="note")),
-        aria_label="Over time",
+        note([el("span", sign, class_=f"mark-key {name}"), f" {words} "] for name, sign, words in _MARKS),
+        el("noscript", note("The chart needs JavaScript.")),
     )
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from exporters.page.blocks import table, table_row
 from exporters.page.formatting import badge
-from exporters.page.html_tree import Element, el
-from exporters.page.overview_tables import table
+from exporters.page.html_tree import el
 from exporters.wording import SEVERITIES, phrase, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from exporters.page.html_tree import Content
+    from exporters.page.html_tree import Content, Element
 
 _TITLE: Final = "Legend of the verdicts"
-_HEADS: Final = (("Verdict", ""), ("Severity", ""), ("Meaning", ""), ("What to do", ""))
+_HEADS: Final = (("Verdict", ""), ("Severity", ""), ("Meaning", "long"), ("What to do", "long"))
 
 
 def verdict_legend(verdicts: pa.Table) -> Content:
@@ -35,11 +35,5 @@ def verdict_legend(verdicts: pa.Table) -> Content:
 
 
 def _row(row: dict[str, Any]) -> Element:
-    return el(
-        "tr",
-        el("th", badge(row["verdict"], row["severity"]), scope="row"),
-        el("td", phrase(row["severity"])),
-        el("td", printable(row["meaning"]), class_="long"),
-        el("td", printable(row["next_step"] or ""), class_="long"),
-        data_key=row["verdict"],
-    )
+    cells = (phrase(row["severity"]), printable(row["meaning"]), printable(row["next_step"] or ""))
+    return table_row(_HEADS, badge(row["verdict"], row["severity"]), *cells, key=row["verdict"])

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.group_query import SortKey
-from exporters.page.formatting import badge, expiry, known, lasting, named, rate, since, state, text, time_lag
+from exporters.page.blocks import group_link, note, owner_link, table, table_row, titled
+from exporters.page.formatting import badge, expiry, known, lasting, rate, since, state, text, time_lag
 from exporters.page.html_tree import Element, el
-from exporters.page.overview_tables import alert_note, group_link, owner_link, table
+from exporters.page.overview_tables import alert_note
 from exporters.page.sparkline import LagPoint, sparkline
 from exporters.wording import number, printable
 
@@ -97,21 +98,20 @@ def live_section(page: RowsPage, now: float, group_filter: GroupFilter, activity
     if not page.total:
         active = ", ".join(f"{name} {printable(value)}" for name, value in group_filter.conditions())
         words = f"No live group matches the filter: {active}." if active else "There are no live groups."
-        return el("section", el("h2", "Groups"), el("p", words, class_="note"), aria_label="Groups")
+        return titled("Groups", note(words))
     total, last = page.total, page.start + len(page.rows)
-    note = number(total) if total <= ROWS else f"{number(page.start + 1)} to {number(last)} of {number(total)}"
+    shown = number(total) if total <= ROWS else f"{number(page.start + 1)} to {number(last)} of {number(total)}"
     heads = [_head(*head, group_filter) for head in _HEADS if head[0] not in page.omitted]
     steps = [
         el("a", words, href=group_filter.url_with(start=at))
         for words, at in (("previous", page.start - ROWS), ("next", page.start + ROWS))
         if 0 <= at < total
     ]
-    return el(
-        "section",
-        el("h2", "Groups ", el("small", note)),
+    return titled(
+        "Groups",
         table("Groups", heads, [_row(row, now, activity, page) for row in page.rows.to_pylist()], "lines groups"),
         el("nav", [[step, " "] for step in steps], class_="steps", aria_label="More groups") if steps else None,
-        aria_label="Groups",
+        shown=shown,
     )
 
 
@@ -130,6 +130,7 @@ def _row(row: dict[str, Any], now: float, activity: GroupActivity, page: RowsPag
     name = row["group"]
     produced, consumed = activity.rates.get(name, (None, None))
     cells: dict[str, Content] = {
+        "Group": group_link(name, title=printable(name)),
         "Verdict": [badge(row["verdict"], row["severity"]), alert_note(row)],
         "Lag": known(row["lag_sum"]),
         "Trend": sparkline(activity.trends.get(name, ())),
@@ -145,12 +146,8 @@ def _row(row: dict[str, Any], now: float, activity: GroupActivity, page: RowsPag
         "Kind": text(row["kind"]),
         "Owner": owner_link(row["team"]),
     }
-    return el(
-        "tr",
-        el("th", el("a", named(name), href=group_link(name), title=printable(name)), scope="row"),
-        [el("td", cells[head], class_=class_ or None) for head, class_, _ in _HEADS[1:] if head not in page.omitted],
-        data_key=name,
-    )
+    heads = [(head, class_) for head, class_, _ in _HEADS if head not in page.omitted]
+    return table_row(heads, *(cells[head] for head, _ in heads), key=name)
 
 
 def _state(row: dict[str, Any], now: float) -> Content:

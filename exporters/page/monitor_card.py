@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.compute as pc
 
+from exporters.page.blocks import fact_list
 from exporters.page.formatting import UNKNOWN, named, text
 from exporters.page.html_tree import Element, el
 from exporters.wording import ago, duration, number, printable
@@ -29,7 +30,6 @@ def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now
     """Return the card: readiness with its reasons, progress of the catch-up, and facts about the monitor."""
     old = published is not None and is_old(published.snapshot.taken_at, now)
     good = status.ready and not old
-    facts = [el("div", el("dt", name), el("dd", value)) for name, value in _facts(published, status, now)]
     reasons = [printable(reason) for reason in status.not_ready_reasons]
     if old and published is not None and not reasons:
         reasons.append(f"The snapshot is {duration(now - published.snapshot.taken_at)} old.")
@@ -38,7 +38,7 @@ def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now
         el("p", el("strong", _verdict(status, old=old)), " ", el("span", printable(status.phase), class_="phase")),
         el("ul", [el("li", reason) for reason in reasons], class_="reasons") if reasons else None,
         _progress(status),
-        el("dl", facts),
+        fact_list(_facts(published, status, now)),
         class_=f"card {'good' if good else 'bad'}",
         aria_label="Monitor",
     )
@@ -48,14 +48,15 @@ def freshness(published: PublishedSnapshot, status: MonitorStatus, now: float) -
     """Return one line: the cluster, the age of the snapshot, a warning if that is old or the monitor is not ready."""
     known = status.cluster_name is not None or status.cluster_id is not None
     cluster: Content = ["Cluster ", _cluster(status), " \N{MIDDLE DOT} "] if known else None
-    return [cluster, _age(published, status, now)]
+    return [cluster, snapshot_age(published.snapshot.taken_at, now, ready=status.ready)]
 
 
-def _age(published: PublishedSnapshot, status: MonitorStatus, now: float) -> Content:
-    taken = f"Snapshot taken {ago(published.snapshot.taken_at, now)}"
-    if is_old(published.snapshot.taken_at, now):
+def snapshot_age(taken_at: float, now: float, *, ready: bool = True) -> Content:
+    """Return when the snapshot was taken, with a warning if that is long ago, or the monitor is not `ready`."""
+    taken = f"Snapshot taken {ago(taken_at, now)}"
+    if is_old(taken_at, now):
         return el("span", f"{taken}: out of date.", class_="bad")
-    return f"{taken}." if status.ready else el("span", f"{taken}, but the monitor is not ready.", class_="warn")
+    return f"{taken}." if ready else el("span", f"{taken}, but the monitor is not ready.", class_="warn")
 
 
 def _verdict(status: MonitorStatus, *, old: bool) -> str:

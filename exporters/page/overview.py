@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from exporters.group_query import SortKey
 from exporters.group_search import MembersHiddenError, select_groups
+from exporters.page.blocks import WAITING, note
 from exporters.page.document import Page
 from exporters.page.filter_form import chip, counts, filter_section
 from exporters.page.html_tree import Element, el
@@ -52,12 +53,7 @@ def overview_page(
     """
     monitor = monitor_card(published, status, now)
     if published is None:
-        heading = el("h1", "No snapshot yet")
-        return _page(
-            "not ready",
-            [heading, monitor, el("p", "Waiting for the first snapshot of the groups.", class_="note")],
-            status,
-        )
+        return _page("not ready", [el("h1", "No snapshot yet"), monitor, WAITING], status)
     content = [
         _summary(published.snapshot, group_filter, freshness(published, status, now), _mixed_versions(facts)),
         common_causes_section(published.snapshot.common_causes),
@@ -88,7 +84,7 @@ def _groups(
     snapshot: Snapshot, now: float, group_filter: GroupFilter, search: MemberSearch | None, trends: Trends
 ) -> Content:
     if not len(snapshot.groups):
-        return el("p", "No group has committed an offset or has members.", class_="note")
+        return note("No group has committed an offset or has members.")
     form = filter_section(
         snapshot.groups, group_filter, _verdict_chips(snapshot, group_filter), with_members=search is not None
     )
@@ -100,7 +96,7 @@ def _groups(
         )
     except MembersHiddenError:
         words = "Members are hidden (http.hide_members): groups cannot be filtered by client or host."
-        return [form, el("p", words, class_="note")]
+        return [form, note(words)]
     dead = pc.equal(shown.column("state"), _DEAD).fill_null(False)
     live = shown.filter(pc.invert(dead))
     page = page_of(live, group_filter.start)
@@ -138,7 +134,7 @@ def _headline(snapshot: Snapshot) -> str:
 def _mixed_versions(facts: ClusterFacts | None) -> list[Element]:
     """Return one line for each set of brokers that supports other requests or features than most, as in an upgrade."""
     sentences = () if facts is None else facts.mixed_versions
-    return [el("p", el("b", "Mixed versions: "), f"{printable(sentence)}.", class_="note") for sentence in sentences]
+    return [note(el("b", "Mixed versions: "), f"{printable(sentence)}.") for sentence in sentences]
 
 
 def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content, mixed: list[Element]) -> Element:

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import urllib.parse
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.page.formatting import (
-    badge,
-    known,
-    lasting,
-    named,
-    offsets,
-    severity_class,
-    since,
-    text,
-    time_lag,
-)
-from exporters.page.html_tree import Element, el
+from exporters.page.blocks import group_link, owner_link, table, table_row, titled
+from exporters.page.formatting import badge, known, lasting, offsets, severity_class, since, text, time_lag
+from exporters.page.html_tree import el
 from exporters.wording import ATTENTION, number, phrase, printable, utc
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from exporters.page.group_filter import GroupFilter
-    from exporters.page.html_tree import Content
+    from exporters.page.html_tree import Content, Element
 
 ROWS: Final = 200
 """Limit of the rows per table of live and dead groups."""
@@ -35,11 +23,6 @@ ATTENTION_ROWS: Final = 50
 
 CAUSE_GROUPS: Final = 20
 """Limit of the groups that are named for a common cause."""
-
-
-def group_link(name: str, root: str = "") -> str:
-    """Return the URL of a group's page. A query can have any name, while proxies may rewrite paths."""
-    return f"{root}group?name={urllib.parse.quote(name, safe='')}"
 
 
 def common_causes_section(causes: pa.Table) -> Content:
@@ -57,7 +40,7 @@ def common_causes_section(causes: pa.Table) -> Content:
 
 def _common_cause(row: dict[str, Any]) -> Element:
     groups = row["groups"]
-    links: Content = [[el("a", named(name), href=group_link(name)), " "] for name in groups[:CAUSE_GROUPS]]
+    links: Content = [[group_link(name), " "] for name in groups[:CAUSE_GROUPS]]
     rest = len(groups) - CAUSE_GROUPS
     return el(
         "li",
@@ -76,12 +59,8 @@ def attention_section(live: pa.Table, now: float, group_filter: GroupFilter) -> 
         return None
     total, rows = len(groups), groups.slice(0, ATTENTION_ROWS).to_pylist()
     note = number(total) if total <= ATTENTION_ROWS else f"the worst {number(ATTENTION_ROWS)} of {number(total)}"
-    return el(
-        "section",
-        el("h2", "Need attention ", el("small", f"{note} of the filtered groups" if group_filter else note)),
-        el("ol", [_attention_item(row, now) for row in rows], class_="stuck"),
-        aria_label="Need attention",
-    )
+    items = el("ol", [_attention_item(row, now) for row in rows], class_="stuck")
+    return titled("Need attention", items, shown=f"{note} of the filtered groups" if group_filter else note)
 
 
 def _attention_item(row: dict[str, Any], now: float) -> Element:
@@ -98,7 +77,7 @@ def _attention_item(row: dict[str, Any], now: float) -> Element:
             "p",
             badge(row["verdict"], row["severity"]),
             " ",
-            el("a", named(row["group"]), href=group_link(row["group"]), class_="name"),
+            group_link(row["group"], class_="name"),
             " ",
             el("small", _duration_and_severity(row, now)),
             [" ", el("small", "\N{MIDDLE DOT}"), note] if note is not None else None,
@@ -114,23 +93,6 @@ def _duration_and_severity(row: dict[str, Any], now: float) -> Content:
     """Return for how long the verdict has lasted, and its severity in words for readers who do not see the colours."""
     begun = row["verdict_since"]
     return [[lasting(begun, now), " \N{MIDDLE DOT} "] if begun is not None else None, phrase(row["severity"])]
-
-
-def table(
-    title: str, heads: Sequence[tuple[str, str] | Element], rows: Sequence[Element], class_: str | None = None
-) -> Element:
-    """Return a table with its heads, elements or (text, class). A table wider than the window scrolls on its own."""
-    cells = [
-        head if isinstance(head, Element) else el("th", head[0], scope="col", class_=head[1] or None) for head in heads
-    ]
-    whole = el("table", el("thead", el("tr", cells)), el("tbody", rows), class_=class_)
-    return el("div", whole, class_="wide", tabindex="0", role="group", aria_label=f"{title}, as a table")
-
-
-def owner_link(team: str | None) -> Content:
-    """Return a team with a link to its groups, nothing for a group without one."""
-    words = printable(team or "")
-    return el("a", words, href=f"./?{urllib.parse.urlencode({'owner': team})}", title=words) if team else None
 
 
 def alert_note(row: dict[str, Any]) -> Content:
@@ -151,24 +113,13 @@ def dead_section(groups: pa.Table, now: float) -> Content:
         return None
     order = pc.sort_indices(groups, [("died_time", "descending", "at_end")])
     note = f"the latest {number(ROWS)} of {number(total)}" if total > ROWS else number(total)
-    rows = [
-        el(
-            "tr",
-            el("th", el("a", named(row["group"]), href=group_link(row["group"])), scope="row"),
-            el("td", text(row["death_cause"])),
-            el("td", since(row["died_time"], now)),
-            el("td", text(row["kind"])),
-            data_key=row["group"],
-        )
-        for row in groups.take(order[:ROWS]).to_pylist()
-    ]
     heads = (("Group", ""), ("Cause", ""), ("Died", ""), ("Kind", ""))
-    return el(
-        "section",
-        el("h2", "Recently died ", el("small", note)),
-        table("Recently died", heads, rows),
-        aria_label="Recently died",
-    )
+    rows = [
+        table_row(heads, group_link(group["group"]), text(group["death_cause"]), since(group["died_time"], now),
+            text(group["kind"]), key=group["group"])
+        for group in groups.take(order[:ROWS]).to_pylist()
+    ]  # fmt: skip
+    return titled("Recently died", table("Recently died", heads, rows), shown=note)
 
 
 def in_milliseconds(table: pa.Table) -> pa.Table:

@@ -11,6 +11,7 @@ import itertools
 import urllib.parse
 from typing import TYPE_CHECKING, Any, Final
 
+from exporters.page.blocks import note, titled
 from exporters.page.formatting import named, severity_class
 from exporters.page.html_tree import Element, el
 from exporters.wording import count, number, phrase, printable
@@ -35,12 +36,10 @@ def strips_section(partitions: Sequence[Mapping[str, Any]], severities: Mapping[
         return None
     topics = itertools.groupby(partitions[:CELLS], key=lambda row: row["topic"])
     rest = len(partitions) - CELLS
-    return el(
-        "section",
-        el("h2", "Partitions by verdict"),
+    return titled(
+        "Partitions by verdict",
         [_strip(topic, list(rows), severities) for topic, rows in topics],
-        el("p", f"{count(rest, 'partition')} more: see the API.", class_="note") if rest > 0 else None,
-        aria_label="Partitions by verdict",
+        note(f"{count(rest, 'partition')} more: see the API.") if rest > 0 else None,
     )
 
 

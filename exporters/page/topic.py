@@ -8,23 +8,33 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.page.blocks import (
+    ROWS,
+    WAITING,
+    fact_list,
+    failure,
+    group_link,
+    lag_cells,
+    note,
+    owner_link,
+    section,
+    table_row,
+    titled,
+)
 from exporters.page.document import Page
-from exporters.page.formatting import NONE, badge, known, named, severity_class, text, time_lag
+from exporters.page.formatting import NONE, badge, known, named, severity_class, text
 from exporters.page.html_tree import el
-from exporters.page.monitor_card import is_old
-from exporters.page.overview_tables import group_link, owner_link, table
-from exporters.wording import SEVERITIES, ago, duration, number, printable, size
+from exporters.page.monitor_card import snapshot_age
+from exporters.wording import SEVERITIES, duration, number, printable, size
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from exporters.cluster.model import ClusterFacts
+    from exporters.page.blocks import Head
     from exporters.page.html_tree import Content, Element
     from exporters.readmodel import Snapshot
     from exporters.text.exposition import PublishedSnapshot
-
-ROWS: Final = 1000
-"""Limit of the rows per table; the API has all rows."""
 
 _GROUPS: Final = (
     ("Group", ""), ("Verdict", ""), ("Lag", "number"), ("Greatest lag", "number"), ("Time lag", "number"),
@@ -39,11 +49,6 @@ _FULL: Final = 0.9
 """The unread share of the kept offsets from which a group is close to losing records."""
 
 
-def topic_link(name: str, root: str = "") -> str:
-    """Return the URL of a topic's page."""
-    return f"{root}topic?name={urllib.parse.quote(name, safe='')}"
-
-
 def topic_page(
     published: PublishedSnapshot | None, name: str, facts: ClusterFacts | None, now: float, *, root: str
 ) -> Page:
@@ -52,13 +57,12 @@ def topic_page(
     `root` is the relative path to the overview page.
     """
     if published is None:
-        return _page(name, root, el("p", "Waiting for the first snapshot of the groups.", class_="note"), code=503)
+        return _page(name, root, WAITING, code=503)
     snapshot = published.snapshot
     groups = _groups(snapshot, name)
     described = _first(facts.cluster_topics.filter(_is(facts.cluster_topics, "topic", name))) if facts else None
     if not groups and described is None:
-        missing = el("section", el("h1", "No such topic"), el("p", "No group reads a topic named ", named(name), "."),
-                     class_="card bad")  # fmt: skip
+        missing = failure("No such topic", el("p", "No group reads a topic named ", named(name), "."))
         return _page(name, root, missing, code=404)
     content: list[Content] = [
         _about(snapshot, name, groups, described, _settings(facts, name), now=now),
@@ -124,15 +128,13 @@ def _about(
     else:
         facts.append(("Partitions with commits", number(len(ends))))
     facts += [(f"{key}", _setting(key, value)) for key, value in sorted(settings.items())]
-    taken = f"Snapshot taken {ago(snapshot.taken_at, now)}"
-    stale = is_old(snapshot.taken_at, now)
     worst = groups[0]["severity"] if groups else None
     return [
         el("h1", named(name), class_="name"),
         el(
             "section",
-            el("dl", [el("div", el("dt", label), el("dd", value)) for label, value in facts]),
-            el("p", el("span", f"{taken}: out of date.", class_="bad") if stale else f"{taken}.", class_="note"),
+            fact_list(facts),
+            note(snapshot_age(snapshot.taken_at, now)),
             class_=f"card {severity_class(worst)}",
             aria_label="Topic",
         ),
@@ -153,31 +155,15 @@ def _setting(key: str, value: str) -> Content:
 
 def _groups_section(groups: list[dict[str, Any]]) -> Element:
     if not groups:
-        nothing = el("p", "No group reads this topic.", class_="note")
-        return el("section", el("h2", "Groups ", el("small", "0")), nothing, aria_label="Groups")
-    has_owners = any(row["team"] for row in groups)
-    heads = _GROUPS if has_owners else _GROUPS[:-1]
-    rows = [
-        el(
-            "tr",
-            el("th", el("a", named(row["group"]), href=group_link(row["group"])), scope="row"),
-            el("td", badge(row["verdict"], row["severity"])),
-            [el("td", known(row[column]), class_="number") for column in ("lag_sum", "lag_max")],
-            el("td", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), class_="number"),
-            el("td", known(row["partitions"]), class_="number"),
-            el("td", known(row["partitions_lag_unknown"]), class_="number"),
-            el("td", text(row["state"])),
-            el("td", owner_link(row["team"]) or NONE) if has_owners else None,
-            data_key=row["group"],
-        )
-        for row in groups[:ROWS]
-    ]
-    return el(
-        "section",
-        el("h2", "Groups ", el("small", _shown(len(groups)))),
-        table("Groups", heads, rows, "lines"),
-        aria_label="Groups",
-    )
+        return titled("Groups", note("No group reads this topic."), shown="0")
+    heads = _GROUPS if any(row["team"] for row in groups) else _GROUPS[:-1]
+    return section("Groups", len(groups), heads, [_group(row, heads) for row in groups[:ROWS]], "lines")
+
+
+def _group(row: Mapping[str, Any], heads: Sequence[Head]) -> Element:
+    verdict, state = badge(row["verdict"], row["severity"]), text(row["state"])
+    cells = (group_link(row["group"]), verdict, *lag_cells(row), state, owner_link(row["team"]) or NONE)
+    return table_row(heads, *cells[: len(heads)], key=row["group"])
 
 
 def _partitions_section(snapshot: Snapshot, name: str) -> Content:
@@ -191,31 +177,20 @@ def _partitions_section(snapshot: Snapshot, name: str) -> Content:
         if row["lag"] is not None and row["lag"] > slowest.get(row["partition"], {"lag": -1})["lag"]:
             slowest[row["partition"]] = row
     rows = [_partition(row, slowest.get(row["partition"])) for row in ends[:ROWS]]
-    return el(
-        "section",
-        el("h2", "Partitions ", el("small", _shown(len(ends)))),
-        table("Partitions", _PARTITIONS, rows, "lines"),
-        el("p", "Share of kept: the part of the kept offsets that the slowest group has not read. Near 100 %, "
-                "retention is about to remove offsets that the group has not read. It has removed none while the log "
-                "starts at 0.", class_="note"),
-        aria_label="Partitions",
-    )  # fmt: skip
+    foot = note(
+        "Share of kept: the part of the kept offsets that the slowest group has not read. Near 100 %, retention is ",
+        "about to remove offsets that the group has not read. It has removed none while the log starts at 0.",
+    )
+    return section("Partitions", len(ends), _PARTITIONS, rows, "lines", foot=foot)
 
 
 def _partition(ends: Mapping[str, Any], slowest: Mapping[str, Any] | None) -> Element:
     start, end = ends["log_start_offset"], ends["high_watermark"]
     kept = None if start is None or end is None else end - start
     lag = None if slowest is None else slowest["lag"]
-    numbers = (known(start), known(end), known(kept), known(lag))
-    group = NONE if slowest is None else el("a", named(slowest["group"]), href=group_link(slowest["group"]))
-    return el(
-        "tr",
-        el("th", number(ends["partition"]), scope="row"),
-        [el("td", value, class_="number") for value in numbers],
-        el("td", _share(lag, kept, removes=bool(start)), class_="number"),
-        el("td", group),
-        data_key=ends["partition"],
-    )
+    numbers = (known(start), known(end), known(kept), known(lag), _share(lag, kept, removes=bool(start)))
+    group = NONE if slowest is None else group_link(slowest["group"])
+    return table_row(_PARTITIONS, number(ends["partition"]), *numbers, group, key=ends["partition"])
 
 
 def _share(lag: int | None, kept: int | None, *, removes: bool) -> Content:
@@ -226,10 +201,6 @@ def _share(lag: int | None, kept: int | None, *, removes: bool) -> Content:
     if lag is None or not kept:
         return known(None)
     return el("span", f"{100 * lag / kept:.3g} %", class_="bad" if removes and lag >= _FULL * kept else None)
-
-
-def _shown(total: int) -> str:
-    return number(total) if total <= ROWS else f"{number(ROWS)} of {number(total)}"
 
 
 def _is(rows: pa.Table, column: str, value: str) -> pa.ChunkedArray:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from exporters.page.blocks import ROWS, note, section, table_row, titled
 from exporters.page.formatting import badge, known, lasting, listed, named, severity_class
-from exporters.page.group_tables import ROWS, section
 from exporters.page.html_tree import Element, el
 from exporters.page.links import NEXT_RECORD
 from exporters.wording import FINE, ago, count, duration, evidence_words, number, phrase, printable, unix_time, utc
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from exporters.page.links import PageLinks
     from exporters.readmodel import FindingDetail, GroupDetail, TransitionDetail, VerdictChange
 
-_FINDINGS: Final = (("Topic", ""), ("Partition", "number"), ("Verdict", ""), ("For", "number"), ("Explanation", ""))
+_FINDINGS: Final = (
+    ("Topic", ""),
+    ("Partition", "number partition"),
+    ("Verdict", ""),
+    ("For", "number lasting"),
+    ("Explanation", "long"),
+)
 _HISTORY: Final = (("Time (UTC)", ""), ("Age", ""), ("Event", ""), ("Description", ""))
 
 
@@ -109,22 +115,14 @@ def _finding(
     begun = known(None) if finding.since is None else duration(max(now - finding.since, 0.0))
     url = links.message(topic, partition, finding.evidence.get("committed_offset"))
     same = of_group is not None and of_group.next_step == finding.next_step
-    return el(
-        "tr",
-        el("th", named(topic), scope="row"),
-        el("td", number(partition), class_="number partition"),
-        el("td", badge(finding.verdict, finding.severity)),
-        el("td", begun, class_="number lasting"),
-        el(
-            "td",
-            printable(finding.sentence),
-            " ",
-            None if same else el("small", printable(finding.next_step)),
-            None if url is None else [" ", el("a", NEXT_RECORD, href=url, rel="noopener noreferrer")],
-            class_="long",
-        ),
-        data_key=f"{partition} {topic}",
+    explanation: Content = (
+        printable(finding.sentence),
+        " ",
+        None if same else el("small", printable(finding.next_step)),
+        None if url is None else [" ", el("a", NEXT_RECORD, href=url, rel="noopener noreferrer")],
     )
+    verdict, key = badge(finding.verdict, finding.severity), f"{partition} {topic}"
+    return table_row(_FINDINGS, named(topic), number(partition), verdict, begun, explanation, key=key)
 
 
 def history_section(detail: GroupDetail, now: float) -> Element:
@@ -134,8 +132,7 @@ def history_section(detail: GroupDetail, now: float) -> Element:
         *((each.time, _change(each, now)) for each in detail.verdicts),
     ]
     if not events:
-        nothing = el("p", "No transitions and no verdict changes.", class_="note")
-        return el("section", el("h2", "History"), nothing, aria_label="History")
+        return titled("History", note("No transitions and no verdict changes."))
     events.sort(key=lambda each: each[0], reverse=True)
     return section("History", len(events), _HISTORY, [row for _, row in events[:ROWS]])
 

@@ -10,8 +10,7 @@ import pytest
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.openapi.small_world import NOON, small_cluster
-from exporters.page.assets import ASSETS
-from exporters.page.document import VIEW_TYPE
+from exporters.page.document import ASSETS, VIEW_TYPE
 from exporters.readmodel import OtherInstance
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.serving import SMALL, client

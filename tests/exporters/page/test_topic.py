@@ -6,7 +6,8 @@ from typing import Any
 
 from exporters.cluster.model import CONFIGS
 from exporters.http.openapi.small_world import NOON, small_cluster
-from exporters.page.topic import topic_link, topic_page
+from exporters.page.blocks import topic_link
+from exporters.page.topic import topic_page
 from exporters.readmodel import LOG_ENDS, TOPICS, VERDICT_GROUPS, Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
@@ -100,7 +101,7 @@ def test_only_a_known_topic_of_any_name_has_a_page() -> None:
     assert "No group reads a topic named nowhere." in Reader(missing.html()).text
     assert topic_page(None, "nowhere", None, NOW, root="./").code == 503
     for name in HOSTILE_NAMES:
-        query = urllib.parse.parse_qs(topic_link(name).partition("?")[2], keep_blank_values=True)
+        query = urllib.parse.parse_qs(topic_link(name).attributes["href"].partition("?")[2], keep_blank_values=True)
         assert query == {"name": [name]}
         page = read(name, world(topics=[{"group": "g", "topic": name, "partitions": 1}], ends=[]))
         assert page.tags["script"] == 1
