@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import MetricKind
-from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric, OtherSource
+from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherSource, gauge
 
 _PARTITION: Final = ("cluster_name", "topic", "partition")
 _GROUP: Final = ("cluster_name", "group")
@@ -29,41 +28,36 @@ KAFKA_LAG_EXPORTER: Final = OtherExporter(
     "kafka-lag-exporter",
     "seglo/kafka-lag-exporter",
     (
-        OtherMetric(
-            "kafka_partition_latest_offset", MetricKind.GAUGE, "High watermark of a partition that a group reads.",
+        gauge("kafka_partition_latest_offset", "High watermark of a partition that a group reads.",
             OtherSource.LOG_ENDS, "high_watermark", _PARTITION,
             absent="the cluster returned no offsets for the partition", instead="lagwarden_topic_partition_end_offset"),
-        OtherMetric(
-            "kafka_partition_earliest_offset", MetricKind.GAUGE, "Log start offset of a partition that a group reads.",
+        gauge("kafka_partition_earliest_offset", "Log start offset of a partition that a group reads.",
             OtherSource.LOG_ENDS, "log_start_offset", _PARTITION,
             absent="the cluster returned no offsets for the partition",
             instead="lagwarden_topic_partition_start_offset"),
-        OtherMetric("kafka_consumergroup_group_offset", MetricKind.GAUGE, "Committed offset of the group.",
-            OtherSource.PARTITIONS, "committed_offset", _MEMBER,
-            absent="the group has no committed offset for the partition",
+        gauge("kafka_consumergroup_group_offset", "Committed offset of the group.", OtherSource.PARTITIONS,
+            "committed_offset", _MEMBER, absent="the group has no committed offset for the partition",
             instead="lagwarden_partition_committed_offset", difference=f"{_NOT_A_NUMBER} {_UNOWNED}"),
-        OtherMetric(
-            "kafka_consumergroup_group_lag", MetricKind.GAUGE, "High watermark minus committed offset, at least 0.",
+        gauge("kafka_consumergroup_group_lag", "High watermark minus committed offset, at least 0.",
             OtherSource.PARTITIONS, "end_minus_committed_or_zero", _MEMBER,
             absent="the group has no commit for the partition, or the cluster returned no offsets for it",
             instead="lagwarden_partition_lag", difference=f"{_NOT_A_NUMBER} {_UNOWNED}"),
-        OtherMetric("kafka_consumergroup_group_lag_seconds", MetricKind.GAUGE,
-            "Age of the oldest unread record in seconds, 0 if nothing is unread.", OtherSource.PARTITIONS,
-            "time_lag", _MEMBER, absent="the time lag is unknown", instead="lagwarden_partition_time_lag_seconds",
+        gauge("kafka_consumergroup_group_lag_seconds",
+            "Age of the oldest unread record in seconds, 0 if nothing is unread.", OtherSource.PARTITIONS, "time_lag",
+            _MEMBER, absent="the time lag is unknown", instead="lagwarden_partition_time_lag_seconds",
             difference=f"{_TIME} {_UNOWNED}"),
-        OtherMetric("kafka_consumergroup_group_max_lag", MetricKind.GAUGE,
-            "The greatest kafka_consumergroup_group_lag of the group.", OtherSource.GROUPS, "lag_max", _GROUP,
-            absent="no lag of the group is known", instead="lagwarden_group_lag_max",
-            difference=f"{_NOT_A_NUMBER} {_UNOWNED}"),
-        OtherMetric("kafka_consumergroup_group_max_lag_seconds", MetricKind.GAUGE,
+        gauge("kafka_consumergroup_group_max_lag", "The greatest kafka_consumergroup_group_lag of the group.",
+            OtherSource.GROUPS, "lag_max", _GROUP, absent="no lag of the group is known",
+            instead="lagwarden_group_lag_max", difference=f"{_NOT_A_NUMBER} {_UNOWNED}"),
+        gauge("kafka_consumergroup_group_max_lag_seconds",
             "The greatest kafka_consumergroup_group_lag_seconds of the group.", OtherSource.GROUPS, "time_lag_max",
             _GROUP, absent="no time lag of the group is known", instead="lagwarden_group_time_lag_seconds",
             difference=f"{_TIME} {_UNOWNED}"),
-        OtherMetric("kafka_consumergroup_group_sum_lag", MetricKind.GAUGE,
-            "Sum of kafka_consumergroup_group_lag over the partitions of the group.", OtherSource.GROUPS,
-            "lag_sum", _GROUP, absent="no lag of the group is known", instead="lagwarden_group_lag",
+        gauge("kafka_consumergroup_group_sum_lag",
+            "Sum of kafka_consumergroup_group_lag over the partitions of the group.", OtherSource.GROUPS, "lag_sum",
+            _GROUP, absent="no lag of the group is known", instead="lagwarden_group_lag",
             difference=f"Absent where kafka-lag-exporter writes 0 because every lag is NaN. {_UNOWNED}"),
-        OtherMetric("kafka_consumergroup_group_topic_sum_lag", MetricKind.GAUGE,
+        gauge("kafka_consumergroup_group_topic_sum_lag",
             "Sum of kafka_consumergroup_group_lag over the partitions of the topic.", OtherSource.GROUP_TOPICS,
             "lag_sum", _GROUP_TOPIC, absent="no lag of the group on the topic is known",
             instead="sum by (cluster, group, topic) (lagwarden_partition_lag)",

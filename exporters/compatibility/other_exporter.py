@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Final
+from typing import Any, Final
 
-from exporters.catalogue.metric import POLL, SNAPSHOT, Metric, Source
+from exporters.catalogue.metric import POLL, SNAPSHOT, Metric, MetricKind, Source
 
 
 class OtherSource:
@@ -45,6 +45,11 @@ class OtherMetric(Metric):
     instead: str = ""
     # Where the value or the set of series differs from the exporter's; empty: nowhere.
     difference: str = ""
+
+
+def gauge(name: str, words: str, source: Source, column: str, labels: tuple[str, ...] = (), **more: Any) -> OtherMetric:
+    """Return a gauge; `words` are its help text."""
+    return OtherMetric(name, MetricKind.GAUGE, words, source, column, labels, **more)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
