@@ -8,17 +8,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import queue
 import signal
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import App
 from textual.binding import Binding
-from textual.message import Message
 
 from stream.cli.render.stdout import report_internal_error
-from stream.cli.top.poller import Poller, PollResult, poll_groups
+from stream.cli.top.poller import PollResult, poll_forever, poll_groups
 from stream.cli.top.screens import GroupListScreen, GroupScreen
 from stream.errors import ExitCode, Refusal
 
@@ -80,60 +81,48 @@ class TopApp(App[None]):
     CSS = """
     Screen { background: ansi_default; color: ansi_default; overflow: hidden; }
     .line { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    #groups { height: 1fr; }
     #sentence { height: 2; }
     #notices { height: auto; max-height: 4; }
     #notices.empty { display: none; }
     VerticalScroll { scrollbar-size: 0 0; }
     """
 
-    class PollCompleted(Message):
-        """The poller has a new result."""
-
-        def __init__(self, result: PollResult) -> None:
-            super().__init__()
-            self.result = result
-
     def __init__(
         self, source: InstanceClient, interval: float, first: PollResult, clock: Callable[[], float] = time.time
     ) -> None:
         super().__init__(ansi_color=True)
+        self.animation_level = "none"
+        self.list = GroupListScreen(first, source.address, clock, self._open_group)
         self._clock = clock
-        self._list = GroupListScreen(first, source.address, clock)
-        self._poller = Poller(source, interval, first, self._post_result)
+        self._opened = queue.SimpleQueue[str | None]()
+        polling = (source, interval, first, self._opened, self._show_from_thread)
+        # A request may take its whole timeout; the process does not wait for it at exit.
+        self._poller = threading.Thread(target=poll_forever, args=polling, daemon=True)
 
     def on_mount(self) -> None:
         """Start polling, and end on signals as on a key: the terminal gets its mode and content back."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.exit)
-        self.push_screen(self._list)
+        self.push_screen(self.list)
         self.set_interval(_REDRAW_SECONDS, self._redraw_screen)
-        self._poller.__enter__()
+        self._poller.start()
 
-    def on_unmount(self) -> None:
-        """Stop polling."""
-        self._poller.__exit__()
-
-    def _post_result(self, result: PollResult) -> None:
-        """Post a result from the thread of the poller; no effect after the end of the application."""
+    def _show_from_thread(self, result: PollResult) -> None:
         with contextlib.suppress(RuntimeError):  # the event loop is closed
-            self.post_message(self.PollCompleted(result))
+            self.call_later(self.show, result)
 
-    def on_top_app_poll_completed(self, message: PollCompleted) -> None:
+    def show(self, result: PollResult) -> None:
         """Show the newest answers."""
-        self._list.show(message.result)
+        self.list.show(result)
         if isinstance(self.screen, GroupScreen):
-            self.screen.show(message.result)
+            self.screen.show(result)
 
-    def on_group_list_screen_group_opened(self, message: GroupListScreen.GroupOpened) -> None:
-        """Show one group in full."""
-        self._poller.poll_group(message.group)
-        self.push_screen(GroupScreen(message.group, self._clock))
-
-    def on_group_screen_group_closed(self) -> None:
-        """Show the list again."""
-        self._poller.poll_group(None)
-        self.pop_screen()
+    def _open_group(self, name: str) -> None:
+        """Show one group in full, then the list again."""
+        self._opened.put(name)
+        self.push_screen(GroupScreen(name, self._clock), lambda _: self._opened.put(None))
 
     def _redraw_screen(self) -> None:
         if isinstance(self.screen, (GroupListScreen, GroupScreen)):

@@ -1,10 +1,11 @@
-"""Polls an instance in a thread of its own, so that keys are answered while a request is in flight."""
+"""The requests of `lagwarden top`, for a thread of their own: keys are answered while one is in flight."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import threading
-from typing import TYPE_CHECKING, Self
+import queue
+from typing import TYPE_CHECKING
 
 from stream.cli.api_client import note_of_part
 from stream.cli.group_source import WORST_FIRST
@@ -50,55 +51,29 @@ def poll_groups(source: InstanceClient) -> PollResult:
     )
 
 
-class Poller:
-    """Requests all groups, or the opened one, every `interval` seconds while its context is entered.
+def poll(source: InstanceClient, opened: str | None, previous: PollResult) -> PollResult:
+    """Request this group, None: all groups. What is not answered is as in the previous result."""
+    try:
+        if opened is None:
+            return poll_groups(source)
+        detail = source.group(opened)
+    except Refusal as refusal:
+        return dataclasses.replace(previous, error=refusal.what)
+    error = "" if detail else "this group no longer exists"
+    return dataclasses.replace(previous, detail=detail or previous.detail, error=error)
 
-    `on_result` is called in the thread of the poller.
-    """
 
-    def __init__(
-        self, source: InstanceClient, interval: float, first: PollResult, on_result: Callable[[PollResult], None]
-    ) -> None:
-        self._source = source
-        self._interval = interval
-        self._result = first
-        self._on_result = on_result
-        self._opened: str | None = None
-        self._wake = threading.Event()
-        self._stopped = threading.Event()
-        # A request may take its whole timeout; the process does not wait for it at exit.
-        self._thread = threading.Thread(target=self._run, name="poller", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        self._wake.set()
-
-    def poll_group(self, name: str | None) -> None:
-        """Request this group from now on, at once; None: all groups."""
-        if name != self._opened:
-            self._opened = name
-            self._wake.set()
-
-    def _run(self) -> None:
-        while True:
-            self._wake.wait(self._interval)
-            self._wake.clear()
-            if self._stopped.is_set():
-                return
-            self._result = self._poll(self._result, self._opened)
-            if not self._stopped.is_set():
-                self._on_result(self._result)
-
-    def _poll(self, previous: PollResult, opened: str | None) -> PollResult:
-        try:
-            if opened is None:
-                return poll_groups(self._source)
-            detail = self._source.group(opened)
-        except Refusal as refusal:
-            return dataclasses.replace(previous, error=refusal.what)
-        error = "" if detail else "this group no longer exists"
-        return dataclasses.replace(previous, detail=detail or previous.detail, error=error)
+def poll_forever(
+    source: InstanceClient,
+    interval: float,
+    result: PollResult,
+    opened: queue.SimpleQueue[str | None],
+    on_result: Callable[[PollResult], None],
+) -> None:
+    """Request all groups every `interval` seconds, or at once and from then on what is put into `opened`."""
+    name: str | None = None
+    while True:
+        with contextlib.suppress(queue.Empty):
+            name = opened.get(timeout=interval)
+        result = poll(source, name, result)
+        on_result(result)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.console import Group
 from rich.text import Text
 from textual.binding import Binding
 from textual.containers import VerticalScroll
-from textual.message import Message
 from textual.screen import Screen
-from textual.widget import Widget
 from textual.widgets import Static
 
 from stream.cli.render.tables import display_text
@@ -20,40 +17,12 @@ from stream.cli.top import model, view
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rich.console import RenderableType
     from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
     from stream.cli.group_source import Answer
     from stream.cli.top.poller import PollResult
-
-
-class GroupTable(Widget):
-    """The heads and the rows of the list that fit into its area."""
-
-    DEFAULT_CSS = "GroupTable { height: 1fr; }"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._state = model.GroupListState()
-        self._now = 0.0
-
-    @property
-    def rows_shown(self) -> int:
-        """The number of rows that fit under the heads, at least 1."""
-        return max(self.size.height - 1, 1)
-
-    def show(self, state: model.GroupListState, now: float) -> None:
-        """Redraw with this state; `now` is Unix seconds."""
-        self._state, self._now = state, now
-        self.refresh()
-
-    def render(self) -> RenderableType:
-        """See Widget."""
-        first_row = self._state.first_row
-        rows = self._state.rows[first_row : first_row + self.rows_shown]
-        return Group(*view.table_lines(rows, self._state.selected_row - first_row, max(self.size.width, 1), self._now))
 
 
 class GroupListScreen(Screen[None]):
@@ -72,25 +41,26 @@ class GroupListScreen(Screen[None]):
         Binding("escape,ctrl+u", "clear_filter"),
     ]
 
-    class GroupOpened(Message):
-        """A key has opened this group."""
-
-        def __init__(self, group: str) -> None:
-            super().__init__()
-            self.group = group
-
-    def __init__(self, result: PollResult, address: str, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, result: PollResult, address: str, clock: Callable[[], float], open_group: Callable[[str], None]
+    ) -> None:
         super().__init__()
         self.state = model.GroupListState(result.groups or ())
         self._result = result
         self._address = address
         self._clock = clock
+        self._open_group = open_group
         self._status = Static(classes="line")
         self._notices = Static(id="notices")
         self._filter = Static(classes="line")
-        self._table = GroupTable()
+        self._table = Static(id="groups")
         self._sentence = Static(id="sentence")
         self._keys = Static(classes="line")
+
+    @property
+    def _height(self) -> int:
+        """The number of rows that fit under the heads, at least 1."""
+        return max(self._table.size.height - 1, 1)
 
     def compose(self) -> ComposeResult:
         """See Screen."""
@@ -119,8 +89,8 @@ class GroupListScreen(Screen[None]):
     def redraw(self) -> None:
         """Redraw everything with the current ages."""
         now = self._clock()
-        self.state = model.show_selection(self.state, self._table.rows_shown)
-        self._table.show(self.state, now)
+        self.state = model.show_selection(self.state, self._height)
+        self._table.update(view.groups_table(self.state, self._height, max(self._table.size.width, 1), now))
         self._status.update(view.status_line(self._result, self._address, now))
         notices = view.notices_text(self._result)
         self._notices.update(notices)
@@ -155,7 +125,7 @@ class GroupListScreen(Screen[None]):
 
     def action_page(self, pages: int) -> None:
         """Move the selection by windows."""
-        self._select(self.state.selected_row + pages * self._table.rows_shown)
+        self._select(self.state.selected_row + pages * self._height)
 
     def action_select_first(self) -> None:
         """Select the first row."""
@@ -181,10 +151,10 @@ class GroupListScreen(Screen[None]):
     def action_open(self) -> None:
         """Open the selected group."""
         if self.state.rows:
-            self.post_message(self.GroupOpened(self.state.rows[self.state.selected_row]["group"]))
+            self._open_group(self.state.rows[self.state.selected_row]["group"])
 
     def _select(self, row: int) -> None:
-        self._update(model.select_row(self.state, row, self._table.rows_shown))
+        self._update(model.select_row(self.state, row, self._height))
 
     def _update(self, state: model.GroupListState) -> None:
         self.state = state
@@ -195,18 +165,9 @@ class GroupScreen(Screen[None]):
     """One group as `lagwarden explain` prints it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "scroll('scroll_up')"),
-        Binding("down", "scroll('scroll_down')"),
-        Binding("pageup", "scroll('scroll_page_up')"),
-        Binding("pagedown", "scroll('scroll_page_down')"),
-        Binding("home", "scroll('scroll_home')"),
-        Binding("end", "scroll('scroll_end')"),
-        Binding("escape,left,backspace,ctrl+h,enter,ctrl+j", "close"),
+        Binding("escape,left,backspace,ctrl+h,enter,ctrl+j", "dismiss"),
         Binding("q", "app.quit"),
     ]
-
-    class GroupClosed(Message):
-        """A key has closed the group."""
 
     def __init__(self, group: str, clock: Callable[[], float]) -> None:
         super().__init__()
@@ -216,7 +177,7 @@ class GroupScreen(Screen[None]):
         self._error = ""
         self._error_line = Static(classes="line")
         self._explanation = Static()
-        self._scroller = VerticalScroll(self._explanation, can_focus=False)
+        self._scroller = VerticalScroll(self._explanation)
         self._keys = Static(classes="line")
 
     def compose(self) -> ComposeResult:
@@ -249,11 +210,3 @@ class GroupScreen(Screen[None]):
         hidden = round(self._scroller.max_scroll_y - self._scroller.scroll_y)
         more = f" · {hidden} lines more" if hidden > 0 else ""
         self._keys.update(Text(f"{view.GROUP_KEYS}{more}", "dim"))
-
-    def action_scroll(self, how: str) -> None:
-        """Call a scroll method of the container by its name."""
-        getattr(self._scroller, how)(animate=False)
-
-    def action_close(self) -> None:
-        """Go back to the list."""
-        self.post_message(self.GroupClosed())

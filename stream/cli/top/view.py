@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console, Group
+from rich.table import Table
 from rich.text import Text
 
 from exporters.wording import SEVERITIES, duration
@@ -17,11 +17,9 @@ from stream.cli.group_source import age, format_time_lag, time_left, unix_time
 from stream.cli.render.blocks import COLOURS, draw_blocks
 from stream.cli.render.explanation import explain
 from stream.cli.render.group_tables import common_cause_lines
-from stream.cli.render.tables import display_text
+from stream.cli.render.tables import TableColumn, TextTable, display_text, fit_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rich.console import RenderableType
 
     from stream.cli.group_source import Answer
@@ -32,31 +30,12 @@ LIST_KEYS: Final = "type to filter · ↑↓ · Enter opens · q quits"
 TYPING_KEYS: Final = "↑↓ · Enter opens · Esc shows all · Ctrl-C quits"
 GROUP_KEYS: Final = "↑↓ scrolls · Esc goes back · q quits"
 
-_NAME_WIDTH: Final = 16
-"""The smallest width of a group's name."""
-_GAP: Final = 2
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _LiveColumn:
-    head: str
-    cell: Callable[[Answer, float], str]
-    is_right: bool = True
-
-
 _COLUMNS: Final = (
+    *map(TableColumn, ("GROUP", "VERDICT")),
     # The last ones are dropped first in a narrow window.
-    _LiveColumn("VERDICT", lambda group, _: _word(group["verdict"]), is_right=False),
-    _LiveColumn("LAG", lambda group, _: _number(group["lag_sum"])),
-    _LiveColumn("TIME-LAG", lambda group, _: format_time_lag(group["time_lag_max"], exact=group["time_lag_max_exact"])),
-    _LiveColumn("FOR", lambda group, now: age(group["verdict_since"], now)),
-    _LiveColumn("SEVERITY", lambda group, _: _word(group["severity"]), is_right=False),
-    _LiveColumn("STATE", lambda group, _: _word(group["state"]), is_right=False),
-    _LiveColumn("MEMBERS", lambda group, _: _number(group["members"])),
-    _LiveColumn("COMMIT", lambda group, now: age(group["last_commit_time"], now)),
-    _LiveColumn("EXPIRES", lambda group, now: time_left(group["first_offset_expiry_time"], now)),
-    _LiveColumn("PARTITIONS", lambda group, _: _number(group["partitions"])),
-)
+    *(TableColumn(head, head not in {"SEVERITY", "STATE"}, at) for at, head in enumerate(
+        ("LAG", "TIME-LAG", "FOR", "SEVERITY", "STATE", "MEMBERS", "COMMIT", "EXPIRES", "PARTITIONS"), 1)),
+)  # fmt: skip
 
 
 def status_line(result: PollResult, address: str, now: float) -> Text:
@@ -99,30 +78,37 @@ def error_line(error: str) -> Text:
     return Text(display_text(error) if error else "", "bold red")
 
 
-def table_lines(rows: Sequence[Answer], selected: int, width: int, now: float) -> list[Text]:
-    """Return the heads and a line per row, each exactly `width` cells wide.
+def groups_table(state: GroupListState, height: int, width: int, now: float) -> Table:
+    """Return the rows in the window under the heads; the selected one is reversed. Columns that do not fit are dropped.
 
-    The row with the index `selected` is reversed. A column is as wide as its cells, the name takes the rest. Columns
-    that do not fit are dropped.
+    `height` is the number of rows.
     """
-    cells = [[column.head, *(column.cell(row, now) for row in rows)] for column in _COLUMNS]
-    widths = [max(map(len, column)) for column in cells]
-    while widths and width - sum(widths) - _GAP * len(widths) < _NAME_WIDTH:
-        widths.pop()
-    name_width = width - sum(widths) - _GAP * len(widths)
-    lines = []
-    for line_number, name in enumerate(["GROUP", *(display_text(row["group"]) for row in rows)]):
-        parts = [_fit(name, name_width, is_right=False)]
-        parts += [
-            _fit(column[line_number], column_width, is_right=kind.is_right)
-            for column, column_width, kind in zip(cells, widths, _COLUMNS, strict=False)
-        ]
-        style = _row_style(rows[line_number - 1]) if line_number else "bold underline"
-        line = Text((" " * _GAP).join(parts), style, no_wrap=True, overflow="crop")
-        if line_number - 1 == selected:
-            line.stylize("reverse")
-        lines.append(line)
-    return lines
+    rows = state.rows[state.first_row : state.first_row + height]
+    fitted = fit_columns(TextTable(_COLUMNS, [_cells(row, now) for row in rows]), width)
+    table = Table(box=None, expand=True, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold underline")
+    for column in fitted.columns:
+        ratio = None if table.columns else 1  # the name takes the rest
+        table.add_column(column.head, justify="right" if column.right else "left", no_wrap=True, ratio=ratio)
+    for at, (row, cells) in enumerate(zip(rows, fitted.rows, strict=True), state.first_row):
+        style = "dim" if row["state"] == "Dead" else _colour(row)
+        table.add_row(*map(Text, cells), style=f"{style} reverse" if at == state.selected_row else style)
+    return table
+
+
+def _cells(group: Answer, now: float) -> list[str]:
+    return [
+        display_text(group["group"]),
+        _word(group["verdict"]),
+        _number(group["lag_sum"]),
+        format_time_lag(group["time_lag_max"], exact=group["time_lag_max_exact"]),
+        age(group["verdict_since"], now),
+        _word(group["severity"]),
+        _word(group["state"]),
+        _number(group["members"]),
+        age(group["last_commit_time"], now),
+        time_left(group["first_offset_expiry_time"], now),
+        _number(group["partitions"]),
+    ]
 
 
 def sentence_lines(state: GroupListState, width: int) -> list[Text]:
@@ -146,18 +132,6 @@ def sentence_lines(state: GroupListState, width: int) -> list[Text]:
 def explanation(group: Answer, now: float) -> RenderableType:
     """Return the explanation of a group as printed by `lagwarden explain`."""
     return Group(*draw_blocks(explain(group, now)))
-
-
-def _row_style(group: Answer) -> str:
-    return "dim" if group["state"] == "Dead" else _colour(group)
-
-
-def _fit(text: str, width: int, *, is_right: bool) -> str:
-    """Truncate or pad a text to a width in cells: some characters are two cells wide."""
-    cell = Text(text)
-    cell.truncate(max(width, 1), overflow="ellipsis")
-    padding = " " * max(width - cell.cell_len, 0)
-    return padding + cell.plain if is_right else cell.plain + padding
 
 
 def _colour(group: Answer) -> str:

@@ -53,7 +53,7 @@ class Session:
 
     @property
     def state(self) -> Any:
-        return self.app._list.state
+        return self.app.list.state
 
     async def press(self, *keys: str) -> None:
         """Press keys and wait until they are processed."""
@@ -65,7 +65,7 @@ class Session:
         await self._pilot.pause()
 
     async def receive(self, result: PollResult) -> None:
-        self.app.post_message(TopApp.PollCompleted(result))
+        self.app.show(result)
         await self._pilot.pause()
 
     async def wait_for(self, is_reached: Callable[[], bool]) -> None:

@@ -1,13 +1,13 @@
-"""The poller of `lagwarden top`: requests in a separate thread."""
+"""The requests of `lagwarden top` in a separate thread."""
 
 import queue
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from stream.cli.api_client import InstanceClient
-from stream.cli.top.poller import Poller, PollResult, poll_groups
+from stream.cli.top.poller import PollResult, poll_forever, poll_groups
 from stream.errors import ExitCode, Refusal
 from tests.stream.cli.top.api_answers import groups_of
 from tests.support.terminal import PATIENCE
@@ -57,13 +57,12 @@ LOST = Refusal("no lagwarden answers", "", ExitCode.NO_INSTANCE)
 def test_opened_group_is_requested_at_once(answer: Any, error: str) -> None:
     """The request for the opened group does not wait for the interval, and any answer keeps the list of groups."""
     client: Any = ScriptedClient(lambda _: answer)
-    source: InstanceClient = client
-    results: queue.Queue[PollResult] = queue.Queue()
-    with Poller(source, 3600.0, poll_groups(source), results.put) as poller:
-        poller.poll_group("billing")
-        result = results.get(timeout=PATIENCE)
+    opened, results = queue.SimpleQueue[str | None](), queue.SimpleQueue[PollResult]()
+    polling = (client, 3600.0, poll_groups(client), opened, results.put)
+    threading.Thread(target=poll_forever, args=polling, daemon=True).start()
+    opened.put("billing")
+    result = results.get(timeout=PATIENCE)
     assert client.requests == ["", "billing"]
     assert (result.detail is not None) == (answer == {"group": "billing"})
     assert result.error == error
     assert result.groups is not None
-    assert PollResult().groups is None
