@@ -18,6 +18,7 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -144,24 +145,33 @@ def custom_schema(release: str, kind: str) -> dict[str, Any]:
 
 
 def _fetch_crds(source: CustomDefinitions, release: str, target: Path) -> None:
-    go = shutil.which("go")
-    if go is None:
-        raise ToolsUnreachableError(f"no go on PATH: the CRDs of {source.module} come as a Go module")
     with tempfile.TemporaryDirectory() as scratch:
-        output = _run(
-            [go, "mod", "download", "-json", f"{source.module}@{release}"],
-            what=f"go could not fetch {source.module}@{release}",
-            # Its own module cache, writable so that it can be removed; and no other toolchain is fetched for it.
-            env={"GOMODCACHE": f"{scratch}/modules", "GOFLAGS": "-modcacherw", "GOTOOLCHAIN": "local"},
-            folder=scratch,
-        )
-        module = json.loads(output)
-        if module["Sum"] != source.sums[release]:
-            raise ToolsError(f"{source.module}@{release} has the checksum {module['Sum']}, not {source.sums[release]}")
-        with zipfile.ZipFile(module["Zip"]) as files:
+        # Its own module cache, writable so that it can be removed.
+        environment = {"GOMODCACHE": f"{scratch}/modules", "GOFLAGS": "-modcacherw"}
+        archive = go_module(source.module, release, source.sums[release], scratch, environment)
+        with zipfile.ZipFile(archive) as files:
             for plural in source.plurals.values():
                 inside = f"{source.module}@{release}/{source.file.format(plural=plural)}"
                 (target / f"{plural}.yaml").write_bytes(files.read(inside))
+
+
+def go_module(
+    module: str, release: str, checksum: str, folder: str, env: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Return the path of the archive of a Go module with this checksum; fetch it. `folder` is where Go runs."""
+    answer = json.loads(run_go(["mod", "download", "-json", f"{module}@{release}"], folder, env))
+    if answer["Sum"] != checksum:
+        raise ToolsError(f"{module}@{release} has the checksum {answer['Sum']}, not {checksum}")
+    return str(answer["Zip"])
+
+
+def run_go(arguments: list[str], folder: str, env: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Run Go in a folder, without fetching another toolchain, and return its output."""
+    go = shutil.which("go")
+    if go is None:
+        raise ToolsUnreachableError("no go on PATH: CRDs and actionlint come as Go modules")
+    what = f"go could not {arguments[0]} {arguments[-1]}"
+    return _run([go, *arguments], what=what, env={"GOTOOLCHAIN": "local", **env}, folder=folder)
 
 
 @contextlib.contextmanager
@@ -179,8 +189,8 @@ def _fresh(folder: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _run(command: list[str], *, what: str, env: dict[str, str] | None = None, folder: str | None = None) -> str:
-    """Run a command and give its output. Raises ToolsUnreachableError or ToolsError with its last words."""
+def _run(command: list[str], *, what: str, env: Mapping[str, str] | None = None, folder: str | None = None) -> str:
+    """Run a command and return its output. Raises ToolsUnreachableError or ToolsError with its last words."""
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})}, cwd=folder
     )

@@ -5,16 +5,13 @@ The module is checked by its checksum and built once into lagwarden's cache fold
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
-from deploy.chart.tools import ToolsError, ToolsUnreachableError
+from deploy.chart.tools import ToolsError, go_module, run_go
 from deploy.release.versions import ROOT
 from stream.config.values import cache_folder
 
@@ -29,15 +26,10 @@ def actionlint() -> Path:
     program = cache_folder() / "programs" / f"actionlint-{VERSION}"
     if program.is_file():
         return program
-    go = shutil.which("go")
-    if go is None:
-        raise ToolsUnreachableError("no go on PATH: actionlint is built from its Go module")
     program.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=program.parent, prefix=".draft-") as folder:
-        module = json.loads(_go([go, "mod", "download", "-json", f"{MODULE}@{VERSION}"], folder))
-        if module["Sum"] != CHECKSUM:
-            raise ToolsError(f"{MODULE}@{VERSION} has the checksum {module['Sum']}, not {CHECKSUM}")
-        _go([go, "install", f"{MODULE}/cmd/actionlint@{VERSION}"], folder)
+        go_module(MODULE, VERSION, CHECKSUM, folder)
+        run_go(["install", f"{MODULE}/cmd/actionlint@{VERSION}"], folder, {"GOBIN": folder})
         Path(folder, "actionlint").replace(program)
     return program
 
@@ -53,23 +45,6 @@ def problems(folder: Path = ROOT / ".github" / "workflows") -> list[str]:
     if done.returncode not in {0, 1}:
         raise ToolsError(f"actionlint failed: {done.stderr.strip()}")
     return done.stdout.splitlines()
-
-
-def _go(command: list[str], folder: str) -> str:
-    """Run Go with its programs going to this folder and return its output."""
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "GOBIN": folder, "GOTOOLCHAIN": "local"},
-        capture_output=True,
-        text=True,
-        timeout=_LIMIT,
-        check=False,
-    )
-    if done.returncode:
-        lines = (done.stderr + done.stdout).strip().splitlines()
-        raise ToolsUnreachableError(f"{MODULE}@{VERSION} could not be built: {lines[-1] if lines else 'no output'}")
-    return done.stdout
 
 
 if __name__ == "__main__":
