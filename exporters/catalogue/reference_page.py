@@ -52,7 +52,7 @@ _REASONS: Final[Mapping[str, str]] = {
     "unknown: needs Describe on the cluster, and Kafka 2.4": "no moves",
     "unknown: needs DescribeConfigs on the cluster, and Kafka 2.6; or hidden by http.hide_members": "no quotas",
     "unknown: needs Describe on the cluster; or the cluster has more than 30,000 replicas": "no sizes",
-    "unknown: needs Read on __share_group_state; or the group is no share group": "no progress",
+    "unknown: needs Read on __share_group_state; or the group is no share group": "no share state",
     "no delivery in the partition has ended yet": "no delivery",
     "its state was written by Kafka before 4.2": "before 4.2",
     "the node has not fetched from this leader": "no fetch",
@@ -82,19 +82,19 @@ its meaning, and when it is absent. The unit is in the name. Metrics are stable
 ([upgrading.md](upgrading.md#what-stays)) but for those marked †, which are experimental. `lagwarden metrics --json`
 prints the same for programs.
 
-A number that is unknown, or of what does not exist, is absent, never 0, -1 or NaN, and so are all series of a group
-from its removal on. A line has other reasons; these repeat:
+What is unknown or does not exist has no series, never 0, -1 or NaN, and neither has a group from its removal on. A line
+has the other reasons of an absence; these repeat:
 
 | Absent | Meaning |
 | --- | --- |
 {{}}
 
 Series about groups are of one snapshot, those about the cluster of one poll (`cluster.interval`), and those about the
-monitor, which alone exist before the first snapshot, of the scrape. Counters begin with the process where nothing else
-is stated.
+monitor of the scrape; before the first snapshot there are only the last two. Counters begin with the process where
+nothing else is stated.
 
-`/metrics` responds in the Prometheus text format or in OpenMetrics, by the `Accept` header, with gzip if the client
-accepts it. `?name[]=lagwarden_group_lag` (repeatable) selects metrics. It also has `process_*` and `python_*`.
+`/metrics` responds in the Prometheus text format or in OpenMetrics. `?name[]=lagwarden_group_lag` (repeatable) selects
+metrics. It also has `process_*` and `python_*`.
 
 ## Presets and their costs
 

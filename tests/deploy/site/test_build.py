@@ -21,9 +21,8 @@ def test_the_site_is_built_from_all_pages(tmp_path: Path) -> None:
     except ToolsUnreachableError as error:
         pytest.skip(str(error))
     html = tmp_path / "html"
-    assert "https://forge.example/blob/main/tests/integration/verdicts/test_few_verdicts.py" in (
-        html / "docs" / "internals" / "verdicts" / "index.html"
-    ).read_text("utf-8")
+    alerting = (html / "docs" / "alerting" / "index.html").read_text("utf-8")
+    assert "https://forge.example/blob/main/deploy/alertmanager.example.yaml" in alerting
     indexed = json.loads((html / "search" / "search_index.json").read_text("utf-8"))["docs"]
     built = {path.relative_to(html).as_posix().removesuffix("index.html") for path in html.rglob("index.html")}
     assert {entry["location"].partition("#")[0] for entry in indexed} == built
