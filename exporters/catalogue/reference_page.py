@@ -111,13 +111,12 @@ series of groups with an owner, a window, a silence, a common cause or a finding
 | --- | --- | --- | --- |
 {_cluster_costs()}
 
-The monitor itself has {_PER_OFFSETS_PARTITION} for each partition of `__consumer_offsets`, and some dozens.
+The monitor has {_PER_OFFSETS_PARTITION} for each partition of `__consumer_offsets`, and some dozens.
 
 `metrics.add` and `metrics.omit` change the selection by name; `metrics.granularity` and the patterns of groups and
-topics take series away: with `topic`, those per topic of a group replace those per partition. `metrics.series_budget`
-is the last limit, a quarter of it for the cluster: a metric for which there is no room is left out for all groups, the
-least important first, and counted in `lagwarden_series_over_budget`. Its default has room for about 50,000 partitions
-of groups with `standard`.
+topics take series away. `metrics.series_budget` is the last limit, a quarter of it for the cluster: a metric for which
+there is no room is left out for all groups, the least important first, and counted in `lagwarden_series_over_budget`.
+Its default has room for about 50,000 partitions of groups with `standard`.
 
 Groups with generated names, such as `console-consumer-*`, have the series of one group per pattern if at least
 `metrics.fold_generated` groups have it; `metrics.fold` adds patterns. Generated are a UUID, the suffix of a Kubernetes
@@ -144,7 +143,7 @@ lagwarden_group_info`.
 
 `deriv(lagwarden_partition_committed_offset[5m])` is what a group reads per second, negative after a reset, and
 `deriv(lagwarden_topic_partition_end_offset[5m])` what producers write.
-"""  # noqa: S608 -- prose, not SQL
+"""
 
 
 _NOTES: Final[Mapping[tuple[Metric, ...], str]] = {
@@ -154,10 +153,9 @@ A share group commits no offsets, so the metrics above about lag, offsets and pa
 
 Records in flight are in the memory of the partition's leader only (its JMX metric InFlightMessageCount). A record
 counts as returned also while a member has it for another time, so `returned_records <= in flight <= lag`. While members
-hold the very first records of a partition, nothing is recorded: no start offset, no lag, and neither of the bounds.
+hold the very first records of a partition, nothing is recorded.
 
-If a read fails, the last numbers stay for `health.share_pause`, and at least for two times `cluster.interval`; the
-failure counts in `lagwarden_cluster_facts_unknown` as `share group read`, and then as `share groups`.
+If a read fails, the last numbers stay for `health.share_pause`, and at least for two times `cluster.interval`.
 
 """,
 }
