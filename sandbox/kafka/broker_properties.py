@@ -19,8 +19,8 @@ from sandbox.ports import LOOPBACK
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CLUSTER_ID: Final = "bGFnd2FyZGVuLXNhbmRib3g"
-"""The cluster id of every sandbox broker; the formatted log directory contains it."""
+CLUSTER_ID: Final = "bGFnd2FyZGVuc2FuZGJveA"
+"""The cluster id of every sandbox broker, 16 bytes in base64; the formatted log directory contains it."""
 
 SMALL: Final[dict[str, str]] = {
     # One broker cannot replicate.
@@ -49,6 +49,13 @@ SMALL: Final[dict[str, str]] = {
 
 SETTINGS_OF_RELEASES: Final[dict[str, dict[str, str]]] = {
     # Consumer groups of KIP-848 are a preview there. With them, offsets are written by the coordinator of Kafka 4.
+    "3.7.2": {
+        "group.coordinator.rebalance.protocols": "classic,consumer",
+        "unstable.api.versions.enable": "true",
+        # That coordinator refuses offsets of transactions otherwise, with INVALID_TXN_STATE.
+        "transaction.partition.verification.enable": "false",
+    },
+    "3.8.1": {"group.coordinator.rebalance.protocols": "classic,consumer"},
     "3.9.2": {"group.coordinator.rebalance.protocols": "classic,consumer"},
 }
 """Properties of brokers of a release with KRaft, in addition to SMALL.

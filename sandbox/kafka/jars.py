@@ -30,10 +30,13 @@ HERE: Final = Path(__file__).resolve().parent
 CHECKSUMS: Final = HERE / "jars.sha256"
 BROKER: Final = "4.3.1"
 """The version of the broker that the sandbox runs by default."""
-RELEASES: Final = ("3.9.2", "4.0.2", "4.1.2", "4.2.1", BROKER, "4.4.0")
+RELEASES: Final = (
+    *("1.1.1", "2.0.1", "2.3.1", "2.4.1", "2.8.2", "3.3.2", "3.6.2", "3.7.2", "3.8.1"),
+    *("3.9.2", "4.0.2", "4.1.2", "4.2.1", BROKER, "4.4.0"),
+)
 """The versions of brokers that the sandbox can run, the oldest first."""
-TOOLS: Final = {"4.4.0": BROKER}
-"""The version of the tools for a broker whose own tools are not published where its other jars are."""
+TOOLS: Final = {"3.7.2": "3.8.1", "4.4.0": BROKER}
+"""The version of the tools for a broker whose own tools do not describe its KIP-848 groups, or are not published."""
 
 
 class JarError(RuntimeError):

@@ -14,16 +14,21 @@ import subprocess
 import uuid
 from typing import TYPE_CHECKING, Final
 
-from sandbox.kafka.jars import BROKER, tools_jars
+from sandbox.kafka.jars import BROKER, TOOLS, tools_jars
 from sandbox.kafka.java import SMALL_JVM, ClassArchive, class_path, find_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CONSUMER_GROUPS: Final = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+SCALA_CONSUMER_GROUPS: Final = "kafka.admin.ConsumerGroupCommand"
+"""The same tool up to Kafka 3.7."""
 LIMIT: Final = 60.0
 """Seconds after which a tool that still waits for its broker is killed."""
 LISTING_ATTEMPTS: Final = 3
+FIRST_ALL_GROUPS: Final = "2.4.0"
+"""The first release whose tool describes all groups in one call."""
+FIRST_JAVA_TOOL: Final = "3.8.0"
 GROUP_NOT_FOUND: Final = "GroupIdNotFoundException"
 QUIET: Final = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 HEADER_FIELD: Final = re.compile(r"\S+(?: \(ID\))?")
@@ -66,7 +71,10 @@ class GroupState:
 
 def describe_groups(bootstrap: str, version: str = BROKER) -> list[GroupOffset]:
     """Return the offsets of all groups except share, streams and Connect groups, which this tool does not describe."""
-    rows = table_rows(_describe_all(bootstrap, version=version))
+    if release(version) < release(FIRST_ALL_GROUPS):
+        rows = [row for group in _listed(bootstrap, version) for row in _describe_one(bootstrap, group, version)]
+    else:
+        rows = table_rows(_describe_all(bootstrap, version=version))
     return [
         GroupOffset(
             group=row["GROUP"] or "",
@@ -115,7 +123,14 @@ def delete_group(bootstrap: str, group: str) -> None:
 
 def consumer_groups(bootstrap: str, *arguments: str, version: str = BROKER) -> str:
     """Return the output of `kafka-consumer-groups`. Raises ToolError."""
-    return run_tool(CONSUMER_GROUPS, "--bootstrap-server", bootstrap, *arguments, version=version)
+    tools = release(TOOLS.get(version, version))
+    main_class = CONSUMER_GROUPS if tools >= release(FIRST_JAVA_TOOL) else SCALA_CONSUMER_GROUPS
+    return run_tool(main_class, "--bootstrap-server", bootstrap, *arguments, version=version)
+
+
+def release(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, which compare as releases do."""
+    return tuple(int(number) for number in version.split("."))
 
 
 def run_tool(main_class: str, *arguments: str, version: str = BROKER) -> str:
@@ -158,6 +173,21 @@ def _describe_all(bootstrap: str, *arguments: str, version: str = BROKER) -> str
         with contextlib.suppress(GroupRemovedError):
             return consumer_groups(bootstrap, "--describe", "--all-groups", *arguments, version=version)
     return consumer_groups(bootstrap, "--describe", "--all-groups", *arguments, version=version)
+
+
+def _listed(bootstrap: str, version: str) -> list[str]:
+    """Return the names of all groups from a tool that prints one a line, and remarks that have spaces."""
+    return [
+        line for line in consumer_groups(bootstrap, "--list", version=version).split("\n") if line.split() == [line]
+    ]
+
+
+def _describe_one(bootstrap: str, group: str, version: str) -> list[dict[str, str | None]]:
+    """Return the rows of one group from a tool whose tables do not name it."""
+    return [
+        {**row, "GROUP": group}
+        for row in table_rows(consumer_groups(bootstrap, "--describe", "--group", group, version=version))
+    ]
 
 
 def table_rows(text: str) -> list[dict[str, str | None]]:

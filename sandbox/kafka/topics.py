@@ -18,7 +18,9 @@ def create_topics(bootstrap: str, partitions: Mapping[str, int], config: Mapping
     Raises KafkaException when a topic exists already, and TimeoutError when a partition has no leader in time.
     """
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    new_topics = [NewTopic(name, count, config=dict(config or {})) for name, count in partitions.items()]
+    new_topics = [
+        NewTopic(name, count, replication_factor=1, config=dict(config or {})) for name, count in partitions.items()
+    ]
     for done in admin.create_topics(new_topics).values():
         done.result(LIMIT)
     wait_until(lambda: _have_leaders(admin, partitions), f"leaders of {', '.join(partitions)}")

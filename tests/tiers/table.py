@@ -3,6 +3,7 @@
 - *core*: the slow tests in the files of `CORE`, without those marked `long`, run at every submission (`make test`).
 - *touched*: the others run at a submission that changes what they test, by `TOUCHED_BY` (`.ci/run`).
 - *full*: all of them run by hand, every night and before a release (`make full`).
+- Those with the mark `FULL_ONLY` run in `make full` alone.
 - Those with a mark of `BY_HAND` have commands of their own.
 """
 
@@ -10,6 +11,8 @@ from typing import Final
 
 SLOW_MARKS: Final = ("spark", "kafka", "chart", "container", "page", "chaos", "long")
 BY_HAND: Final = ("cluster", "play", "soak")
+FULL_ONLY: Final = "releases"
+"""The mark of tests that repeat others with brokers of other releases."""
 
 CORE: Final = (
     # Decoding and folding of what real clients write, by Kafka's own classes and tools.

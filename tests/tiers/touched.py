@@ -18,7 +18,7 @@ from typing import Final
 
 from tests.tiers.collection import may_have_tests
 from tests.tiers.order import committed_seconds
-from tests.tiers.table import BY_HAND, SLOW_MARKS, TOUCHED_BY, is_below
+from tests.tiers.table import BY_HAND, FULL_ONLY, SLOW_MARKS, TOUCHED_BY, is_below
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 MOST_SECONDS: Final = 1000.0
@@ -28,7 +28,8 @@ UNKNOWN_SECONDS: Final = 30.0
 ONE_SUBMISSION: Final = 4 * 3600
 """Seconds within which the commits of one submission are made."""
 EXPRESSION: Final = (
-    f"({' or '.join(SLOW_MARKS)}) and not (core and not long or {' or '.join(BY_HAND)} or chaos and long)"
+    f"({' or '.join(SLOW_MARKS)}) and not (core and not long or {' or '.join(BY_HAND)} or chaos and long"
+    f" or {FULL_ONLY})"
 )
 """The tests of these files that are neither quick, nor of the core, nor run by hand, as pytest's option `-m`."""
 

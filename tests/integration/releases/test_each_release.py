@@ -2,16 +2,13 @@
 
 import contextlib
 import time
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
-from confluent_kafka.admin import AdminClient
 
 from exporters.cluster.model import ClusterFacts
-from sandbox.kafka.broker import Broker
-from sandbox.kafka.jars import RELEASES
+from sandbox.kafka import jars
 from sandbox.kafka.tools import run_tool
-from sandbox.kafka.zookeeper import ZooKeeper
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.poll import ClusterPoll, PollOptions
@@ -31,80 +28,63 @@ from tests.integration.traffic import (
     make_topic,
     tool_offsets_and_lags,
 )
-from tests.support.processes import LIMIT, wait_until
+from tests.support.processes import LIMIT
+from tests.support.releases import RELEASES, Release, releases, wait_for_controller
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 CONSOLE: Final = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 QUORUM: Final = {"leader_epoch", "metadata_high_watermark", "quorum_voters", "quorum_voters_behind"}
+OF_FACT: Final = {
+    "quotas": {"quotas"},
+    "reassignments": {"reassigning_partitions", "adding_replicas", "removing_replicas"},
+}
+"""The numbers that are absent where a fact is not supported."""
 RECORDS: Final = {0: 100, 1: 101, 2: 102}
 """Records of each partition of the topic."""
 
 
-class Release(NamedTuple):
-    """A release and its finalized level of `metadata.version`, which is None with ZooKeeper.
-
-    `classic` is true if its group coordinator is the one of Kafka 3.
-    """
-
-    version: str
-    level: int | None
-    classic: bool = False
-
-    @property
-    def properties(self) -> dict[str, str]:
-        return {"group.coordinator.rebalance.protocols": "classic"} if self.classic else {}
-
-
-CASES: Final = (
-    Release("3.9.2", None, classic=True),
-    Release("3.9.2", 21, classic=True),
-    Release("3.9.2", 21),
-    Release("4.0.2", 25),
-    Release("4.1.2", 27),
-    Release("4.2.1", 29),
-    Release("4.3.1", 30),
-    Release("4.4.0", 33),
-)
-
-
 def test_every_release_has_a_case() -> None:
-    """Each release that the sandbox can run has a case with the new group coordinator."""
-    assert [case.version for case in CASES if not case.classic] == [*RELEASES]
+    """Each release that the sandbox can run has a case, from 3.7 on with the coordinator of Kafka 4."""
+    assert list(dict.fromkeys(case.version for case in RELEASES)) == [*jars.RELEASES]
+    new = dict.fromkeys(case.version for case in RELEASES if not case.classic)
+    assert [*new] == [case for case in jars.RELEASES if not Release(case, None).is_before("3.7")]
 
 
-@pytest.mark.parametrize("release", CASES, ids=lambda case: "-".join(map(str, case)))
+@pytest.mark.parametrize("release", releases("3.9.2", "4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0"))
 @pytest.mark.usefixtures("make_broker")  # skips without Java
 def test_groups_and_facts_are_those_of_the_tools(release: Release) -> None:
-    """Offsets and lags of all kinds of groups, records on disk and facts are equal, and all records are decoded."""
-    with contextlib.ExitStack() as servers, contextlib.ExitStack() as clients:
-        zookeeper_port = None if release.level else servers.enter_context(ZooKeeper()).port
-        broker = servers.enter_context(
-            Broker(version=release.version, properties=release.properties, zookeeper_port=zookeeper_port)
-        )
+    """Offsets and lags of all kinds of groups, records on disk and facts are equal, and all records are decoded.
+
+    So they are after a restart of the broker.
+    """
+    with release.running() as broker, contextlib.ExitStack() as clients:
         bootstrap = broker.bootstrap
-        # With ZooKeeper the broker opens its port before it knows the controller.
-        wait_until(lambda: _controller(bootstrap) == 1, "the controller")
         make_topic(bootstrap, "t", len(RECORDS), records=RECORDS[0])
         expected, kinds = _traffic(bootstrap, clients, release)
-        committed, lags = tool_offsets_and_lags(bootstrap, release.version)
-        assert committed == expected
         cluster = clients.enter_context(Cluster([bootstrap]))
         cluster.connect(LIMIT)
         monitor = Monitor(cluster)
-        shown = _shown(monitor)
-        assert {place: offset for place, (offset, _) in shown.items()} == committed
-        assert {place: lag for place, (_, lag) in shown.items()} == lags
+        _assert_agreement(bootstrap, release, monitor, expected)
+        broker.stop()
+        wait_for_controller(broker.start())
+        commit(bootstrap, "simple", "t", {0: 1, 2: 101})
+        expected |= {("simple", "t", 0): 1, ("simple", "t", 2): 101}
+        _assert_agreement(bootstrap, release, monitor, expected)
         assert {name: (each.kind, each.state) for name, each in monitor.hidden.state.memberships.items()} == kinds
         rows = _rows(LiveTopics(cluster, [NAME]))
         assert [row for row in rows if decode(row).error is not None] == []
         assert rows == _rows(LogFolder(broker.data))
-        _assert_known(_facts(cluster, committed), release)
+        _assert_known(_facts(cluster, expected), release)
 
 
-def _controller(bootstrap: str) -> int:
-    """Return the controller in the metadata of a new client, -1 for none."""
-    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0}).list_topics(timeout=LIMIT).controller_id
+def _assert_agreement(bootstrap: str, release: Release, monitor: Monitor, expected: dict[Any, int]) -> None:
+    """Assert that offsets and lags are those of the release's own tool."""
+    committed, lags = tool_offsets_and_lags(bootstrap, release.version)
+    assert committed == expected
+    shown = _shown(monitor)
+    assert {place: offset for place, (offset, _) in shown.items()} == committed
+    assert {place: lag for place, (_, lag) in shown.items()} == lags
 
 
 def _traffic(
@@ -143,7 +123,16 @@ def _read_with_the_console(bootstrap: str, release: Release, expected: dict[Any,
     """Read the topic as a group of KIP-848 in its preview, which only Java clients of that time have."""
     properties = ("group.id=new", "group.protocol=consumer")
     run_tool(
-        *(CONSOLE, "--bootstrap-server", bootstrap, "--topic", "t", "--from-beginning", "--timeout-ms", "30000"),
+        *(
+            CONSOLE,
+            "--bootstrap-server",
+            bootstrap,
+            "--topic",
+            "t",
+            "--from-beginning",
+            "--timeout-ms",
+            "30000",
+        ),
         *("--max-messages", str(sum(RECORDS.values()))),
         *(word for each in properties for word in ("--consumer-property", each)),
         version=release.version,
@@ -174,11 +163,16 @@ def _facts(cluster: Cluster, places: dict[Any, int]) -> ClusterFacts:
 
 
 def _assert_known(facts: ClusterFacts, release: Release) -> None:
-    """Assert that only the quorum and features are absent, and only with ZooKeeper."""
-    assert facts.unknown_facts.to_pylist() == []
+    """Assert that only those facts are absent that docs/support.md names for the release."""
+    since = {"reassignments": "2.4", "quotas": "2.6"}
+    unsupported = {fact for fact, version in since.items() if release.is_before(version)}
+    assert {row["fact"]: row["reason"] for row in facts.unknown_facts.to_pylist()} == dict.fromkeys(
+        unsupported, "unsupported"
+    )
     assert facts.controller == 1
     (totals,) = facts.cluster_totals.to_pylist()
-    assert {name for name, value in totals.items() if value is None} == (set() if release.level else QUORUM)
+    absent = set().union(*(OF_FACT[fact] for fact in unsupported), () if release.level else QUORUM)
+    assert {name for name, value in totals.items() if value is None} == absent
     levels = {row["feature"]: row["level"] for row in facts.features.to_pylist()}
     assert levels.get("metadata.version") == release.level
     assert facts.cleaner_suspect is False

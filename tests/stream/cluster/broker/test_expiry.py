@@ -1,6 +1,6 @@
-"""A real broker removes offsets and groups: each removal has its predicted time and cause.
+"""A real broker of each release removes offsets and groups: each removal has its predicted time and cause.
 
-One broker with a retention of one minute has groups that expire, groups that are deleted and a group that stays. A
+A broker with a retention of one minute has groups that expire, groups that are deleted and a group that stays. A
 small driver reads the offsets topic as the job does.
 """
 
@@ -13,17 +13,19 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from sandbox.clients.members import Member
+from sandbox.kafka.jars import BROKER
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import eventually, wait_until
 from stream.cluster.retention_config import read_retention
 from stream.cluster.transport.client import Cluster
 from stream.groups.driver_state import DriverState, GroupColumns, RemovedOffset
+from stream.groups.expiry.broker_rules import ExpiryRules
 from stream.groups.expiry.causes import RemovalCause, cause_of, transition_sentence
 from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, predict_removed
 from stream.groups.expiry.predict import NEVER, OffsetsRetention, predict
 from stream.groups.lifecycle.model import Transition, TransitionType
-from tests.conftest import MakeBroker
 from tests.integration.folded_log import FoldedLog
+from tests.support.releases import Release, releases
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(240)]
 
@@ -35,7 +37,14 @@ EARLIEST: Final = 1_000
 """A tombstone has the time when the broker began its batch: at most these milliseconds before the check for expiry."""
 LIMIT: Final = 150.0
 
-EXPIRING: Final = {("classic", "orders"), ("newer", "orders"), ("simple", "orders"), ("living", "left")}
+RULES: Final[dict[ExpiryRules, set[str]]] = {
+    ExpiryRules.PER_OFFSET: {"left", "orders"},
+    ExpiryRules.EMPTY_ONLY: set(),
+    ExpiryRules.UNSUBSCRIBED: {"left"},
+    ExpiryRules.UNSUBSCRIBED_IF_STABLE: {"left"},
+    ExpiryRules.NONE_PENDING: {"left"},
+}
+"""The topics whose offsets expire in a group with members that subscribes to `orders` only."""
 DELETED: Final = {("deleted", "orders"), ("dropped", "gone")}
 
 
@@ -103,34 +112,44 @@ def exists(cluster: Cluster, topic: str) -> bool | None:
     return bool(cluster.metadata([topic]).topics[0].error_code == 0)
 
 
-def test_the_broker_removes_each_offset_at_its_predicted_time(make_broker: MakeBroker) -> None:
+@pytest.mark.parametrize("release", releases(BROKER))
+@pytest.mark.usefixtures("make_broker")  # skips without Java
+def test_the_broker_removes_each_offset_at_its_predicted_time(release: Release) -> None:
     """Every tombstone has its predicted time and cause; subscribed topics stay; no other removal is an expiration."""
-    settings = {"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": str(INTERVAL)}
-    bootstrap = make_broker(properties=settings).bootstrap
+    settings = {"offsets_retention_minutes": "1", "offsets_retention_check_interval_ms": str(INTERVAL)}
+    with release.running(**settings) as broker:
+        _expire(broker.bootstrap, release)
+
+
+def _expire(bootstrap: str, release: Release) -> None:
+    of_members = RULES[release.rules]
+    leaving = {"classic"} if release.is_before("4.0") else {"classic", "newer"}
+    removed_groups = {*leaving, "simple"}
+    expiring = {(group, "orders") for group in removed_groups} | {("living", topic) for topic in of_members}
     create_topics(bootstrap, {"orders": 1, "left": 1, "gone": 1})
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     simple = {group: Member(bootstrap, group, "simple") for group in ("simple", "deleted", "dropped")}
     for group, topic in (("simple", "orders"), ("deleted", "orders"), ("dropped", "gone")):
         commit(simple[group], topic)
     classic = joined(bootstrap, "classic", ["orders"])
-    newer = joined(bootstrap, "newer", ["orders"], "consumer")
+    members = [classic, *([joined(bootstrap, "newer", ["orders"], "consumer")] if "newer" in leaving else [])]
     living = joined(bootstrap, "living", ["orders", "left"])
-    for member in (classic, newer):
+    for member in members:
         commit(member, "orders")
     commit(living, "orders", "left")
     _subscribe(living, ["orders"])
     joined(bootstrap, "bare", ["orders"]).leave()
     with Cluster([bootstrap]) as cluster:
         retention = read_retention(cluster)
-        assert retention == OffsetsRetention(MINUTE, INTERVAL, "broker")
+        assert retention == OffsetsRetention(MINUTE, INTERVAL, "broker", release.rules)
         driver = Driver(cluster, retention)
         driver.step()
         eventually(lambda: [done.result(30) for done in admin.delete_consumer_groups(["deleted"]).values()])
         eventually(lambda: [done.result(30) for done in admin.delete_topics(["gone"]).values()])
         time.sleep(GAP)
-        for member in (classic, newer):
+        for member in members:
             member.leave()
-        wait_until(lambda: _empty(driver.step()) >= {"classic", "newer"}, "both groups to be empty")
+        wait_until(lambda: _empty(driver.step()) >= leaving, "the groups to be empty")
         columns = driver.state.columns()
         expiry = predict(columns, retention)
         predicted = dict(
@@ -140,55 +159,58 @@ def test_the_broker_removes_each_offset_at_its_predicted_time(make_broker: MakeB
                 strict=True,
             )
         )
-        wait_until(lambda: bool(driver.step()) and driver.removed.keys() >= EXPIRING, "expiry", limit=LIMIT, pause=1)
-        wait_until(
-            lambda: bool(driver.step()) and _dead(driver) >= {"classic", "newer", "simple"}, "the removal of the groups"
-        )
+        wait_until(lambda: bool(driver.step()) and driver.removed.keys() >= expiring, "expiry", limit=LIMIT, pause=1)
+        wait_until(lambda: bool(driver.step()) and _dead(driver) >= removed_groups, "the removal of the groups")
         causes = {
             name: cause_of(transition.removal, retention, functools.partial(exists, cluster))
             for name, transition in driver.removals().items()
             if transition.removal is not None
         }
     # Expired offsets were removed at the time predicted before their removal.
-    for key in EXPIRING:
+    for key in expiring:
         offset, expiry_time = driver.removed[key]
         assert (key, expiry_time) == (key, predicted[key])
         assert offset.time >= expiry_time - EARLIEST, key
         assert driver.outcomes[key] is PredictionOutcome.KEPT, (key, offset.time - expiry_time)
     emptied = columns.memberships["classic"].state_time
-    assert emptied is not None
-    assert (
-        predicted["classic", "orders"] == emptied + MINUTE > driver.removed["classic", "orders"][0].last_time + MINUTE
-    )
-    history = driver.state.columns().histories["newer"]
-    emptied = next(each.time for each in history.transitions if each.type is TransitionType.EMPTIED)
-    assert driver.removed["newer", "orders"][0].time < emptied + MINUTE
+    if release.rules is not ExpiryRules.PER_OFFSET:
+        assert emptied is not None
+        assert (
+            predicted["classic", "orders"]
+            == emptied + MINUTE
+            > driver.removed["classic", "orders"][0].last_time + MINUTE
+        )
+    if "newer" in leaving:
+        history = driver.state.columns().histories["newer"]
+        emptied = next(each.time for each in history.transitions if each.type is TransitionType.EMPTIED)
+        assert driver.removed["newer", "orders"][0].time < emptied + MINUTE
     # Groups have the predicted time of their last offset, and are removed together with it.
-    names = ["classic", "newer", "simple"]
+    names = sorted(removed_groups)
     for name, predicted_end in zip(names, expiry.for_groups(names)[1].tolist(), strict=True):
         assert driver.removals()[name].type is TransitionType.DEAD
         assert predicted_end == predicted[name, "orders"], name
         assert driver.removals()[name].time == driver.removed[name, "orders"][0].time, name
-    # Offsets of subscribed topics stay and never expire.
+    # The other offsets of a group with members stay and never expire.
     columns = driver.state.columns()
     kept = predict(columns, retention)
-    assert list(zip(columns.group.to_pylist(), columns.topic.to_pylist(), kept.offset.tolist(), strict=True)) == [
-        ("living", "orders", NEVER)
-    ]
+    assert set(zip(columns.group.to_pylist(), columns.topic.to_pylist(), kept.offset.tolist(), strict=True)) == {
+        ("living", topic, NEVER) for topic in {"orders", "left"} - of_members
+    }
     # No other removal is an expiration.
     assert {key: driver.outcomes[key] for key in DELETED} == dict.fromkeys(DELETED, PredictionOutcome.DELETED)
-    assert driver.removed.keys() == EXPIRING | DELETED
+    assert driver.removed.keys() == expiring | DELETED
     none = dict.fromkeys(PredictionOutcome, 0)
     assert driver.expiry_check.outcomes() == none | {
-        PredictionOutcome.KEPT: len(EXPIRING),
+        PredictionOutcome.KEPT: len(expiring),
         PredictionOutcome.DELETED: len(DELETED),
     }
-    assert driver.expiry_check.errors().count == len(EXPIRING)
-    expired = dict.fromkeys(("classic", "newer", "simple", "living", "bare"), RemovalCause.EXPIRED)
+    assert driver.expiry_check.errors().count == len(expiring)
+    expired = dict.fromkeys((*removed_groups, "bare", *(["living"] if of_members else [])), RemovalCause.EXPIRED)
     assert causes == {**expired, "deleted": RemovalCause.DELETED, "dropped": RemovalCause.TOPIC_DELETED}
-    sentence = transition_sentence(driver.removals()["living"], RemovalCause.EXPIRED, retention)
-    assert sentence.startswith("expired: 1 offset of left, last commit ")
-    assert sentence.endswith(" UTC, retention 1 min")
+    if of_members == {"left"}:
+        sentence = transition_sentence(driver.removals()["living"], RemovalCause.EXPIRED, retention)
+        assert sentence.startswith("expired: 1 offset of left, last commit ")
+        assert sentence.endswith(" UTC, retention 1 min")
     for member in (*simple.values(), living):
         member.leave()
 
