@@ -61,10 +61,36 @@ class CaptureGroups:
         self._columns = replay.driver_state.columns()
         cluster = ClusterContext(retention, topic_names=_topic_names(self._columns))
         self._derived = derive(TickFacts(self._columns, NO_ENDS, self._newest / 1000, cluster))
-        self._snapshot = build(self._derived)
+        self._snapshot = self._with_assignments(build(self._derived))
         self.decode_stats: Final = replay.decode_stats
         self.problems = [*source.problems, *fault_lines(replay.decode_stats)]
         self.notes = [*source.notes, _NOTE, *([_NO_RETENTION] if retention.retention_ms is None else [])]
+
+    def _with_assignments(self, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot with the assigned partitions of each topic that is read, also those without a commit.
+
+        A monitor has a row for each of them; here the number of partitions of a topic is not known.
+        """
+        topics, columns = snapshot.topics, ("members", "partitions_assigned")
+        rows = topics.select(["group", "topic", *columns]).to_pylist()
+        for row in rows:
+            if row["partitions_assigned"] is not None:
+                shares = self._shares(row["group"], row["topic"])
+                row |= {"members": len(shares), "partitions_assigned": sum(shares)}
+        for name in columns:
+            at = topics.schema.get_field_index(name)
+            topics = topics.set_column(at, topics.schema.field(at), pa.array([row[name] for row in rows], pa.int32()))
+        return dataclasses.replace(snapshot, topics=topics)
+
+    def _shares(self, group: str, topic: str) -> list[int]:
+        """Return how many partitions of the topic each member with any of them owns."""
+        names, membership = self._derived.facts.cluster.topic_names, self._columns.memberships.get(group)
+        return [
+            mask.bit_count()
+            for client in (membership.clients if membership else ())
+            for ref, mask in client.owned or ()
+            if mask and topic == (ref if isinstance(ref, str) else names.get(ref))
+        ]
 
     def groups(self, query: GroupQuery = ALL_GROUPS) -> Answer:
         """Return the groups of a query, as `GET /api/v1/groups`."""
