@@ -40,7 +40,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo pictures test full quick lint types contracts coverage cluster play chaos fuzz soak stable programs bench docs audit wheel release release-check clean
+.PHONY: help setup demo pictures test full quick lint types contracts coverage cluster play chaos fuzz soak stable atlas programs bench docs audit wheel release release-check clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -108,6 +108,14 @@ soak: setup  ## descriptors, threads, memory and checkpoint of a monitor under t
 
 stable: setup  ## the core N=10 times, half of them beside two busy cores, and which tests failed how often
 	$(BIN)/python -m sandbox.stability --runs $(N) --loaded $$(($(N) / 2)) -- -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "$(CORE)"
+
+# The release of Kafka that `make atlas` runs.
+VERSION ?= 4.3.1
+RELEASE_TESTS := tests/integration/releases/test_each_release.py tests/stream/cluster/broker/test_expiry.py
+
+atlas: setup  ## VERSION=4.4.0: the tests with a broker of that release, and how what clients write there differs from docs/clients.md
+	@$(BIN)/python -m pytest -q -n 1 $(RELEASE_TESTS) -k '$(VERSION)'; tests=$$?; \
+	  $(BIN)/python -m sandbox.recorded_clients.compare $(VERSION) && exit $$tests
 
 bench: setup  ## benchmarks: a table and ratios, minutes
 	$(BIN)/python -m bench
