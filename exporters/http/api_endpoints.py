@@ -9,31 +9,29 @@ from starlette.responses import PlainTextResponse, Response
 
 from exporters.cluster.exposition import ServedMetrics
 from exporters.group_query import GroupQuery, GroupQueryError
-from exporters.group_search import MembersHiddenError, has_topic, known_verdicts
+from exporters.group_search import has_topic, known_verdicts
 from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
 from exporters.http.event_stream.response import EventStream
 from exporters.http.negotiation import accepts_gzip, preferred_format
 from exporters.http.openapi.document import openapi_json
-from exporters.http.rendered_responses import (
-    JSON,
-    NO_STORE,
-    RESPONSE_SECONDS,
-    bad_request,
-    members_hidden,
-    requested_name,
-)
+from exporters.http.rendered_responses import JSON, NO_STORE, RESPONSE_SECONDS, requested_name
 from exporters.http.streamed_response import StreamedResponse
 from exporters.text.self_metrics import render_self_metrics
 from exporters.verdict_event import NO_EVENT_FILTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from starlette.requests import Request
 
     from exporters.http.rendered_responses import RenderedResponses
     from exporters.http.served_data import ServedData
     from exporters.text.compressed_text import PlainText
+    from exporters.text.exposition import PublishedSnapshot
+
+
+class NoSnapshotError(Exception):
+    """There is no snapshot yet."""
 
 
 class ApiEndpoints:
@@ -74,66 +72,39 @@ class ApiEndpoints:
 
     async def events(self, request: Request) -> Response:
         """Respond with a stream of the verdict changes that match the query."""
-        try:
-            query = GroupQuery.parse(request.query_params.multi_items(), without=NO_EVENT_FILTERS)
-            if published := self._served.current():
-                query.check_verdicts(known_verdicts(published.snapshot))
-        except GroupQueryError as error:
-            return bad_request(str(error))
+        query = self._query(request, self._served.current(), NO_EVENT_FILTERS)
         last = request.headers.get("last-event-id")
-        return EventStream(
-            self._served.events, self._served.events.after(last) if last else self._served.events.end(), query
-        )
+        events = self._served.events
+        return EventStream(events, events.after(last) if last else events.end(), query)
 
     async def groups(self, request: Request) -> Response:
         """Respond with the groups of a query."""
-        published = self._served.current()
-        if not published:
-            return self._no_snapshot()
-        try:
-            query = GroupQuery.parse(request.query_params.multi_items())
-            query.check_verdicts(known_verdicts(published.snapshot))
-        except GroupQueryError as error:
-            return bad_request(str(error))
+        published = self._published()
+        query = self._query(request, published)
 
         def answer() -> tuple[bytes, int]:
-            try:
-                return groups_json(published, query, self._served.search, self._served.status()), 200
-            except MembersHiddenError:
-                return members_hidden()
+            return groups_json(published, query, self._served.search, self._served.status()), 200
 
         return await self._responses.json(request, ("groups", published, query), answer)
 
     async def topic_groups(self, request: Request) -> Response:
         """Respond with the groups of a query that read a topic; 404 if no group reads it and the cluster lacks it."""
-        published, topic, facts = self._served.current(), request.path_params["topic"], self._served.cluster()
-        if not published:
-            return self._no_snapshot()
-        try:
-            query = GroupQuery.parse(request.query_params.multi_items(), without=("topic",))
-            query.check_verdicts(known_verdicts(published.snapshot))
-        except GroupQueryError as error:
-            return bad_request(str(error))
+        published, topic, facts = self._published(), request.path_params["topic"], self._served.cluster()
+        query = self._query(request, published, ("topic",))
 
         def answer() -> tuple[bytes, int]:
             known = facts is not None and pc.any(pc.equal(facts.facts.cluster_topics["topic"], topic)).as_py()
             if not known and not has_topic(published.snapshot, topic):
                 return encode({"error": "no group reads a topic of this name", "topic": topic}), 404
-            try:
-                return topic_groups_json(published.snapshot, topic, query, self._served.search), 200
-            except MembersHiddenError:
-                return members_hidden()
+            return topic_groups_json(published.snapshot, topic, query, self._served.search), 200
 
         return await self._responses.json(request, ("topic groups", published, topic, query), answer)
 
     async def group(self, request: Request) -> Response:
         """Respond with one group and its detail."""
-        published = self._served.current()
-        if not published:
-            return self._no_snapshot()
-        group = requested_name(request)
+        published, group = self._published(), requested_name(request)
         if group is None:
-            return bad_request("the name of the group is missing: /api/v1/group?name=NAME")
+            raise GroupQueryError("the name of the group is missing: /api/v1/group?name=NAME")
 
         def answer() -> tuple[bytes, int]:
             found = group_json(published.snapshot, group, self._served.details(group))
@@ -141,7 +112,23 @@ class ApiEndpoints:
 
         return await self._responses.json(request, ("group", published, group), answer)
 
-    def _no_snapshot(self) -> Response:
+    def _published(self) -> PublishedSnapshot:
+        """Return the published snapshot. Raises NoSnapshotError."""
+        published = self._served.current()
+        if published is None:
+            raise NoSnapshotError
+        return published
+
+    @staticmethod
+    def _query(request: Request, published: PublishedSnapshot | None, without: Collection[str] = ()) -> GroupQuery:
+        """Return the query of a request. Raises GroupQueryError."""
+        query = GroupQuery.parse(request.query_params.multi_items(), without=without)
+        if published is not None:
+            query.check_verdicts(known_verdicts(published.snapshot))
+        return query
+
+    async def no_snapshot(self, _request: Request, _error: Exception) -> Response:
+        """Respond that there is no snapshot yet."""
         status = self._served.status()
         answer = {"error": "no snapshot yet", "phase": status.phase, "reasons": status.not_ready_reasons}
         return Response(encode(answer), 503, {**NO_STORE, "retry-after": "5"}, JSON)

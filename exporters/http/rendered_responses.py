@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 
+from exporters.group_search import MembersHiddenError
 from exporters.http.api import encode
 from exporters.http.negotiation import accepts_gzip
 from exporters.http.shared_renderings import SharedRenderings
@@ -29,6 +30,7 @@ JSON: Final = "application/json"
 NO_STORE: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 _INTERNAL_ERROR: Final = "internal error: lagwarden could not create this response; its log has the details"
+_MEMBERS_HIDDEN: Final = b'{"error":"members are hidden (http.hide_members): no filter by client or host"}'
 # Scripts and styles from this server only, nothing inline, no frames; and no script may turn text into HTML.
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; "
@@ -68,6 +70,8 @@ class RenderedResponses:
         def render() -> _RenderedResponse:
             try:
                 body, code = answer()
+            except MembersHiddenError:
+                body, code = _MEMBERS_HIDDEN, 403
             except Exception as error:  # noqa: BLE001 - an error in one response must not break the server
                 self._on_failure(request.url.path, error)
                 body, code = encode({"error": _INTERNAL_ERROR, "group": requested_name(request)}), 500
@@ -95,14 +99,9 @@ class RenderedResponses:
         return (await self._renderings.get(("page", zipped, wants_view, key), render)).response()
 
 
-def bad_request(error: str) -> Response:
+async def bad_request(_request: Request, error: Exception) -> Response:
     """Return the response for a request that is not valid."""
-    return Response(encode({"error": error}), 400, NO_STORE, JSON)
-
-
-def members_hidden() -> tuple[bytes, int]:
-    """Return body and status code for a filter by client or host while members are hidden."""
-    return encode({"error": "members are hidden (http.hide_members): no filter by client or host"}), 403
+    return Response(encode({"error": str(error)}), 400, NO_STORE, JSON)
 
 
 def _rendered(

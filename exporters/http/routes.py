@@ -17,18 +17,19 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from exporters.group_query import GroupQueryError
 from exporters.http.access.allowed_hosts import AllowedHosts
 from exporters.http.access.require_login import RequireLogin
 from exporters.http.access.web_access import Credentials
 from exporters.http.admission import Admission, ConnectionLimits, RefusalReason
 from exporters.http.api import encode
-from exporters.http.api_endpoints import ApiEndpoints
+from exporters.http.api_endpoints import ApiEndpoints, NoSnapshotError
 from exporters.http.burrow_api import PREFIX as BURROW
 from exporters.http.burrow_api import burrow_routes
 from exporters.http.cluster_api import cluster_routes
 from exporters.http.event_stream.response import EVENTS_PATH
 from exporters.http.page_endpoints import PageEndpoints
-from exporters.http.rendered_responses import JSON, NO_STORE, RenderedResponses
+from exporters.http.rendered_responses import JSON, NO_STORE, RenderedResponses, bad_request
 from exporters.http.request_limits import PROBES, RequestLimiter, RequestLimits
 from exporters.page.document import ASSETS
 
@@ -125,7 +126,12 @@ def build_app(
     return Starlette(
         routes=routes,
         middleware=[*limiters, hosts, login],
-        exception_handlers={HTTPStatus.NOT_FOUND: _unknown_path, HTTPStatus.METHOD_NOT_ALLOWED: _unknown_method},
+        exception_handlers={
+            HTTPStatus.NOT_FOUND: _unknown_path,
+            HTTPStatus.METHOD_NOT_ALLOWED: _unknown_method,
+            GroupQueryError: bad_request,
+            NoSnapshotError: api.no_snapshot,
+        },
     )
 
 
