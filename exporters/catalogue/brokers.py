@@ -36,8 +36,7 @@ BROKERS: Final = Table(
         # Of the topics that may be described.
         Column("leads", INT32, "Partitions that the broker leads.",
                Exported("lagwarden_broker_leaders", STANDARD, absent=_AWAY)),
-        Column("holds", INT32, "Replicas of the broker.",
-               Exported("lagwarden_broker_replicas", absent=_AWAY)),
+        Column("holds", INT32, "Replicas of the broker.", Exported("lagwarden_broker_replicas", absent=_AWAY)),
     ),
 )  # fmt: skip
 """One row per live broker."""
@@ -115,8 +114,7 @@ POLLS: Final = Table(
     (
         Column("cleaner_suspect", BOOL,
                "1 if __consumer_offsets is larger than a working log cleaner leaves it, else 0.",
-               Exported("lagwarden_offsets_topic_cleaner_suspect", LEAN),
-               null="no ACL for its size or settings",
+               Exported("lagwarden_offsets_topic_cleaner_suspect", LEAN), null="no ACL for its size or settings",
                stability=EXPERIMENTAL),
         Column("poll_time", TIMESTAMP, "When the poll began whose results are served.",
                Exported("lagwarden_cluster_facts_timestamp_seconds", LEAN),

@@ -35,17 +35,13 @@ READINESS_METRICS: Final = STATUS.metrics_of((
     Column("version", NAME, "The version of lagwarden.", Exported("lagwarden_build_info")),
     Column("cluster_id", NAME, "The id of the monitored Kafka cluster.",
            Exported("lagwarden_cluster_info"), null="before Kafka's first response"),
-    Column("part", NAME,
-           "Which of several instances this is (job.instance).",
-           Exported("lagwarden_instance_info"), stability=EXPERIMENTAL),
-    Column("instances", INT64,
-           "Configured number of instances that share the groups.",
-           Exported("lagwarden_instances"), stability=EXPERIMENTAL),
-    Column("phase", NAME,
-           "Phase: connecting, waiting for topic, starting, catching up, running, stopping or failed.",
+    Column("part", NAME, "Which of several instances this is (job.instance).", Exported("lagwarden_instance_info"),
+           stability=EXPERIMENTAL),
+    Column("instances", INT64, "Configured number of instances that share the groups.", Exported("lagwarden_instances"),
+           stability=EXPERIMENTAL),
+    Column("phase", NAME, "Phase: connecting, waiting for topic, starting, catching up, running, stopping or failed.",
            Exported("lagwarden_phase_info")),
-    Column("ready", BOOL,
-           "1 while the values are complete and up to date, else 0 (/readyz).",
+    Column("ready", BOOL, "1 while the values are complete and up to date, else 0 (/readyz).",
            Exported("lagwarden_ready")),
     Column("kafka_reachable", BOOL, "1 while Kafka is reachable, else 0.", Exported("lagwarden_kafka_reachable")),
     Column("snapshot_taken_at", TIMESTAMP, "When the end offsets of the snapshot had been read.",
@@ -67,10 +63,8 @@ RECORDS_READ: Final = Table(
     Source("records_read", SCRAPE),
     (_RECORD_TYPE, Column("tracking", NAME, "tracked, known (not tracked yet) or unknown.")),
     (
-        Column("records", INT64,
-               "Records of __consumer_offsets read, by type; tracking: tracked, known or unknown.",
-               Exported("lagwarden_records_read_total"),
-               null="there is none"),
+        Column("records", INT64, "Records of __consumer_offsets read, by type; tracking: tracked, known or unknown.",
+               Exported("lagwarden_records_read_total"), null="there is none"),
     ),
 )  # fmt: skip
 """Records read since the process started, by type."""
@@ -89,10 +83,8 @@ OFFSETS_SKIPPED: Final = Table(
     Source("offsets_skipped", SCRAPE),
     (_REASON,),
     (
-        Column("offsets", INT64,
-               "Offsets of __consumer_offsets that were not read: deleted, truncated or damaged.",
-               Exported("lagwarden_offsets_skipped_total"),
-               null="there is none"),
+        Column("offsets", INT64, "Offsets of __consumer_offsets that were not read: deleted, truncated or damaged.",
+               Exported("lagwarden_offsets_skipped_total"), null="there is none"),
     ),
 )  # fmt: skip
 """Offsets of the offsets topic that were passed without being read since the process started, by reason."""
@@ -101,8 +93,7 @@ INTERNAL_ERRORS: Final = Table(
     Source("internal_errors", SCRAPE),
     (Column("part", NAME, "The part that failed."),),
     (
-        Column("errors", INT64,
-               "Internal errors: group (evaluation), ending (its cause) or answer (HTTP).",
+        Column("errors", INT64, "Internal errors: group (evaluation), ending (its cause) or answer (HTTP).",
                Exported("lagwarden_internal_errors_total"), stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -116,18 +107,13 @@ OFFSETS_PARTITIONS: Final = Table(
                Exported("lagwarden_offsets_partition_position"), null="not known yet"),
         Column("high_watermark", INT64, "High watermark of the offsets partition.",
                Exported("lagwarden_offsets_partition_high_watermark"), null=_NO_ENDS),
-        Column("last_stable_offset", INT64,
-               "Last stable offset: the end of the readable records.",
+        Column("last_stable_offset", INT64, "Last stable offset: the end of the readable records.",
                Exported("lagwarden_offsets_partition_last_stable_offset"), null=_NO_ENDS),
-        Column("distance", INT64,
-               "Offsets that are readable, but not read yet.",
-               Exported("lagwarden_offsets_partition_distance"),
-               null="an offset is unknown"),
-        Column("stable_gap", INT64,
-               "Offsets hidden behind an open transaction.",
+        Column("distance", INT64, "Offsets that are readable, but not read yet.",
+               Exported("lagwarden_offsets_partition_distance"), null="an offset is unknown"),
+        Column("stable_gap", INT64, "Offsets hidden behind an open transaction.",
                Exported("lagwarden_offsets_partition_stable_gap"), null=_NO_ENDS),
-        Column("stable_gap_since", TIMESTAMP,
-               "Since when an open transaction holds the last stable offset.",
+        Column("stable_gap_since", TIMESTAMP, "Since when an open transaction holds the last stable offset.",
                Exported("lagwarden_offsets_partition_stable_gap_since_timestamp_seconds"), null="there is no gap"),
     ),
 )  # fmt: skip
@@ -137,10 +123,8 @@ OFFSETS_UNAVAILABLE: Final = Table(
     Source("offsets_unavailable", SCRAPE),
     (_PARTITION, _REASON),
     (
-        Column("since", TIMESTAMP,
-               "Since when the end of the offsets partition is unknown.",
-               Exported("lagwarden_offsets_partition_unavailable_since_timestamp_seconds"),
-               null=_KNOWN),
+        Column("since", TIMESTAMP, "Since when the end of the offsets partition is unknown.",
+               Exported("lagwarden_offsets_partition_unavailable_since_timestamp_seconds"), null=_KNOWN),
         Column("groups", INT64, "Groups with commits in an offsets partition whose end is unknown.",
                Exported("lagwarden_offsets_partition_hidden_groups"), null=_KNOWN),
     ),
@@ -169,10 +153,8 @@ OFFSETS_HELD_BACK: Final = Table(
         Column("transactional_id", NAME, "Its transactional id."),
         # KIP-664.
         Column("hanging", BOOL, "True if its coordinator does not know the transaction, so that it will never end."),
-        Column("unread", INT64,
-               "Hidden offsets that the last read did not reach.",
-               Exported("lagwarden_offsets_partition_hidden_unread"),
-               null="there is none", stability=EXPERIMENTAL),
+        Column("unread", INT64, "Hidden offsets that the last read did not reach.",
+               Exported("lagwarden_offsets_partition_hidden_unread"), null="there is none", stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """One row per partition of `__consumer_offsets` that an open transaction has blocked for longer than usual."""
@@ -181,8 +163,7 @@ DEATHS: Final = Table(
     Source("deaths", SCRAPE),
     (Column("cause", NAME, "The cause."),),
     (
-        Column("groups", INT64,
-               "Groups that died: expired, deleted, topic deleted or unknown.",
+        Column("groups", INT64, "Groups that died: expired, deleted, topic deleted or unknown.",
                Exported("lagwarden_group_deaths_total"), null="there is none"),
     ),
 )  # fmt: skip
@@ -192,11 +173,8 @@ EXPIRY_CHECKS: Final = Table(
     Source("expiry_checks", SCRAPE),
     (Column("outcome", NAME, "The outcome."),),
     (
-        Column("offsets", INT64,
-               "Predicted expiries by outcome: kept, early, late, missing or deleted.",
-               Exported("lagwarden_expiry_checks_total"),
-               null="there is none",
-               stability=EXPERIMENTAL),
+        Column("offsets", INT64, "Predicted expiries by outcome: kept, early, late, missing or deleted.",
+               Exported("lagwarden_expiry_checks_total"), null="there is none", stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """Predicted offset expiries compared with the tombstones, since the process was ready: `kept` (the tombstone came in
@@ -209,18 +187,15 @@ _BATCHES: Final = STATUS.metrics_of((
            Exported("lagwarden_last_batch_duration_seconds"), null=_NO_BATCH),
     Column("last_batch_at", TIMESTAMP, "When the last micro-batch finished.",
            Exported("lagwarden_last_batch_timestamp_seconds"), null=_NO_BATCH),
-    Column("resyncs", INT64,
-           "Times that the state was set aside and the topic read again.",
+    Column("resyncs", INT64, "Times that the state was set aside and the topic read again.",
            Exported("lagwarden_resyncs_total")),
 ))  # fmt: skip
 _QUERY: Final = STATUS.metrics_of((
-    Column("query_input_rows", INT64,
-           "Rows of the last micro-batch: one per touched shard and task.",
+    Column("query_input_rows", INT64, "Rows of the last micro-batch: one per touched shard and task.",
            Exported("lagwarden_query_input_rows"), null=_NO_BATCH, stability=EXPERIMENTAL),
     Column("query_input_rate", FLOAT, "Spark's inputRowsPerSecond of the last micro-batch.",
            Exported("lagwarden_query_input_rows_per_second"), null="Spark does not know it", stability=EXPERIMENTAL),
-    Column("query_processed_rate", FLOAT,
-           "Spark's processedRowsPerSecond of the last micro-batch.",
+    Column("query_processed_rate", FLOAT, "Spark's processedRowsPerSecond of the last micro-batch.",
            Exported("lagwarden_query_processed_rows_per_second"), null="Spark does not know it",
            stability=EXPERIMENTAL),
     Column("query_state_rows", INT64, "Rows in the state stores of the query.",
@@ -234,15 +209,13 @@ QUERY_PHASES: Final = Table(
     (
         Column("seconds", FLOAT,
                "Time of the last micro-batch by Spark's phases; add_batch is reading, folding and state.",
-               Exported("lagwarden_query_phase_duration_seconds"), null="there is none",
-               stability=EXPERIMENTAL),
+               Exported("lagwarden_query_phase_duration_seconds"), null="there is none", stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """The phases of the last micro-batch."""
 
 _NOT_EVALUATED: Final = STATUS.metrics_of((
-    Column("groups_not_evaluated", INT64,
-           "Groups that an internal error makes unknown (internal_error).",
+    Column("groups_not_evaluated", INT64, "Groups that an internal error makes unknown (internal_error).",
            Exported("lagwarden_groups_not_evaluated")),
 ))  # fmt: skip
 STREAM_METRICS: Final = (
@@ -264,19 +237,15 @@ STREAM_METRICS: Final = (
 _RETENTION: Final = STATUS.metrics_of((
     Column("offsets_retention_source", NAME, "Source of the offsets retention: broker, configuration or unknown.",
            Exported("lagwarden_offsets_retention_info")),
-    Column("offsets_retention_seconds", FLOAT,
-           "How long brokers keep the offsets of an inactive group.",
-           Exported("lagwarden_offsets_retention_seconds"),
-           null="unknown"),
-    Column("offsets_retention_check_seconds", FLOAT,
-           "How often brokers check for expired offsets.",
+    Column("offsets_retention_seconds", FLOAT, "How long brokers keep the offsets of an inactive group.",
+           Exported("lagwarden_offsets_retention_seconds"), null="unknown"),
+    Column("offsets_retention_check_seconds", FLOAT, "How often brokers check for expired offsets.",
            Exported("lagwarden_offsets_retention_check_interval_seconds"), null="not known"),
 ))  # fmt: skip
 _EXPIRY_ERROR: Final = STATUS.metrics_of((
-    Column("expiry_error_seconds", FLOAT,
-           "Time from the predicted to the actual expiry of offsets.", Exported("lagwarden_expiry_error_seconds",
-           conversion=ValueConversion.BUCKETS),
-           null="not known yet", stability=EXPERIMENTAL),
+    Column("expiry_error_seconds", FLOAT, "Time from the predicted to the actual expiry of offsets.",
+           Exported("lagwarden_expiry_error_seconds", conversion=ValueConversion.BUCKETS), null="not known yet",
+           stability=EXPERIMENTAL),
 ))  # fmt: skip
 EXPIRY_METRICS: Final = _RETENTION + DEATHS.metrics + EXPIRY_CHECKS.metrics + _EXPIRY_ERROR
 """Metrics of offsets retention, of deaths of groups, and of the accuracy of expiry predictions."""

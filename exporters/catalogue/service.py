@@ -31,14 +31,11 @@ PROCESSES: Final = Table(
     Source("processes", SCRAPE),
     (_ROLE,),
     (
-        Column("processes", INT64,
-               "Running processes: driver (this one), jvm, python_daemon and python_worker.",
+        Column("processes", INT64, "Running processes: driver (this one), jvm, python_daemon and python_worker.",
                Exported("lagwarden_processes"), null=_NO_PROCESS, stability=EXPERIMENTAL),
-        Column("memory", INT64,
-               "Proportional set size; the sum over the roles is the memory of the monitor.",
+        Column("memory", INT64, "Proportional set size; the sum over the roles is the memory of the monitor.",
                Exported("lagwarden_memory_bytes"), null=_NO_PROCESS, stability=EXPERIMENTAL),
-        Column("cpu_seconds", FLOAT,
-               "CPU time of the processes, up to the last scrape before their end.",
+        Column("cpu_seconds", FLOAT, "CPU time of the processes, up to the last scrape before their end.",
                Exported("lagwarden_cpu_seconds_total"), null=_NO_PROCESS, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -48,11 +45,8 @@ DESCRIPTORS: Final = Table(
     Source("descriptors", SCRAPE),
     (_ROLE,),
     (
-        Column("open", INT64,
-               "Open file descriptors of the process that is nearest to its limit.",
-               Exported("lagwarden_open_descriptors"),
-               null="the system does not report it",
-               stability=EXPERIMENTAL),
+        Column("open", INT64, "Open file descriptors of the process that is nearest to its limit.",
+               Exported("lagwarden_open_descriptors"), null="the system does not report it", stability=EXPERIMENTAL),
         Column("limit", INT64, "Soft limit of the process of lagwarden_open_descriptors.",
                Exported("lagwarden_descriptor_limit"), null="as lagwarden_open_descriptors, or no limit",
                stability=EXPERIMENTAL),
@@ -61,11 +55,9 @@ DESCRIPTORS: Final = Table(
 """Open file descriptors and their limit, per role, of the role's process that is nearest to its limit."""
 
 _MEMORY: Final = STATUS.metrics_of((
-    Column("memory_limit_bytes", INT64,
-           "Memory limit of the container or the systemd unit.",
+    Column("memory_limit_bytes", INT64, "Memory limit of the container or the systemd unit.",
            Exported("lagwarden_memory_limit_bytes"), null="no limit", stability=EXPERIMENTAL),
-    Column("heap_used_bytes", INT64,
-           "Heap that Spark's JVM uses, with garbage.",
+    Column("heap_used_bytes", INT64, "Heap that Spark's JVM uses, with garbage.",
            Exported("lagwarden_jvm_heap_used_bytes"), null="before the query runs", stability=EXPERIMENTAL),
     Column("heap_max_bytes", INT64, "Maximum heap of Spark's JVM (job.driver_memory).",
            Exported("lagwarden_jvm_heap_max_bytes"), null="before the query runs", stability=EXPERIMENTAL),
@@ -77,17 +69,13 @@ _MEMORY: Final = STATUS.metrics_of((
            null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
     Column("checkpoint_files", INT64, "Files of the checkpoint.", Exported("lagwarden_checkpoint_files"),
            null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
-    Column("checkpoint_volume_free_bytes", INT64,
-           "Free space on the volume of the checkpoint.",
+    Column("checkpoint_volume_free_bytes", INT64, "Free space on the volume of the checkpoint.",
            Exported("lagwarden_checkpoint_volume_free_bytes"), null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
     Column("checkpoint_volume_bytes", INT64, "Size of the volume of the checkpoint.",
            Exported("lagwarden_checkpoint_volume_bytes"), null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
-    Column("state_snapshot_at", TIMESTAMP,
-           "When Spark last wrote a full snapshot of a part of the state.",
-           Exported("lagwarden_state_snapshot_timestamp_seconds"),
-           null="there is none yet", stability=EXPERIMENTAL),
-    Column("state_repairs", INT64,
-           "Damaged snapshots of the state that Spark replaced by older ones.",
+    Column("state_snapshot_at", TIMESTAMP, "When Spark last wrote a full snapshot of a part of the state.",
+           Exported("lagwarden_state_snapshot_timestamp_seconds"), null="there is none yet", stability=EXPERIMENTAL),
+    Column("state_repairs", INT64, "Damaged snapshots of the state that Spark replaced by older ones.",
            Exported("lagwarden_state_repairs_total"), stability=EXPERIMENTAL),
 ))  # fmt: skip
 RESOURCE_METRICS: Final = PROCESSES.metrics + DESCRIPTORS.metrics + _MEMORY
@@ -97,11 +85,9 @@ SERIES_DROPPED: Final = Table(
     Source("series_dropped", SCRAPE),
     (Column("metric", NAME, "The name of the metric."),),
     (
-        Column("series_now", INT64,
-               "Series of the snapshot left out by metrics.series_budget.",
+        Column("series_now", INT64, "Series of the snapshot left out by metrics.series_budget.",
                Exported("lagwarden_series_over_budget"), null="there is none"),
-        Column("series_ever", INT64,
-               "Series left out of /metrics, summed over all snapshots.",
+        Column("series_ever", INT64, "Series left out of /metrics, summed over all snapshots.",
                Exported("lagwarden_series_dropped_total"), null="there is none"),
     ),
 )  # fmt: skip
@@ -142,8 +128,7 @@ WEBHOOK_FAILURES: Final = Table(
     Source("webhook_failures", SCRAPE),
     (_ADDRESS, _REASON),
     (
-        Column("failures", INT64,
-               "Failed requests to the webhook; docs/webhook.md has the reasons.",
+        Column("failures", INT64, "Failed requests to the webhook; docs/webhook.md has the reasons.",
                Exported("lagwarden_webhook_failures_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -153,22 +138,19 @@ WEBHOOK_DROPS: Final = Table(
     Source("webhook_drops", SCRAPE),
     (_REASON,),
     (
-        Column("events", INT64,
-               "Events that the webhook never accepted: queue_full, or refused.",
+        Column("events", INT64, "Events that the webhook never accepted: queue_full, or refused.",
                Exported("lagwarden_webhook_events_dropped_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """Events dropped before the webhook accepted them; every reason has a row. Empty without a webhook."""
 
 _WEBHOOK: Final = STATUS.metrics_of((
-    Column("webhook_sent", INT64, "Events that the webhook accepted.",
-           Exported("lagwarden_webhook_events_sent_total"), null="there is no webhook",
-           stability=EXPERIMENTAL),
+    Column("webhook_sent", INT64, "Events that the webhook accepted.", Exported("lagwarden_webhook_events_sent_total"),
+           null="there is no webhook", stability=EXPERIMENTAL),
     Column("webhook_queued", INT64, "Events that the webhook has not accepted yet.",
            Exported("lagwarden_webhook_events_queued"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
     Column("webhook_oldest_at", TIMESTAMP, "When the oldest event was made that waits for the webhook.",
-           Exported("lagwarden_webhook_oldest_event_timestamp_seconds"), null="there is none",
-           stability=EXPERIMENTAL),
+           Exported("lagwarden_webhook_oldest_event_timestamp_seconds"), null="there is none", stability=EXPERIMENTAL),
 ))  # fmt: skip
 WEBHOOK_METRICS: Final = _WEBHOOK + WEBHOOK_FAILURES.metrics + WEBHOOK_DROPS.metrics
 """Metrics of the webhook of verdict changes."""
@@ -185,14 +167,11 @@ OTLP_FAILURES: Final = Table(
 
 _POINTS: Final = STATUS.metrics_of((
     Column("otlp_points", INT64, "Data points that the receiver of OTLP accepted.",
-           Exported("lagwarden_otlp_points_sent_total"), null="there is no export",
-           stability=EXPERIMENTAL),
+           Exported("lagwarden_otlp_points_sent_total"), null="there is no export", stability=EXPERIMENTAL),
 ))  # fmt: skip
 _LAST_EXPORT: Final = STATUS.metrics_of((
-    Column("otlp_exported_at", TIMESTAMP,
-           "When the last complete export by OTLP ended.",
-           Exported("lagwarden_otlp_export_timestamp_seconds"),
-           null="there is none yet", stability=EXPERIMENTAL),
+    Column("otlp_exported_at", TIMESTAMP, "When the last complete export by OTLP ended.",
+           Exported("lagwarden_otlp_export_timestamp_seconds"), null="there is none yet", stability=EXPERIMENTAL),
 ))  # fmt: skip
 OTLP_METRICS: Final = _POINTS + OTLP_FAILURES.metrics + _LAST_EXPORT
 """Metrics of the export by OTLP."""

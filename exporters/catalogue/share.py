@@ -28,8 +28,7 @@ SHARE_PARTITIONS: Final = Table(
     (
         Column("end", INT64, "The high watermark of the partition."),
         Column("start_offset", INT64, "Start offset: all records before it are finished.",
-               Exported("lagwarden_share_partition_start_offset", STANDARD),
-               null=_NOT_STARTED, stability=EXPERIMENTAL),
+               Exported("lagwarden_share_partition_start_offset", STANDARD), null=_NOT_STARTED, stability=EXPERIMENTAL),
         Column("lag", INT64, "Records that are neither acknowledged nor archived.",
                Exported("lagwarden_share_partition_lag", STANDARD), stability=EXPERIMENTAL,
                null=f"{_NOT_STARTED}; or its end is unknown or before the start offset, or its state was written by"
@@ -37,8 +36,7 @@ SHARE_PARTITIONS: Final = Table(
         Column("finished", INT64, "Records after the start offset that are acknowledged or archived.",
                Exported("lagwarden_share_partition_finished_records"), stability=EXPERIMENTAL,
                null=f"{_NOT_STARTED}; or its state was written by Kafka before 4.2"),
-        Column("returned", INT64,
-               "Records that came back and wait for another delivery.",
+        Column("returned", INT64, "Records that came back and wait for another delivery.",
                Exported("lagwarden_share_partition_returned_records"), stability=EXPERIMENTAL,
                null=f"{_UNKNOWN}; or the group has more batches of such records than are kept"),
         Column("most_deliveries", INT32, "Highest number of deliveries of a record that came back.",
@@ -47,13 +45,11 @@ SHARE_PARTITIONS: Final = Table(
         Column("acknowledged", INT64, "Records acknowledged since the process started.",
                Exported("lagwarden_share_partition_acknowledged_total", absent=_UNKNOWN),
                null=None, stability=EXPERIMENTAL),
-        Column("archived", INT64,
-               "Records rejected, or delivered as often as allowed, since the process started.",
-               Exported("lagwarden_share_partition_archived_total", STANDARD, absent=_UNKNOWN),
-               null=None, stability=EXPERIMENTAL),
+        Column("archived", INT64, "Records rejected, or delivered as often as allowed, since the process started.",
+               Exported("lagwarden_share_partition_archived_total", STANDARD, absent=_UNKNOWN), null=None,
+               stability=EXPERIMENTAL),
         Column("returns", INT64, "Deliveries after which the record was not finished, since the process started.",
-               Exported("lagwarden_share_partition_returns_total", absent=_UNKNOWN),
-               null=None, stability=EXPERIMENTAL),
+               Exported("lagwarden_share_partition_returns_total", absent=_UNKNOWN), null=None, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """One row per partition of a share group, from `__share_group_state`."""
