@@ -48,6 +48,7 @@ function of its own (`measurements`, `patience`, `idle_time`, `excused`, `open_t
 the statuses of another monitor over the same rows and windows, for its API and metrics. Nothing here uses Spark, a
 clock or I/O.
 
-**Between ticks** nothing is kept as plain columns: `memory.row_memory` and the shown verdicts are packed
-(`packed_columns`), and `packed_evaluation` has the evaluation from which findings of single groups are read.
+**Between ticks** nothing is kept as plain columns: the memory of rows (`memory.columns`) and the shown verdicts are
+tables of declared columns (`row_columns`), which are packed (`packed_columns`). `packed_evaluation` has the evaluation
+from which findings of single groups are read.
 """

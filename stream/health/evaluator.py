@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from stream.health import hysteresis
+from stream.health import hysteresis, stored_rows
 from stream.health.burrow.status_tracker import BurrowStatusTracker
 from stream.health.evaluation import Finding
 from stream.health.evidence import evidence
@@ -17,7 +17,7 @@ from stream.health.features.fixed_assignment import with_stages_of_commits
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.hysteresis import ShownVerdicts
 from stream.health.limits import HealthLimits
-from stream.health.packed_columns import PackedTable
+from stream.health.row_columns import KeptColumns
 from stream.health.rules import RULES
 from stream.health.rules.log.unknown import briefly_unknown_rows
 from stream.health.rules.members import members_text
@@ -28,7 +28,7 @@ from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict, roll_up
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from stream.health.burrow.status_tracker import BurrowStatuses
     from stream.health.columns import Codes, Ints
@@ -65,8 +65,6 @@ _NEEDS_NO_RECORD: Final = frozenset(
 _GOOD: Final = [CODE[each] for each in (Verdict.OK, Verdict.CAUGHT_UP, Verdict.COMMITS_LAST_READ)]
 """Verdicts that the rules give only to rows without a fault: these can be premature."""
 _NEEDS_A_RECORD: Final = np.array([verdict not in _NEEDS_NO_RECORD for verdict in VERDICTS], np.bool_)
-
-_SHOWN: Final[Mapping[type, Collection[str]]] = {ShownVerdicts: ()}
 
 _NO_OFFSETS: Final = (
     "The group has committed no offsets.",
@@ -109,6 +107,8 @@ class EvaluationResult:
     """Number of rows of the group that have its verdict."""
     group_since: Ints
     """Since when (ms); -1: not known, or a group without rows."""
+    group_skipped: Ints
+    """The number of offsets that the group has passed without reading them, since the process started."""
     rule_verdict: Codes
     """The verdict of the rules at this tick, `hysteresis.UNDECIDED` where they cannot decide yet."""
     also: Ints
@@ -255,10 +255,7 @@ class Evaluator:
         self.burrow_statuses: BurrowStatuses | None = None
         """Burrow's statuses of the last tick; None unless they are tracked."""
         self._burrow: BurrowStatusTracker | None = None
-        self._packed = packed
-        self._keys = np.empty(0, np.int64)
-        self._shown = PackedTable.pack(hysteresis.initial_state(0, 0), _SHOWN)
-        self._last_inputs: HealthInputs | None = None
+        self._shown = KeptColumns(ShownVerdicts, packed)
         self._share = ShareEvaluator(self.limits, share_groups)
 
     def track_burrow_statuses(self) -> None:
@@ -282,12 +279,11 @@ class Evaluator:
         """Evaluate one tick. Ticks come in order, and each of them once."""
         window = self._build_window(inputs)
         rule_verdict, also = apply_rules(window)
-        previous = self._previous_verdicts(inputs)
+        previous = self._shown.aligned(inputs, self.history.memory.keys)
         brief = briefly_unknown_rows(window)
         shown = hysteresis.advance(previous, rule_verdict, inputs.now, window.progress_time, brief)
-        self._shown = PackedTable.pack(shown, _SHOWN)
+        self._shown.keep(shown, inputs)
         window = window.trim()
-        self._last_inputs = inputs.without_columns()
         code, row, rows = roll_up(shown.verdict, window.lag, inputs.group, len(inputs.groups.names))
         since = _group_since(shown, code, row, inputs.group)
         share = self._share.evaluate(inputs.share_progress, inputs.groups)
@@ -301,6 +297,7 @@ class Evaluator:
             group_row=row,
             group_rows=rows,
             group_since=since,
+            group_skipped=np.array(list(self.history.memory.skipped.values()), np.int64),
             rule_verdict=rule_verdict,
             also=also,
             share=share,
@@ -308,9 +305,8 @@ class Evaluator:
 
     def pack(self) -> bytes | None:
         """Return the shown verdicts as bytes for the next process; None before the first tick."""
-        if self._last_inputs is None:
-            return None
-        return hysteresis.pack(self._shown.rows(), self._last_inputs, self.history.memory.columns())
+        inputs = self._shown.inputs
+        return None if inputs is None else stored_rows.pack(inputs, self._shown.stored() | self.history.memory.stored())
 
     def pack_share_groups(self) -> StoredShareGroups:
         """Return the memory of the share groups for the next process."""
@@ -323,17 +319,6 @@ class Evaluator:
         if self._burrow is not None:
             self.burrow_statuses = self._burrow.update(window, self.history, self.limits.tick)
         return window
-
-    def _previous_verdicts(self, inputs: HealthInputs) -> ShownVerdicts:
-        """Return the verdicts shown at the previous tick, or by the previous process, for the rows of this tick."""
-        keys = self.history.memory.keys
-        if self._packed is not None:
-            previous = hysteresis.unpack(self._packed, inputs, inputs.now)
-            self._packed = None
-        else:
-            previous = hysteresis.align(self._shown.rows(), self._keys, keys, inputs.now)
-        self._keys = keys
-        return previous
 
 
 def _group_since(shown: ShownVerdicts, group_verdict: Codes, group_row: Ints, group: Ints) -> Ints:

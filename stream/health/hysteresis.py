@@ -18,18 +18,14 @@ import dataclasses
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow as pa
 
-from stream.health import stored_rows
-from stream.health.columns import find_keys
+from stream.health.columns import NOT_KNOWN
+from stream.health.row_columns import RowColumns, column
 from stream.health.rules import RULES
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from stream.health.columns import Codes, Flags, Ints
-    from stream.health.inputs import HealthInputs
 
 CHANGE: Final = 2
 """Ticks until one fault replaces another, or a notice is shown or withdrawn."""
@@ -47,36 +43,24 @@ _IS_PAUSE: Final = np.zeros(len(VERDICTS), np.bool_)
 _IS_PAUSE[[CODE[each] for each in (Verdict.STOPPED, Verdict.STALLED, Verdict.NO_MEMBERS, Verdict.NEVER_COMMITTED)]] = (
     True
 )
-_COUNTS: Final = ("candidate_ticks", "sick_ticks", "well_ticks")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShownVerdicts:
+class ShownVerdicts(RowColumns):
     """The shown verdicts and the state that decides the next ones; one element per row."""
 
-    verdict: Codes
-    since: Ints
-    """When the rules first matched, of the ticks in a row that led to this verdict (ms)."""
-    candidate: Codes
+    verdict: Codes = column("shown", _UNKNOWN, np.int8, words=VERDICTS)
+    since: Ints = column("since")
+    """When the rules first matched, of the ticks in a row that led to this verdict, or the first tick (ms)."""
+    candidate: Codes = column("candidate", _UNKNOWN, np.int8, words=VERDICTS)
     """The last verdict of the rules."""
-    candidate_since: Ints
-    candidate_ticks: Ints
+    candidate_since: Ints = column("candidate_since")
+    candidate_ticks: Ints = column("candidate_ticks", 0, most=1_000)
     """Number of ticks in a row with that verdict."""
-    sick_ticks: Ints
+    sick_ticks: Ints = column("sick_ticks", 0, most=1_000)
     """Number of ticks in a row with a fault."""
-    well_ticks: Ints
+    well_ticks: Ints = column("well_ticks", 0, most=1_000)
     """Number of ticks in a row without a fault."""
-
-    def __len__(self) -> int:
-        return len(self.verdict)
-
-
-def initial_state(rows: int, now: int) -> ShownVerdicts:
-    """Return the state of rows that have never been evaluated."""
-    # Each column has its own array: `unpack` writes into them.
-    unknown, unfound = (np.full(rows, _UNKNOWN, np.int8) for _ in range(2))
-    since, since_found = (np.full(rows, now, np.int64) for _ in range(2))
-    return ShownVerdicts(unknown, since, unfound, since_found, *(np.zeros(rows, np.int64) for _ in range(3)))
 
 
 def advance(
@@ -101,7 +85,8 @@ def advance(
     candidate = np.where(undecided, previous.candidate, rule_verdict).astype(np.int8)
     same = candidate == previous.candidate
     ticks = np.where(undecided, previous.candidate_ticks, np.where(same, previous.candidate_ticks + 1, 1))
-    since = np.where(undecided | (same & (previous.candidate_ticks > 0)), previous.candidate_since, now)
+    begun = (undecided | (same & (previous.candidate_ticks > 0))) & (previous.candidate_since != NOT_KNOWN)
+    since = np.where(begun, previous.candidate_since, now)
     is_fault = SEVERITIES[candidate] >= Severity.WARNING
     sick = np.where(undecided, previous.sick_ticks, np.where(is_fault, previous.sick_ticks + 1, 0))
     well = np.where(undecided, previous.well_ticks, np.where(is_fault, 0, previous.well_ticks + 1))
@@ -111,7 +96,7 @@ def advance(
         changes &= ~(briefly_unknown & (candidate == _UNKNOWN))
     return ShownVerdicts(
         verdict=np.where(changes, candidate, previous.verdict).astype(np.int8),
-        since=np.where(changes, since, previous.since),
+        since=np.where(changes, since, np.where(previous.since == NOT_KNOWN, now, previous.since)),
         candidate=candidate,
         candidate_since=since,
         candidate_ticks=ticks,
@@ -132,54 +117,3 @@ def _has_lasted(shown: Codes, candidate: Codes, ticks: Ints, sick: Ints, well: I
     harmless = ~is_fault & ~was_fault & (~must_last | (shown == _UNKNOWN) | (ticks >= CHANGE))
     lasted: Flags = raises | replaces | withdraws | harmless
     return lasted
-
-
-def align(previous: ShownVerdicts, previous_keys: Ints, keys: Ints, now: int) -> ShownVerdicts:
-    """Return the state of the rows of this tick, which `keys` identify; new rows get the initial state."""
-    if len(keys) == len(previous_keys) and (keys == previous_keys).all():
-        return previous
-    state = initial_state(len(keys), now)
-    position = find_keys(previous_keys, keys)
-    known = position >= 0
-    columns = {}
-    for field in dataclasses.fields(ShownVerdicts):
-        column = getattr(state, field.name).copy()
-        column[known] = getattr(previous, field.name)[position[known]]
-        columns[field.name] = column
-    return ShownVerdicts(**columns)
-
-
-def pack(state: ShownVerdicts, inputs: HealthInputs, more: Mapping[str, Ints] | None = None) -> bytes:
-    """Return the state of the rows of one tick, and `more` columns of theirs, as bytes."""
-    counts = {name: np.minimum(getattr(state, name), 1_000) for name in _COUNTS}
-    return stored_rows.pack(
-        inputs,
-        {
-            "shown": stored_rows.dictionary(state.verdict, VERDICTS),
-            "since": pa.array(state.since),
-            "candidate": stored_rows.dictionary(state.candidate, VERDICTS),
-            "candidate_since": pa.array(state.candidate_since),
-            **{name: pa.array(column, pa.int16()) for name, column in counts.items()},
-            **{name: pa.array(column) for name, column in (more or {}).items()},
-        },
-    )
-
-
-def unpack(packed: bytes, inputs: HealthInputs, now: int) -> ShownVerdicts:
-    """Return packed state for the rows of a tick.
-
-    Rows that are not in it, rows with an unknown verdict name, and all rows if the bytes are damaged or of another
-    format get the initial state.
-    """
-    state, stored = initial_state(len(inputs), now), stored_rows.unpack(packed, inputs)
-    if stored is None:
-        return state
-    shown, candidate = (stored.codes(name, VERDICTS) for name in ("shown", "candidate"))
-    is_known = (shown >= 0) & (candidate >= 0)
-    rows = stored.rows[is_known]
-    state.verdict[rows], state.candidate[rows] = shown[is_known], candidate[is_known]
-    for name in ("since", "candidate_since", *_COUNTS):
-        column = stored.numbers(name)
-        if column is not None:
-            getattr(state, name)[rows] = column[is_known]
-    return state

@@ -11,9 +11,7 @@ from stream.groups.commits.runs import Spans
 from stream.health.evaluator import EvaluationResult
 from stream.health.features.control_records import TailState
 from stream.health.features.lag import OffsetDistances
-from stream.health.features.memory.jumps import JumpMemory
-from stream.health.features.memory.row_memory import Remembered
-from stream.health.features.memory.turns import TurnMemory
+from stream.health.features.memory.columns import Memory
 from stream.health.features.time_lag import Rates, TimeLag
 from stream.health.features.window import Window
 from stream.health.inputs import HealthInputs, OffsetsOutage
@@ -22,16 +20,14 @@ from stream.health.packed_columns import PackedTable
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-_OF_GROUPS: Final = ("group_verdict", "group_row", "group_rows", "group_since")
+_OF_GROUPS: Final = ("group_verdict", "group_row", "group_rows", "group_since", "group_skipped")
 _TABLES: Final[Mapping[type, Collection[str]]] = {
     EvaluationResult: _OF_GROUPS,
     Window: (),
     HealthInputs: ("recreated",),
     Spans: (),
     OffsetsOutage: (),
-    Remembered: ("skipped",),
-    JumpMemory: (),
-    TurnMemory: (),
+    Memory: (),
     TailState: (),
     OffsetDistances: (),
     TimeLag: (),

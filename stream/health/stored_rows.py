@@ -31,13 +31,15 @@ class StoredRows:
     _at: Ints
     _table: pa.Table
 
-    def numbers(self, name: str) -> Ints | None:
-        """Return a column of numbers, one element per element of `rows`; None if it is not stored."""
-        return self._table[name].to_numpy()[self._at] if name in self._table.column_names else None
+    def values(self, name: str, words: Sequence[str] = ()) -> Ints | None:
+        """Return a column, one element per element of `rows`; None if it is not stored.
 
-    def codes(self, name: str, names: Sequence[str]) -> Ints:
-        """Return a column of names as positions in `names`; -1 for a name that is not in there."""
-        return _positions(self._table[name], names)[self._at]
+        A column of words is one of positions in `words`, -1 for a word that is not in there.
+        """
+        if name not in self._table.column_names:
+            return None
+        column = self._table[name]
+        return (_positions(column, words) if words else column.to_numpy())[self._at]
 
 
 def dictionary(codes: Ints | Codes, names: Sequence[str]) -> pa.DictionaryArray:

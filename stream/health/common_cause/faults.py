@@ -38,7 +38,7 @@ _BEGINNINGS: Final[dict[str, Callable[[Window], Ints]]] = {
     ),
     Verdict.NO_MEMBERS: lambda window: window.inputs.groups.emptied[window.inputs.group],
     Verdict.REBALANCING_TOO_LONG: lambda window: window.inputs.groups.since[window.inputs.group],
-    Verdict.NO_LEADER: lambda window: window.remembered.known_at,
+    Verdict.NO_LEADER: lambda window: window.memory.end_known_at,
 }
 """The beginning of each fault, where it is known. The verdict appears later, after the patience of the group."""
 

@@ -52,7 +52,7 @@ def measure(inputs: HealthInputs, observation: Observation, history: PartitionHi
     known = raw_lag.known & ~offset_out_of_range.is_unknown(out_of_range)
     distances = lag.distances(committed, raw_lag, ends)
     distances = offset_out_of_range.clear_distances_of_earlier_topics(distances, out_of_range)
-    distances = dataclasses.replace(distances, lost=np.where(observation.remembered.loss_unproven, 0, distances.lost))
+    distances = dataclasses.replace(distances, lost=np.where(observation.memory.loss_unproven, 0, distances.lost))
     distances = control_records.remove_markers_from_lost(distances, committed, places, tails)
     end = distances.high_watermark
     next_offset = first_unread_offsets(inputs, history.high_watermark, history_row, known, distances.log_start)
@@ -63,7 +63,7 @@ def measure(inputs: HealthInputs, observation: Observation, history: PartitionHi
     at_rest = ends_at_rest(history.high_watermark, history_row, end, inputs.now - tick)
     tail = control_records.tail_state(unread, has_position, at_rest, next_offset, places, distances, tails)
     # A group that commits the last offset it has read has read the record at its next offset.
-    last_read = observation.remembered.last_read
+    last_read = observation.memory.last_read
     has_unread = unread.lag > last_read
     first = np.minimum(tail.first_unread + last_read, np.maximum(end, tail.first_unread))
     age = time_lag.time_lag(history.high_watermark, history_row, first, has_unread, known, inputs.now)

@@ -22,7 +22,7 @@ from stream.health.inputs import NO_COMMIT, GroupStage
 if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
     from stream.health.features.lag import Lag
-    from stream.health.features.memory.row_memory import Remembered
+    from stream.health.features.memory.columns import Memory
     from stream.health.inputs import HealthInputs
 
 _GAP_TICKS: Final = 3
@@ -44,7 +44,7 @@ class Observation:
     """Per row: the ends are known, and the group has never committed an offset."""
     uncommitted_since: Ints
     """Per row: since when the partition belongs to its group without any commit; -1 for rows with a commit."""
-    remembered: Remembered
+    memory: Memory
     """Per row: what the group did on the partition at earlier ticks."""
 
 
@@ -95,8 +95,8 @@ class PartitionHistory:
         rows = np.flatnonzero(uncommitted)
         since = np.full(len(inputs), NOT_KNOWN, np.int64)
         since[rows] = self.uncommitted_since(inputs, rows, absence)
-        remembered = self.memory.record(inputs, self.row_keys(inputs), lag, self.high_watermark, history_row)
-        return Observation(lag, history_row, self.settled_since(inputs), uncommitted, since, remembered)
+        memory = self.memory.record(inputs, self.row_keys(inputs), lag, self.high_watermark, history_row)
+        return Observation(lag, history_row, self.settled_since(inputs), uncommitted, since, memory)
 
     def observe(self, inputs: HealthInputs) -> Ints:
         """Add the ends of one tick; return the history row of each of them, -1 where the end is not known."""

@@ -19,7 +19,7 @@ from stream.health.features.excused import excused_rows, latest_outage_end
 from stream.health.features.idle_time import idle_times, idle_times_without_commit, restarting_rows, written_since
 from stream.health.features.lag_trend import trend_of_rows
 from stream.health.features.measurements import Measurements, measure
-from stream.health.features.memory.unsubscribed import left_rows
+from stream.health.features.memory.subscriptions import left_rows
 from stream.health.features.open_transaction import (
     MOST_MARKERS,
     rows_before_new_transaction,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from stream.health.columns import Codes, Flags, Ints
     from stream.health.features.control_records import TailState
     from stream.health.features.lag import OffsetDistances
-    from stream.health.features.memory.row_memory import Remembered
+    from stream.health.features.memory.columns import Memory
     from stream.health.features.partition_history import Observation
     from stream.health.features.time_lag import Rates, RisingSpan, TimeLag
     from stream.health.inputs import HealthInputs
@@ -76,7 +76,7 @@ class Window:
     """Uncommitted offsets without those that are known to hold no data; 0 where not known."""
     unread: Flags
     """Something is unread: the lag, without the last record of groups that commit the last offset they have read."""
-    remembered: Remembered
+    memory: Memory
     """What the group did at earlier ticks."""
     tail: TailState
     stuck_unproven: Flags
@@ -143,13 +143,13 @@ class Window:
     @property
     def habit_unknown(self) -> Flags:
         """Rows of groups that look like a batch whose pauses are not known yet."""
-        unknown: Flags = self.remembered.habit_until > self.now
+        unknown: Flags = self.memory.schedule_unknown_until > self.now
         return unknown
 
     @property
     def left(self) -> Flags:
         """Rows of groups without members that had left the topic before."""
-        return left_rows(self.remembered.unsubscribed, self.inputs, self.limits.restart_grace)
+        return left_rows(self.memory, self.inputs, self.limits.restart_grace)
 
     @property
     def silence(self) -> Ints:
@@ -188,7 +188,7 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
         measured.time_lag,
         pace.rates,
         pace.trend,
-        observation.remembered.deletes_own,
+        observation.memory.deletes_own,
         limits,
     )
     return Window(
@@ -199,7 +199,7 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
         out_of_range=measured.out_of_range,
         lag=measured.lag,
         unread=measured.unread,
-        remembered=observation.remembered,
+        memory=observation.memory,
         tail=measured.tail,
         stuck_unproven=progress.stuck & measured.tail.unproven,
         ends=measured.ends,
@@ -251,7 +251,7 @@ def _pace(
     rates = produce_and_consume_rates(span, inputs.spans.last_offset, lag, past, row, end=end, now=inputs.now)
     suspects = suspect_rows(measured.unread, measured.time_lag.age, limits.tick)
     slots = slots_of_rows(inputs.slots, suspects, len(inputs))  # once: selecting them is a tenth of a tick
-    patience = learn_patience(inputs, past, limits, row, suspects, slots, observation.remembered.longest_pause)
+    patience = learn_patience(inputs, past, limits, row, suspects, slots, observation.memory.longest_pause)
     trend = trend_of_rows(slots, suspects, past, row, lag=lag, end=end, window_start=span.start_time)
     return _Pace(span, rates, patience, trend)
 

@@ -77,7 +77,7 @@ def group_columns(evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
         **greatest_time_lag(evaluated, rows.group, len(rows.groups)),
         "held_back": pa.array(held_back, pa.bool_(), mask=~alive),
         "not_alerted": pa.array([name in evaluated.unpaged for name in rows.groups], pa.bool_(), mask=~alive),
-        "records_skipped": pa.array(evaluation.window.remembered.skipped, mask=~alive),
+        "records_skipped": pa.array(evaluation.group_skipped, mask=~alive),
     }
 
 

@@ -15,11 +15,7 @@ from stream.groups.membership.model import MemberClient
 from stream.health.evaluator import EvaluationResult
 from stream.health.features.control_records import TailState
 from stream.health.features.lag import OffsetDistances, PartitionEnds
-from stream.health.features.memory.forgotten import ForgottenMemory
-from stream.health.features.memory.jumps import JumpMemory
-from stream.health.features.memory.row_memory import Remembered
-from stream.health.features.memory.turns import TurnMemory
-from stream.health.features.memory.unsubscribed import UnsubscribedMemory
+from stream.health.features.memory.columns import Memory
 from stream.health.features.time_lag import Rates, TimeLag
 from stream.health.features.window import Window
 from stream.health.inputs import (
@@ -171,7 +167,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         known_until=np.full(len(rows), NOW, np.int64),
         out_of_range=_column(rows, "broken", np.int8),
         unread=np.array([row.lag > row.last_read for row in rows], np.bool_),
-        remembered=_remembered(rows),
+        memory=_memory(rows),
         tail=TailState(*(no,) * 3, spans.last_offset, no),
         stuck_unproven=np.zeros(len(rows), np.bool_),
         ends=_ends(rows),
@@ -209,6 +205,7 @@ def judged(window: Window, verdicts: Sequence[str], since: int = NOW) -> Evaluat
         group_row=row,
         group_rows=rows,
         group_since=np.where(row >= 0, since, -1),
+        group_skipped=np.zeros(len(code), np.int64),
     )
 
 
@@ -242,46 +239,31 @@ def _spans(rows: tuple[Row, ...]) -> runs.Spans:
     )
 
 
-def _remembered(rows: tuple[Row, ...]) -> Remembered:
-    jumps = dataclasses.replace(
-        JumpMemory.empty(len(rows)),
-        committed=_column(rows, "last_committed"),
-        jump_from=_column(rows, "jump_from"),
-        jump_to=_column(rows, "jump_to"),
-        jump_time=_ago([row.jump_ago for row in rows]),
-        planned=_column(rows, "jump_planned"),
-        written_from=_ago([row.passed_written_ago[0] for row in rows]),
-        written_to=_ago([row.passed_written_ago[1] for row in rows]),
-    )
-    turns = dataclasses.replace(
-        TurnMemory.empty(len(rows)),
-        turns=_column(rows, "turns"),
-        turn_from=_column(rows, "turn_from"),
-        turn_to=_column(rows, "turn_to"),
-        turn_time=_ago([row.turn_ago for row in rows]),
-        began=_ago([row.turns_ago for row in rows]),
-        interval=_column(rows, "turn_interval"),
-        climbed=_ago([row.climbed_ago for row in rows]),
-        steps=_column(rows, "steps"),
-        first_step=_ago([row.steps_ago for row in rows]),
-    )
-    return Remembered(
-        turns=turns,
-        split_since=_ago([row.split_ago for row in rows]),
-        forgotten=_ago([row.forgotten_ago for row in rows]),
-        removed=dataclasses.replace(
-            ForgottenMemory.empty(len(rows)), removed=_ago([row.forgotten_ago for row in rows])
-        ),
+def _memory(rows: tuple[Row, ...]) -> Memory:
+    return dataclasses.replace(
+        Memory.empty(len(rows)),
         last_read=_column(rows, "last_read", np.bool_),
-        jumps=jumps,
-        known_at=_ago([row.known_ago for row in rows]),
-        longest_pause=np.full(len(rows), -1, np.int64),
-        habit_since=_ago([row.observed_ago for row in rows]),
-        habit_until=_ago([row.habit_until_ago for row in rows]),
-        skipped=np.zeros(len({row.group for row in rows}), np.int64),
-        deletes_own=np.zeros(len(rows), np.bool_),
-        unsubscribed=UnsubscribedMemory.empty(len(rows)),
-        loss_unproven=np.zeros(len(rows), np.bool_),
+        last_committed=_column(rows, "last_committed"),
+        skip_from=_column(rows, "jump_from"),
+        skip_to=_column(rows, "jump_to"),
+        skip_time=_ago([row.jump_ago for row in rows]),
+        skip_planned=_column(rows, "jump_planned"),
+        skip_written_from=_ago([row.passed_written_ago[0] for row in rows]),
+        skip_written_to=_ago([row.passed_written_ago[1] for row in rows]),
+        end_known_at=_ago([row.known_ago for row in rows]),
+        back_from=_column(rows, "turn_from"),
+        back_to=_column(rows, "turn_to"),
+        back_time=_ago([row.turn_ago for row in rows]),
+        swings=_column(rows, "turns"),
+        swings_since=_ago([row.turns_ago for row in rows]),
+        back_interval=_column(rows, "turn_interval"),
+        climbed=_ago([row.climbed_ago for row in rows]),
+        steps_back=_column(rows, "steps"),
+        steps_since=_ago([row.steps_ago for row in rows]),
+        split_since=_ago([row.split_ago for row in rows]),
+        removed_early=_ago([row.forgotten_ago for row in rows]),
+        first_seen=_ago([row.observed_ago for row in rows]),
+        schedule_unknown_until=_ago([row.habit_until_ago for row in rows]),
     )
 
 

@@ -1,16 +1,15 @@
 """The shown verdicts for sequences of verdicts of the rules."""
 
-import dataclasses
 import itertools
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.hysteresis import UNDECIDED, ShownVerdicts, advance, align, initial_state, pack, unpack
+from stream.health.hysteresis import UNDECIDED, ShownVerdicts, advance
 from stream.health.rules import RULES
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict
-from tests.stream.health.simulator import MINUTE, NOON, TICK, Partition, Scene, evenly, look
+from tests.stream.health.simulator import TICK
 from tests.stream.health.tables import wrong
 
 V = Verdict
@@ -18,7 +17,7 @@ V = Verdict
 
 def shown(found: list[Verdict | None], state: ShownVerdicts | None = None) -> list[Verdict]:
     """Return the shown verdict of one row after each tick. `found` has one verdict per tick (None: undecided)."""
-    state = state or initial_state(1, 0)
+    state = state or ShownVerdicts.empty(1)
     verdicts = []
     for tick, each in enumerate(found):
         code = UNDECIDED if each is None else CODE[each]
@@ -72,7 +71,7 @@ def test_a_verdict_must_last_to_be_shown_and_to_be_withdrawn() -> None:
 
 def test_progress_contradicts_a_pause_while_nothing_else_can_be_decided() -> None:
     """A group that reads on after an outage is not stopped, though its window is too short for another verdict."""
-    state = advance(initial_state(3, 0), np.array([CODE[V.STOPPED], CODE[V.STOPPED], CODE[V.SKEWED]], np.int8), TICK)
+    state = advance(ShownVerdicts.empty(3), np.array([CODE[V.STOPPED], CODE[V.STOPPED], CODE[V.SKEWED]], np.int8), TICK)
     state = advance(state, np.array([CODE[V.STOPPED], CODE[V.STOPPED], CODE[V.SKEWED]], np.int8), 2 * TICK)
     for tick in (3, 4):
         state = advance(state, np.full(3, UNDECIDED, np.int8), tick * TICK, np.array([2 * TICK, TICK, 2 * TICK]))
@@ -115,47 +114,8 @@ def test_a_fault_is_shown_for_at_least_the_ticks_of_a_withdrawal(found: list[Ver
 
 def test_a_verdict_holds_since_it_was_first_found() -> None:
     """The start of a verdict is the tick at which it was first found, not first shown."""
-    state = initial_state(1, 0)
+    state = ShownVerdicts.empty(1)
     for tick, found in enumerate([V.OK, V.SKEWED, V.SKEWED, V.SKEWED]):
         state = advance(state, np.array([CODE[found]], np.int8), tick * TICK)
-    assert state.since.tolist() == [TICK]
-
-
-def test_rows_keep_their_state_when_others_are_added_or_removed() -> None:
-    """The key identifies a row, not its position."""
-    before = advance(initial_state(3, 0), np.array([CODE[V.STOPPED], CODE[V.OK], CODE[V.STALLED]], np.int8), 5)
-    after = align(before, np.array([70, 30, 50]), np.array([50, 60, 70]), 9)
-    assert [VERDICTS[each] for each in after.verdict] == [V.STALLED, V.UNKNOWN, V.STOPPED]
-    assert after.since.tolist() == [5, 9, 5]
-
-
-def partitions_of(partitions: int) -> Scene:
-    return Scene([Partition(evenly(1), []) for _ in range(partitions)])
-
-
-@given(st.lists(st.lists(st.sampled_from(VERDICTS), min_size=4, max_size=4), min_size=1, max_size=5))
-def test_packed_state_continues_as_without_a_restart(found: list[list[Verdict]]) -> None:
-    """All columns of a row are restored, also those of a healthy row."""
-    state = initial_state(4, NOON)
-    for tick, each in enumerate(found):
-        state = advance(state, np.array([CODE[verdict] for verdict in each], np.int8), NOON + tick * TICK)
-    seen = look(partitions_of(4), MINUTE)
-    back = unpack(pack(state, seen), seen, NOON + MINUTE)
-    for field in dataclasses.fields(ShownVerdicts):
-        assert (getattr(back, field.name) == getattr(state, field.name)).all(), field.name
-
-
-def test_the_packed_state_of_a_removed_partition_is_dropped() -> None:
-    """A new partition starts with the initial state."""
-    state = advance(initial_state(3, 0), np.full(3, CODE[V.STOPPED], np.int8), 5)
-    packed = pack(state, look(partitions_of(3), 0))
-    assert [VERDICTS[each] for each in unpack(packed, look(partitions_of(2), 0), 9).verdict] == [V.STOPPED] * 2
-    assert [VERDICTS[each] for each in unpack(packed, look(partitions_of(4), 0), 9).verdict] == [V.STOPPED] * 3 + [
-        V.UNKNOWN
-    ]
-
-
-def test_damaged_bytes_give_the_initial_state() -> None:
-    """Damaged bytes do not prevent the start; each row begins as `unknown`."""
-    for packed in (b"", b"nonsense", bytes(64)):
-        assert unpack(packed, look(partitions_of(2), 0), 9).verdict.tolist() == [CODE[V.UNKNOWN]] * 2
+        since = state.since.tolist()
+        assert since == [0 if tick < 2 else TICK]

@@ -126,9 +126,9 @@ def test_another_member_without_an_offset_skips_however_few_records_it_passes() 
     for owner, rate, passed in ((1, 100, 1_600), (0, 100, None), (1, 10, None)):
         ticks = watch(loses_its_offset(owner, rate), LONG, MINUTE)
         finding = ticks[-1].result.row_finding(0)
-        jumps = ticks[-1].result.window.remembered.jumps
+        memory = ticks[-1].result.window.memory
         assert (finding.verdict, finding.evidence.get("also")) == (V.FORGOTTEN, passed and "skipped")
-        assert passed is None or int(jumps.jump_to[0] - jumps.jump_from[0]) == passed
+        assert passed is None or int(memory.skip_to[0] - memory.skip_from[0]) == passed
 
 
 def test_skipped_records_are_reported_for_ten_minutes_also_after_a_restart() -> None:
@@ -138,7 +138,7 @@ def test_skipped_records_are_reported_for_ten_minutes_also_after_a_restart() -> 
     """
     since, first = 6 * MINUTE + 5 * SECOND, new_evaluator()
     ticks = watch(starts_at_the_end_after_expiry(), -3 * MINUTE, 7 * MINUTE, evaluator=first)
-    (row,) = np.flatnonzero(ticks[-1].result.window.remembered.jumps.jump_time >= 0)
+    (row,) = np.flatnonzero(ticks[-1].result.window.memory.skip_time >= 0)
     assert ticks[-1].result.partition_name(int(row)) == "orders-0"
     before = ticks[-1].result.row_finding(0)
     second = new_evaluator(first.pack())

@@ -1,1 +1,1 @@
-"""What is remembered of each row from tick to tick: where a group rests, how fast it reads, where it jumped."""
+"""What is remembered of each row from tick to tick: where it pauses, how fast it reads, what it skips."""

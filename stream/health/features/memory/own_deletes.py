@@ -15,21 +15,19 @@ retention.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from stream.health.features.commit_interval import slots_of_rows
 from stream.health.features.end_history import BracketQuality
-from stream.health.features.memory.memory_columns import MemoryColumns
 from stream.health.inputs import KEPT_FOREVER
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
     from stream.health.features.end_history import EndHistory
     from stream.health.features.lag import Lag
-    from stream.health.features.memory.rest import RestMemory
+    from stream.health.features.memory.columns import Changes, Memory
     from stream.health.inputs import HealthInputs
 
 _LEAST_MOVES: Final = 2
@@ -37,56 +35,37 @@ _DELAY: Final = 60_000
 """Time (ms) that a program may take from reading a committed offset to deleting the records below it."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OwnDeletesMemory(MemoryColumns):
-    """One element per row; -1: not known."""
+def advance(memory: Memory, inputs: HealthInputs, lag: Lag, history: EndHistory, history_row: Ints) -> Changes:
+    """Return the columns of own deletes after a tick.
 
-    log_start: Ints
-    """At the last tick with a known value."""
-    moves: Ints
-    """The number of consecutive moves of the log start that followed the commits of the group."""
-
-
-def advance(  # noqa: PLR0917 - columns of one table
-    memory: OwnDeletesMemory,
-    before: RestMemory,
-    inputs: HealthInputs,
-    lag: Lag,
-    history: EndHistory,
-    history_row: Ints,
-) -> tuple[OwnDeletesMemory, Flags]:
-    """Return the memory after a tick, and the rows of groups that delete their own records.
-
-    Where retention never deletes, a group counts as such until the log start has moved in another way. `before` has the
-    committed offsets of the last tick.
+    Where retention never deletes, a group counts as one that deletes its own records until the log start has moved in
+    another way. A loss of such a group is proven below the log start of the last tick if the commits are known since
+    then: the group commits first, but the log start may be known before the commit.
     """
     known = lag.known & (inputs.spans.last_offset >= 0)
     start = inputs.ends.log_start[lag.row] if len(inputs.ends.place) else memory.log_start
-    moves = memory.moves
+    moves = memory.start_moves
     moved = np.flatnonzero(known & (memory.log_start >= 0) & (start > memory.log_start))
     if len(moved):
         moves = moves.copy()
-        follows, is_refuted = _judged(before, inputs, lag, history, history_row, moved, moves[moved] != 0)
+        follows, is_refuted = _judged(memory, inputs, lag, history, history_row, moved, moves[moved] != 0)
         moves[moved[is_refuted]] = 0
         moves[moved[follows]] = np.maximum(moves[moved[follows]], 0) + 1
     own: Flags = moves >= _LEAST_MOVES
     if inputs.kept is not None:
         own |= (inputs.kept == KEPT_FOREVER) & (moves != 0)
-    return OwnDeletesMemory(np.where(known, start, memory.log_start), moves), own
-
-
-def is_loss_proven(memory: OwnDeletesMemory, before: RestMemory, inputs: HealthInputs) -> Flags:
-    """Return the rows that are below the log start of the last tick, and whose commits are known since then.
-
-    A group that deletes what it has read commits first, but the log start may be known before the commit.
-    """
     read_until = inputs.now if inputs.read_until is None else inputs.read_until
-    proven: Flags = (inputs.spans.last_offset < memory.log_start) & (before.observed <= read_until)
-    return proven
+    is_proven = (inputs.spans.last_offset < memory.log_start) & (memory.known_tick <= read_until)
+    return {
+        "log_start": np.where(known, start, memory.log_start),
+        "start_moves": moves,
+        "deletes_own": own,
+        "loss_unproven": own & ~is_proven,
+    }
 
 
 def _judged(  # noqa: PLR0917 - columns of one table
-    before: RestMemory,
+    memory: Memory,
     inputs: HealthInputs,
     lag: Lag,
     history: EndHistory,
@@ -99,7 +78,7 @@ def _judged(  # noqa: PLR0917 - columns of one table
     Neither holds where the log start is above the commit and newer commits may exist. Without an equal offset, only
     rows that `may_pass` follow.
     """
-    committed, earlier = inputs.spans.last_offset[rows], before.committed[rows]
+    committed, earlier = inputs.spans.last_offset[rows], memory.known_committed[rows]
     end_row = lag.row[rows]
     start = inputs.ends.log_start[end_row]
     slots = slots_of_rows(inputs.slots, rows, len(inputs))

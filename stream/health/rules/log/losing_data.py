@@ -24,7 +24,7 @@ _RESET = (
 
 def lost_rows(window: Window) -> Flags:
     """Return the rows of which retention has removed records above the commit, as far as the offsets show."""
-    lost = window.ends.lost > window.remembered.last_read
+    lost = window.ends.lost > window.memory.last_read
     rows: Flags = lost & window.known & (window.committed_offset != NO_COMMIT)
     return rows
 

@@ -27,7 +27,7 @@ def _matches(window: Window) -> Flags:
     rows = np.flatnonzero(~window.known)
     if reasons is None or not len(rows):
         return matches
-    known_at = window.remembered.known_at
+    known_at = window.memory.end_known_at
     # A leader election takes seconds, the restart of a broker as long as that of any process.
     lasts = window.now - known_at > window.limits.restart_grace
     reads = window.has_members | (window.commit_time > known_at - window.limits.unlearned)
@@ -36,7 +36,7 @@ def _matches(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
-    since = int(window.remembered.known_at[row])
+    since = int(window.memory.end_known_at[row])
     committed = int(window.committed_offset[row])
     at = f"the group stands at offset {committed:,}" if committed >= 0 else "the group has not committed it yet"
     return f"The partition has had no leader for {say.duration(window.now - since)}; {at}.{_failed_text(window, row)}"

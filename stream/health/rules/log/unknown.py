@@ -90,7 +90,7 @@ def briefly_unknown_rows(window: Window) -> Flags:
     rows = np.flatnonzero(_matches(window) & ~_hidden_by_outage(window))
     if reasons is None or not len(rows):
         return matches
-    is_recent = window.now - window.remembered.known_at[rows] <= window.limits.restart_grace
+    is_recent = window.now - window.memory.end_known_at[rows] <= window.limits.restart_grace
     matches[rows] = is_recent & np.isin(reasons[rows].astype(np.str_), _DURING_ELECTION)
     return matches
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def _matches(window: Window) -> Flags:
-    since = window.remembered.split_since
+    since = window.memory.split_since
     matches: Flags = (since >= 0) & (window.now - since > window.limits.rolling_deploy) & (window.members > 0)
     return matches
 
 
 def _sentence(window: Window, row: int) -> str:
-    since = window.now - int(window.remembered.split_since[row])
+    since = window.now - int(window.memory.split_since[row])
     return (
         f"For {say.duration(since)}, the members have subscribed to different topics:{subscribers_text(window, row)}."
     )

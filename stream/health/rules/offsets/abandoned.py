@@ -27,7 +27,7 @@ def _sentence(window: Window, row: int) -> str:
     age = say.duration(window.now - int(window.commit_time[row]))
     members = say.count(int(window.members[row]), "member")
     if window.members[row] <= 0:
-        last = say.moment(int(window.remembered.unsubscribed.until[row]))
+        last = say.moment(int(window.memory.unsubscribed_until[row]))
         return f"None of the last members, until {last}, subscribed to this topic; its last commit is {age} old."
     return f"None of the {members} subscribes to this topic; its last commit is {age} old."
 

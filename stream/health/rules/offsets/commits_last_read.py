@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _matches(window: Window) -> Flags:
-    matches: Flags = window.known & window.remembered.last_read & (window.lag > 0)
+    matches: Flags = window.known & window.memory.last_read & (window.lag > 0)
     return matches
 
 

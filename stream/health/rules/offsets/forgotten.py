@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 def was_removed(window: Window) -> Flags:
     """Return the rows of which a committed offset is known that was removed."""
-    removed, last = window.remembered.removed, window.remembered.jumps.committed
-    was: Flags = (window.committed_offset == NO_COMMIT) & ((removed.gone >= 0) | (removed.removed >= 0) | (last >= 0))
+    memory = window.memory
+    removed = (memory.removed >= 0) | (memory.removed_early >= 0) | (memory.last_committed >= 0)
+    was: Flags = (window.committed_offset == NO_COMMIT) & removed
     return was
 
 
 def _matches(window: Window) -> Flags:
-    removed = window.remembered.forgotten
+    removed = window.memory.removed_early
     is_recent = window.now - removed <= window.limits.event_shown
     lives = (removed >= 0) & (is_recent | (window.committed_offset == NO_COMMIT))
     matches: Flags = lives | (window.stuck & was_removed(window) & ~window.habit_unknown)
@@ -34,8 +35,8 @@ def _matches(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
-    forgotten = int(window.remembered.forgotten[row])
-    last = int(window.remembered.jumps.committed[row])
+    forgotten = int(window.memory.removed_early[row])
+    last = int(window.memory.last_committed[row])
     at = f" {last:,}" if last >= 0 else ""
     committed = int(window.committed_offset[row])
     if forgotten < 0:
@@ -49,8 +50,8 @@ def _sentence(window: Window, row: int) -> str:
 
 
 def _removal(window: Window, row: int) -> str:
-    removed = window.remembered.removed
-    time, expired = int(removed.gone[row]), int(removed.expired[row])
+    memory = window.memory
+    time, expired = int(memory.removed[row]), int(memory.removed_by_expiry[row])
     if time < 0:
         return "was removed, at a time that is not known"
     how = {0: "was deleted by a request", 1: "expired"}.get(expired, "was removed")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stream import wording as say
-from stream.health.features.memory.turns import LONGEST_TURN
+from stream.health.features.memory.offset_oscillation import LONGEST_SWING
 from stream.health.rules.offsets.skipped import jump_text, jumped_recently
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
@@ -31,9 +31,11 @@ _MISSING_STEPS: Final = 3
 
 def goes_on(window: Window) -> Flags:
     """Return the rows whose offset has gone back at two ticks at least and has not stopped going back."""
-    turns = window.remembered.turns
-    since_last = window.known_until - turns.turn_time
-    lasting: Flags = (turns.interval >= 0) & (since_last <= _MISSING_STEPS * turns.interval + 2 * window.limits.tick)
+    memory = window.memory
+    since_last = window.known_until - memory.back_time
+    lasting: Flags = (memory.back_interval >= 0) & (
+        since_last <= _MISSING_STEPS * memory.back_interval + 2 * window.limits.tick
+    )
     return lasting
 
 
@@ -54,15 +56,15 @@ def _planned(window: Window) -> Flags:
 
 def _repeatedly(window: Window) -> Flags:
     """Return the rows that go back again and again, and are seen while they read the records in between again."""
-    turns = window.remembered.turns
-    climbs = (turns.climbed >= 0) & (window.now - turns.climbed <= LONGEST_TURN)
-    return climbs & (turns.steps >= _LEAST_STEPS) & goes_on(window)
+    memory = window.memory
+    climbs = (memory.climbed >= 0) & (window.now - memory.climbed <= LONGEST_SWING)
+    return climbs & (memory.steps_back >= _LEAST_STEPS) & goes_on(window)
 
 
 def _is_repeated(window: Window, row: int) -> bool:
     """Return whether a rewound row has gone back several times since it was last steady."""
-    turns = window.remembered.turns
-    return bool(turns.steps[row] >= _LEAST_STEPS and window.now - turns.turn_time[row] <= LONGEST_TURN)
+    memory = window.memory
+    return bool(memory.steps_back[row] >= _LEAST_STEPS and window.now - memory.back_time[row] <= LONGEST_SWING)
 
 
 def _matches_rewound(window: Window) -> Flags:
@@ -74,7 +76,7 @@ def _matches_reset(window: Window) -> Flags:
 
 
 def _moved_forward(window: Window) -> Flags:
-    return jumped_recently(window) & (window.remembered.jumps.planned > 0)
+    return jumped_recently(window) & (window.memory.skip_planned > 0)
 
 
 def _step(window: Window, row: int) -> str:
@@ -85,9 +87,9 @@ def _step(window: Window, row: int) -> str:
 
 def _sentence_rewound(window: Window, row: int) -> str:
     if _is_repeated(window, row):
-        turns = window.remembered.turns
-        lasting = say.duration(window.now - int(turns.first_step[row]))
-        often = f"{int(turns.steps[row])} times in {lasting}"
+        memory = window.memory
+        lasting = say.duration(window.now - int(memory.steps_since[row]))
+        often = f"{int(memory.steps_back[row])} times in {lasting}"
         return f"The group goes back again and again: {often}, last {_step(window, row)}."
     times = int(window.inputs.spans.rewinds[row])
     again = f", the last of {times} times" if times > 1 else ""
@@ -95,8 +97,8 @@ def _sentence_rewound(window: Window, row: int) -> str:
 
 
 def _sentence_reset(window: Window, row: int) -> str:
-    jump_time, rewind_time = int(window.remembered.jumps.jump_time[row]), int(window.inputs.spans.rewind_time[row])
-    if window.remembered.jumps.planned[row] > 0 and jump_time > rewind_time:
+    jump_time, rewind_time = int(window.memory.skip_time[row]), int(window.inputs.spans.rewind_time[row])
+    if window.memory.skip_planned[row] > 0 and jump_time > rewind_time:
         return f"The offset was reset {jump_text(window, row)} while the group was empty: these records are not read."
     return f"The offset was reset {_step(window, row)} while the group was empty: {unread_text(window, row)}."
 

@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 
 def jumped_recently(window: Window) -> Flags:
     """Return the rows that went forward past records within `HealthLimits.event_shown` and have not gone back since."""
-    jumps = window.remembered.jumps
-    is_recent = (jumps.jump_time >= 0) & (window.now - jumps.jump_time <= window.limits.event_shown)
-    recently: Flags = is_recent & (window.committed_offset >= jumps.jump_to)
+    memory = window.memory
+    is_recent = (memory.skip_time >= 0) & (window.now - memory.skip_time <= window.limits.event_shown)
+    recently: Flags = is_recent & (window.committed_offset >= memory.skip_to)
     return recently
 
 
 def jump_text(window: Window, row: int) -> str:
     """Return a jump as in "from 5 to 9 (4 offsets, written from ... to ...) at ..."."""
-    jumps = window.remembered.jumps
-    first, last = int(jumps.jump_from[row]), int(jumps.jump_to[row])
-    since, until = int(jumps.written_from[row]), int(jumps.written_to[row])
+    memory = window.memory
+    first, last = int(memory.skip_from[row]), int(memory.skip_to[row])
+    since, until = int(memory.skip_written_from[row]), int(memory.skip_written_to[row])
     written = ""
     if until >= 0:
         written = f", written until {say.moment(until)}"
         if since >= 0:
             written = f", written from {say.moment(since)} to {say.moment(until)}"
     passed = f"{say.count(last - first, 'offset')}{written}"
-    return f"from {first:,} to {last:,} ({passed}) at {say.moment(int(jumps.jump_time[row]))}"
+    return f"from {first:,} to {last:,} ({passed}) at {say.moment(int(memory.skip_time[row]))}"
 
 
 def _matches(window: Window) -> Flags:
-    matches: Flags = jumped_recently(window) & (window.remembered.jumps.planned == 0)
+    matches: Flags = jumped_recently(window) & (window.memory.skip_planned == 0)
     return matches
 
 

@@ -18,14 +18,14 @@ _LEAST_TURNS: Final = 3
 
 
 def _matches(window: Window) -> Flags:
-    matches: Flags = (window.remembered.turns.turns >= _LEAST_TURNS) & goes_on(window)
+    matches: Flags = (window.memory.swings >= _LEAST_TURNS) & goes_on(window)
     return matches
 
 
 def _sentence(window: Window, row: int) -> str:
-    turns = window.remembered.turns
-    low, high = int(turns.turn_to[row]), int(turns.turn_from[row])
-    period = say.duration(window.now - int(turns.began[row]))
+    memory = window.memory
+    low, high = int(memory.back_to[row]), int(memory.back_from[row])
+    period = say.duration(window.now - int(memory.swings_since[row]))
     apart = say.count(high - low, "offset")
     return (
         f"The offset has alternated between two positions for {period}: one client commits about {high:,}, another one"

@@ -28,8 +28,8 @@ def _matches(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
-    observed = say.duration(window.now - int(window.remembered.habit_since[row]))
-    until = say.moment(int(window.remembered.habit_until[row]))
+    observed = say.duration(window.now - int(window.memory.first_seen[row]))
+    until = say.moment(int(window.memory.schedule_unknown_until[row]))
     stood = int(window.progress_time[row])
     idle = f"no progress since {say.moment(stood)}" if window.committed_offset[row] != NO_COMMIT else "no commit yet"
     return (

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from stream.health.features.memory.unsubscribed import UnsubscribedMemory
 from stream.health.inputs import GroupStage
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.snapshot import build as snapshot
@@ -96,8 +95,8 @@ def test_only_lag_that_a_member_could_take_is_scalable() -> None:
 def test_a_topic_that_the_last_members_had_left_is_not_scalable() -> None:
     """A new member would not read it, and an autoscaler would start members for ever."""
     seen = pane(Row(topic="kept", lag=5, stage=EMPTY), Row(topic="left", lag=70, stage=EMPTY))
-    left = UnsubscribedMemory(ints(-1, 0), ints(-1, NOW - MINUTE))
-    seen = dataclasses.replace(seen, remembered=dataclasses.replace(seen.remembered, unsubscribed=left))
+    left = {"unsubscribed_since": ints(-1, 0), "unsubscribed_until": ints(-1, NOW - MINUTE)}
+    seen = dataclasses.replace(seen, memory=dataclasses.replace(seen.memory, **left))
     copied = pane(*(Row(topic=name, lag=5, stage=GroupStage.MIRRORED) for name in ("kept", "left")))
     rows: Any = SimpleNamespace(
         groups=["billing"],

@@ -19,7 +19,7 @@ import numpy as np
 from stream.health.columns import NOT_KNOWN, max_by_owner, sum_by_owner
 from stream.health.features.commit_interval import slots_of_rows
 from stream.health.features.end_history import BracketQuality
-from stream.health.features.memory.memory_columns import MemoryColumns
+from stream.health.features.memory.columns import Memory
 
 if TYPE_CHECKING:
     from stream.groups.commits.runs import Spans
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints, Reals
     from stream.health.features.end_history import EndHistory
     from stream.health.features.lag import Lag
-    from stream.health.features.memory.rest import RestMemory
+    from stream.health.features.memory.columns import Changes
     from stream.health.inputs import HealthInputs
 
 OBSERVED: Final = 7_200_000
@@ -40,30 +40,9 @@ _STANDS_STILL: Final = 20_000
 """Time (ms) without progress after which a run is judged."""
 _STEADY_RUN: Final = 120_000
 """The shortest run (ms) that shows a steady group; a batch may be seen in the middle of its first commits."""
+_COLUMNS: Final = Memory.of_observations("habit_")
 _KNOWN_PAUSES: Final = 2
-"""Similar pauses in a row after which the habit is known: the longer one is at most twice the shorter one."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class HabitMemory(MemoryColumns):
-    """One element per row; -1 where there is none, or it is not known. Times and durations in ms."""
-
-    seen: Ints
-    """The first tick of the row."""
-    first_lag: Ints
-    """The lag at the first tick with a known lag, in offsets."""
-    reached: Ints
-    """When the committed offset was first reached, as of the last tick."""
-    began: Ints
-    """When the present run began, or the last one: the first commit after a long pause with unread records."""
-    batch: Ints
-    """The end of the last run that looks like that of a batch, a value of `reached`."""
-    steady: Ints
-    """The end of the last run that was steady."""
-    longest: Ints
-    """The longest of the last similar pauses."""
-    pauses: Ints
-    """The number of consecutive similar pauses."""
+"""Similar pauses in a row after which the schedule is known: the longer one is at most twice the shorter one."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,51 +61,51 @@ class _LastRuns:
     """The run began with the first commit of all."""
 
 
-def advance(  # noqa: PLR0917 - columns of one table
-    memory: HabitMemory, before: RestMemory, inputs: HealthInputs, lag: Lag, history: EndHistory, history_row: Ints
-) -> HabitMemory:
-    """Return the memory after a tick; `before` has the committed offsets of the tick before it."""
+def advance(memory: Memory, inputs: HealthInputs, lag: Lag, history: EndHistory, history_row: Ints) -> Changes:
+    """Return the columns of the schedule after a tick."""
     reached = inputs.spans.reached_time
     after = dataclasses.replace(
         memory,
-        seen=np.where(memory.seen >= 0, memory.seen, inputs.now),
+        first_seen=np.where(memory.first_seen >= 0, memory.first_seen, inputs.now),
         first_lag=np.where((memory.first_lag < 0) & lag.known, lag.lag, memory.first_lag),
         reached=reached,
     )
-    known = (memory.reached >= 0) & (before.committed >= 0) & (inputs.now - before.observed <= LONG_PAUSE)
+    known = (memory.reached >= 0) & (memory.known_committed >= 0) & (inputs.now - memory.known_tick <= LONG_PAUSE)
     resumed = np.flatnonzero(known & (reached - memory.reached >= LONG_PAUSE))
     if len(resumed):
-        pause = _pauses(memory, before.committed, reached, history, history_row, resumed)
+        pause = _pauses(memory, reached, history, history_row, resumed)
         after = _with_pauses(after, resumed, pause)
     still = (reached >= 0) & (inputs.now - reached >= _STANDS_STILL)
-    still &= inputs.now - np.maximum(reached, after.seen) <= LONG_PAUSE
-    still &= lag.known & (lag.lag > 0) & (history_row >= 0) & (after.batch != reached) & (after.steady != reached)
+    still &= inputs.now - np.maximum(reached, after.first_seen) <= LONG_PAUSE
+    still &= (
+        lag.known & (lag.lag > 0) & (history_row >= 0) & (after.batch_end != reached) & (after.steady_end != reached)
+    )
     judged = np.flatnonzero(still)
-    return _with_runs(after, inputs, history, history_row, judged) if len(judged) else after
+    if len(judged):
+        after = _with_runs(after, inputs, history, history_row, judged)
+    return {name: getattr(after, name) for name in _COLUMNS} | {"schedule_unknown_until": _unknown_until(after, inputs)}
 
 
-def _with_pauses(memory: HabitMemory, rows: Ints, pause: Ints) -> HabitMemory:
+def _with_pauses(memory: Memory, rows: Ints, pause: Ints) -> Memory:
     """Return the memory after pauses of this length (ms) have ended in these rows; -1: no pause of a batch."""
-    began, longest, pauses = memory.began.copy(), memory.longest.copy(), memory.pauses.copy()
+    began, longest, pauses = memory.run_began.copy(), memory.longest_pause.copy(), memory.batch_pauses.copy()
     rows, pause = rows[pause >= LONG_PAUSE], pause[pause >= LONG_PAUSE]
     began[rows] = memory.reached[rows]
     earlier = longest[rows]
     similar = (2 * pause >= earlier) & (pause <= 2 * earlier)
     longest[rows] = np.where(similar, np.maximum(pause, earlier), pause)
     pauses[rows] = np.where(similar, pauses[rows], 0) + 1
-    return dataclasses.replace(memory, began=began, longest=longest, pauses=pauses)
+    return dataclasses.replace(memory, run_began=began, longest_pause=longest, batch_pauses=pauses)
 
 
-def _with_runs(
-    memory: HabitMemory, inputs: HealthInputs, history: EndHistory, history_row: Ints, rows: Ints
-) -> HabitMemory:
+def _with_runs(memory: Memory, inputs: HealthInputs, history: EndHistory, history_row: Ints, rows: Ints) -> Memory:
     """Return the memory after the last runs of these rows have been judged."""
     runs = _last_runs(slots_of_rows(inputs.slots, rows, len(inputs)), inputs, history, history_row, rows)
-    reached, seen = memory.reached[rows], memory.seen[rows]
-    began = np.maximum(memory.began[rows], np.maximum(seen, inputs.spans.first_time[rows]))
+    reached, seen = memory.reached[rows], memory.first_seen[rows]
+    began = np.maximum(memory.run_began[rows], np.maximum(seen, inputs.spans.first_time[rows]))
     is_short = reached - began <= _LONGEST_RUN
     # A run may be longer than the window: its backlog is that of the first tick, or the pause before it.
-    after_pause = memory.began[rows] >= 0
+    after_pause = memory.run_began[rows] >= 0
     at_first = ~after_pause & (reached > seen) & (runs.rate > 0)
     at_first &= memory.first_lag[rows] >= LONG_PAUSE * runs.rate
     had_backlog = after_pause | at_first | (runs.backlog >= LONG_PAUSE)
@@ -136,14 +115,14 @@ def _with_runs(
     stays_steady = (runs.backlog >= 0) & (runs.span >= _STEADY_RUN) & ~catches_up & ~is_batch
     looks, stays = rows[is_batch], rows[stays_steady]
     batch, steady, longest, pauses = (
-        column.copy() for column in (memory.batch, memory.steady, memory.longest, memory.pauses)
+        column.copy() for column in (memory.batch_end, memory.steady_end, memory.longest_pause, memory.batch_pauses)
     )
     batch[looks], steady[stays] = memory.reached[looks], memory.reached[stays]
     longest[stays] = pauses[stays] = NOT_KNOWN
-    return dataclasses.replace(memory, batch=batch, steady=steady, longest=longest, pauses=pauses)
+    return dataclasses.replace(memory, batch_end=batch, steady_end=steady, longest_pause=longest, batch_pauses=pauses)
 
 
-def unknown_until(memory: HabitMemory, inputs: HealthInputs) -> Ints:
+def _unknown_until(memory: Memory, inputs: HealthInputs) -> Ints:
     """Return the time (ms) until which each row is not judged; -1 for rows that are judged now.
 
     A group is not judged if at least one of its rows looks like a batch, the pauses of none of its rows are known, and
@@ -152,33 +131,31 @@ def unknown_until(memory: HabitMemory, inputs: HealthInputs) -> Ints:
     """
     groups = len(inputs.groups.names)
     none = np.full(len(inputs), NOT_KNOWN, np.int64)
-    looks = (memory.batch >= 0) & (memory.batch == inputs.spans.reached_time) & (memory.steady < 0)
+    looks = (memory.batch_end >= 0) & (memory.batch_end == inputs.spans.reached_time) & (memory.steady_end < 0)
     if not looks.any():
         return none
     looking = sum_by_owner(looks.astype(np.int64), inputs.group, groups)
-    steady = sum_by_owner((memory.steady >= 0).astype(np.int64), inputs.group, groups)
-    pauses = max_by_owner(memory.pauses, inputs.group, groups, NOT_KNOWN)
-    since = np.maximum(memory.seen, inputs.spans.first_time)[looks]
+    steady = sum_by_owner((memory.steady_end >= 0).astype(np.int64), inputs.group, groups)
+    pauses = max_by_owner(memory.batch_pauses, inputs.group, groups, NOT_KNOWN)
+    since = np.maximum(memory.first_seen, inputs.spans.first_time)[looks]
     until = max_by_owner(since + OBSERVED, inputs.group[looks], groups, NOT_KNOWN)
     until[(steady > looking) | (pauses >= _KNOWN_PAUSES) | (until <= inputs.now)] = NOT_KNOWN
     return until[inputs.group]
 
 
-def _pauses(  # noqa: PLR0917 - columns of one table
-    memory: HabitMemory, committed: Ints, reached: Ints, history: EndHistory, history_row: Ints, rows: Ints
-) -> Ints:
+def _pauses(memory: Memory, reached: Ints, history: EndHistory, history_row: Ints, rows: Ints) -> Ints:
     """Return how long these rows paused before their last commit (ms), at least; -1 where they had failed.
 
-    A pause begins when there was something to read: after the last commit, which was `committed`, and not before the
-    next record was written.
+    A pause begins when there was something to read: after the last commit, and not before the next record was
+    written.
     """
     begin = memory.reached[rows]
     observed = np.flatnonzero(history_row[rows] >= 0)
-    written, quality = history.time_of(history_row[rows[observed]], committed[rows[observed]])
+    written, quality = history.time_of(history_row[rows[observed]], memory.known_committed[rows[observed]])
     known = (quality == BracketQuality.BETWEEN) | (quality == BracketQuality.OLDER)
     at = observed[known]
     begin[at] = np.maximum(begin[at], written[known])
-    failed = memory.steady[rows] == memory.reached[rows]
+    failed = memory.steady_end[rows] == memory.reached[rows]
     return np.where(failed, NOT_KNOWN, reached[rows] - begin)
 
 

@@ -1,8 +1,8 @@
-"""Jumps forward: a commit that passes records which its group cannot have read in that time.
+"""Skipped ranges: a commit that passes records which its group cannot have read in that time.
 
 Some operations move a group forward past unread records without any error: auto.offset.reset=latest after the offset
 expired or fell below the log start, a reset by a tool, a seek. The commits before and after show the step. A group that
-quickly reads to the end also makes a large step, so a step is a jump only if all of the following is true:
+quickly reads to the end also makes a large step, so a step skips records only if all of the following is true:
 
 - The step finishes within two ticks of the end and begins more than two ticks of records before it; at a hand-over to
   another owner it may begin anywhere.
@@ -18,15 +18,14 @@ quickly reads to the end also makes a large step, so a step is a jump only if al
   arrive as one.
 
 A client of the group has read the records before the greatest committed offset. So if two clients commit the same
-partition, a commit of the one ahead is not a jump. After a tool has set an empty group back, the group reads them
+partition, a commit of the one ahead skips nothing. After a tool has set an empty group back, the group reads them
 again.
 
-A commit while the group has no members was made by a tool, and any step forward is then a planned jump.
+A commit while the group has no members was made by a tool, and any step forward then skips records as planned.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import zlib
 from typing import TYPE_CHECKING, Final
 
@@ -34,13 +33,13 @@ import numpy as np
 
 from stream.health.columns import NOT_KNOWN
 from stream.health.features.end_history import BracketQuality
-from stream.health.features.memory.memory_columns import MemoryColumns
 from stream.health.features.open_transaction import MOST_MARKERS
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
     from stream.health.features.end_history import EndHistory
     from stream.health.features.lag import Lag
+    from stream.health.features.memory.columns import Changes, Memory
     from stream.health.inputs import HealthInputs
 
 _FASTER: Final = 10
@@ -58,106 +57,66 @@ _DAY: Final = 86_400_000
 """Rates are kept in offsets per day, as whole numbers."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class JumpMemory(MemoryColumns):
-    """One element per row; -1 where there is none, or it is not known. Times in ms."""
-
-    committed: Ints
-    """The last committed offset, also after the broker has removed it."""
-    commit_time: Ints
-    furthest: Ints
-    """The greatest committed offset since a tool last set the group back."""
-    end: Ints
-    """The end at the last tick, and at the tick before."""
-    end_before: Ints
-    astray: Ints
-    """1: the group had no valid offset at the last tick: removed, or below the log start."""
-    held: Ints
-    """1: at the last tick the group waited for a transaction to end."""
-    open_offsets: Ints
-    """The number of offsets above the commit that belonged to open transactions, or lay behind them, at some tick."""
-    open_to: Ints
-    """The offset up to which they are counted."""
-    backlog_ticks: Ints
-    """The number of ticks with progress that began and ended with unread records, up to twice the needed number."""
-    rate: Ints
-    """The best rate of the group."""
-    owner: Ints
-    """A checksum of the id of the member that owned the partition at the last commit."""
-    jump_from: Ints
-    """The first and the last offset of the last jump, and the time of its commit."""
-    jump_to: Ints
-    jump_time: Ints
-    planned: Ints
-    """1: it was made while the group had no members."""
-    written_from: Ints
-    """When the first and the last record that it passed were written."""
-    written_to: Ints
-
-
 def advance(
-    memory: JumpMemory, inputs: HealthInputs, lag: Lag, history: EndHistory, history_row: Ints
-) -> tuple[JumpMemory, Flags]:
-    """Return the memory after a tick, and the rows that have jumped since the last one."""
+    memory: Memory, inputs: HealthInputs, lag: Lag, history: EndHistory, history_row: Ints
+) -> tuple[Changes, Flags]:
+    """Return the columns of skipped ranges after a tick, and the rows that have skipped one since the last tick."""
     committed, time = inputs.spans.last_offset, inputs.spans.last_time
     known = lag.known & (committed >= 0)
     if inputs.hidden is not None:
         known &= ~inputs.hidden
-    end = start = memory.end
+    end = start = memory.last_end
     if len(inputs.ends.place):
-        end = np.where(known, inputs.ends.high_watermark[lag.row], memory.end)
+        end = np.where(known, inputs.ends.high_watermark[lag.row], memory.last_end)
         start = inputs.ends.log_start[lag.row]
-    moved = known & (memory.committed >= 0) & (committed > memory.committed)
+    moved = known & (memory.last_committed >= 0) & (committed > memory.last_committed)
     owner = _owners(inputs)
-    is_other = (memory.owner >= 0) & (owner >= 0) & (owner != memory.owner)
+    is_other = (memory.last_owner >= 0) & (owner >= 0) & (owner != memory.last_owner)
     spent = np.maximum(time - _began(memory, inputs, is_other), _LEAST_TIME)
     set_by_tool = known & _while_empty(inputs)
     planned = moved & set_by_tool
     first = _first_passed(memory, planned, start)
     step = np.where(moved, np.clip(committed - first, 0, _LARGEST_STEP), 0)
     records = np.maximum(step - np.maximum(memory.open_offsets, 0), 0)
-    begins_again = is_other & _was_forgotten(memory, inputs)
+    begins_again = is_other & _was_removed_early(memory, inputs)
     beyond_reach = np.clip(committed - start - _FASTEST * spent, 0, _LARGEST_STEP)
     to_read = np.where(begins_again, beyond_reach, records)
-    jumped = (step > 0) & (planned | _is_jump(memory, inputs, committed, to_read, spent, is_other))
-    read = moved & ~jumped
-    open_offsets, open_to = _open_offsets(memory, inputs, lag, known, committed)
-    waits = read & (memory.committed < memory.end_before) & (committed < memory.end)
-    rate = records * _DAY // spent
-    is_slow = waits & (_SLOWER * (step * _DAY // spent) < memory.rate)
-    advanced = dataclasses.replace(
-        memory,
-        committed=np.where(known, committed, memory.committed),
-        commit_time=np.where(known, time, memory.commit_time),
-        furthest=_furthest(memory, known, set_by_tool, committed, end),
-        end=end,
-        end_before=np.where(known, memory.end, memory.end_before),
-        astray=np.where(known, committed < start, np.where(committed < 0, 1, memory.astray)),
-        held=_held(inputs, lag, known, committed),
-        open_offsets=open_offsets,
-        open_to=open_to,
-        backlog_ticks=_backlog_ticks(memory, waits, is_slow),
-        rate=np.where(read, np.maximum(memory.rate, rate), memory.rate),
-        owner=np.where(known & (time >= inputs.groups.since[inputs.group]), owner, memory.owner),
-    )
-    if jumped.any():
-        advanced = _with_jumps(advanced, np.flatnonzero(jumped), inputs, history, history_row, planned, first)
-    return advanced, jumped
+    skips = (step > 0) & (planned | _is_skip(memory, inputs, committed, to_read, spent, is_other))
+    read = moved & ~skips
+    waits = read & (memory.last_committed < memory.end_before) & (committed < memory.last_end)
+    is_slow = waits & (_SLOWER * (step * _DAY // spent) < memory.best_rate)
+    without_offset = np.where(committed < 0, 1, memory.without_offset)
+    changes = {
+        "last_committed": np.where(known, committed, memory.last_committed),
+        "last_commit_time": np.where(known, time, memory.last_commit_time),
+        "furthest": _furthest(memory, known, set_by_tool, committed, end),
+        "last_end": end,
+        "end_before": np.where(known, memory.last_end, memory.end_before),
+        "without_offset": np.where(known, committed < start, without_offset),
+        "in_transaction": _in_transaction(inputs, lag, known, committed),
+        **_open_offsets(memory, inputs, lag, known, committed),
+        "backlog_ticks": _backlog_ticks(memory, waits, is_slow),
+        "best_rate": np.where(read, np.maximum(memory.best_rate, records * _DAY // spent), memory.best_rate),
+        "last_owner": np.where(known & (time >= inputs.groups.since[inputs.group]), owner, memory.last_owner),
+    }
+    if skips.any():
+        changes |= _new_skips(memory, np.flatnonzero(skips), inputs, history, history_row, planned, first)
+    return changes, skips
 
 
-def _backlog_ticks(memory: JumpMemory, waits: Flags, is_slow: Flags) -> Ints:
+def _backlog_ticks(memory: Memory, waits: Flags, is_slow: Flags) -> Ints:
     change = np.where(is_slow, -_BACKLOG_TICKS, waits)
     ticks: Ints = np.clip(np.maximum(memory.backlog_ticks, 0) + change, 0, 2 * _BACKLOG_TICKS)
     return ticks
 
 
-def _first_passed(memory: JumpMemory, planned: Flags, start: Ints) -> Ints:
+def _first_passed(memory: Memory, planned: Flags, start: Ints) -> Ints:
     """Return the first offset between the last commit and the next one that the group has not read before."""
-    first = np.maximum(memory.committed, start)
+    first = np.maximum(memory.last_committed, start)
     return np.where(planned, first, np.maximum(first, memory.furthest))
 
 
-def _furthest(memory: JumpMemory, known: Flags, set_by_tool: Flags, committed: Ints, end: Ints) -> Ints:
+def _furthest(memory: Memory, known: Flags, set_by_tool: Flags, committed: Ints, end: Ints) -> Ints:
     """Return the greatest committed offset of each row; after a truncation of the log, it is at most the end."""
     furthest = np.minimum(np.maximum(memory.furthest, committed), end)
     return np.where(set_by_tool, committed, np.where(known, furthest, memory.furthest))
@@ -171,15 +130,15 @@ def _owners(inputs: HealthInputs) -> Ints:
     return np.where(inputs.owner >= 0, checksums[np.maximum(inputs.owner, 0)], NOT_KNOWN)
 
 
-def _was_forgotten(memory: JumpMemory, inputs: HealthInputs) -> Flags:
+def _was_removed_early(memory: Memory, inputs: HealthInputs) -> Flags:
     """Return the rows without an offset because the broker removed it before its time."""
     if inputs.removed is None:
         return np.zeros(len(inputs), np.bool_)
-    forgotten: Flags = (memory.astray > 0) & (inputs.removed.forgotten > memory.commit_time)
+    forgotten: Flags = (memory.without_offset > 0) & (inputs.removed.forgotten > memory.last_commit_time)
     return forgotten
 
 
-def _began(memory: JumpMemory, inputs: HealthInputs, is_other: Flags) -> Ints:
+def _began(memory: Memory, inputs: HealthInputs, is_other: Flags) -> Ints:
     """Return when each group can have begun to read: at its last commit, or when it had members again after that.
 
     An owner that `is_other` than that at the last commit begins with the last rebalance.
@@ -187,9 +146,11 @@ def _began(memory: JumpMemory, inputs: HealthInputs, is_other: Flags) -> Ints:
     groups = inputs.groups
     joined = np.maximum(groups.refilled, NOT_KNOWN)[inputs.group]
     formed = groups.since[inputs.group]
-    is_new = (memory.astray > 0) | is_other
+    is_new = (memory.without_offset > 0) | is_other
     joined = np.where(is_new & (formed <= inputs.spans.last_time), np.maximum(joined, formed), joined)
-    return np.where(joined <= inputs.spans.last_time, np.maximum(memory.commit_time, joined), memory.commit_time)
+    return np.where(
+        joined <= inputs.spans.last_time, np.maximum(memory.last_commit_time, joined), memory.last_commit_time
+    )
 
 
 def _while_empty(inputs: HealthInputs) -> Flags:
@@ -200,22 +161,22 @@ def _while_empty(inputs: HealthInputs) -> Flags:
     return empty
 
 
-def _is_jump(  # noqa: PLR0917 - columns of one table
-    memory: JumpMemory, inputs: HealthInputs, committed: Ints, records: Ints, spent: Ints, is_other: Flags
+def _is_skip(  # noqa: PLR0917 - columns of one table
+    memory: Memory, inputs: HealthInputs, committed: Ints, records: Ints, spent: Ints, is_other: Flags
 ) -> Flags:
     if inputs.gapless is None:
         return np.zeros(len(records), np.bool_)
-    can_tell = (memory.astray > 0) | (memory.backlog_ticks >= _BACKLOG_TICKS)
-    too_far = (memory.rate > 0) & (records > _FASTER * (memory.rate / _DAY) * spent)
-    from_afar = (memory.end_before >= 0) & ((memory.committed < memory.end_before) | is_other)
+    can_tell = (memory.without_offset > 0) | (memory.backlog_ticks >= _BACKLOG_TICKS)
+    too_far = (memory.best_rate > 0) & (records > _FASTER * (memory.best_rate / _DAY) * spent)
+    from_afar = (memory.end_before >= 0) & ((memory.last_committed < memory.end_before) | is_other)
     from_afar &= committed >= memory.end_before
-    is_jump: Flags = can_tell & too_far & from_afar & inputs.gapless & (memory.held <= 0)
+    is_skip: Flags = can_tell & too_far & from_afar & inputs.gapless & (memory.in_transaction <= 0)
     if inputs.answered_since is not None:
-        is_jump &= inputs.answered_since <= memory.commit_time
-    return is_jump
+        is_skip &= inputs.answered_since <= memory.last_commit_time
+    return is_skip
 
 
-def _held(inputs: HealthInputs, lag: Lag, known: Flags, committed: Ints) -> Ints:
+def _in_transaction(inputs: HealthInputs, lag: Lag, known: Flags, committed: Ints) -> Ints:
     """Return 1 for the rows that wait for a transaction to end."""
     stable = inputs.ends.last_stable
     if stable is None or not len(stable):
@@ -227,9 +188,7 @@ def _held(inputs: HealthInputs, lag: Lag, known: Flags, committed: Ints) -> Ints
     return held.astype(np.int64)
 
 
-def _open_offsets(
-    memory: JumpMemory, inputs: HealthInputs, lag: Lag, known: Flags, committed: Ints
-) -> tuple[Ints, Ints]:
+def _open_offsets(memory: Memory, inputs: HealthInputs, lag: Lag, known: Flags, committed: Ints) -> Changes:
     """Return how many offsets above the commit were in or behind an open transaction, and up to which they count.
 
     A transaction that is aborted later leaves offsets that no consumer of committed records reads. A group above the
@@ -245,28 +204,31 @@ def _open_offsets(
         counted = np.where(reads_uncommitted, 0, counted)
         counted_to = np.where(is_open, np.maximum(counted_to, end), counted_to)
     left = np.maximum(counted_to - committed, 0)
-    return np.where(known, np.minimum(counted, left), counted), counted_to
+    return {"open_offsets": np.where(known, np.minimum(counted, left), counted), "open_to": counted_to}
 
 
-def _with_jumps(  # noqa: PLR0917 - columns of one table
-    advanced: JumpMemory,
+def _new_skips(  # noqa: PLR0917 - columns of one table
+    memory: Memory,
     rows: Ints,
     inputs: HealthInputs,
     history: EndHistory,
     history_row: Ints,
     planned: Flags,
     first: Ints,
-) -> JumpMemory:
-    """Return the memory with the jumps of these rows."""
-    changed = {
-        name: getattr(advanced, name).copy()
-        for name in ("jump_from", "jump_to", "jump_time", "planned", "written_from", "written_to")
-    }
+) -> Changes:
+    """Return the columns of the last skipped ranges after new ones in these rows."""
     first, last = first[rows], inputs.spans.last_offset[rows]
-    changed["jump_from"][rows], changed["jump_to"][rows] = first, last
-    changed["jump_time"][rows], changed["planned"][rows] = inputs.spans.last_time[rows], planned[rows]
-    for name, offset in (("written_from", first), ("written_to", last - 1)):
+    new = {
+        "skip_from": first,
+        "skip_to": last,
+        "skip_time": inputs.spans.last_time[rows],
+        "skip_planned": planned[rows],
+    }
+    for name, offset in (("skip_written_from", first), ("skip_written_to", last - 1)):
         written, quality = history.time_of(np.maximum(history_row[rows], 0), offset)
         is_known = (history_row[rows] >= 0) & (quality == BracketQuality.BETWEEN)
-        changed[name][rows] = np.where(is_known, written, NOT_KNOWN)
-    return dataclasses.replace(advanced, **changed)
+        new[name] = np.where(is_known, written, NOT_KNOWN)
+    changes = {name: getattr(memory, name).copy() for name in new}
+    for name, values in new.items():
+        changes[name][rows] = values
+    return changes
