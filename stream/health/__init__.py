@@ -34,7 +34,7 @@ Not thread-safe. `stream.tick.verdicts.evaluate` is the only caller.
 
 **Outputs**, one `evaluator.EvaluationResult` per tick: the shown verdict of each row and since when it holds, the
 verdict of each group, since when, and the number of rows that have it. `row_finding` and `group_finding` add sentence,
-evidence and next step (`evaluation.Finding`), so the cost of sentences is paid only for findings that are read.
+evidence and next step (`findings.Finding`), so the cost of sentences is paid only for findings that are read.
 `EvaluationResult.window` has all numbers: lag, lost offsets, margin, time lag and whether it is exact, rates, time to
 catch up, trend, patience. `time_lag.oldest_by_owner` aggregates ages by topic and group. Unknown is -1 in these columns
 (NaN in rates), never 0; exporters turn it into null.

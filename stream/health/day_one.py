@@ -52,7 +52,7 @@ def unpaged_groups(evaluation: EvaluationResult, before: DayOne) -> Flags:
     found = _unpaged_by_rows(evaluation, before)
     # A share group has no rows; the first poll of the cluster may be later than the first tick.
     latest = before.first_look + evaluation.window.limits.share_pause
-    for group, since in evaluation.unmoved_share_groups().items():
+    for group, since in {} if evaluation.share is None else evaluation.share.unmoved_since().items():
         found[group] = since <= latest
     return found
 

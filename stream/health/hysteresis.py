@@ -22,6 +22,7 @@ import numpy as np
 from stream.health.columns import NOT_KNOWN
 from stream.health.row_columns import RowColumns, column
 from stream.health.rules import RULES
+from stream.health.share.rules import SHARE_RULES
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ UNDECIDED: Final = -1
 _UNKNOWN: Final = CODE[Verdict.UNKNOWN]
 
 _CONFIRM, _WITHDRAW = (np.ones(len(VERDICTS), np.int16) for _ in range(2))
-for _rule in RULES:
+for _rule in (*RULES, *SHARE_RULES):
     _CONFIRM[CODE[_rule.verdict]] = _rule.confirm
     _WITHDRAW[CODE[_rule.verdict]] = _rule.withdraw
 _HABIT_UNKNOWN: Final = CODE[Verdict.HABIT_UNKNOWN]
@@ -69,11 +70,14 @@ def advance(
     now: int,
     progress_time: Ints | None = None,
     briefly_unknown: Flags | None = None,
+    *,
+    change: int = CHANGE,
 ) -> ShownVerdicts:
     """Return the state after a tick with these verdicts of the rules (codes, or `UNDECIDED`).
 
     `progress_time`: of the last progress of each row (ms; None: no progress). `briefly_unknown`: the rows that are not
-    shown as unknown if they were not before (None: no row).
+    shown as unknown if they were not before (None: no row). `change` is the number of ticks until one fault replaces
+    another, or a notice or "unknown" is shown.
     """
     # A fault that is shown stays: what looks like a batch later, or to a monitor that has restarted, has failed.
     still_fault = (rule_verdict == _HABIT_UNKNOWN) & _IS_PAUSE[previous.verdict]
@@ -90,7 +94,7 @@ def advance(
     is_fault = SEVERITIES[candidate] >= Severity.WARNING
     sick = np.where(undecided, previous.sick_ticks, np.where(is_fault, previous.sick_ticks + 1, 0))
     well = np.where(undecided, previous.well_ticks, np.where(is_fault, 0, previous.well_ticks + 1))
-    lasted = _has_lasted(previous.verdict, candidate, ticks, sick, well)
+    lasted = _has_lasted(previous.verdict, candidate, ticks, sick, well, change)
     changes = ~undecided & (candidate != previous.verdict) & lasted
     if briefly_unknown is not None:
         changes &= ~(briefly_unknown & (candidate == _UNKNOWN))
@@ -105,15 +109,17 @@ def advance(
     )
 
 
-def _has_lasted(shown: Codes, candidate: Codes, ticks: Ints, sick: Ints, well: Ints) -> Flags:
+def _has_lasted(  # noqa: PLR0917 - columns of one table
+    shown: Codes, candidate: Codes, ticks: Ints, sick: Ints, well: Ints, change: int
+) -> Flags:
     """Return the rows whose candidate has lasted long enough to replace the shown verdict."""
     shown_severity, severity = SEVERITIES[shown], SEVERITIES[candidate]
     was_fault, is_fault = shown_severity >= Severity.WARNING, severity >= Severity.WARNING
     confirm = _CONFIRM[candidate]
     raises = is_fault & ~was_fault & ((ticks >= confirm) | (sick > confirm))
-    replaces = is_fault & was_fault & (ticks >= CHANGE)
+    replaces = is_fault & was_fault & (ticks >= change)
     withdraws = ~is_fault & was_fault & (well >= _WITHDRAW[shown])
     must_last = (shown_severity == Severity.NOTICE) | (severity == Severity.NOTICE) | (severity == Severity.UNKNOWN)
-    harmless = ~is_fault & ~was_fault & (~must_last | (shown == _UNKNOWN) | (ticks >= CHANGE))
+    harmless = ~is_fault & ~was_fault & (~must_last | (shown == _UNKNOWN) | (ticks >= change))
     lasted: Flags = raises | replaces | withdraws | harmless
     return lasted

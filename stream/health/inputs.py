@@ -79,6 +79,11 @@ class GroupInputs:
     """Number of members that joined and that left with the last rebalance."""
     left: Ints
 
+    def take(self, position: Ints) -> GroupInputs:
+        """Return the groups at these positions."""
+        columns = {field.name: getattr(self, field.name)[position] for field in dataclasses.fields(self)[1:]}
+        return GroupInputs([self.names[at] for at in position.tolist()], **columns)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subscribers:

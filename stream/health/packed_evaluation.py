@@ -20,7 +20,7 @@ from stream.health.packed_columns import PackedTable
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-_OF_GROUPS: Final = ("group_verdict", "group_row", "group_rows", "group_since", "group_skipped")
+_OF_GROUPS: Final = ("group_verdict", "group_row", "group_rows", "group_since", "group_skipped", "share")
 _TABLES: Final[Mapping[type, Collection[str]]] = {
     EvaluationResult: _OF_GROUPS,
     Window: (),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from stream.health.columns import Codes, Ints
+    from stream.health.columns import Codes, Flags, Ints
 
 
 class Verdict(enum.StrEnum):
@@ -45,6 +45,11 @@ class Verdict(enum.StrEnum):
     NO_LEADER = "no_leader"
     TRUNCATED = "truncated"
     LOSING_DATA = "losing_data"
+    # Only share groups (KIP-932) have these, and no other faults.
+    SHARE_REDELIVERING = "share_redelivering"
+    SHARE_STOPPED = "share_stopped"
+    SHARE_NO_MEMBERS = "share_no_members"
+    SHARE_REJECTING = "share_rejecting"
 
 
 class Severity(enum.IntEnum):
@@ -62,6 +67,8 @@ class Severity(enum.IntEnum):
 
 VERDICTS: Final = tuple(Verdict)
 """By code, in order of severity: of two verdicts of a group the one with the greater code represents it."""
+SHARE_VERDICTS: Final = VERDICTS[VERDICTS.index(Verdict.SHARE_REDELIVERING) :]
+"""The faults of share groups."""
 CODE: Final = {verdict: code for code, verdict in enumerate(VERDICTS)}
 SEVERITY: Final = {
     Verdict.OK: Severity.FINE,
@@ -95,14 +102,20 @@ SEVERITY: Final = {
     Verdict.NO_LEADER: Severity.CRITICAL,
     Verdict.TRUNCATED: Severity.CRITICAL,
     Verdict.LOSING_DATA: Severity.CRITICAL,
+    Verdict.SHARE_REDELIVERING: Severity.CRITICAL,
+    Verdict.SHARE_STOPPED: Severity.CRITICAL,
+    Verdict.SHARE_NO_MEMBERS: Severity.CRITICAL,
+    Verdict.SHARE_REJECTING: Severity.CRITICAL,
 }
 SEVERITIES: Final = np.array([SEVERITY[verdict] for verdict in VERDICTS], np.int8)
 """By code."""
 _CAUGHT_UP, _OK = CODE[Verdict.CAUGHT_UP], CODE[Verdict.OK]
 
 
-def roll_up(codes: Codes, lag: Ints, group: Ints, groups: int) -> tuple[Codes, Ints, Ints]:
+def roll_up(codes: Codes, lag: Ints, group: Ints, groups: int, counts: Flags | None = None) -> tuple[Codes, Ints, Ints]:
     """Return the verdict code of each group, the row that represents it, and how many of its rows have the verdict.
+
+    Only rows that `counts` are considered (None: all).
 
     The worst verdict of its partitions is the verdict of a group. So a group is caught up only if it is on all of its
     partitions, and one with unknown partitions is unknown unless another verdict is worse. A group without rows has
@@ -111,6 +124,8 @@ def roll_up(codes: Codes, lag: Ints, group: Ints, groups: int) -> tuple[Codes, I
     rank = codes.astype(np.int64)
     # "caught_up" is better than "ok": it represents a group only if all of its rows have it.
     rank[codes == _CAUGHT_UP], rank[codes == _OK] = 0, 1
+    if counts is not None:
+        rank[~counts] = -1
     row, rows = representative_rows(rank, lag, group, groups)
     code = np.full(groups, CODE[Verdict.UNKNOWN], np.int8)
     code[row >= 0] = codes[row[row >= 0]]

@@ -7,8 +7,7 @@ from typing import Final
 
 from exporters.page.links import alert_of_verdict
 from sandbox.verdict_scenarios.everything import SCENARIOS
-from stream.health.share.rules import SHARE_RULES, ShareVerdict
-from stream.health.verdict import SEVERITY, Severity, Verdict
+from stream.health.verdict import SEVERITY, SHARE_VERDICTS, Severity, Verdict
 from tests.chart.alerts.case import Case, Kind, alerts
 from tests.chart.alerts.cases import CASES
 from tests.chart.promql import asked, selects
@@ -18,7 +17,9 @@ from tests.stream.health.share.test_rules import STORIES as SHARE_STORIES
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 V: Final = Verdict
-FAULTS: Final = [verdict for verdict in Verdict if SEVERITY[verdict] >= Severity.WARNING]
+FAULTS: Final = [
+    verdict for verdict in Verdict if SEVERITY[verdict] >= Severity.WARNING and verdict not in SHARE_VERDICTS
+]
 ALERTS: Final = alerts()
 NOTICES: Final = [verdict for verdict in Verdict if SEVERITY[verdict] == Severity.NOTICE]
 
@@ -51,11 +52,9 @@ ELSEWHERE: Final[dict[Verdict, str]] = {V.RESET: "planned-reset", V.RECOVERING: 
 TOO_SLOW_FOR_THE_PLAY: Final = {V.HABIT_UNKNOWN}
 """The limits of this verdict are tens of minutes and do not scale with the tick; `test_calm.py` simulates hours."""
 
-SHARE_SEVERITY: Final = {rule.verdict: rule.severity for rule in SHARE_RULES}
-
 
 @functools.cache
-def alert_of(verdict: Verdict | ShareVerdict) -> str:
+def alert_of(verdict: Verdict) -> str:
     """Return the alert of a verdict; the test of the rules shows that there is one."""
     labels = {"verdict": str(verdict), "severity": severity_of(verdict)}
     (found,) = (
@@ -67,25 +66,24 @@ def alert_of(verdict: Verdict | ShareVerdict) -> str:
     return found
 
 
-def severity_of(verdict: Verdict | ShareVerdict) -> str:
-    severity = SHARE_SEVERITY[verdict] if isinstance(verdict, ShareVerdict) else SEVERITY[verdict]
-    return severity.name.lower()
+def severity_of(verdict: Verdict) -> str:
+    return SEVERITY[verdict].name.lower()
 
 
 def test_pages_link_to_the_runbook_of_the_alert() -> None:
     """The page of a group or a share group names the alert that the rules have for a fault. Others have no alert."""
-    alerting = {each: alert_of(each) for each in (*FAULTS, *ShareVerdict)}
-    found = {each: alert_of_verdict(str(each), severity_of(each)) for each in (*Verdict, *ShareVerdict)}
+    alerting = {each: alert_of(each) for each in (*FAULTS, *SHARE_VERDICTS)}
+    found = {each: alert_of_verdict(str(each), severity_of(each)) for each in Verdict}
     assert found == {each: alerting.get(each) for each in found}
 
 
 def test_a_share_group_has_each_verdict() -> None:
     """A story of the rules has the verdict, and a group with real members has it."""
-    assert {expected for *_, expected in SHARE_STORIES} >= set(ShareVerdict)
-    assert set(SICK.values()) == set(ShareVerdict)
+    assert {expected for *_, expected in SHARE_STORIES} >= set(SHARE_VERDICTS)
+    assert set(SICK.values()) == set(SHARE_VERDICTS)
 
 
-def stories_of(verdict: Verdict | ShareVerdict, kind: Kind) -> list[Case]:
+def stories_of(verdict: Verdict, kind: Kind) -> list[Case]:
     """Return the stories of this kind of the verdict's alert in which a group or a partition has the verdict."""
     alert, series = alert_of(verdict), f'verdict="{verdict}"'
     return [
@@ -99,7 +97,7 @@ def test_each_fault_has_stories_just_before_and_just_after_its_alert_fires() -> 
     """The alert of a fault fires in no story just before and in one just after, and has a healthy look-alike."""
     odd = {case.alert for case in CASES if case.kind is Kind.ODD}
     wrong = []
-    for verdict in (*FAULTS, *ShareVerdict):
+    for verdict in (*FAULTS, *SHARE_VERDICTS):
         before = [case.fires for case in stories_of(verdict, Kind.BEFORE)]
         after = [case.fires for case in stories_of(verdict, Kind.AFTER)]
         if not before or any(before) or not any(after) or alert_of(verdict) not in odd:
@@ -110,7 +108,7 @@ def test_each_fault_has_stories_just_before_and_just_after_its_alert_fires() -> 
 def test_the_runbook_of_a_fault_names_it() -> None:
     """The section about the meaning has the name that `lagwarden explain` prints."""
     wrong = []
-    for verdict in (*FAULTS, *ShareVerdict):
+    for verdict in (*FAULTS, *SHARE_VERDICTS):
         text = (ROOT / "exporters" / "page" / "runbooks" / f"{alert_of(verdict)}.md").read_text()
         meaning = text.partition("## Meaning")[2].partition("\n## ")[0]
         if not re.search(rf"\*{verdict.replace('_', ' ')}\*", " ".join(meaning.split()).lower()):

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Final
 
 from exporters.compatibility.selection import OTHER_EXPORTERS
-from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import VERDICTS
 
 DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
@@ -29,4 +28,4 @@ def test_exporters_and_numbers_are_those_of_the_code() -> None:
     """Each exporter's migration page is linked; this page and the README count the verdicts that exist."""
     assert set(re.findall(r"\(migration/(\w+)\.md\)", PAGE)) == {other.name for other in OTHER_EXPORTERS}
     counted = re.findall(r"(\d+) verdicts with cause", PAGE + (DOCS.parent / "README.md").read_text("utf-8"))
-    assert counted == [str(len(VERDICTS) + len(ShareVerdict))] * 2
+    assert counted == [str(len(VERDICTS))] * 2

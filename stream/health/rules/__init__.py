@@ -59,9 +59,10 @@ from stream.health.rules.progress import (
 )
 
 if TYPE_CHECKING:
+    from stream.health.features.window import Window
     from stream.health.rules.rule import Rule
 
-RULES: Final[tuple[Rule, ...]] = (
+RULES: Final[tuple[Rule[Window], ...]] = (
     mirrored.RULE,
     no_leader.RULE,
     truncated.RULE,

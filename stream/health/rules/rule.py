@@ -4,41 +4,43 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import numpy as np
 
 from stream import wording as say
+from stream.health.verdict import CODE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from stream.health.columns import Flags
+    from stream.health.columns import Codes, Flags, Ints
     from stream.health.features.window import Window
     from stream.health.verdict import Verdict
 
 
+_Window = TypeVar("_Window")
 OWNER: Final = ("owner_client", "owner_host", "owner_member", "generation")
 """Evidence about the member that owns the partition, and the last rebalance."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule. The first of `stream.health.rules.RULES` that matches a row decides its verdict."""
+class Rule(Generic[_Window]):
+    """One rule for rows of a window. The first of a list of rules that matches a row decides its verdict."""
 
     verdict: Verdict
-    matches: Callable[[Window], Flags]
-    sentence: Callable[[Window, int], str]
+    matches: Callable[[_Window], Flags]
+    sentence: Callable[[_Window, int], str]
     """Returns the fault of a row in one sentence with its numbers."""
     next_step: str
     """The action of an operator."""
-    evidence: tuple[str, ...]
+    evidence: tuple[str, ...] = ()
     """The numbers it uses, by their names in `stream.health.evidence.COLUMNS`."""
     confirm: int = 2
     """Number of ticks in a row with a match before the verdict is shown; 1 where the rule itself has waited."""
     withdraw: int = 2
     """Number of ticks in a row without any fault before the verdict is withdrawn."""
-    next_step_of: Callable[[Window, int], str] | None = None
+    next_step_of: Callable[[_Window, int], str] | None = None
     """Returns what an operator does about a row, where that depends on the row; None: `next_step`."""
     verb: str | None = None
     """What joins the partition's name to the sentence, as in "orders-1 is stuck at …"; None: a colon."""
@@ -46,12 +48,28 @@ class Rule:
     """Sentences name the member that owns the partitions, and the last rebalance before they stopped."""
     is_reported_beside: bool = False
     """Where it matches a row with another fault, too, both are in the evidence: it does not follow from the other."""
+    text: str = ""
+    """What the verdict means; "": the first paragraph of the docstring of the rule's module."""
 
     @property
     def meaning(self) -> str:
-        """Return what the verdict means: the first paragraph of the docstring of the rule's module."""
-        text = sys.modules[self.matches.__module__].__doc__ or ""
+        """What the verdict means."""
+        text = self.text or sys.modules[self.matches.__module__].__doc__ or ""
         return " ".join(text.strip().split("\n\n", maxsplit=1)[0].split())
+
+
+def first_matches(rules: Sequence[Rule[_Window]], window: _Window, rows: int) -> tuple[Codes, Ints]:
+    """Return the code of the first rule that matches each of `rows` rows, -1 where none does.
+
+    The second column has a bit, by code, for each rule that `is_reported_beside` and matches.
+    """
+    code, also = np.full(rows, -1, np.int8), np.zeros(rows, np.int64)
+    for rule in rules:
+        found = rule.matches(window)
+        if rule.is_reported_beside:
+            also[found] |= 1 << CODE[rule.verdict]
+        code[found & (code < 0)] = CODE[rule.verdict]
+    return code, also
 
 
 def about(name: str, verb: str | None, sentence: str) -> str:

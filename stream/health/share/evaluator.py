@@ -1,299 +1,173 @@
-"""Evaluates the share groups poll after poll: memory, rules, hysteresis, groups.
+"""Evaluates the share groups poll after poll, with the rules of this package. Between two polls the findings stay.
 
-A fault is shown at the first poll at which a rule matches, because the rules themselves wait, and withdrawn after
-`WITHDRAW` polls in a row without any and with a known lag. Between two polls the findings stay as they are.
+A fault is shown at the first poll at which its rule matches, because the rules themselves wait, and withdrawn after two
+polls in a row without any and with a known lag.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stream import wording as say
-from stream.health.evaluation import Finding, PartitionFinding, ShownVerdict
-from stream.health.inputs import GroupStage
-from stream.health.limits import HealthLimits
-from stream.health.rules.rule import about, counted_text
-from stream.health.share.memory import SharePartitionMemory, first_memory, remember
-from stream.health.share.progress import SharePartitionProgress
-from stream.health.share.rules import SHARE_RULES, ShareSituation, ShareVerdict
-from stream.health.verdict import CODE, SEVERITY, VERDICTS, Severity, Verdict
+from stream.health import hysteresis, stored_rows
+from stream.health.columns import NOT_KNOWN, max_by_owner
+from stream.health.features.stable_ids import NameIds
+from stream.health.findings import Findings
+from stream.health.hysteresis import ShownVerdicts
+from stream.health.row_columns import KeptColumns
+from stream.health.rules.rule import first_matches
+from stream.health.share.memory import ShareMemory, remember
+from stream.health.share.rules import RULES
+from stream.health.share.window import ShareWindow
+from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict, roll_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
-    from stream.health.evaluation import StoredShareGroups
+    from stream.health.columns import Flags, Ints
     from stream.health.evidence import Value
-    from stream.health.inputs import GroupInputs
+    from stream.health.inputs import HealthInputs
+    from stream.health.limits import HealthLimits
     from stream.health.share.progress import ShareProgress
-    from stream.health.share.rules import ShareRule
 
-WITHDRAW: Final = 2
-"""Number of polls in a row without a fault before a fault is withdrawn."""
-SHARE_CODE: Final[Mapping[str, int]] = {verdict: len(VERDICTS) + at for at, verdict in enumerate(ShareVerdict)}
-"""The codes of the faults of share groups, above those of all other verdicts."""
-_RULE: Final[Mapping[str, ShareRule]] = {rule.verdict: rule for rule in SHARE_RULES}
-_RANK: Final = {Verdict.CAUGHT_UP: 0, Verdict.OK: 1, Verdict.UNKNOWN: 2} | {
-    each: 3 + SHARE_CODE[each] for each in _RULE
-}
-_STORED: Final = SharePartitionProgress._fields.index("end")
-"""The number of fields of the progress that are stored, the first ones."""
-_RULE_ORDER: Final = tuple(ShareVerdict)
-_NOTHING_TO_DO: Final = "Nothing."
-_LAG_UNKNOWN: Final = (
-    "The lag is not known: the end of the partition is not, or its state was written by Kafka before 4.2."
-)
-_NOT_DELIVERED: Final = (
-    "No delivery in the partition has ended yet, so the brokers have recorded no start offset: no record was "
-    "delivered, or members still hold the first ones."
-)
-_ASK_THE_BROKERS: Final = "kafka-share-groups.sh --describe --offsets has what the brokers know."
-
-
-def share_legend() -> list[tuple[str, str]]:
-    """Return the meaning and the next step of each fault of share groups by code."""
-    return [(_RULE[verdict].meaning, _RULE[verdict].next_step) for verdict in _RULE_ORDER]
-
-
-def share_severities() -> list[Severity]:
-    """Return the severity of each fault of share groups by code."""
-    return [_RULE[verdict].severity for verdict in _RULE_ORDER]
+_POLLS_TO_CHANGE: Final = 1
+"""A poll takes longer than the ticks for which other verdicts must last."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShareGroupFinding:
-    """The finding of a share group, and of its partitions that are not fine, the worst first."""
+class ShareFindings(Findings[ShareWindow]):
+    """The verdicts on the share groups of a poll. Their groups are those with known progress."""
 
-    code: int
-    """The code of its verdict."""
-    group: Finding
-    rows: int
-    """Number of partitions with that verdict."""
-    partitions: tuple[PartitionFinding, ...]
-    topics: Mapping[str, int]
-    """The code of the worst verdict in each topic."""
-    verdicts: Mapping[tuple[str, int], ShownVerdict]
-    """The shown verdict of each partition, by topic and partition."""
-    unmoved_since: int | None
-    """The first poll (ms), if no partition with a fault has changed since; None without a fault, too."""
+    rule_of = {rule.verdict: rule for rule in RULES}  # noqa: RUF012 - declared by the base
 
+    number_of: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    """The number of a group here by its number in the tick."""
 
-class _Shown(NamedTuple):
-    """The shown verdict of a partition."""
+    def verdicts_of(self, number: int) -> dict[tuple[str, int], tuple[str, int]]:
+        """Return the verdict of each partition of a group and since when (ms), by topic and partition."""
+        inputs, (first, last) = self.window.inputs, self._rows(number)
+        return {
+            (inputs.topics[int(inputs.topic[row])], int(inputs.partition[row])): (
+                str(VERDICTS[self.verdict[row]]),
+                int(self.since[row]),
+            )
+            for row in range(first, last)
+        }
 
-    verdict: str
-    since: int
-    well_polls: int
+    def topic_verdicts(self, number: int) -> dict[str, int]:
+        """Return the code of the worst verdict in each topic of a group, by the rule for the whole group."""
+        inputs, rows = self.window.inputs, slice(*self._rows(number))
+        topic, topics = inputs.topic[rows], len(inputs.topics)
+        counts = _delivered(self.window.memory.start_offset[rows], topic, topics)
+        code, _, _ = roll_up(self.verdict[rows], self.window.lag[rows], topic, topics, counts)
+        return {inputs.topics[each]: int(code[each]) for each in np.unique(topic).tolist()}
 
+    def unmoved_since(self) -> dict[int, int]:
+        """Return the first poll (ms) of the groups whose faults are all of partitions that have not changed since."""
+        group, memory = self.window.inputs.group, self.window.memory
+        faults = SEVERITIES[self.verdict] >= Severity.WARNING
+        since = max_by_owner(memory.changed_at[faults], group[faults], len(self.group_row), NOT_KNOWN)
+        since[group[faults & memory.moved]] = NOT_KNOWN
+        found = ((at, int(since[number])) for at, number in self.number_of.items())
+        return {at: time for at, time in found if time != NOT_KNOWN}
 
-class _Partition(NamedTuple):
-    memory: SharePartitionMemory
-    shown: _Shown
+    def _rows(self, number: int) -> tuple[int, int]:
+        first, last = np.searchsorted(self.window.inputs.group, (number, number + 1))
+        return int(first), int(last)
 
-    def packed(self) -> list[Any]:
-        """Return plain values that `unpacked` reads."""
-        return [*self.memory.progress[:_STORED], *self.memory[1:], *self.shown]
-
-    @classmethod
-    def unpacked(cls, values: Sequence[Any]) -> _Partition:
-        """Return the partition of packed values. Raises TypeError if they are of another format."""
-        first = _STORED
-        last = first + len(SharePartitionMemory._fields) - 1
-        memory = SharePartitionMemory(SharePartitionProgress(*values[:first]), *values[first:last])
-        return cls(memory, _Shown(*values[last:]))
-
-
-_Key = tuple[str, str, int]
+    def _evidence(self, row: int) -> dict[str, Value]:
+        window, memory = self.window, self.window.memory
+        columns = {
+            "lag": memory.lag,
+            "start_offset": memory.start_offset,
+            "finished": memory.finished,
+            "returned": memory.returned,
+            "most_deliveries": memory.most_deliveries,
+            "archived_since_accepted": memory.archived_since,
+            "members": window.members,
+            "last_change_time": np.where(memory.moved, memory.changed_at, NOT_KNOWN),
+            "patience": window.patience,
+        }
+        return {name: int(column[row]) if column[row] >= 0 else None for name, column in columns.items()}
 
 
 class ShareEvaluator:
     """Evaluates one poll after another; the memory has the partitions of the last one only."""
 
-    def __init__(self, limits: HealthLimits | None = None, stored: StoredShareGroups = ()) -> None:
-        """Continue with what an earlier process packed; rows of another format are ignored."""
-        self._pause = (limits or HealthLimits()).share_pause
-        self._partitions: dict[_Key, _Partition] = {}
-        with contextlib.suppress(TypeError):
-            for group, *values in stored:
-                partition = _Partition.unpacked(values)
-                progress = partition.memory.progress
-                self._partitions[group, progress.topic, progress.partition] = partition
+    def __init__(self, limits: HealthLimits, stored: bytes | None = None) -> None:
+        """Continue with what an earlier process packed, if there is anything."""
+        self._limits, self._stored = limits, stored
+        self._memory, self._shown = KeptColumns(ShareMemory, stored), KeptColumns(ShownVerdicts, stored)
+        self._groups, self._topics = NameIds(), NameIds()
+        self._findings: ShareFindings | None = None
         self._taken_at: int | None = None
-        self._findings: dict[str, ShareGroupFinding] = {}
 
-    def evaluate(self, progress: ShareProgress | None, groups: GroupInputs) -> dict[int, ShareGroupFinding]:
-        """Return the findings of the share groups with known progress, by their position in `groups`.
+    def evaluate(self, inputs: HealthInputs) -> ShareFindings | None:
+        """Return the findings of the share groups with known progress; None without any.
 
         A poll without an answer changes nothing until records may have waited for too long since the last answer.
         """
+        progress = inputs.share_progress
         if progress is None or (progress.unknown_reason is not None and self._is_outdated(progress.taken_at)):
-            return {}
-        at = {groups.names[position]: position for position in np.flatnonzero(groups.share).tolist()}
+            return None
+        position = {inputs.groups.names[at]: at for at in np.flatnonzero(inputs.groups.share).tolist()}
         if progress.unknown_reason is None and progress.taken_at != self._taken_at:
             self._taken_at = progress.taken_at
-            self._evaluate_poll(progress, groups, at)
-        return {position: self._findings[name] for name, position in at.items() if name in self._findings}
+            self._findings = self._evaluate_poll(progress, inputs, position)
+        if self._findings is None:
+            return None
+        names = self._findings.window.inputs.groups.names
+        number_of = {position[name]: number for number, name in enumerate(names) if name in position}
+        return dataclasses.replace(self._findings, number_of=number_of) if number_of else None
+
+    def pack(self) -> bytes | None:
+        """Return the memory and the shown verdicts for the next process; None if there is nothing."""
+        rows = self._shown.inputs
+        return self._stored if rows is None else stored_rows.pack(rows, self._shown.stored() | self._memory.stored())
 
     def _is_outdated(self, now: int) -> bool:
         """Return whether the last answer is too old to be shown."""
-        return self._taken_at is None or now - self._taken_at > self._pause
+        return self._taken_at is None or now - self._taken_at > self._limits.share_pause
 
-    def pack(self) -> StoredShareGroups:
-        """Return the memory of all partitions as rows of plain values."""
-        return [[group, *partition.packed()] for (group, *_), partition in self._partitions.items()]
-
-    def _evaluate_poll(self, progress: ShareProgress, groups: GroupInputs, at: Mapping[str, int]) -> None:
-        previous, self._partitions, self._findings = self._partitions, {}, {}
-        for group, rows in progress.groups.items():
-            position = at.get(group)
-            if position is None or not rows:
-                continue
-            found = []
-            for row in rows:
-                key = (group, row.topic, row.partition)
-                situation = self._situation(previous.get(key), row, progress.taken_at, groups, position)
-                shown, finding = _shown(previous.get(key), situation)
-                self._partitions[key] = _Partition(situation.memory, shown)
-                found.append(PartitionFinding(row.topic, row.partition, finding))
-            self._findings[group] = dataclasses.replace(
-                _group_finding(found), unmoved_since=self._unmoved_since(group, found)
-            )
-
-    def _unmoved_since(self, group: str, found: Sequence[PartitionFinding]) -> int | None:
-        """Return the first poll, if no partition with a fault has changed since."""
-        faults = [each for each in found if each.finding.verdict in _RULE]
-        memories = [self._partitions[group, each.topic, each.partition].memory for each in faults]
-        if not memories or any(memory.moved for memory in memories):
-            return None
-        return max(memory.changed_at for memory in memories)
-
-    def _situation(
-        self,
-        before: _Partition | None,
-        progress: SharePartitionProgress,
-        now: int,
-        groups: GroupInputs,
-        position: int,
-    ) -> ShareSituation:
-        memory = first_memory(progress, now) if before is None else remember(before.memory, progress, now)
-        stage = GroupStage(int(groups.stage[position]))
-        return ShareSituation(
-            now=now,
-            memory=memory,
-            stage=stage,
-            empty_since=int(groups.since[position]) if stage is GroupStage.EMPTY else -1,
-            members=int(groups.members[position]),
-            pause=self._pause,
+    def _evaluate_poll(
+        self, progress: ShareProgress, inputs: HealthInputs, position: Mapping[str, int]
+    ) -> ShareFindings:
+        groups = sorted(name for name, rows in progress.groups.items() if rows and name in position)
+        partitions = [(number, each) for number, name in enumerate(groups) for each in progress.groups[name]]
+        partitions.sort(key=lambda row: (row[0], row[1].topic, row[1].partition))
+        topics = sorted({each.topic for _, each in partitions})
+        at = {topic: number for number, topic in enumerate(topics)}
+        rows = dataclasses.replace(
+            inputs.without_columns(),
+            now=progress.taken_at,
+            groups=inputs.groups.take(np.array([position[name] for name in groups], np.int64)),
+            topics=topics,
+            group=np.array([number for number, _ in partitions], np.int64),
+            topic=np.array([at[each.topic] for _, each in partitions], np.int64),
+            partition=np.array([each.partition for _, each in partitions], np.int32),
         )
+        keys = (self._groups.assign(groups)[rows.group] << 40) | (self._topics.assign(topics)[rows.topic] << 20)
+        keys |= rows.partition
+        memory = remember(self._memory.aligned(rows, keys), [each for _, each in partitions], rows.now)
+        previous = self._shown.aligned(rows, keys)
+        window = ShareWindow(rows, self._limits, memory)
+        code, _ = first_matches(RULES, window, len(window))
+        # An unknown lag does not withdraw a fault.
+        stays = (memory.lag < 0) & (code == CODE[Verdict.UNKNOWN]) & (SEVERITIES[previous.verdict] >= Severity.WARNING)
+        decided = np.where(stays, hysteresis.UNDECIDED, code).astype(np.int8)
+        shown = hysteresis.advance(previous, decided, rows.now, change=_POLLS_TO_CHANGE)
+        self._memory.keep(memory, rows)
+        self._shown.keep(shown, rows)
+        return ShareFindings.of(window, shown, code, _delivered(memory.start_offset, rows.group, len(groups)))
 
 
-def _shown(before: _Partition | None, situation: ShareSituation) -> tuple[_Shown, Finding]:
-    """Return the verdict that is shown of a partition after a poll, and its finding."""
-    rule = next((rule for rule in SHARE_RULES if rule.matches(situation)), None)
-    current, sentence = (rule.verdict, rule.sentence(situation)) if rule else _without_fault(situation)
-    last = None if before is None else before.shown
-    well = 0 if last is None else last.well_polls + (situation.memory.progress.lag is not None)
-    if rule is None and last is not None and last.verdict in _RULE and well < WITHDRAW:
-        shown = last._replace(well_polls=well)
-        name = last.verdict.replace("_", " ")
-        sentence = f"Still shown as {name} until this has lasted: {sentence}"
-    else:
-        since = last.since if last is not None and last.verdict == current else situation.now
-        shown = _Shown(current, since, 0)
-    return shown, _finding(shown, sentence, situation)
+def _delivered(start_offset: Ints, owner: Ints, owners: int) -> Flags:
+    """Return the rows in which a delivery has ended; all rows of owners that have none of these.
 
-
-def _without_fault(situation: ShareSituation) -> tuple[Verdict, str]:
-    """Return the verdict of a partition that no rule matches, and its sentence."""
-    memory = situation.memory
-    progress = memory.progress
-    if progress.lag is None:
-        return Verdict.UNKNOWN, _NOT_DELIVERED if progress.start_offset is None else _LAG_UNKNOWN
-    if progress.lag == 0:
-        return Verdict.CAUGHT_UP, "All records are finished."
-    unfinished = say.count(progress.lag, "record")
-    if not memory.moved:
-        return Verdict.UNKNOWN, f"Not observed for long enough to decide: {unfinished} not finished."
-    return Verdict.OK, f"Records are being finished; {unfinished} are not."
-
-
-def _finding(shown: _Shown, sentence: str, situation: ShareSituation) -> Finding:
-    rule = _RULE.get(shown.verdict)
-    if rule is None:
-        verdict = Verdict(shown.verdict)
-        severity, next_step = SEVERITY[verdict], _ASK_THE_BROKERS if verdict is Verdict.UNKNOWN else _NOTHING_TO_DO
-    else:
-        severity, next_step = rule.severity, rule.next_step
-    return Finding(shown.verdict, severity, shown.since, sentence, _evidence(situation), next_step)
-
-
-def _evidence(situation: ShareSituation) -> dict[str, Value]:
-    memory = situation.memory
-    progress = memory.progress
-    return {
-        "lag": progress.lag,
-        "start_offset": progress.start_offset,
-        "finished": progress.finished,
-        "returned": progress.returned,
-        "most_deliveries": progress.most_deliveries,
-        "archived_since_accepted": memory.archived,
-        "members": situation.members if situation.members >= 0 else None,
-        "last_change_time": memory.changed_at if memory.moved else None,
-        "patience": situation.patience,
-    }
-
-
-def _group_finding(found: Sequence[PartitionFinding]) -> ShareGroupFinding:
-    """Return the finding of a group: that of its worst partition, of equal ones the one with the greatest lag.
-
-    Partitions in which no delivery has ended yet count only if there are no others: most have no records.
+    Other partitions do not count: most have no records.
     """
-    delivered = _delivered(found)
-    worst = max(delivered, key=_rank)
-    verdict = worst.finding.verdict
-    same = [each for each in delivered if each.finding.verdict == verdict]
-    name = f"{worst.topic}-{worst.partition}"
-    sentence = f"{about(name, None, worst.finding.sentence)}{counted_text(len(same), len(found))}"
-    since = min(each.finding.since or 0 for each in same)
-    return ShareGroupFinding(
-        code=_code(verdict),
-        group=dataclasses.replace(worst.finding, sentence=sentence, since=since),
-        rows=len(same),
-        partitions=tuple(_worst_first(found)),
-        topics=_worst_by_topic(found),
-        verdicts={
-            (each.topic, each.partition): ShownVerdict(str(each.finding.verdict), each.finding.since) for each in found
-        },
-        unmoved_since=None,
-    )
-
-
-def _delivered(found: Sequence[PartitionFinding]) -> Sequence[PartitionFinding]:
-    """Return the partitions in which a delivery has ended; all of them if there is none."""
-    return [each for each in found if each.finding.evidence["start_offset"] is not None] or found
-
-
-def _worst_by_topic(found: Sequence[PartitionFinding]) -> dict[str, int]:
-    """Return the code of the worst verdict in each topic, by the rule for the whole group."""
-    topics: dict[str, list[PartitionFinding]] = {}
-    for each in found:
-        topics.setdefault(each.topic, []).append(each)
-    return {topic: _code(max(_delivered(rows), key=_rank).finding.verdict) for topic, rows in topics.items()}
-
-
-def _worst_first(found: Sequence[PartitionFinding]) -> Iterator[PartitionFinding]:
-    for each in sorted(found, key=_rank, reverse=True):
-        if each.finding.severity > Severity.FINE:
-            yield each
-
-
-def _rank(found: PartitionFinding) -> tuple[int, int]:
-    lag = found.finding.evidence["lag"]
-    return _RANK[found.finding.verdict], lag if isinstance(lag, int) else -1
-
-
-def _code(verdict: str) -> int:
-    return SHARE_CODE[verdict] if verdict in SHARE_CODE else CODE[Verdict(verdict)]
+    delivered = start_offset >= 0
+    without = np.bincount(owner[delivered], minlength=owners) == 0
+    return delivered | without[owner]

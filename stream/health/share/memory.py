@@ -1,91 +1,109 @@
-"""What is remembered of a share group's partition: when it last moved, and what became of its deliveries."""
+"""What is remembered of the partitions of share groups: when each last moved, and what became of its deliveries."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from stream.health.columns import NOT_KNOWN
+from stream.health.row_columns import RowColumns, column
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from stream.health.columns import Flags, Ints
     from stream.health.share.progress import SharePartitionProgress
 
 LONGEST_HABIT: Final = 900_000
 """A longer pause (ms) while records wait is a fault and not a habit: nothing is learned from it."""
+_POLLED: Final = (
+    "start_offset",
+    "lag",
+    "finished",
+    "returned",
+    "most_deliveries",
+    "acknowledged",
+    "archived",
+    "returns",
+)
 
 
-class SharePartitionMemory(NamedTuple):
-    """The memory of one partition after a poll. Times and durations in ms."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class ShareMemory(RowColumns):
+    """One element per partition of a group, after a poll. Times and durations in ms; -1: never, or not known."""
 
-    progress: SharePartitionProgress
-    """That of the last poll."""
-    changed_at: int
+    # `SharePartitionProgress` at the last poll.
+    start_offset: Ints = column("start_offset")
+    lag: Ints = column("lag")
+    finished: Ints = column("finished")
+    returned: Ints = column("returned")
+    most_deliveries: Ints = column("most_deliveries")
+    acknowledged: Ints = column("acknowledged")
+    archived: Ints = column("archived")
+    returns: Ints = column("returns")
+
+    changed_at: Ints = column("changed_at")
     """The last poll that found a change; the first poll, until there was one."""
-    moved: bool
+    moved: Flags = column("moved", 0, np.bool_)
     """A change was seen."""
-    waiting_since: int
-    """The first of the polls in a row that found unfinished records; `NOT_KNOWN` if the last known lag was 0."""
-    longest_pause: int
+    waiting_since: Ints = column("waiting_since")
+    """The first of the polls in a row that found unfinished records; -1 if the last known lag was 0."""
+    longest_pause: Ints = column("longest_pause", 0)
     """The longest time without a change while records waited, of those that ended and were a habit."""
-    fruitless_since: int
-    """The first of the polls at which deliveries ended, but none since the last accepted record was accepted;
-    `NOT_KNOWN` if there was none."""
-    fruitless_polls: int
+    fruitless_since: Ints = column("fruitless_since")
+    """The first of the polls at which deliveries ended, but none since the last accepted record was accepted."""
+    fruitless_polls: Ints = column("fruitless_polls", 0)
     """The number of these polls."""
-    archiving_polls: int
+    archiving_polls: Ints = column("archiving_polls", 0)
     """The number of these polls that found archived records."""
-    archived: int
+    archived_since: Ints = column("archived_since", 0)
     """The number of records that were archived since the last accepted record."""
 
-    def idle_time(self, now: int) -> int:
+    def idle_time(self, now: int) -> Ints:
         """Return for how long nothing has changed while records waited; 0 if none wait."""
-        return 0 if self.waiting_since == NOT_KNOWN else now - max(self.changed_at, self.waiting_since)
+        since = np.maximum(self.changed_at, self.waiting_since)
+        return np.where(self.waiting_since == NOT_KNOWN, 0, now - since)
 
 
-def first_memory(progress: SharePartitionProgress, now: int) -> SharePartitionMemory:
-    """Return the memory after the first poll, at `now`."""
-    waiting_since = now if progress.lag else NOT_KNOWN
-    return SharePartitionMemory(progress, now, False, waiting_since, 0, NOT_KNOWN, 0, 0, 0)
-
-
-def remember(before: SharePartitionMemory, progress: SharePartitionProgress, now: int) -> SharePartitionMemory:
-    """Return the memory after another poll, at `now`."""
-    last = before.progress
-    accepted, archived, returns = _increases(last, progress)
-    moved = (progress.start_offset, progress.finished) != (last.start_offset, last.finished)
-    is_change = moved or accepted > 0 or archived > 0 or returns > 0
+def remember(before: ShareMemory, progress: Sequence[SharePartitionProgress], now: int) -> ShareMemory:
+    """Return the memory after a poll, at `now`, that found this progress of its rows."""
+    polled = {name: _numbers([getattr(each, name) for each in progress]) for name in _POLLED}
+    accepted, archived, returns = _increases(before, polled)
+    is_new = before.changed_at == NOT_KNOWN
+    moved = (polled["start_offset"] != before.start_offset) | (polled["finished"] != before.finished)
+    is_change = ~is_new & (moved | (accepted > 0) | (archived > 0) | (returns > 0))
     pause = before.idle_time(now)
-    after = before._replace(progress=progress, waiting_since=_waiting_since(before, progress, now))
-    if is_change:
-        learned = pause if before.moved and pause <= LONGEST_HABIT else 0
-        after = after._replace(changed_at=now, moved=True, longest_pause=max(before.longest_pause, learned))
-    if accepted > 0:
-        return after._replace(fruitless_since=NOT_KNOWN, fruitless_polls=0, archiving_polls=0, archived=0)
-    if archived > 0 or returns > 0:
-        return after._replace(
-            fruitless_since=now if before.fruitless_since == NOT_KNOWN else before.fruitless_since,
-            fruitless_polls=before.fruitless_polls + 1,
-            archiving_polls=before.archiving_polls + (archived > 0),
-            archived=before.archived + archived,
-        )
-    return after
+    is_habit = is_change & before.moved & (pause <= LONGEST_HABIT)
+    # A poll that does not know the lag changes nothing.
+    waits = (polled["lag"] > 0) & (before.waiting_since == NOT_KNOWN)
+    waiting_since = np.where(waits, now, np.where(polled["lag"] == 0, NOT_KNOWN, before.waiting_since))
+    is_accepted = accepted > 0
+    is_fruitless = is_change & ~is_accepted & ((archived > 0) | (returns > 0))
+    begins = is_fruitless & (before.fruitless_since == NOT_KNOWN)
+    return ShareMemory(
+        **polled,
+        changed_at=np.where(is_new | is_change, now, before.changed_at),
+        moved=before.moved | is_change,
+        waiting_since=waiting_since,
+        longest_pause=np.where(is_habit, np.maximum(before.longest_pause, pause), before.longest_pause),
+        fruitless_since=np.where(is_accepted, NOT_KNOWN, np.where(begins, now, before.fruitless_since)),
+        fruitless_polls=np.where(is_accepted, 0, before.fruitless_polls + is_fruitless),
+        archiving_polls=np.where(is_accepted, 0, before.archiving_polls + (is_fruitless & (archived > 0))),
+        archived_since=np.where(is_accepted, 0, before.archived_since + np.where(is_fruitless, archived, 0)),
+    )
 
 
-def _waiting_since(before: SharePartitionMemory, progress: SharePartitionProgress, now: int) -> int:
-    """Return since when records wait; a poll that does not know the lag changes nothing."""
-    if progress.lag == 0:
-        return NOT_KNOWN
-    if progress.lag is None or before.waiting_since != NOT_KNOWN:
-        return before.waiting_since
-    return now
+def _numbers(values: Sequence[int | None]) -> Ints:
+    return np.array([NOT_KNOWN if value is None else value for value in values], np.int64)
 
 
-def _increases(last: SharePartitionProgress, progress: SharePartitionProgress) -> tuple[int, int, int]:
+def _increases(before: ShareMemory, polled: Mapping[str, Ints]) -> tuple[Ints, ...]:
     """Return how many records were acknowledged, archived and returned since the last poll.
 
     Counts that are lower than before began again with their reader: what they counted until now is new.
     """
-    before = (last.acknowledged, last.archived, last.returns)
-    counts = (progress.acknowledged, progress.archived, progress.returns)
-    began_again = any(count < old for count, old in zip(counts, before, strict=True))
-    accepted, archived, returns = (0, 0, 0) if began_again else before
-    return progress.acknowledged - accepted, progress.archived - archived, progress.returns - returns
+    names = ("acknowledged", "archived", "returns")
+    began_again = np.any([polled[name] < getattr(before, name) for name in names], axis=0)
+    return tuple(polled[name] - np.where(began_again, 0, getattr(before, name)) for name in names)

@@ -1,29 +1,27 @@
 """The rules for a partition of a share group, and their texts. The first that matches decides its verdict.
 
 Verdicts that say what becomes of the records come before those about time: a group that rejects everything has members
-and moves.
+and moves. A fault is shown at the first poll at which its rule matches, because the rules themselves wait.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import enum
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from stream import wording as say
 from stream.health.inputs import GroupStage
-from stream.health.verdict import Severity
+from stream.health.rules.rule import Rule
+from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.health.share.memory import SharePartitionMemory
+    from stream.health.columns import Flags
+    from stream.health.share.window import ShareWindow
 
 FRUITLESS_POLLS: Final = 3
 """The number of polls at which deliveries must have ended, none of them accepted: one record that no member can process
 is no fault of the group."""
-
-
 LEAST_ARCHIVING: Final = 60_000
 """The least time (ms) for which the records of a group are archived: one batch of bad records is no fault of it."""
 LONGEST_SESSION: Final = 120_000
@@ -31,218 +29,218 @@ LONGEST_SESSION: Final = 120_000
 a poll. One that does not poll leaves after max.poll.interval.ms, five minutes by default."""
 
 
-class ShareVerdict(enum.StrEnum):
-    """The faults of share groups, the worst last. Without one a share group is unknown, ok or caught up."""
-
-    SHARE_REDELIVERING = "share_redelivering"
-    SHARE_STOPPED = "share_stopped"
-    SHARE_NO_MEMBERS = "share_no_members"
-    SHARE_REJECTING = "share_rejecting"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ShareSituation:
-    """Everything that the rules know of a partition at one poll. Times and durations in ms."""
-
-    now: int
-    memory: SharePartitionMemory
-    stage: GroupStage
-    empty_since: int
-    """When the group became empty; negative: not known, or it has members."""
-    members: int
-    """Negative: not known."""
-    pause: int
-    """The time without a change that is no fault, whatever was learned."""
-
-    @property
-    def patience(self) -> int:
-        """The time without a change that is no fault: at least `pause`, and twice the longest pause."""
-        return max(self.pause, 2 * self.memory.longest_pause)
-
-    @property
-    def longest_idle(self) -> int:
-        """The idle time that is no fault: half of `pause` if records came back and none was accepted."""
-        return max(self.pause // 2 if self.only_returned else self.pause, 2 * self.memory.longest_pause)
-
-    @property
-    def only_returned(self) -> bool:
-        """True if records came back and wait, and none was accepted since."""
-        return self.memory.fruitless_polls > 0 and bool(self.memory.progress.returned)
-
-    @property
-    def idle_time(self) -> int:
-        """The time without a change while records waited."""
-        return self.memory.idle_time(self.now)
-
-    @property
-    def fruitless_time(self) -> int:
-        """The time from the first to the last poll of the fruitless ones; 0 without any."""
-        memory = self.memory
-        return memory.changed_at - memory.fruitless_since if memory.fruitless_polls else 0
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ShareRule:
-    """One rule for a partition of a share group."""
-
-    verdict: ShareVerdict
-    meaning: str
-    matches: Callable[[ShareSituation], bool]
-    sentence: Callable[[ShareSituation], str]
-    """Returns the fault in one sentence with its numbers."""
-    next_step: str
-    """The action of an operator."""
-    severity: Severity = Severity.CRITICAL
-
-
-def _goes_on(situation: ShareSituation) -> bool:
+def _goes_on(window: ShareWindow) -> Flags:
     """Return whether deliveries go on."""
-    return situation.now - situation.memory.changed_at <= situation.patience
+    goes_on: Flags = window.now - window.memory.changed_at <= window.patience
+    return goes_on
 
 
-def _archives(situation: ShareSituation) -> bool:
+def _archives(window: ShareWindow) -> Flags:
     """Return whether records were archived at several polls, for a minute or more, and none was accepted."""
-    lasts = situation.fruitless_time >= min(LEAST_ARCHIVING, situation.pause) and _goes_on(situation)
-    return situation.memory.archiving_polls >= FRUITLESS_POLLS and lasts
+    lasts = (window.fruitless_time >= min(LEAST_ARCHIVING, window.limits.share_pause)) & _goes_on(window)
+    archives: Flags = (window.memory.archiving_polls >= FRUITLESS_POLLS) & lasts
+    return archives
 
 
-def _returns(situation: ShareSituation) -> bool:
+def _returns(window: ShareWindow) -> Flags:
     """Return whether records wait for another delivery after the first one."""
-    progress = situation.memory.progress
-    return bool(progress.returned) and (progress.most_deliveries or 0) > 1
+    returns: Flags = (window.memory.returned > 0) & (window.memory.most_deliveries > 1)
+    return returns
 
 
-def _rejects(situation: ShareSituation) -> bool:
-    return _archives(situation) and not _returns(situation)
+def _rejects(window: ShareWindow) -> Flags:
+    return _archives(window) & ~_returns(window)
 
 
-def _redelivers(situation: ShareSituation) -> bool:
-    memory = situation.memory
-    lasts = _goes_on(situation) and situation.fruitless_time >= situation.pause
-    is_fruitless = memory.fruitless_polls >= FRUITLESS_POLLS and bool(memory.progress.returned)
-    return (is_fruitless and lasts) or (_archives(situation) and _returns(situation)) or _took_and_left(situation)
+def _redelivers(window: ShareWindow) -> Flags:
+    lasts = _goes_on(window) & (window.fruitless_time >= window.limits.share_pause)
+    is_fruitless = (window.memory.fruitless_polls >= FRUITLESS_POLLS) & (window.memory.returned > 0)
+    return (is_fruitless & lasts) | (_archives(window) & _returns(window)) | _took_and_left(window)
 
 
-def _waits(situation: ShareSituation) -> bool:
+def _waits(window: ShareWindow) -> Flags:
     """Return whether records wait for too long.
 
     A member takes a returned record at its next poll and holds it for one lock. So a group whose records came back, and
     of which none is finished or comes back again, does not poll.
     """
-    return bool(situation.memory.progress.lag) and situation.idle_time >= situation.longest_idle
+    waits: Flags = (window.memory.lag > 0) & (window.idle_time >= window.longest_idle)
+    return waits
 
 
-def _hung(situation: ShareSituation) -> bool:
+def _hung(window: ShareWindow) -> Flags:
     """Return whether the members left long after the locks of what they had taken: they did not poll.
 
     Members that crash, or are stopped, leave within a session timeout of that.
     """
-    return situation.only_returned and situation.empty_since - situation.memory.changed_at >= LONGEST_SESSION
+    hung: Flags = window.only_returned & (window.empty_since - window.memory.changed_at >= LONGEST_SESSION)
+    return hung
 
 
-def _has_no_members(situation: ShareSituation) -> bool:
-    return situation.stage is GroupStage.EMPTY and _waits(situation)
+def _has_no_members(window: ShareWindow) -> Flags:
+    return (window.stage == GroupStage.EMPTY) & _waits(window)
 
 
-def _took_and_left(situation: ShareSituation) -> bool:
-    return _has_no_members(situation) and _hung(situation)
+def _took_and_left(window: ShareWindow) -> Flags:
+    return _has_no_members(window) & _hung(window)
 
 
-def _stopped(situation: ShareSituation) -> bool:
-    return situation.stage is not GroupStage.EMPTY and _waits(situation)
+def _stopped(window: ShareWindow) -> Flags:
+    return (window.stage != GroupStage.EMPTY) & _waits(window)
 
 
-def _unfinished(situation: ShareSituation) -> str:
+def _every(window: ShareWindow) -> Flags:
+    return np.ones(len(window), np.bool_)
+
+
+def _unfinished(window: ShareWindow, row: int) -> str:
     """Return how many records are unfinished and from where on."""
-    progress = situation.memory.progress
-    return f"{say.count(progress.lag or 0, 'record')} not finished from offset {progress.start_offset or 0:,} on"
+    lag, start = max(int(window.memory.lag[row]), 0), max(int(window.memory.start_offset[row]), 0)
+    return f"{say.count(lag, 'record')} not finished from offset {start:,} on"
 
 
-def _held(situation: ShareSituation) -> str:
+def _held(window: ShareWindow, row: int) -> str:
     """Return what holds the start offset, as far as the brokers have recorded it."""
-    progress = situation.memory.progress
-    if progress.finished:
-        later = say.count(progress.finished, "later record")
-        are = "is" if progress.finished == 1 else "are"
+    finished, returned = int(window.memory.finished[row]), int(window.memory.returned[row])
+    if finished > 0:
+        later = say.count(finished, "later record")
+        are = "is" if finished == 1 else "are"
         return f"; the start offset cannot move past that record, and {later} {are} finished"
-    if progress.returned:
-        records = say.count(progress.returned, "record")
-        return f"; {records} came back from a delivery, at most {_most_deliveries(situation)} each"
+    if returned > 0:
+        records = say.count(returned, "record")
+        return f"; {records} came back from a delivery, at most {_most_deliveries(window, row)} each"
     return "; no record has come back from a delivery"
 
 
-def _most_deliveries(situation: ShareSituation) -> str:
+def _most_deliveries(window: ShareWindow, row: int) -> str:
     """Return the highest number of deliveries of a returned record."""
-    return say.count(situation.memory.progress.most_deliveries or 0, "delivery", "deliveries")
+    return say.count(max(int(window.memory.most_deliveries[row]), 0), "delivery", "deliveries")
 
 
-def _stopped_sentence(situation: ShareSituation) -> str:
-    members = f"The group has {say.count(situation.members, 'member')}, but no" if situation.members >= 0 else "No"
+def _stopped_sentence(window: ShareWindow, row: int) -> str:
+    count = int(window.members[row])
+    members = f"The group has {say.count(count, 'member')}, but no" if count >= 0 else "No"
     return (
-        f"{members} record was finished or returned for {say.duration(situation.idle_time)}, with "
-        f"{_unfinished(situation)}{_held(situation)}."
+        f"{members} record was finished or returned for {say.duration(int(window.idle_time[row]))}, with "
+        f"{_unfinished(window, row)}{_held(window, row)}."
     )
 
 
-def _no_members_sentence(situation: ShareSituation) -> str:
-    since = situation.empty_since
-    for_ = f" for {say.duration(max(situation.now - since, 0))}" if since >= 0 else ""
-    return f"The group has had no members{for_}, with {_unfinished(situation)}."
+def _no_members_sentence(window: ShareWindow, row: int) -> str:
+    since = int(window.empty_since[row])
+    for_ = f" for {say.duration(max(window.now - since, 0))}" if since >= 0 else ""
+    return f"The group has had no members{for_}, with {_unfinished(window, row)}."
 
 
-def _rejecting_sentence(situation: ShareSituation) -> str:
-    archived = say.count(situation.memory.archived, "record")
-    return f"No record was accepted for {say.duration(situation.fruitless_time)}; {archived} were archived."
+def _rejecting_sentence(window: ShareWindow, row: int) -> str:
+    archived = say.count(int(window.memory.archived_since[row]), "record")
+    return f"No record was accepted for {_fruitless_time(window, row)}; {archived} were archived."
 
 
-def _redelivering_sentence(situation: ShareSituation) -> str:
-    progress = situation.memory.progress
-    waiting = say.count(progress.returned or 0, "record")
-    wait = "waits" if progress.returned == 1 else "wait"
-    if _took_and_left(situation):
-        left = say.duration(situation.empty_since - situation.memory.changed_at)
+def _redelivering_sentence(window: ShareWindow, row: int) -> str:
+    returned = max(int(window.memory.returned[row]), 0)
+    waiting, wait = say.count(returned, "record"), "waits" if returned == 1 else "wait"
+    if _took_and_left(window)[row]:
+        left = say.duration(int(window.empty_since[row] - window.memory.changed_at[row]))
         return (
             f"Members took records and finished none: {waiting} came back, and {left} later the last member left"
             " without having taken one again."
         )
     return (
-        f"No record was accepted for {say.duration(situation.fruitless_time)}, but deliveries came back; {waiting} "
-        f"{wait} for another delivery, after at most {_most_deliveries(situation)} each."
+        f"No record was accepted for {_fruitless_time(window, row)}, but deliveries came back; {waiting} "
+        f"{wait} for another delivery, after at most {_most_deliveries(window, row)} each."
     )
 
 
-SHARE_RULES: Final[tuple[ShareRule, ...]] = (
-    ShareRule(
-        ShareVerdict.SHARE_REJECTING,
-        "A share group archives its records and accepts none, for a minute and at three reads: members reject them."
-        " Archived records are never delivered again.",
-        _rejects,
-        _rejecting_sentence,
-        "See the log of the consumers: do they reject each record, or fail before they accept it? Stop them until they "
-        "are fixed. Then set the start offset back with kafka-share-groups.sh --reset-offsets.",
+def _fruitless_time(window: ShareWindow, row: int) -> str:
+    return say.duration(int(window.fruitless_time[row]))
+
+
+def _unknown_sentence(window: ShareWindow, row: int) -> str:
+    if window.memory.lag[row] >= 0:
+        unfinished = say.count(int(window.memory.lag[row]), "record")
+        return f"Not observed for long enough to decide: {unfinished} not finished."
+    if window.memory.start_offset[row] >= 0:
+        return "The lag is not known: the end of the partition is not, or its state was written by Kafka before 4.2."
+    return (
+        "No delivery in the partition has ended yet, so the brokers have recorded no start offset: no record was "
+        "delivered, or members still hold the first ones."
+    )
+
+
+SHARE_RULES: Final[tuple[Rule[ShareWindow], ...]] = (
+    Rule(
+        verdict=Verdict.SHARE_REJECTING,
+        matches=_rejects,
+        sentence=_rejecting_sentence,
+        next_step=(
+            "See the log of the consumers: do they reject each record, or fail before they accept it? Stop them until "
+            "they are fixed. Then set the start offset back with kafka-share-groups.sh --reset-offsets."
+        ),
+        confirm=1,
+        text=(
+            "A share group archives its records and accepts none, for a minute and at three reads: members reject them."
+            " Archived records are never delivered again."
+        ),
     ),
-    ShareRule(
-        ShareVerdict.SHARE_REDELIVERING,
-        "Members of a share group take records and do not finish them: they release each one, or hold it until its "
-        "lock expires. None is accepted. After the last allowed delivery a record is archived.",
-        _redelivers,
-        _redelivering_sentence,
-        "See whether the consumers fail, forget to acknowledge, or need longer than share.record.lock.duration.ms.",
+    Rule(
+        verdict=Verdict.SHARE_REDELIVERING,
+        matches=_redelivers,
+        sentence=_redelivering_sentence,
+        next_step=(
+            "See whether the consumers fail, forget to acknowledge, or need longer than share.record.lock.duration.ms."
+        ),
+        confirm=1,
+        text=(
+            "Members of a share group take records and do not finish them: they release each one, or hold it until its "
+            "lock expires. None is accepted. After the last allowed delivery a record is archived."
+        ),
     ),
-    ShareRule(
-        ShareVerdict.SHARE_NO_MEMBERS,
-        "Records wait, and the share group has no members.",
-        _has_no_members,
-        _no_members_sentence,
-        "Start the consumers; see why they ended. If the group is not needed any more, delete it with "
-        "kafka-share-groups.sh --delete.",
+    Rule(
+        verdict=Verdict.SHARE_NO_MEMBERS,
+        matches=_has_no_members,
+        sentence=_no_members_sentence,
+        next_step=(
+            "Start the consumers; see why they ended. If the group is not needed any more, delete it with "
+            "kafka-share-groups.sh --delete."
+        ),
+        confirm=1,
+        text="Records wait, and the share group has no members.",
     ),
-    ShareRule(
-        ShareVerdict.SHARE_STOPPED,
-        "Records wait, the share group has members, and no record is finished or returned.",
-        _stopped,
-        _stopped_sentence,
-        "Take a thread dump of the consumers: a member that works on one record and renews its lock holds the start "
-        "offset, and one that does not poll takes no records.",
+    Rule(
+        verdict=Verdict.SHARE_STOPPED,
+        matches=_stopped,
+        sentence=_stopped_sentence,
+        next_step=(
+            "Take a thread dump of the consumers: a member that works on one record and renews its lock holds the "
+            "start offset, and one that does not poll takes no records."
+        ),
+        confirm=1,
+        text="Records wait, the share group has members, and no record is finished or returned.",
     ),
 )
+"""The faults."""
+RULES: Final[tuple[Rule[ShareWindow], ...]] = (
+    *SHARE_RULES,
+    Rule(
+        verdict=Verdict.CAUGHT_UP,
+        matches=lambda window: window.memory.lag == 0,
+        sentence=lambda *_: "All records are finished.",
+        next_step="Nothing.",
+    ),
+    Rule(
+        verdict=Verdict.OK,
+        matches=lambda window: (window.memory.lag > 0) & window.memory.moved,
+        sentence=lambda window, row: (
+            f"Records are being finished; {say.count(int(window.memory.lag[row]), 'record')} are not."
+        ),
+        next_step="Nothing.",
+    ),
+    Rule(
+        verdict=Verdict.UNKNOWN,
+        matches=_every,
+        sentence=_unknown_sentence,
+        next_step="kafka-share-groups.sh --describe --offsets has what the brokers know.",
+    ),
+)
+"""All of them, in their order."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from stream.groups.lifecycle.model import GroupHistory, Transition
     from stream.groups.membership.members import Member
     from stream.groups.membership.memberships import Membership
-    from stream.health.evaluation import ShownVerdict
     from stream.health.share.progress import SharePartitionProgress, ShareProgress
     from stream.tick.context import DerivedState
 
@@ -76,7 +75,7 @@ def transition_detail(group: str, transition: Transition, derived: DerivedState)
 
 
 def with_share_partitions(
-    detail: GroupDetail, progress: ShareProgress | None, verdicts: Mapping[tuple[str, int], ShownVerdict]
+    detail: GroupDetail, progress: ShareProgress | None, verdicts: Mapping[tuple[str, int], tuple[str, int]]
 ) -> GroupDetail:
     """Return the details with the partitions of a share group; unchanged if they are not known."""
     rows = None if progress is None else progress.groups.get(detail.group)
@@ -86,7 +85,7 @@ def with_share_partitions(
     return dataclasses.replace(detail, share_partitions=partitions, share_progress_time=progress.taken_at / 1000)
 
 
-def share_partition_detail(row: SharePartitionProgress, shown: ShownVerdict | None) -> SharePartitionDetail:
+def share_partition_detail(row: SharePartitionProgress, shown: tuple[str, int] | None) -> SharePartitionDetail:
     """Return a partition of a share group in the types of the read model, with its verdict if there is one."""
-    since = None if shown is None or shown.since is None else shown.since / 1000
-    return SharePartitionDetail(**row._asdict(), verdict=None if shown is None else shown.verdict, verdict_since=since)
+    verdict, since = (None, None) if shown is None else (shown[0], shown[1] / 1000)
+    return SharePartitionDetail(**row._asdict(), verdict=verdict, verdict_since=since)

@@ -70,7 +70,7 @@ def share_topics(
             continue
         known = _by_topic(groups[at], facts.polled.share_progress)
         read = {topic for topic in membership.subscribed or () if counts.get(topic) != 0}
-        codes = {} if evaluated is None else evaluated.evaluation.share_topic_verdicts(at)
+        codes = _topic_verdicts(evaluated, at)
         names = () if evaluated is None else evaluated.evaluation.verdict_names
         found.extend(
             dataclasses.replace(
@@ -80,6 +80,12 @@ def share_topics(
             for topic in sorted(known.keys() | read)
         )
     return found
+
+
+def _topic_verdicts(evaluated: EvaluatedTick | None, group: int) -> Mapping[str, int]:
+    """Return the code of the worst verdict in each topic of a share group; empty if its progress is not known."""
+    share = None if evaluated is None else evaluated.evaluation.share
+    return {} if share is None or group not in share.number_of else share.topic_verdicts(share.number_of[group])
 
 
 def _by_topic(group: str, progress: ShareProgress | None) -> dict[str, list[SharePartitionProgress] | None]:

@@ -129,13 +129,13 @@ def findings_table(evaluated: EvaluatedTick | None) -> pa.Table:
         for row in found[first].tolist()
         for client in (owner_of(window, row),)
     ]
-    for group, share in evaluation.share.items():
+    share = evaluation.share
+    for group, number in {} if share is None else share.number_of.items():
         verdict = evaluation.verdict_names[of_group[group]]
-        with_verdict = [each for each in share.partitions if each.finding.verdict == verdict and is_unhealthy[group]]
-        if with_verdict:
-            oldest = min(with_verdict, key=lambda each: (each.finding.since or 0, each.topic, each.partition))
-            named = {"group": rows.groups[group], "verdict": verdict}
-            table.append({**named, "topic": oldest.topic, "partition": oldest.partition})
+        named = {place: since for place, (word, since) in share.verdicts_of(number).items() if word == verdict}
+        if named and is_unhealthy[group]:
+            topic, partition = min(named, key=lambda place: (named[place], place))
+            table.append({"group": rows.groups[group], "verdict": verdict, "topic": topic, "partition": partition})
     return pa.Table.from_pylist(sorted(table, key=lambda row: row["group"]), FINDINGS)
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from stream.health.burrow.status_tracker import BurrowStatuses
     from stream.health.columns import Flags
-    from stream.health.evaluation import Finding, ShownVerdict
     from stream.health.evaluator import EvaluationResult
     from stream.health.evidence import Value
+    from stream.health.findings import Finding
     from stream.tick.context import DerivedState
     from stream.tick.inputs.builder import TickInputs
 
@@ -90,10 +90,11 @@ class TickDetails:
         at = self._position(group)
         return () if at is None else partition_findings(self.evaluation.of_group(at), at)
 
-    def share_partition_verdicts(self, group: str) -> Mapping[tuple[str, int], ShownVerdict]:
-        """Return the verdict of each partition of a share group by topic and partition; empty if none is known."""
+    def share_partition_verdicts(self, group: str) -> Mapping[tuple[str, int], tuple[str, int]]:
+        """Return verdict and begin (ms) of each partition of a share group by topic and partition; {}: not known."""
         at = self._position(group)
-        return {} if at is None else self.evaluation.of_group(at).share_partition_verdicts(at)
+        share = None if at is None else self.evaluation.of_group(at).share
+        return {} if share is None or at not in share.number_of else share.verdicts_of(share.number_of[at])
 
     def _position(self, group: str) -> int | None:
         """Return the position of a group; None for one that is unknown or dead."""
@@ -118,15 +119,15 @@ def partition_findings(
     evaluation: EvaluationResult, group: int, limit: int = MAX_FINDINGS
 ) -> tuple[tuple[str, int, FindingDetail], ...]:
     """Return topic, partition and finding of the partitions of a group that are not fine, worst first."""
-    window, inputs = evaluation.window, evaluation.window.inputs
-    first, last = np.searchsorted(inputs.group, (group, group + 1))
+    found, number = evaluation.findings_of(group)
+    window, inputs = found.window, found.window.inputs
+    first, last = np.searchsorted(inputs.group, (number, number + 1))
     rows = np.arange(first, last)
-    severity = evaluation.severities[evaluation.verdict[rows]]
-    order = np.lexsort((-window.lag[rows], -evaluation.verdict[rows].astype(np.int64), -severity.astype(np.int64)))
+    severity = evaluation.severities[found.verdict[rows]]
+    order = np.lexsort((-window.lag[rows], -found.verdict[rows].astype(np.int64), -severity.astype(np.int64)))
     chosen = rows[order][severity[order] > Severity.FINE][:limit]
-    of_share_group = evaluation.share_partition_findings(group)[:limit]
-    return (*((each.topic, each.partition, finding(each.finding)) for each in of_share_group),) or tuple(
-        (inputs.topics[int(inputs.topic[row])], int(inputs.partition[row]), finding(evaluation.row_finding(row)))
+    return tuple(
+        (inputs.topics[int(inputs.topic[row])], int(inputs.partition[row]), finding(found.row_finding(row)))
         for row in chosen.tolist()
     )
 

@@ -114,12 +114,12 @@ def page() -> str:
 
 def _share_rows() -> Iterator[str]:
     for rule in SHARE_RULES:
-        yield f"- **`{rule.verdict}`** ({SEVERITIES[rule.severity]}): {rule.meaning}"
+        yield f"- **`{rule.verdict}`** ({SEVERITIES[SEVERITY[rule.verdict]]}): {rule.meaning}"
 
 
 def _chapters() -> Iterator[str]:
     rule_of = {rule.verdict: rule for rule in RULES}
-    worst_first = [rule_of[verdict] for verdict in reversed(VERDICTS)]
+    worst_first = [rule_of[verdict] for verdict in reversed(VERDICTS) if verdict in rule_of]
     for severity, meaning in _SEVERITIES.items():
         yield f"## {SEVERITIES[severity].capitalize()}: {meaning}\n"
         for rule in worst_first:

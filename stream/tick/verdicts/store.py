@@ -2,7 +2,7 @@
 
 The file is a zip archive: `about.json` has its format, `shown` the packed verdicts (`stream.health.hysteresis.pack`),
 `changes.json` the verdict changes of the groups, `rebalances.json` recent rebalance
-counts, `day_one.json` the old faults, `share_groups.json` what is remembered of share groups. A file that cannot be
+counts, `day_one.json` the old faults, `share_groups` what is known of share groups. A file that cannot be
 read, or has another format, is set aside and logged; the verdicts then start from nothing, which takes minutes to
 relearn. The file belongs to its checkpoint, and is set aside with it.
 """
@@ -28,13 +28,12 @@ from stream.health.day_one import DayOne
 
 if TYPE_CHECKING:
     from stream.checkpoint.files import CheckpointPath
-    from stream.health.evaluation import StoredShareGroups
     from stream.tick.inputs.rebalance_count import CountsByTime
 
 _log = structlog.get_logger(__name__)
 FORMAT: Final = 1
 _DAY_ONE: Final = "day_one.json"
-_SHARE_GROUPS: Final = "share_groups.json"
+_SHARE_GROUPS: Final = "share_groups"
 _FIELDS: Final = operator.attrgetter(*(field.name for field in dataclasses.fields(VerdictChange)))
 
 
@@ -47,8 +46,8 @@ class StoredVerdicts:
     rebalances: dict[str, CountsByTime] = dataclasses.field(default_factory=dict)
     day_one: DayOne = dataclasses.field(default_factory=lambda: DayOne(0))
     """The old faults. Files of versions that did not know them have no time of a first look."""
-    share_groups: StoredShareGroups = dataclasses.field(default_factory=list)
-    """What is remembered of share groups."""
+    share_groups: bytes | None = None
+    """What is known of share groups."""
 
 
 class VerdictStore:
@@ -96,7 +95,7 @@ def _read(path: CheckpointPath) -> StoredVerdicts:
         rebalances = _mapping(json.loads(archive.read("rebalances.json")))
         stored = archive.read(_DAY_ONE) if _DAY_ONE in archive.namelist() else b'{"first_look": 0}'
         day_one = _mapping(json.loads(stored))
-        share_groups = json.loads(archive.read(_SHARE_GROUPS)) if _SHARE_GROUPS in archive.namelist() else []
+        share_groups = archive.read(_SHARE_GROUPS) if _SHARE_GROUPS in archive.namelist() else None
     return StoredVerdicts(
         shown=shown,
         changes={group: [VerdictChange(*row) for row in rows] for group, rows in changes.items()},
@@ -104,7 +103,7 @@ def _read(path: CheckpointPath) -> StoredVerdicts:
         day_one=DayOne(
             int(day_one["first_look"]), int(day_one.get("evaluated_at", 0)), frozenset(day_one.get("unpaged", ()))
         ),
-        share_groups=[list(row) for row in share_groups],
+        share_groups=share_groups,
     )
 
 
@@ -125,7 +124,8 @@ def _write(path: CheckpointPath, verdicts: StoredVerdicts) -> None:
         rows = {group: [_FIELDS(change) for change in each] for group, each in verdicts.changes.items()}
         archive.writestr("changes.json", _json(rows))
         archive.writestr("rebalances.json", _json(verdicts.rebalances))
-        archive.writestr(_SHARE_GROUPS, _json(verdicts.share_groups))
+        if verdicts.share_groups is not None:
+            archive.writestr(_SHARE_GROUPS, verdicts.share_groups)
     replace_bytes(path, content.getvalue())
 
 

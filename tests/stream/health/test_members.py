@@ -4,8 +4,8 @@ import dataclasses
 import re
 
 from stream.groups.membership.model import MemberClient
-from stream.health.evaluation import Finding
 from stream.health.evaluator import Evaluator
+from stream.health.findings import Finding
 from stream.health.inputs import FencedInstance
 from stream.health.limits import HealthLimits
 from stream.health.rules.members import fenced_text

@@ -1,13 +1,20 @@
 """The rules for share groups: one story per row, from the first poll to the last, a minute apart."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from stream.health.inputs import GroupStage
-from stream.health.share.memory import first_memory, remember
-from stream.health.share.rules import SHARE_RULES, ShareSituation, ShareVerdict
-from tests.stream.health.share.polls import BEGIN, MINUTE, progress
+from stream.health.limits import HealthLimits
+from stream.health.rules.rule import first_matches
+from stream.health.share.memory import ShareMemory, remember
+from stream.health.share.progress import SharePartitionProgress
+from stream.health.share.rules import SHARE_RULES
+from stream.health.share.window import ShareWindow
+from stream.health.verdict import VERDICTS, Verdict
+from tests.stream.health.columns import ints
+from tests.stream.health.panes import Row, pane
+from tests.stream.health.share.polls import BEGIN, MINUTE, groups, progress
 from tests.stream.health.tables import wrong
 
 PAUSE = 5 * MINUTE
@@ -21,8 +28,8 @@ ONE_BAD = [
 ]
 """The only record of the last minutes cannot be processed, and is archived after its fifth delivery."""
 
-STOPPED, GONE = ShareVerdict.SHARE_STOPPED, ShareVerdict.SHARE_NO_MEMBERS
-REJECTING, REDELIVERING = ShareVerdict.SHARE_REJECTING, ShareVerdict.SHARE_REDELIVERING
+STOPPED, GONE = Verdict.SHARE_STOPPED, Verdict.SHARE_NO_MEMBERS
+REJECTING, REDELIVERING = Verdict.SHARE_REJECTING, Verdict.SHARE_REDELIVERING
 
 
 def waiting(numbers: Iterable[int] = (0,) * 6, **fields: Any) -> list[Any]:
@@ -85,73 +92,78 @@ STORIES: list[Any] = [
 ]
 
 
-def situation(stage: GroupStage, polls: list[Any], *, members: int = 2, every: int = MINUTE) -> ShareSituation:
-    """Return the situation at the last of these polls, which are `every` ms."""
-    memory, now = first_memory(polls[0], BEGIN), BEGIN
-    for each in polls[1:]:
-        now += every
-        memory = remember(memory, each, now)
-    return ShareSituation(now, memory, stage, BEGIN if stage is NO_MEMBERS else -1, members, PAUSE)
+def window(
+    stage: GroupStage, polls: Sequence[SharePartitionProgress], *, members: int = 2, every: int = MINUTE
+) -> ShareWindow:
+    """Return the window of one partition at the last of these polls, which are `every` ms apart."""
+    memory = ShareMemory.empty(1)
+    for number, each in enumerate(polls):
+        memory = remember(memory, [each], BEGIN + number * every)
+    found = dataclasses.replace(groups(stage), members=ints(members))
+    rows = dataclasses.replace(pane(Row()).inputs, now=BEGIN + (len(polls) - 1) * every, groups=found)
+    return ShareWindow(rows, HealthLimits(share_pause=PAUSE), memory)
+
+
+def first(found: ShareWindow) -> Verdict | None:
+    code = int(first_matches(SHARE_RULES, found, 1)[0][0])
+    return VERDICTS[code] if code >= 0 else None
 
 
 def test_the_verdict_of_a_story() -> None:
     """The first rule that matches decides."""
-
-    def verdict(stage: GroupStage, polls: list[Any], every: int = MINUTE) -> ShareVerdict | None:
-        found = situation(stage, polls, every=every)
-        return next((rule.verdict for rule in SHARE_RULES if rule.matches(found)), None)
-
-    assert wrong({story: tuple(rest) for story, *rest in STORIES}, verdict) == []
-    often = [verdict(STABLE, REJECTED[:polls], 20_000) for polls in (4, 5)]
+    assert wrong({story: tuple(rest) for story, *rest in STORIES}, lambda *story: first(window(*story))) == []
+    often = [first(window(STABLE, REJECTED[:polls], every=20_000)) for polls in (4, 5)]
     assert often == [None, REJECTING], "one batch of bad records is archived within a minute"
-    hung = dataclasses.replace(situation(NO_MEMBERS, HELD), empty_since=BEGIN + PAUSE)
-    (rule, *_) = (rule for rule in SHARE_RULES if rule.matches(hung))
-    assert rule.verdict is REDELIVERING
-    assert rule.sentence(hung).startswith(
+    hung = window(NO_MEMBERS, HELD)
+    left = dataclasses.replace(hung.inputs.groups, since=ints(BEGIN + PAUSE))
+    hung = dataclasses.replace(hung, inputs=dataclasses.replace(hung.inputs, groups=left))
+    assert first(hung) is REDELIVERING
+    (rule,) = (rule for rule in SHARE_RULES if rule.verdict is REDELIVERING)
+    assert rule.sentence(hung, 0).startswith(
         "Members took records and finished none: 40 records came back, and 4 min later"
     )
 
 
 NOT_FINISHED = "No record was finished or returned for 5 min, with 9 records not finished from offset 10 on; "
-SENTENCES: dict[str, tuple[ShareVerdict, ShareSituation]] = {
+SENTENCES: dict[str, tuple[Verdict, ShareWindow]] = {
     (
         "The group has 2 members, but no record was finished or returned for 5 min, with 40 records not finished "
         "from offset 10 on; no record has come back from a delivery."
-    ): (STOPPED, situation(STABLE, waiting())),
+    ): (STOPPED, window(STABLE, waiting())),
     (
         "The group has 2 members, but no record was finished or returned for 5 min, with 1 record not finished from "
         "offset 10 on; the start offset cannot move past that record, and 1,999 later records are finished."
-    ): (STOPPED, situation(STABLE, [progress(lag=1, finished=1999)] * 6)),
+    ): (STOPPED, window(STABLE, [progress(lag=1, finished=1999)] * 6)),
     f"{NOT_FINISHED}3 records came back from a delivery, at most 2 deliveries each.": (
         STOPPED,
-        situation(UNKNOWN, [progress(lag=9, returned=3, most_deliveries=2)] * 6, members=-1),
+        window(UNKNOWN, [progress(lag=9, returned=3, most_deliveries=2)] * 6, members=-1),
     ),
     f"{NOT_FINISHED}the start offset cannot move past that record, and 1 later record is finished.": (
         STOPPED,
-        situation(UNKNOWN, [progress(lag=9, finished=1)] * 6, members=-1),
+        window(UNKNOWN, [progress(lag=9, finished=1)] * 6, members=-1),
     ),
     f"{NOT_FINISHED}1 record came back from a delivery, at most 1 delivery each.": (
         STOPPED,
-        situation(UNKNOWN, [progress(lag=9, returned=1, most_deliveries=1)] * 6, members=-1),
+        window(UNKNOWN, [progress(lag=9, returned=1, most_deliveries=1)] * 6, members=-1),
     ),
     (
         "No record was accepted for 0 s, but deliveries came back; 1 record waits for another "
         "delivery, after at most 1 delivery each."
-    ): (REDELIVERING, situation(STABLE, [progress(returned=1, most_deliveries=1)])),
+    ): (REDELIVERING, window(STABLE, [progress(returned=1, most_deliveries=1)])),
     "The group has had no members for 5 min, with 40 records not finished from offset 10 on.": (
         GONE,
-        situation(NO_MEMBERS, waiting()),
+        window(NO_MEMBERS, waiting()),
     ),
-    "No record was accepted for 5 min; 30 records were archived.": (REJECTING, situation(STABLE, REJECTED[:7])),
+    "No record was accepted for 5 min; 30 records were archived.": (REJECTING, window(STABLE, REJECTED[:7])),
     (
         "No record was accepted for 5 min, but deliveries came back; 40 records wait for another delivery, after at "
         "most 4 deliveries each."
-    ): (REDELIVERING, situation(STABLE, RELEASED[:7])),
+    ): (REDELIVERING, window(STABLE, RELEASED[:7])),
 }
 
 
 def test_a_sentence_has_the_numbers() -> None:
     """The sentence omits values that are not known."""
     rules = {rule.verdict: rule for rule in SHARE_RULES}
-    found = {rules[verdict].sentence(of_story) for verdict, of_story in SENTENCES.values()}
+    found = {rules[verdict].sentence(of_story, 0) for verdict, of_story in SENTENCES.values()}
     assert found == set(SENTENCES)

@@ -13,7 +13,6 @@ from stream.checkpoint.directory import VERDICTS
 from stream.groups.driver_state import GroupColumns
 from stream.health.columns import Ints
 from stream.health.inputs import HealthInputs
-from stream.health.share.rules import ShareVerdict
 from stream.health.verdict import Verdict
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
@@ -88,7 +87,7 @@ def test_a_stopped_group_is_shown_everywhere() -> None:
     assert group["time_lag_max"] == topic["time_lag_max"] == partition["time_lag"]
     assert partition["offset_hidden"] is False
     counts = {each["verdict"]: each["groups"] for each in shown.verdict_groups.to_pylist()}
-    assert (counts["stopped"], sum(counts.values()), set(counts)) == (1, 1, {*Verdict, *ShareVerdict})
+    assert (counts["stopped"], sum(counts.values()), set(counts)) == (1, 1, set(Verdict))
     finding = evaluated.details.finding("g")
     assert finding is not None
     assert finding.sentence == group["sentence"]
@@ -99,7 +98,7 @@ def test_a_stopped_group_is_shown_everywhere() -> None:
     assert [(each.before, each.verdict) for each in evaluator.changes_of("g")] == [(None, "ok"), ("ok", "stopped")]
     assert evaluated.details.finding("stranger") is None
     changes = {each["verdict"]: each["groups"] for each in evaluator.changes_table().to_pylist()}
-    assert (changes["stopped"], sum(changes.values()), set(changes)) == (1, 1, {*Verdict, *ShareVerdict})
+    assert (changes["stopped"], sum(changes.values()), set(changes)) == (1, 1, set(Verdict))
 
 
 def test_a_verdict_and_its_date_survive_a_restart(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from stream.health.evaluation import Finding
 from stream.health.evidence import Value
+from stream.health.findings import Finding
 from stream.health.verdict import Severity
 from stream.tick.verdicts import reference_page
 from stream.tick.verdicts.evaluated_tick import finding, partition_findings
