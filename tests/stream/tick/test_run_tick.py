@@ -20,6 +20,7 @@ from stream.tick import run_tick as module
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.hidden_commits.model import HiddenCommits
 from stream.tick.run_tick import EndsUnavailableError, TickParts, run_tick, try_groups
+from tests.stream.groups import written
 from tests.support.driver_states import ShardReader, ends_of
 from tests.support.raw import commit_key, commit_value
 
@@ -48,7 +49,7 @@ class RecordedLookups:
     def apply_hidden_commits(self, state: GroupColumns, *_: Any) -> HiddenCommits:
         self._calls.append("apply_hidden_commits")
         overlaid = self._overlaid or dataclasses.replace(state)
-        return HiddenCommits(overlaid, np.ones(len(overlaid.runs), np.bool_))
+        return HiddenCommits(overlaid, np.ones(len(overlaid.runs), np.bool_), hidden_groups=frozenset("g"))
 
 
 class Tick:
@@ -132,6 +133,25 @@ def test_a_hidden_death_has_a_cause_and_leaves_no_offset_to_expire(tick: Tick) -
     assert len(derived.expiry.offset) == 0
     (*_, death) = hidden.driver_state.columns().histories["g"].transitions
     assert derived.decided_cause("g", death) is RemovalCause.DELETED
+
+
+def test_predictions_are_checked_with_what_the_log_hides(tick: Tick, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The members are those behind the transaction, and tombstones of hidden groups are not missed; rows are logged."""
+    checked: list[Any] = []
+    check = tick.parts.terminations.check_predictions
+    monkeypatch.setattr(
+        tick.parts.terminations,
+        "check_predictions",
+        lambda state, *args, **named: checked.append((state, named)) or check(state, *args, **named),
+    )
+    tick.shard.read([(commit_key("g", "t", 1), commit_value(4, COMMITTED))], time=COMMITTED)
+    hidden = ShardReader()
+    hidden.read([(commit_key("g", "t", 0), commit_value(4, COMMITTED)), written.group_epoch(2)], COMMITTED)
+    tick.lookups._overlaid = hidden.driver_state.columns()
+    tick.run()
+    ((state, named),) = checked
+    assert (list(state.memberships), len(state.runs)) == (["g"], 2)
+    assert (named["unread"], named["current"]) == ({"g"}, True)
 
 
 def test_a_trial_publishes_and_requests_nothing(tick: Tick) -> None:
