@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from stream.groups.driver_state import ChangeEvents, GroupColumns, RemovedOffset
+    from stream.groups.driver_state import GroupColumns
     from stream.groups.expiry.broker_rules import OffsetsRetention
     from stream.groups.expiry.predict import ExpiryPrediction, Times
     from stream.groups.lifecycle.model import Transition
     from stream.groups.membership.memberships import Membership
+    from stream.groups.shard_copy import ChangeEvents, RemovedOffset
     from stream.tick.context import Causes, ClusterContext, CommitRemovals
 
 _log = structlog.get_logger(__name__)

@@ -8,12 +8,13 @@ import pyarrow as pa
 
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.commits.run_table import no_runs
-from stream.groups.driver_state import NO_EVENTS, DriverState
+from stream.groups.driver_state import DriverState
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import NOTHING_READ, ShardChange, ShardDelta, empty_state, no_records
+from stream.groups.shard_copy import NO_EVENTS
 from tests.support.commits import KEEP, SLOT_MS
 
 Raw = tuple[bytes | None, bytes | None]

@@ -8,11 +8,11 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.driver_state import RemovedOffset
 from stream.groups.expiry.causes import SLACK_MS, TOLERANCE_MS
 from stream.groups.expiry.check import BOUNDS, ExpiryCheck, PredictionOutcome, predict_removed
 from stream.groups.expiry.predict import NEVER, UNKNOWN, OffsetsRetention, Times
 from stream.groups.membership.memberships import Membership
+from stream.groups.shard_copy import RemovedOffset
 from tests.support.offsets import Offset
 
 MINUTE: Final = 60_000
