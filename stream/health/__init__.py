@@ -5,7 +5,7 @@ partition) sorted by these, their runs and slots in that order, the ends (`lag.P
 `HealthInputs.topics`), and one `inputs.GroupInputs` with a stage per group. All other columns are optional; the rules
 that need a missing column match nothing:
 
-| Column | Source | Without it |
+| RowColumn | Source | Without it |
 |---|---|---|
 | `ends.last_stable` | the poll of the ends | no `held_back` |
 | `ends.leader_epoch`, `origins` | metadata, the runs, topic ids | a commit above the end is only `beyond_end` |

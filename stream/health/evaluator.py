@@ -187,7 +187,7 @@ class Evaluator:
 
     def record_missed_tick(self) -> None:
         """Record a tick at which the cluster did not answer."""
-        self.history.record_missed_tick()
+        self.history.states.record_missed_tick()
 
     def evaluate(self, inputs: HealthInputs) -> EvaluationResult:
         """Evaluate one tick. Ticks come in order, and each of them once."""

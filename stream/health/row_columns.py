@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Column:
+class RowColumn:
     """The declaration of a column."""
 
     stored: str | None
@@ -53,8 +53,8 @@ def column(
     words: Sequence[str] = (),
     most: int | None = None,
 ) -> Any:
-    """Declare a column as a field of a dataclass, see `Column`."""
-    return dataclasses.field(metadata={"column": Column(stored, default, dtype, words, most)})
+    """Declare a column as a field of a dataclass, see `RowColumn`."""
+    return dataclasses.field(metadata={"column": RowColumn(stored, default, dtype, words, most)})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class RowColumns:
     """Base of the tables; it has no column itself."""
 
     @classmethod
-    def declared(cls) -> dict[str, Column]:
+    def declared(cls) -> dict[str, RowColumn]:
         """Return the columns of the table by name."""
         return {field.name: field.metadata["column"] for field in dataclasses.fields(cls)}
 

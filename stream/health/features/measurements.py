@@ -47,7 +47,7 @@ def measure(inputs: HealthInputs, observation: Observation, history: PartitionHi
     places = lag.place(inputs.topic, inputs.partition)
     raw_lag, history_row = observation.lag, observation.history_row
     out_of_range = offset_out_of_range.classify(committed, raw_lag, ends, inputs.origins)
-    truncated = history.is_truncated(history_row, inputs.now)
+    truncated = history.states.is_truncated(history_row, inputs.now)
     out_of_range = offset_out_of_range.mark_truncated(out_of_range, truncated, inputs.origins)
     known = raw_lag.known & ~offset_out_of_range.is_unknown(out_of_range)
     distances = lag.distances(committed, raw_lag, ends)

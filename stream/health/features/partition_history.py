@@ -15,6 +15,7 @@ import numpy as np
 from stream.health.columns import NOT_KNOWN
 from stream.health.features import lag as lags
 from stream.health.features.end_history import EndHistory
+from stream.health.features.end_states import EndStates
 from stream.health.features.memory.row_memory import RowMemory
 from stream.health.features.stable_ids import NameIds, PartitionIds
 from stream.health.inputs import NO_COMMIT, GroupStage
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from stream.health.features.memory.columns import Memory
     from stream.health.inputs import HealthInputs
 
-_GAP_TICKS: Final = 3
-"""Partitions that were not polled for more ticks than this count as not having answered."""
 _LOG_START_POINTS: Final = 12
 """A log start moves by whole segments, a few times an hour: twelve points are six moves."""
 
@@ -62,8 +61,9 @@ class PartitionHistory:
         self._groups, self._topics = NameIds(), NameIds()
         self._partitions = PartitionIds()
         self._topics_removed = 0
-        self._tick, self._gap = tick, _GAP_TICKS * tick
-        self._columns = _Columns.empty()
+        self._tick = tick
+        self.states = EndStates.empty(0)
+        """One row per row of the histories."""
         # By group name: when it was last observed to rebalance.
         self._rebalanced: dict[str, int] = {}
         # By group, topic and partition without a commit: since when it belongs to the group, when it was last observed.
@@ -109,13 +109,10 @@ class PartitionHistory:
         if inputs.recreated is not None and len(inputs.recreated):
             self._clear(rows[np.isin(inputs.ends.place >> 32, inputs.recreated)])
         self._clear(self._cut_rows(inputs))
-        self._record_epochs(rows, inputs)
-        self._record_answers(rows, inputs)
+        self.states.record(rows, inputs, self._tick)
         known = np.flatnonzero(inputs.ends.known)
-        self._record_falls(rows[known], inputs.ends.high_watermark[known], inputs.now)
         self.high_watermark.observe(rows[known], inputs.now, inputs.ends.high_watermark[known])
         self.log_start.observe(rows[known], inputs.now, inputs.ends.log_start[known])
-        self._record_stable(inputs, rows)
         return np.where(inputs.ends.known, rows, -1)
 
     def seed(self, inputs: HealthInputs, time: Ints, offset: Ints) -> None:
@@ -132,40 +129,6 @@ class PartitionHistory:
     def find_rows(self, inputs: HealthInputs, places: Ints) -> Ints:
         """Return the history row of each place, which is numbered by the topics of `inputs`; -1: never observed."""
         return self._partitions.find(self._stable_places(inputs, places)) if len(places) else places
-
-    def stable_since(self, rows: Ints) -> Ints:
-        """Return since when (ms) the last stable offset has not moved and is below the high watermark; -1 elsewhere."""
-        return self._of_rows(self._columns.stable_since, rows, -1)
-
-    def stood_still(self, rows: Ints) -> Ints:
-        """Return how long (ms) earlier transactions kept the last stable offset in place, at least; 0 where unknown."""
-        return self._of_rows(self._columns.standstill, rows, 0)
-
-    def readable_since(self, rows: Ints, next_offset: Ints) -> Ints:
-        """Return since when (ms) consumers of committed records can read these offsets; -1: not known to be recent."""
-        if not len(self._columns.released):
-            return np.full(len(rows), -1, np.int64)
-        return np.where(
-            (rows >= 0) & (next_offset >= self._columns.released_from[rows]), self._columns.released[rows], -1
-        )
-
-    def answered_since(self, rows: Ints) -> Ints:
-        """Return since when (ms) the end is known again after it was not; -1: known ever since it was first polled."""
-        return self._of_rows(self._columns.answered_again, rows, -1)
-
-    def is_truncated(self, rows: Ints, now: int) -> Flags:
-        """Return the rows whose end has fallen and has not reached its former offset again.
-
-        Not at the tick of the fall: a new leader may report a lower end for a moment (KIP-207).
-        """
-        if not len(self._columns.peak):
-            return np.zeros(len(rows), np.bool_)
-        truncated: Flags = (rows >= 0) & (self._columns.peak[rows] >= 0) & (self._columns.fell[rows] < now)
-        return truncated
-
-    def record_missed_tick(self) -> None:
-        """Record a tick at which the cluster did not answer."""
-        self._columns.unanswered[:] = self._columns.answered >= 0
 
     def settled_since(self, inputs: HealthInputs) -> Ints:
         """Return since when (ms) each group has been in its stage, or when it was last observed to rebalance if later.
@@ -207,151 +170,28 @@ class PartitionHistory:
         stable: Ints = (topics[places >> 32] << 32) | (places & 0xFFFFFFFF)
         return stable
 
-    @staticmethod
-    def _of_rows(column: Ints, rows: Ints, default: int) -> Ints:
-        if not len(column):
-            return np.full(len(rows), default, np.int64)
-        return np.where(rows >= 0, column[rows], default)
-
-    def _record_answers(self, rows: Ints, inputs: HealthInputs) -> None:
-        columns = self._columns
-        answered_before = columns.answered[rows] >= 0
-        columns.unanswered[rows[answered_before & ~inputs.ends.known]] = True
-        known = rows[inputs.ends.known]
-        last = columns.answered[known]
-        again = (last >= 0) & (columns.unanswered[known] | (inputs.now - last > self._gap))
-        columns.answered_again[known[again]] = inputs.now
-        columns.unanswered[known], columns.answered[known] = False, inputs.now
-
     def _cut_rows(self, inputs: HealthInputs) -> Ints:
-        """Return the rows whose log has lost its end and was written past it, as a commit of any group shows.
-
-        The records that the group has read have a later epoch than the leader had when the end was behind them already
-        (KIP-320), so the remembered ends are those of other records.
-        """
-        epoch, columns = inputs.origins.leader_epoch, self._columns
-        replaced = columns.epoch_before[columns.epoch_before >= 0]
+        """Return the rows whose log has lost its end and was written past it, as a commit of any group shows."""
+        epoch, replaced = inputs.origins.leader_epoch, self.states.epoch_before[self.states.epoch_before >= 0]
         if epoch is None or not len(replaced):
             return np.empty(0, np.int64)
         at = np.flatnonzero((epoch > replaced.min()) & (inputs.spans.last_offset != NO_COMMIT))
         row = self.find_rows(inputs, lags.place(inputs.topic[at], inputs.partition[at]))
-        epoch_before = self._of_rows(columns.epoch_before, row, -1)
-        cut = (epoch_before >= 0) & (epoch[at] > epoch_before)
-        cut &= inputs.spans.last_offset[at] < self._of_rows(columns.end_before, row, -1)
-        return np.unique(row[cut])
-
-    def _record_epochs(self, rows: Ints, inputs: HealthInputs) -> None:
-        columns, epoch = self._columns, inputs.ends.leader_epoch
-        if epoch is None:
-            return
-        known = inputs.ends.known & (epoch >= 0)
-        rows, epoch = rows[known], epoch[known]
-        moved = (columns.epoch[rows] >= 0) & (epoch > columns.epoch[rows])
-        columns.epoch_before[rows[moved]] = columns.epoch[rows[moved]]
-        columns.end_before[rows[moved]] = columns.end[rows[moved]]
-        columns.epoch[rows] = epoch
-
-    def _record_falls(self, rows: Ints, end: Ints, now: int) -> None:
-        columns = self._columns
-        previous, peak = columns.end[rows], columns.peak[rows]
-        fell = end < previous
-        columns.fell[rows[fell & (peak < 0)]] = now
-        peak = np.where(fell, np.maximum(peak, previous), peak)
-        columns.peak[rows], columns.end[rows] = np.where(end >= peak, -1, peak), end
-
-    def _record_stable(self, inputs: HealthInputs, rows: Ints) -> None:
-        columns = self._columns
-        stable = inputs.ends.last_stable
-        if stable is None:
-            return
-        is_open = inputs.ends.known & (stable >= 0) & (stable < inputs.ends.high_watermark)
-        moved = stable != columns.stable[rows]
-        previous_since = columns.stable_since[rows]
-        ended = inputs.ends.known & (stable >= 0) & moved & (previous_since >= 0)
-        # It may have moved right after the previous tick.
-        lasted = np.maximum(inputs.now - previous_since - self._tick, columns.standstill[rows] // 2)
-        columns.standstill[rows] = np.where(ended, lasted, columns.standstill[rows])
-        columns.released[rows] = np.where(ended, inputs.now, columns.released[rows])
-        columns.released_from[rows] = np.where(ended, columns.stable[rows], columns.released_from[rows])
-        since = np.where(moved | (previous_since < 0), inputs.now, previous_since)
-        columns.stable_since[rows] = np.where(is_open, since, NOT_KNOWN)
-        columns.stable[rows] = stable
+        return np.unique(row[self.states.cut_rows(row, epoch[at], inputs.spans.last_offset[at])])
 
     def _grow(self, rows: int) -> None:
         self.high_watermark.grow(rows)
         self.log_start.grow(rows)
-        self._columns.grow(rows)
+        known = len(self.states.end)
+        if rows > known:
+            self.states = self.states.take(np.where(np.arange(rows) < known, np.arange(rows), -1))
 
     def _keep_rows(self, rows: Ints) -> None:
         self.high_watermark.keep_rows(rows)
         self.log_start.keep_rows(rows)
-        self._columns.keep_rows(rows)
+        self.states = self.states.take(rows)
 
     def _clear(self, rows: Ints) -> None:
         self.high_watermark.clear(rows)
         self.log_start.clear(rows)
-        self._columns.clear(rows)
-
-
-@dataclasses.dataclass(slots=True)
-class _Columns:
-    """One element per row of the histories; times in ms."""
-
-    stable: Ints
-    """The newest last stable offset."""
-    stable_since: Ints
-    """Since when it has not moved and is below the high watermark; -1 elsewhere."""
-    standstill: Ints
-    """The longest time an earlier transaction kept it in place; each later transaction halves it."""
-    released: Ints
-    """When it last moved on after a standstill; -1: never."""
-    released_from: Ints
-    """The offset of that standstill."""
-    answered: Ints
-    """When the ends were last known; -1: never."""
-    answered_again: Ints
-    """When they became known again after polls without an answer; -1: never."""
-    end: Ints
-    peak: Ints
-    """The highest end if the end has fallen since and has not reached it again; else -1."""
-    fell: Ints
-    """When that fall was first seen; without a `peak` it means nothing."""
-    epoch: Ints
-    """The newest leader epoch."""
-    epoch_before: Ints
-    """The leader epoch before the newest one, and the last end under it; -1: no leader has changed."""
-    end_before: Ints
-    unanswered: Flags
-    """A poll without an answer has followed the last known ends."""
-
-    @classmethod
-    def empty(cls) -> _Columns:
-        """Return columns without rows."""
-        none = np.empty(0, np.int64)
-        none_each = {field.name: none for field in dataclasses.fields(cls) if field.name != "unanswered"}
-        return cls(**none_each, unanswered=np.empty(0, np.bool_))
-
-    def __len__(self) -> int:
-        return len(self.stable)
-
-    def grow(self, rows: int) -> None:
-        """Append rows without observations until there are at least `rows`."""
-        more = max(rows - len(self), 0)
-        for field in dataclasses.fields(self):
-            column = getattr(self, field.name)
-            default = np.full(more, _DEFAULTS.get(field.name, NOT_KNOWN), column.dtype)
-            setattr(self, field.name, np.concatenate([column, default]))
-
-    def keep_rows(self, rows: Ints) -> None:
-        """Keep these rows, in this order."""
-        for field in dataclasses.fields(self):
-            setattr(self, field.name, getattr(self, field.name)[rows])
-
-    def clear(self, rows: Ints) -> None:
-        """Forget the observations of these rows."""
-        for field in dataclasses.fields(self):
-            getattr(self, field.name)[rows] = _DEFAULTS.get(field.name, NOT_KNOWN)
-
-
-_DEFAULTS: Final = {"standstill": 0, "unanswered": False}
-"""Columns whose value in a row without observations is not `NOT_KNOWN`."""
+        self.states.clear(rows)

@@ -283,7 +283,7 @@ def _progress(  # noqa: PLR0917 - the stages of one pipeline
     uncommitted, settled_since = observation.uncommitted & measured.known, observation.settled_since
     settled_time = np.where(settled_since >= 0, inputs.now - settled_since, _LONG_AGO)[inputs.group]
 
-    readable_since = history.readable_since(row, measured.next_offset + MOST_MARKERS)
+    readable_since = history.states.readable_since(row, measured.next_offset + MOST_MARKERS)
     since = written_since(measured.time_lag, history.high_watermark, row, inputs.spans.last_offset, measured.ends.lost)
     idle = idle_times(since, unread, inputs.spans.reached_time, readable_since, known_until)
     restarting = restarting_rows(idle, uncommitted, limits.restart_grace)
@@ -291,13 +291,13 @@ def _progress(  # noqa: PLR0917 - the stages of one pipeline
         idle, history.high_watermark, row, uncommitted, observation.uncommitted_since, known_until
     )
 
-    outage_end = latest_outage_end(history.answered_since(row), inputs.answered_since)
+    outage_end = latest_outage_end(history.states.answered_since(row), inputs.answered_since)
     grace = np.maximum(patience.time, limits.restart_grace)
     excused = excused_rows(outage_end, settled_since[inputs.group], known_until, grace, limits.rebalance_limit)
 
     before_transaction = rows_before_transaction(measured.ends, measured.next_offset, measured.known)
-    stable_since = history.stable_since(row)
-    until_transaction_ends = transaction_patience(patience, history.stood_still(row), limits)
+    stable_since = history.states.stable_since(row)
+    until_transaction_ends = transaction_patience(patience, history.states.stood_still(row), limits)
     allowed = np.where(before_transaction, until_transaction_ends, patience.longest_pause)
     is_endless = before_transaction & ~uncommitted & rows_of_hanging_transactions(inputs)
     allowed[is_endless] = np.minimum(allowed[is_endless], 2 * limits.tick)

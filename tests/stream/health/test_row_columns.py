@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from stream.health import stored_rows
 from stream.health.features.memory.columns import Memory
 from stream.health.hysteresis import ShownVerdicts
-from stream.health.row_columns import Column, KeptColumns, RowColumns
+from stream.health.row_columns import KeptColumns, RowColumn, RowColumns
 from stream.health.verdict import CODE, VERDICTS, Verdict
 from tests.stream.health.panes import Row, pane
 from tests.stream.health.simulator import MINUTE, Partition, Scene, evenly, look
@@ -40,7 +40,7 @@ def test_columns_stay_with_their_row_when_one_group_replaces_another() -> None:
     assert aligned.furthest.tolist() == [8, -1]
 
 
-def _numbers(column: Column) -> st.SearchStrategy[int]:
+def _numbers(column: RowColumn) -> st.SearchStrategy[int]:
     return st.integers(0, len(column.words) - 1 if column.words else 1 << 40)
 
 

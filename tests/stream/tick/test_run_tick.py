@@ -119,7 +119,7 @@ def test_the_evaluator_records_a_missed_tick(tick: Tick) -> None:
     tick.is_unreachable = False
     inputs = tick.run().evaluated.evaluation.window.inputs
     history = tick.parts.evaluator.end_history
-    assert history.answered_since(history.find_rows(inputs, inputs.ends.place)).tolist() == [inputs.now]
+    assert history.states.answered_since(history.find_rows(inputs, inputs.ends.place)).tolist() == [inputs.now]
 
 
 def test_a_hidden_death_has_a_cause_and_leaves_no_offset_to_expire(tick: Tick) -> None:

@@ -42,14 +42,14 @@ def test_a_topic_keeps_its_history_when_its_number_changes() -> None:
 def test_the_history_has_the_time_since_which_an_end_is_known_again() -> None:
     """The time is recorded after a poll without an answer, a missed tick and a long pause, and not before."""
     history, ends = PartitionHistory(tick=TICK), {"a": (0, 5, 5)}
-    assert history.answered_since(history.observe(at(0, ends))).tolist() == [-1]
-    assert history.answered_since(history.observe(at(1, ends))).tolist() == [-1]
+    assert history.states.answered_since(history.observe(at(0, ends))).tolist() == [-1]
+    assert history.states.answered_since(history.observe(at(1, ends))).tolist() == [-1]
     history.observe(at(2, {"a": (-1, -1, -1)}))
-    assert history.answered_since(history.observe(at(3, ends))).tolist() == [NOW + 3 * TICK]
-    history.record_missed_tick()
-    assert history.answered_since(history.observe(at(4, ends))).tolist() == [NOW + 4 * TICK]
-    assert history.answered_since(history.observe(at(8, ends))).tolist() == [NOW + 8 * TICK]
-    assert history.answered_since(history.observe(at(9, ends))).tolist() == [NOW + 8 * TICK]
+    assert history.states.answered_since(history.observe(at(3, ends))).tolist() == [NOW + 3 * TICK]
+    history.states.record_missed_tick()
+    assert history.states.answered_since(history.observe(at(4, ends))).tolist() == [NOW + 4 * TICK]
+    assert history.states.answered_since(history.observe(at(8, ends))).tolist() == [NOW + 8 * TICK]
+    assert history.states.answered_since(history.observe(at(9, ends))).tolist() == [NOW + 8 * TICK]
 
 
 def test_a_group_is_settled_since_its_last_observed_rebalance() -> None:
@@ -109,11 +109,11 @@ def test_the_history_has_the_time_since_which_the_last_stable_offset_is_unchange
     since = []
     for tick, (stable, high) in enumerate([(5, 5), (5, 8), (5, 9), (7, 9), (7, 9), (9, 9), (9, 9)]):
         rows = history.observe(at(tick, {"a": (0, stable, high)}))
-        since.append(int(history.stable_since(rows)[0]))
+        since.append(int(history.states.stable_since(rows)[0]))
     ticks = [(each - NOW) // TICK if each >= 0 else -1 for each in since]
     assert ticks == [-1, 1, 1, 3, 3, -1, -1]
-    assert history.stable_since(np.array([-1], np.int64)).tolist() == [-1]
-    assert PartitionHistory().stable_since(np.array([0], np.int64)).tolist() == [-1]
+    assert history.states.stable_since(np.array([-1], np.int64)).tolist() == [-1]
+    assert PartitionHistory().states.stable_since(np.array([0], np.int64)).tolist() == [-1]
 
 
 def test_a_partition_without_a_commit_keeps_its_start_time() -> None:
@@ -142,11 +142,11 @@ def test_a_fallen_end_is_remembered_until_it_reaches_its_former_offset() -> None
     history, cut = PartitionHistory(), []
     for tick, high in enumerate([90, 50, 90, 50, 50, 60, 40, 89, 90, 91]):
         rows = history.observe(at(tick, {"a": (0, high, high), "b": (0, 7, 7)}))
-        cut.append(history.is_truncated(rows, NOW + tick * TICK).tolist()[0])
-        assert not history.is_truncated(rows, NOW + tick * TICK)[1]
+        cut.append(history.states.is_truncated(rows, NOW + tick * TICK).tolist()[0])
+        assert not history.states.is_truncated(rows, NOW + tick * TICK)[1]
     assert cut == [False, False, False, False, True, True, True, True, False, False]
     history.observe(at(10, {"a": (0, 5, 5)}))
     rows = history.observe(at(11, {"a": (0, 5, 5)}, recreated=["a"]))
-    assert history.is_truncated(rows, NOW + 11 * TICK).tolist() == [False]
-    assert history.is_truncated(np.array([-1], np.int64), NOW).tolist() == [False]
-    assert PartitionHistory().is_truncated(np.array([0], np.int64), NOW).tolist() == [False]
+    assert history.states.is_truncated(rows, NOW + 11 * TICK).tolist() == [False]
+    assert history.states.is_truncated(np.array([-1], np.int64), NOW).tolist() == [False]
+    assert PartitionHistory().states.is_truncated(np.array([0], np.int64), NOW).tolist() == [False]

@@ -39,7 +39,7 @@ def evaluate(seed: int) -> list[tuple[Window, np.ndarray]]:
     history, made = PartitionHistory(96, tick=limits.tick), []
     for inputs in sequence(seed):
         if inputs is None:
-            history.record_missed_tick()
+            history.states.record_missed_tick()
             continue
         window = build(inputs, history.record(inputs, limits.first_commit_grace), history, limits)
         made.append((window, apply_rules(window)[0]))

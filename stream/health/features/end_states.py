@@ -1,0 +1,157 @@
+"""What the last ends of the partitions say beside their history: standstills, falls, leaders, and missing answers.
+
+One row per partition, in the order of the histories of ends; times in ms.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stream.health.columns import NOT_KNOWN
+from stream.health.row_columns import RowColumns, column
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags, Ints
+    from stream.health.inputs import HealthInputs
+
+_GAP_TICKS: Final = 3
+"""Partitions that were not polled for more ticks than this count as not having answered."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EndStates(RowColumns):
+    """The states after a tick; the methods that record a tick change the columns in place."""
+
+    stable: Ints = column()
+    """The newest last stable offset."""
+    blocked_since: Ints = column()
+    """Since when it has not moved and is below the high watermark; -1 elsewhere."""
+    standstill: Ints = column(default=0)
+    """The longest time an earlier transaction kept it in place; each later transaction halves it."""
+    released: Ints = column()
+    """When it last moved on after a standstill; -1: never."""
+    released_from: Ints = column()
+    """The offset of that standstill."""
+    answered: Ints = column()
+    """When the ends were last known; -1: never."""
+    answered_again: Ints = column()
+    """When they became known again after polls without an answer; -1: never."""
+    end: Ints = column()
+    peak: Ints = column()
+    """The highest end if the end has fallen since and has not reached it again; else -1."""
+    fell: Ints = column()
+    """When that fall was first seen; without a `peak` it means nothing."""
+    epoch: Ints = column()
+    """The newest leader epoch."""
+    epoch_before: Ints = column()
+    """The leader epoch before the newest one, and the last end under it; -1: no leader has changed."""
+    end_before: Ints = column()
+    unanswered: Flags = column(default=0, dtype=np.bool_)
+    """A poll without an answer has followed the last known ends."""
+
+    def stable_since(self, rows: Ints) -> Ints:
+        """Return since when (ms) the last stable offset has not moved and is below the high watermark; -1 elsewhere."""
+        return _of_rows(self.blocked_since, rows, -1)
+
+    def stood_still(self, rows: Ints) -> Ints:
+        """Return how long (ms) earlier transactions kept the last stable offset in place, at least; 0 where unknown."""
+        return _of_rows(self.standstill, rows, 0)
+
+    def readable_since(self, rows: Ints, next_offset: Ints) -> Ints:
+        """Return since when (ms) consumers of committed records can read these offsets; -1: not known to be recent."""
+        if not len(self.peak):
+            return np.full(len(rows), -1, np.int64)
+        return np.where((rows >= 0) & (next_offset >= self.released_from[rows]), self.released[rows], -1)
+
+    def answered_since(self, rows: Ints) -> Ints:
+        """Return since when (ms) the end is known again after it was not; -1: known ever since it was first polled."""
+        return _of_rows(self.answered_again, rows, -1)
+
+    def is_truncated(self, rows: Ints, now: int) -> Flags:
+        """Return the rows whose end has fallen and has not reached its former offset again.
+
+        Not at the tick of the fall: a new leader may report a lower end for a moment (KIP-207).
+        """
+        if not len(self.peak):
+            return np.zeros(len(rows), np.bool_)
+        truncated: Flags = (rows >= 0) & (self.peak[rows] >= 0) & (self.fell[rows] < now)
+        return truncated
+
+    def cut_rows(self, rows: Ints, epoch: Ints, offset: Ints) -> Flags:
+        """Return which of these rows have lost their end: a commit of this epoch and offset shows a newer leader.
+
+        The records that the group has read have a later epoch than the leader had when the end was behind them already
+        (KIP-320), so the known ends are those of other records.
+        """
+        before = _of_rows(self.epoch_before, rows, -1)
+        cut: Flags = (before >= 0) & (epoch > before) & (offset < _of_rows(self.end_before, rows, -1))
+        return cut
+
+    def record_missed_tick(self) -> None:
+        """Record a tick at which the cluster did not answer."""
+        self.unanswered[:] = self.answered >= 0
+
+    def clear(self, rows: Ints) -> None:
+        """Forget the observations of these rows."""
+        for name, each in self.declared().items():
+            getattr(self, name)[rows] = each.default
+
+    def record(self, rows: Ints, inputs: HealthInputs, tick: int) -> None:
+        """Record the ends of a tick, whose partitions are in these rows; ticks are `tick` ms apart."""
+        self._record_epochs(rows, inputs)
+        self._record_answers(rows, inputs, _GAP_TICKS * tick)
+        self._record_falls(rows[inputs.ends.known], inputs.ends.high_watermark[inputs.ends.known], inputs.now)
+        self._record_stable(rows, inputs, tick)
+
+    def _record_answers(self, rows: Ints, inputs: HealthInputs, gap: int) -> None:
+        answered_before = self.answered[rows] >= 0
+        self.unanswered[rows[answered_before & ~inputs.ends.known]] = True
+        known = rows[inputs.ends.known]
+        last = self.answered[known]
+        again = (last >= 0) & (self.unanswered[known] | (inputs.now - last > gap))
+        self.answered_again[known[again]] = inputs.now
+        self.unanswered[known], self.answered[known] = False, inputs.now
+
+    def _record_epochs(self, rows: Ints, inputs: HealthInputs) -> None:
+        epoch = inputs.ends.leader_epoch
+        if epoch is None:
+            return
+        known = inputs.ends.known & (epoch >= 0)
+        rows, epoch = rows[known], epoch[known]
+        moved = (self.epoch[rows] >= 0) & (epoch > self.epoch[rows])
+        self.epoch_before[rows[moved]] = self.epoch[rows[moved]]
+        self.end_before[rows[moved]] = self.end[rows[moved]]
+        self.epoch[rows] = epoch
+
+    def _record_falls(self, rows: Ints, end: Ints, now: int) -> None:
+        previous, peak = self.end[rows], self.peak[rows]
+        fell = end < previous
+        self.fell[rows[fell & (peak < 0)]] = now
+        peak = np.where(fell, np.maximum(peak, previous), peak)
+        self.peak[rows], self.end[rows] = np.where(end >= peak, -1, peak), end
+
+    def _record_stable(self, rows: Ints, inputs: HealthInputs, tick: int) -> None:
+        stable = inputs.ends.last_stable
+        if stable is None:
+            return
+        is_open = inputs.ends.known & (stable >= 0) & (stable < inputs.ends.high_watermark)
+        moved = stable != self.stable[rows]
+        previous_since = self.blocked_since[rows]
+        ended = inputs.ends.known & (stable >= 0) & moved & (previous_since >= 0)
+        # It may have moved right after the previous tick.
+        lasted = np.maximum(inputs.now - previous_since - tick, self.standstill[rows] // 2)
+        self.standstill[rows] = np.where(ended, lasted, self.standstill[rows])
+        self.released[rows] = np.where(ended, inputs.now, self.released[rows])
+        self.released_from[rows] = np.where(ended, self.stable[rows], self.released_from[rows])
+        since = np.where(moved | (previous_since < 0), inputs.now, previous_since)
+        self.blocked_since[rows] = np.where(is_open, since, NOT_KNOWN)
+        self.stable[rows] = stable
+
+
+def _of_rows(column: Ints, rows: Ints, default: int) -> Ints:
+    if not len(column):
+        return np.full(len(rows), default, np.int64)
+    return np.where(rows >= 0, column[rows], default)
