@@ -17,7 +17,8 @@ import pyarrow as pa
 from stream.groups.commits import aborts as abort_table
 from stream.groups.commits import tombstones as tombstone_table
 from stream.groups.commits.run_table import Runs, concat_runs, find_rows, join_runs
-from stream.groups.lifecycle.tracker import NewRecords, update_histories
+from stream.groups.lifecycle.events import NewRecords
+from stream.groups.lifecycle.tracker import update_histories
 from stream.groups.lifecycle.transitions import HistoryLimits
 from stream.groups.shard import (
     MembershipRecords,

@@ -1,16 +1,26 @@
-"""Updates the histories of a shard's groups from the records read, group by group and in log order.
+"""Updates the histories of a shard's groups from the events read (`events`), group by group and in log order.
 
-Only groups that can have a transition are processed: groups with membership records or offset tombstones among the
-records read, and groups with new commits that are not known to exist. A batch of commits of known groups costs nothing
-here. The previous status of a group is rebuilt from the records and runs of the state; only what cannot be rebuilt is
-stored (`lifecycle.record`).
+*Theory of operation.* A broker writes what happens to a group at one moment with one timestamp: an *operation*. The
+events of an operation are applied together, so only the status before and after it counts, and neither micro-batches
+nor Spark's retries show. An event joins the open operation or closes it:
+
+| Event | Group exists | Does |
+|---|---|---|
+| first commit | yes, no operation open | one more offset: no transition, the operation is not opened |
+| first commit | yes, an operation open | closes the operation; one more offset |
+| first commit | no | opens an operation: the group is created |
+| record or tombstone at the time of the operation | | joins it |
+| record or tombstone at a later time | | closes the operation and opens the next one |
+| tombstone of a membership record at a later time | no | nothing |
+
+Closing applies the membership records to the summary of the group and derives the transitions (`transitions`). The
+previous status of a group is rebuilt from the records and runs of the state; only what cannot be rebuilt is stored
+(`record`).
 """
 
 from __future__ import annotations
 
-import dataclasses
-import enum
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,6 +31,7 @@ from stream.groups.commits.keys import groups_of_commit_keys
 from stream.groups.commits.run_table import find_rows
 from stream.groups.commits.runs import NEVER
 from stream.groups.lifecycle import record as group_record
+from stream.groups.lifecycle.events import EventType, events_by_group
 from stream.groups.lifecycle.record import GroupRecord
 from stream.groups.lifecycle.table import HistoryTable, concat_histories, history_table, no_histories
 from stream.groups.lifecycle.transitions import close_operation, open_operation, record_without_past
@@ -32,46 +43,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.commits.run_table import Runs
-    from stream.groups.commits.tombstones import OffsetTombstones
+    from stream.groups.lifecycle.events import Event, NewRecords
     from stream.groups.lifecycle.transitions import HistoryLimits
-    from stream.groups.shard import MembershipRecords, ShardState
+    from stream.groups.shard import ShardState
 
 _GRACE_FACTOR: Final = 2
 """Dead groups stay in the state for this multiple of the grace period. Whether a group is recreated depends on the
 record's timestamp, and brokers' clocks differ: the margin hides when the state dropped the group."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NewRecords:
-    """The records that the state has not seen: membership records and tombstones in log order, and runs."""
-
-    records: MembershipRecords
-    tombstones: OffsetTombstones
-    runs: Runs
-    # For each run its row in the state, -1 where it has none.
-    state_rows: NDArray[np.int64]
-    # The newest timestamp of a record, also of those read before.
-    time: int
-
-
-class _EventType(enum.IntEnum):
-    """At equal position and time, events sort in this order."""
-
-    FIRST_COMMIT = 0
-    OFFSET_TOMBSTONE = 1
-    RECORD = 2
-
-
-_FIRST_COMMIT, _OFFSET_TOMBSTONE, _RECORD = _EventType.FIRST_COMMIT, _EventType.OFFSET_TOMBSTONE, _EventType.RECORD
-
-_Event = tuple[int, int, _EventType, int]
-"""Position, time (ms), type, and row in the table of its type (-1 for a first commit)."""
-
-
 def update_histories(state: ShardState, read: NewRecords, limits: HistoryLimits) -> tuple[HistoryTable, HistoryTable]:
     """Return the histories after the records read, and those that changed."""
-    events = _events(state, read)
+    events = events_by_group(state, read)
     updated = _Updater(state, read, limits).update(events) if events else no_histories()
     updated = _drop_expired(updated, read.time, limits)
     expired = (
@@ -113,117 +96,6 @@ def _drop_expired(histories: HistoryTable, time: int, limits: HistoryLimits) -> 
     return concat_histories([histories.take(~expired), histories.take(expired).dropped()])
 
 
-# Events of each group, in log order.
-
-
-def _events(state: ShardState, read: NewRecords) -> dict[str, list[_Event]]:
-    first_commits = _first_commits(state, read)
-    if not len(read.records) and not len(read.tombstones) and not len(first_commits):
-        return {}
-    events: defaultdict[str, list[_Event]] = defaultdict(list)
-    with_tombstones = _add_records(events, read.records) | _add_offset_tombstones(events, state, read.tombstones)
-    if len(first_commits):
-        _add_first_commits(events, state, read.runs, first_commits, with_tombstones)
-    for group_events in events.values():
-        group_events.sort()
-    return events
-
-
-def _first_commits(state: ShardState, read: NewRecords) -> NDArray[np.intp]:
-    """Return the rows of runs whose first commit creates the offset, after the state's position."""
-    spans = read.runs.spans
-    is_new = read.state_rows < 0
-    if spans.reset.any():
-        is_new |= spans.reset & (spans.first_position > state.position)
-    return np.flatnonzero(is_new & (spans.commits > 0)) if is_new.any() else np.empty(0, np.intp)
-
-
-def _add_records(events: defaultdict[str, list[_Event]], records: MembershipRecords) -> set[str]:
-    """Add the membership records; return the groups that have tombstones among them."""
-    if not len(records):
-        return set()
-    with_tombstones = set()
-    columns = zip(
-        groups_of(records.keys.to_pylist()),
-        records.position.tolist(),
-        records.time.tolist(),
-        records.values.is_null().to_pylist(),
-        strict=True,
-    )
-    for row, (group, position, time, tombstone) in enumerate(columns):
-        events[group].append((position, time, _RECORD, row))
-        if tombstone:
-            with_tombstones.add(group)
-    return with_tombstones
-
-
-def _add_offset_tombstones(
-    events: defaultdict[str, list[_Event]], state: ShardState, tombstones: OffsetTombstones
-) -> set[str]:
-    """Add the tombstones that removed an offset, and the first commits of these offsets that are new as well.
-
-    Returns the groups concerned.
-    """
-    rows = np.flatnonzero(tombstones.known)
-    groups: set[str] = set()
-    if not len(rows):
-        return groups
-    known = tombstones.take(rows)
-    is_new = known.first_position > state.position
-    columns = zip(
-        decode_keys(known.keys).group.to_pylist(),
-        known.position.tolist(),
-        known.time.tolist(),
-        is_new.tolist(),
-        known.first_position.tolist(),
-        known.first_time.tolist(),
-        rows.tolist(),
-        strict=True,
-    )
-    for group, position, time, new, first_position, first_time, row in columns:
-        if new:
-            events[group].append((first_position, first_time, _FIRST_COMMIT, -1))
-        events[group].append((position, time, _OFFSET_TOMBSTONE, row))
-        groups.add(group)
-    return groups
-
-
-def _add_first_commits(
-    events: defaultdict[str, list[_Event]],
-    state: ShardState,
-    runs: Runs,
-    first_commits: NDArray[np.intp],
-    with_tombstones: set[str],
-) -> None:
-    """Add the first commits of groups that have other events or are not known to exist.
-
-    A group without tombstones exists from its first event on, so only its first first commit is added.
-    """
-    first_commits = first_commits[np.argsort(runs.spans.first_position[first_commits], kind="stable")]
-    groups = groups_of_commit_keys(runs.keys.take(pa.array(first_commits))).dictionary_encode()
-    codes = groups.indices.to_numpy(zero_copy_only=False)
-    names = groups.dictionary.cast(pa.string()).to_pylist()
-    rows_in_state = find_rows(state.histories.groups, groups.dictionary)
-    exists = (rows_in_state >= 0) & (np.append(state.histories.died, 0)[rows_in_state] == NEVER)
-    concerned = ~exists | np.array([name in events for name in names], np.bool_)
-    add_all = concerned & np.array([name in with_tombstones for name in names], np.bool_)
-    is_first_of_group = np.zeros(len(codes), np.bool_)
-    is_first_of_group[np.unique(codes, return_index=True)[1]] = True
-    selected = add_all[codes] | (concerned[codes] & is_first_of_group)
-    rows = first_commits[selected]
-    columns = zip(
-        codes[selected].tolist(),
-        runs.spans.first_position[rows].tolist(),
-        runs.spans.first_time[rows].tolist(),
-        strict=True,
-    )
-    for code, position, time in columns:
-        events[names[code]].append((position, time, _FIRST_COMMIT, -1))
-
-
-# One group at a time.
-
-
 class _Updater:
     """Updates the histories of the groups with events; holds what their updates share."""
 
@@ -240,7 +112,7 @@ class _Updater:
         self._groups: list[str] = []
         self._offset_counts: Counter[str] | None = None
 
-    def update(self, events: Mapping[str, list[_Event]]) -> HistoryTable:
+    def update(self, events: Mapping[str, list[Event]]) -> HistoryTable:
         """Return the histories that changed, with null values for those that were dropped."""
         self._groups = list(events)
         state_records = self._state_records()
@@ -302,34 +174,34 @@ class _GroupUpdate:
         self._pending_rows: list[int] = []
         self._is_closed = True
 
-    def apply(self, events: list[_Event]) -> GroupRecord | None:
+    def apply(self, events: list[Event]) -> GroupRecord | None:
         """Return the group's record after these events; None if there is nothing to store."""
         for position, time, type_, row in events:
-            if type_ is _FIRST_COMMIT and self._is_closed and self._record.current.exists:
+            if type_ is EventType.FIRST_COMMIT and self._is_closed and self._record.current.exists:
                 self._gained += 1  # the most frequent case: one more offset of a known group causes no transition
             elif self._joins_operation(time, type_, row):
                 self._record.position = position
                 self._is_closed = False
-                if type_ is _RECORD:
+                if type_ is EventType.RECORD:
                     self._pending_rows.append(row)
-                elif type_ is _FIRST_COMMIT:
+                elif type_ is EventType.FIRST_COMMIT:
                     self._gained += 1
                 else:
                     self._remove_offset(row, time)
         self._close()
         return self._record if self._record.current.kind is not None else None
 
-    def _joins_operation(self, time: int, type_: _EventType, row: int) -> bool:
+    def _joins_operation(self, time: int, type_: EventType, row: int) -> bool:
         """Return whether an event belongs to an operation; opens the operation if it is new."""
         continues = time == self._record.time
-        if not self._is_closed and (type_ is _FIRST_COMMIT or not continues):
+        if not self._is_closed and (type_ is EventType.FIRST_COMMIT or not continues):
             self._close()
-        if type_ is _FIRST_COMMIT and self._record.current.exists:
+        if type_ is EventType.FIRST_COMMIT and self._record.current.exists:
             self._gained += 1
             return False
         if continues:
             return True
-        if type_ is _RECORD and self._updater.values[row] is None and not self._record.current.exists:
+        if type_ is EventType.RECORD and self._updater.values[row] is None and not self._record.current.exists:
             return False  # a tombstone of a group that does not exist changes nothing
         members = 0 if self._summary is None else len(self._summary.names)
         self._record = open_operation(self._record, time, members, self._updater.limits)

@@ -21,6 +21,17 @@ if TYPE_CHECKING:
     from stream.health.features.partition_history import Observation, PartitionHistory
     from stream.health.features.time_lag import TimeLag
     from stream.health.inputs import HealthInputs
+    from stream.health.limits import HealthLimits
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RecordedTick:
+    """The inputs of a tick, and what the history returned when it recorded them."""
+
+    inputs: HealthInputs
+    observation: Observation
+    history: PartitionHistory
+    limits: HealthLimits
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,8 +52,9 @@ class Measurements:
     unread: Flags
 
 
-def measure(inputs: HealthInputs, observation: Observation, history: PartitionHistory, tick: int) -> Measurements:
-    """Return the measurements of one tick; `tick` is the time between two of them (ms)."""
+def measure(tick: RecordedTick) -> Measurements:
+    """Return the measurements of one tick."""
+    inputs, observation, history = tick.inputs, tick.observation, tick.history
     committed, ends, tails = inputs.spans.last_offset, inputs.ends, inputs.tails
     places = lag.place(inputs.topic, inputs.partition)
     raw_lag, history_row = observation.lag, observation.history_row
@@ -60,7 +72,7 @@ def measure(inputs: HealthInputs, observation: Observation, history: PartitionHi
     unread = control_records.remove_markers(distance, known, places, next_offset=next_offset, end=end, tails=tails)
     # The position of a group without a commit is an assumption: no verdict may rest on the tail of its partition.
     has_position = known & (committed != NO_COMMIT)
-    at_rest = ends_at_rest(history.high_watermark, history_row, end, inputs.now - tick)
+    at_rest = ends_at_rest(history.high_watermark, history_row, end, inputs.now - tick.limits.tick)
     tail = control_records.tail_state(unread, has_position, at_rest, next_offset, places, distances, tails)
     # A group that commits the last offset it has read has read the record at its next offset.
     last_read = observation.memory.last_read

@@ -1,50 +1,33 @@
 """The window: all columns that the rules read, one row per (group, topic, partition).
 
-A window joins the commits of a group (its run and its slots), the ends of the partition with their history, and the
-state of the group. Each derived column has a function of its own in one of the modules of this package; `build` calls
-them in the order in which they depend on each other. Nothing here changes the history: the evaluator records a tick
-first (`PartitionHistory.record`).
+*Theory of operation.* A tick has been recorded (`PartitionHistory.record`); nothing here changes the history. The
+columns follow from it in stages, each a value with columns that are complete when it is made:
+
+| Stage | Says of each row | From |
+|---|---|---|
+| `Observation` (`partition_history`) | lag, row of the history, memory of earlier ticks | the inputs |
+| `Measurements` (`measurements`) | what is unread, since when, and whether that is known | commits, ends, tails |
+| `Pace` (`progress`) | rates, trend, and how long a record may wait | the commit window, the history |
+| `Progress` (`progress`) | for how long nothing moved, and what excuses that | pace, transactions, outages |
+| `Window` | all of it, undecided rows, and losses to come | the stages |
+
+Unknown is -1 in numbers and false in flags, and a rule that needs it does not match. What cannot be decided yet is
+`undecided`: the verdict that is shown stays.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream.health.features import retention_loss
-from stream.health.features.commit_interval import slots_of_rows
-from stream.health.features.excused import excused_rows, latest_outage_end
-from stream.health.features.idle_time import idle_times, idle_times_without_commit, restarting_rows, written_since
-from stream.health.features.lag_trend import trend_of_rows
-from stream.health.features.measurements import Measurements, measure
+from stream.health.features.measurements import RecordedTick, measure
 from stream.health.features.memory.subscriptions import left_rows
-from stream.health.features.open_transaction import (
-    MOST_MARKERS,
-    rows_before_new_transaction,
-    rows_before_transaction,
-    rows_of_hanging_transactions,
-)
 from stream.health.features.partition_history import PartitionHistory
-from stream.health.features.patience import Patience, learn_patience, suspect_rows, transaction_patience
-from stream.health.features.stuck import (
-    overdue_rows,
-    paused_rows,
-    proven_stuck_rows,
-    readable_rows,
-    stuck_rows,
-    unowned_rows,
-)
-from stream.health.features.time_lag import produce_and_consume_rates, rising_span
-from stream.health.features.undecided import (
-    observed_since,
-    outage_rows,
-    undecided_rows,
-    unheard_rows,
-    young_rows,
-    young_uncommitted_rows,
-)
+from stream.health.features.progress import measure_pace, measure_progress, undecided
+from stream.health.features.stuck import proven_stuck_rows
 from stream.health.inputs import GroupStage
 
 if TYPE_CHECKING:
@@ -53,11 +36,9 @@ if TYPE_CHECKING:
     from stream.health.features.lag import OffsetDistances
     from stream.health.features.memory.columns import Memory
     from stream.health.features.partition_history import Observation
-    from stream.health.features.time_lag import Rates, RisingSpan, TimeLag
+    from stream.health.features.time_lag import Rates, TimeLag
     from stream.health.inputs import HealthInputs
     from stream.health.limits import HealthLimits
-
-_LONG_AGO: Final = 1 << 50
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -177,9 +158,10 @@ class Window:
 
 def build(inputs: HealthInputs, observation: Observation, history: PartitionHistory, limits: HealthLimits) -> Window:
     """Return the window of one tick; `observation` is what `history` returned when it recorded these inputs."""
-    measured = measure(inputs, observation, history, limits.tick)
-    pace = _pace(inputs, observation, measured, history, limits)
-    progress = _progress(inputs, observation, measured, history, pace.patience, limits)
+    tick = RecordedTick(inputs, observation, history, limits)
+    measured = measure(tick)
+    pace = measure_pace(tick, measured)
+    progress = measure_progress(tick, measured, pace)
     loss_in, losing = retention_loss.forecast(
         inputs,
         history.log_start,
@@ -212,7 +194,7 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
         stuck=proven_stuck_rows(progress.stuck, measured.tail),
         paused=progress.paused,
         excused=progress.excused,
-        undecided=_undecided(inputs, measured, history, pace, progress, limits),
+        undecided=undecided(tick, measured, pace, progress),
         before_transaction=progress.before_transaction,
         stable_since=progress.stable_since,
         loss_in=loss_in,
@@ -227,109 +209,3 @@ def build_without_history(inputs: HealthInputs, limits: HealthLimits) -> Window:
     """Return the window of one tick without any earlier tick."""
     history = PartitionHistory(tick=limits.tick)
     return build(inputs, history.record(inputs, limits.first_commit_grace), history, limits)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Pace:
-    """The rates of each row, and what its commits show about the group."""
-
-    span: RisingSpan
-    rates: Rates
-    patience: Patience
-    trend: Codes
-
-
-def _pace(
-    inputs: HealthInputs,
-    observation: Observation,
-    measured: Measurements,
-    history: PartitionHistory,
-    limits: HealthLimits,
-) -> _Pace:
-    past, row, lag, end = history.high_watermark, measured.history_row, measured.lag, measured.ends.high_watermark
-    span = rising_span(inputs.slots, measured.known_until, inputs.now)
-    rates = produce_and_consume_rates(span, inputs.spans.last_offset, lag, past, row, end=end, now=inputs.now)
-    suspects = suspect_rows(measured.unread, measured.time_lag.age, limits.tick)
-    slots = slots_of_rows(inputs.slots, suspects, len(inputs))  # once: selecting them is a tenth of a tick
-    patience = learn_patience(inputs, past, limits, row, suspects, slots, observation.memory.longest_pause)
-    trend = trend_of_rows(slots, suspects, past, row, lag=lag, end=end, window_start=span.start_time)
-    return _Pace(span, rates, patience, trend)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Progress:
-    """The idle time of each row and its explanations; see the fields of `Window`."""
-
-    uncommitted: Flags
-    settled_time: Ints
-    idle_time: Ints
-    outage_end: Ints
-    excused: Flags
-    before_transaction: Flags
-    stable_since: Ints
-    stuck: Flags
-    paused: Flags
-
-
-def _progress(  # noqa: PLR0917 - the stages of one pipeline
-    inputs: HealthInputs,
-    observation: Observation,
-    measured: Measurements,
-    history: PartitionHistory,
-    patience: Patience,
-    limits: HealthLimits,
-) -> _Progress:
-    row, unread, known_until = measured.history_row, measured.unread, measured.known_until
-    uncommitted, settled_since = observation.uncommitted & measured.known, observation.settled_since
-    settled_time = np.where(settled_since >= 0, inputs.now - settled_since, _LONG_AGO)[inputs.group]
-
-    readable_since = history.states.readable_since(row, measured.next_offset + MOST_MARKERS)
-    since = written_since(measured.time_lag, history.high_watermark, row, inputs.spans.last_offset, measured.ends.lost)
-    idle = idle_times(since, unread, inputs.spans.reached_time, readable_since, known_until)
-    restarting = restarting_rows(idle, uncommitted, limits.restart_grace)
-    idle = idle_times_without_commit(
-        idle, history.high_watermark, row, uncommitted, observation.uncommitted_since, known_until
-    )
-
-    outage_end = latest_outage_end(history.states.answered_since(row), inputs.answered_since)
-    grace = np.maximum(patience.time, limits.restart_grace)
-    excused = excused_rows(outage_end, settled_since[inputs.group], known_until, grace, limits.rebalance_limit)
-
-    before_transaction = rows_before_transaction(measured.ends, measured.next_offset, measured.known)
-    stable_since = history.states.stable_since(row)
-    until_transaction_ends = transaction_patience(patience, history.states.stood_still(row), limits)
-    allowed = np.where(before_transaction, until_transaction_ends, patience.longest_pause)
-    is_endless = before_transaction & ~uncommitted & rows_of_hanging_transactions(inputs)
-    allowed[is_endless] = np.minimum(allowed[is_endless], 2 * limits.tick)
-
-    stuck = stuck_rows(
-        unread,
-        readable_rows(inputs.groups.stage[inputs.group], unowned_rows(inputs), excused),
-        overdue_rows(idle, settled_time, allowed, limits.restart_grace),
-        restarting,
-        rows_before_new_transaction(before_transaction, stable_since, allowed, inputs.now),
-    )
-    paused = paused_rows(unread, idle, patience.time, stuck)
-    return _Progress(
-        uncommitted, settled_time, idle, outage_end, excused, before_transaction, stable_since, stuck, paused
-    )
-
-
-def _undecided(  # noqa: PLR0917 - the stages of one pipeline
-    inputs: HealthInputs,
-    measured: Measurements,
-    history: PartitionHistory,
-    pace: _Pace,
-    progress: _Progress,
-    limits: HealthLimits,
-) -> Flags:
-    now, unread, patience, age = inputs.now, measured.unread, pace.patience.time, measured.time_lag.age
-    observed = observed_since(history.high_watermark, measured.history_row, now)
-    needed_since = np.minimum(pace.span.start_time, now - patience)
-    young = young_rows(unread, measured.time_lag, pace.trend, patience, needed_since, observed)
-    empty = measured.ends.high_watermark <= measured.ends.log_start
-    formed_since = now - progress.settled_time
-    young |= young_uncommitted_rows(progress.uncommitted, empty, progress.stuck, formed_since, observed)
-    outage = outage_rows(progress.outage_end, pace.span.start_time, age, limits.tick)
-    unheard = unheard_rows(unread, measured.known_until, patience, outage, now)
-    return undecided_rows(young, measured.tail.pending, progress.paused, unheard)
