@@ -138,7 +138,7 @@ def test_a_share_group_has_the_state_of_every_other_group() -> None:
 
 
 def test_groups_and_partitions_keep_their_memory_beside_new_ones() -> None:
-    """Names are numbered anew at each poll, and the groups of a tick at each tick."""
+    """Names are numbered again at each poll, and the groups of a tick at each tick."""
     evaluator, names = ShareEvaluator(HealthLimits()), ("a", "g")
     both = ShareProgress(BEGIN + 5 * MINUTE, {"g": (progress(topic="first"), WAITING), "a": (OTHER,)})
     evaluated(evaluator, poll(0, WAITING))
