@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stream.health.features.commit_interval import slots_of_rows
-from stream.health.features.excused import excused_rows, latest_outage_end
 from stream.health.features.idle_time import idle_times, idle_times_without_commit, restarting_rows, written_since
 from stream.health.features.lag_trend import trend_of_rows
 from stream.health.features.open_transaction import (
@@ -21,6 +20,8 @@ from stream.health.features.patience import Patience, learn_patience, suspect_ro
 from stream.health.features.stuck import overdue_rows, paused_rows, readable_rows, stuck_rows, unowned_rows
 from stream.health.features.time_lag import produce_and_consume_rates, rising_span
 from stream.health.features.undecided import (
+    excused_rows,
+    latest_outage_end,
     observed_since,
     outage_rows,
     undecided_rows,

@@ -1,4 +1,4 @@
-"""Rows that cannot be evaluated at a tick: too little is known of them yet."""
+"""Rows that cannot be evaluated at a tick, because too little is known of them, and rows that an outage excuses."""
 
 from __future__ import annotations
 
@@ -68,3 +68,23 @@ def undecided_rows(young: Flags, tail_pending: Flags, paused: Flags, unheard: Fl
     """
     undecided: Flags = young | tail_pending | paused | unheard
     return undecided
+
+
+def latest_outage_end(partition_back_since: Ints, coordinator_back_since: Ints | None) -> Ints:
+    """Return when each row last regained its leader or its coordinator (ms); -1: it never lost them."""
+    if coordinator_back_since is None:
+        return partition_back_since
+    return np.maximum(partition_back_since, coordinator_back_since)
+
+
+def excused_rows(outage_end: Ints, settled_since: Ints, known_until: Ints, grace: Ints, rebalance: int) -> Flags:
+    """Return the rows that regained their coordinator or leader within the last `grace` ms.
+
+    Clients need some time to notice. They often come back through a rebalance that waits for the sessions of lost
+    members; the grace then begins when the group has settled (`settled_since`), if that was at most `rebalance` +
+    `grace` ms after the outage.
+    """
+    by_rebalance = (settled_since >= outage_end) & (settled_since - outage_end <= rebalance + grace)
+    back_since = np.where(by_rebalance, settled_since, outage_end)
+    excused: Flags = (outage_end >= 0) & (known_until - back_since <= grace)
+    return excused

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from stream.health.features.end_history import EndHistory
-from stream.health.features.excused import excused_rows
 from stream.health.features.idle_time import idle_times, idle_times_without_commit, restarting_rows
 from stream.health.features.measurements import first_unread_offsets
 from stream.health.features.stuck import (
     stuck_rows,
     unowned_rows,
 )
+from stream.health.features.undecided import excused_rows
 from stream.health.inputs import NO_COMMIT, NO_OWNER
 from tests.stream.health.columns import ints
 from tests.stream.health.panes import NOW, Row, pane
