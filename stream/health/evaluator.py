@@ -25,7 +25,6 @@ from stream.health.rules.members import members_text
 from stream.health.rules.membership.unassigned import may_be_assigned_soon
 from stream.health.rules.rule import first_matches, unread_text
 from stream.health.share.evaluator import ShareEvaluator
-from stream.health.share.rules import SHARE_RULES
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ class EvaluationResult(Findings[Window]):
     """The `Severity` of each verdict by code."""
     rule_of = {rule.verdict: rule for rule in RULES}  # noqa: RUF012 - declared by the base
     legend: ClassVar[Sequence[tuple[str, str]]] = [
-        (rule.meaning, rule.next_step) for rule in sorted((*RULES, *SHARE_RULES), key=lambda rule: CODE[rule.verdict])
+        (rule.meaning, rule.next_step) for rule in sorted(hysteresis.EVERY_RULE, key=lambda rule: CODE[rule.verdict])
     ]
     """The meaning and the next step of each verdict by code."""
 

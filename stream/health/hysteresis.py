@@ -15,7 +15,7 @@ the rules have observed enough to decide.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict
 
 if TYPE_CHECKING:
     from stream.health.columns import Codes, Flags, Ints
+    from stream.health.rules.rule import Rule
 
 CHANGE: Final = 2
 """Ticks until one fault replaces another, or a notice is shown or withdrawn."""
@@ -34,8 +35,10 @@ UNDECIDED: Final = -1
 """Instead of a code: the row cannot be evaluated at this tick, and the shown verdict stays."""
 _UNKNOWN: Final = CODE[Verdict.UNKNOWN]
 
+EVERY_RULE: Final[tuple[Rule[Any], ...]] = (*RULES, *SHARE_RULES)
+"""The rules of all verdicts: of rows, and the faults of share groups."""
 _CONFIRM, _WITHDRAW = (np.ones(len(VERDICTS), np.int16) for _ in range(2))
-for _rule in (*RULES, *SHARE_RULES):
+for _rule in EVERY_RULE:
     _CONFIRM[CODE[_rule.verdict]] = _rule.confirm
     _WITHDRAW[CODE[_rule.verdict]] = _rule.withdraw
 _HABIT_UNKNOWN: Final = CODE[Verdict.HABIT_UNKNOWN]

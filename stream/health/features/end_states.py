@@ -14,6 +14,8 @@ from stream.health.columns import NOT_KNOWN
 from stream.health.row_columns import RowColumns, column
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from stream.health.columns import Flags, Ints
     from stream.health.inputs import HealthInputs
 
@@ -80,7 +82,7 @@ class EndStates(RowColumns):
         truncated: Flags = (rows >= 0) & (self.peak[rows] >= 0) & (self.fell[rows] < now)
         return truncated
 
-    def cut_rows(self, rows: Ints, epoch: Ints, offset: Ints) -> Flags:
+    def cut_rows(self, rows: Ints, epoch: NDArray[np.int32], offset: Ints) -> Flags:
         """Return which of these rows have lost their end: a commit of this epoch and offset shows a newer leader.
 
         The records that the group has read have a later epoch than the leader had when the end was behind them already

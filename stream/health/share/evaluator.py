@@ -24,7 +24,7 @@ from stream.health.share.window import ShareWindow
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict, roll_up
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from stream.health.columns import Flags, Ints
     from stream.health.evidence import Value
@@ -55,6 +55,10 @@ class ShareFindings(Findings[ShareWindow]):
             )
             for row in range(first, last)
         }
+
+    def verdicts(self) -> Iterator[tuple[int, dict[tuple[str, int], tuple[str, int]]]]:
+        """Yield the number in the tick of each group, with the verdicts of its partitions."""
+        yield from ((at, self.verdicts_of(number)) for at, number in self.number_of.items())
 
     def topic_verdicts(self, number: int) -> dict[str, int]:
         """Return the code of the worst verdict in each topic of a group, by the rule for the whole group."""
@@ -170,4 +174,5 @@ def _delivered(start_offset: Ints, owner: Ints, owners: int) -> Flags:
     """
     delivered = start_offset >= 0
     without = np.bincount(owner[delivered], minlength=owners) == 0
-    return delivered | without[owner]
+    counted: Flags = delivered | without[owner]
+    return counted

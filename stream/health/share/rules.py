@@ -78,7 +78,8 @@ def _hung(window: ShareWindow) -> Flags:
 
 
 def _has_no_members(window: ShareWindow) -> Flags:
-    return (window.stage == GroupStage.EMPTY) & _waits(window)
+    without: Flags = (window.stage == GroupStage.EMPTY) & _waits(window)
+    return without
 
 
 def _took_and_left(window: ShareWindow) -> Flags:
@@ -86,7 +87,8 @@ def _took_and_left(window: ShareWindow) -> Flags:
 
 
 def _stopped(window: ShareWindow) -> Flags:
-    return (window.stage != GroupStage.EMPTY) & _waits(window)
+    stopped: Flags = (window.stage != GroupStage.EMPTY) & _waits(window)
+    return stopped
 
 
 def _every(window: ShareWindow) -> Flags:

@@ -129,10 +129,9 @@ def findings_table(evaluated: EvaluatedTick | None) -> pa.Table:
         for row in found[first].tolist()
         for client in (owner_of(window, row),)
     ]
-    share = evaluation.share
-    for group, number in {} if share is None else share.number_of.items():
+    for group, places in () if evaluation.share is None else evaluation.share.verdicts():
         verdict = evaluation.verdict_names[of_group[group]]
-        named = {place: since for place, (word, since) in share.verdicts_of(number).items() if word == verdict}
+        named = {place: since for place, (word, since) in places.items() if word == verdict}
         if named and is_unhealthy[group]:
             topic, partition = min(named, key=lambda place: (named[place], place))
             table.append({"group": rows.groups[group], "verdict": verdict, "topic": topic, "partition": partition})

@@ -94,7 +94,8 @@ class TickDetails:
         """Return verdict and begin (ms) of each partition of a share group by topic and partition; {}: not known."""
         at = self._position(group)
         share = None if at is None else self.evaluation.of_group(at).share
-        return {} if share is None or at not in share.number_of else share.verdicts_of(share.number_of[at])
+        number = None if share is None or at is None else share.number_of.get(at)
+        return {} if share is None or number is None else share.verdicts_of(number)
 
     def _position(self, group: str) -> int | None:
         """Return the position of a group; None for one that is unknown or dead."""

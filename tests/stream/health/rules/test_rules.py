@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from stream.health.evaluator import apply_rules
 from stream.health.evidence import COLUMNS, evidence
 from stream.health.features.window import Window
+from stream.health.hysteresis import EVERY_RULE
 from stream.health.inputs import NO_COMMIT, NO_OWNER, FailedReplica, GroupStage, OpenTransaction
 from stream.health.rules import RULES
-from stream.health.share.rules import SHARE_RULES
 from stream.health.verdict import SEVERITY, VERDICTS, Verdict
 from tests.stream.health.panes import HOUR, MINUTE, SECOND, Row, pane
 from tests.stream.health.tables import wrong
@@ -368,7 +368,7 @@ def test_a_sentence_has_the_numbers_of_its_row_and_reads_no_other() -> None:
 
 def test_every_rule_has_a_case_evidence_and_a_next_step() -> None:
     """Each rule decides a case of the table, has numbers that can be read from its window, and a next step."""
-    assert sorted(rule.verdict for rule in (*RULES, *SHARE_RULES)) == sorted(Verdict) == sorted(SEVERITY)
+    assert sorted(rule.verdict for rule in EVERY_RULE) == sorted(Verdict) == sorted(SEVERITY)
     for rule in RULES:
         assert set(rule.evidence) <= set(COLUMNS)
         assert rule.next_step.endswith((".", "?"))
