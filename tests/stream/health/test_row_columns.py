@@ -56,7 +56,7 @@ def test_stored_columns_continue_as_without_a_restart(data: st.DataObject) -> No
         columns = dataclasses.replace(table.empty(3), **values)
         back = restored(columns)
         for name, each in table.declared().items():
-            expected = getattr(columns, name)
+            expected = getattr(columns, name).astype(np.int64)
             assert getattr(back, name).tolist() == np.minimum(expected, each.most or (1 << 62)).tolist(), name
 
 
