@@ -67,8 +67,6 @@ class Severity(enum.IntEnum):
 
 VERDICTS: Final = tuple(Verdict)
 """By code, in order of severity: of two verdicts of a group the one with the greater code represents it."""
-SHARE_VERDICTS: Final = VERDICTS[VERDICTS.index(Verdict.SHARE_REDELIVERING) :]
-"""The faults of share groups."""
 CODE: Final = {verdict: code for code, verdict in enumerate(VERDICTS)}
 SEVERITY: Final = {
     Verdict.OK: Severity.FINE,

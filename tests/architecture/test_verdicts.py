@@ -7,12 +7,13 @@ from typing import Final
 
 from exporters.page.links import alert_of_verdict
 from sandbox.verdict_scenarios.everything import SCENARIOS
-from stream.health.verdict import SEVERITY, SHARE_VERDICTS, Severity, Verdict
+from stream.health.verdict import SEVERITY, Severity, Verdict
 from tests.chart.alerts.case import Case, Kind, alerts
 from tests.chart.alerts.cases import CASES
 from tests.chart.promql import asked, selects
 from tests.integration.verdicts.test_share_verdicts import SICK
 from tests.stream.health import situations
+from tests.stream.health.share.polls import SHARE_VERDICTS
 from tests.stream.health.share.test_rules import STORIES as SHARE_STORIES
 
 ROOT: Final = Path(__file__).resolve().parents[2]

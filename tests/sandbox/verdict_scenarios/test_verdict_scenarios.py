@@ -18,8 +18,9 @@ from sandbox.verdict_scenarios.scenario import END, FINE, ExpectedVerdict, Verdi
 from stream.config.loader import load as load_config
 from stream.groups.placement import partition_for
 from stream.health.limits import HealthLimits
-from stream.health.verdict import SEVERITY, SHARE_VERDICTS, Severity, Verdict
+from stream.health.verdict import SEVERITY, Severity, Verdict
 from stream.service.wiring import health_limits
+from tests.stream.health.share.polls import SHARE_VERDICTS
 
 BEGAN: Final = 1_000_000.0
 FAULT: Final = 60.0

@@ -6,9 +6,11 @@ from typing import Any, Final
 
 from stream.health.inputs import GroupInputs, GroupStage, HealthInputs
 from stream.health.share.progress import SharePartitionProgress, ShareProgress
+from stream.health.share.rules import SHARE_RULES
 from tests.stream.health.columns import group_inputs
 from tests.stream.health.panes import Row, pane
 
+SHARE_VERDICTS: Final = [rule.verdict for rule in SHARE_RULES]
 MINUTE: Final = 60_000
 BEGIN: Final = 1_700_000_000_000
 EMPTY: Final = SharePartitionProgress("jobs", 0, 10, 0, 0, 0, None, 0, 0, 0)

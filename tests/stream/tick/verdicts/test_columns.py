@@ -11,7 +11,7 @@ from exporters.wording import SEVERITIES
 from stream.health.limits import HealthLimits
 from stream.health.rules import RULES
 from stream.health.share.rules import SHARE_RULES
-from stream.health.verdict import SEVERITY, SHARE_VERDICTS, VERDICTS, Severity, Verdict
+from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 from stream.tick.hidden_commits.model import HiddenCommits
 from stream.tick.inputs.builder import TickInputs
 from stream.tick.inputs.rows import InputRows
@@ -19,6 +19,7 @@ from stream.tick.snapshot.topics import topics_table
 from stream.tick.verdicts.columns import findings_table, group_columns, groups_by_verdict, partition_columns
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 from tests.stream.health.panes import NOW, SPLIT, Row, judged, pane
+from tests.stream.health.share.polls import SHARE_VERDICTS
 
 NOT_KNOWN = Row(known=False, lag=0, age=-1, exact=False, lost=-1, produce=float("nan"), consume=float("nan"), trend=2)
 FAR = Row(age=61_500, exact=False, produce=100.12345, consume=0.0, trend=1, lost=3, catch_up=-1)
