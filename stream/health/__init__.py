@@ -39,16 +39,7 @@ evidence and next step (`findings.Finding`), so the cost of sentences is paid on
 catch up, trend, patience. `time_lag.oldest_by_owner` aggregates ages by topic and group. Unknown is -1 in these columns
 (NaN in rates), never 0; exporters turn it into null.
 
-**Steps of a tick.** `PartitionHistory.record` (`end_history`, `stable_ids`, `memory`) adds the ends, and what each
-group did on a partition; this is the only step that changes the history. `window.build` computes the columns, each in a
-function of its own (`measurements`, `patience`, `idle_time`, `excused`, `open_transaction`, `stuck`, `undecided`,
-`lag_trend`, `retention_loss`).
-`evaluator.apply_rules` applies the rules in their order; `hysteresis` decides which verdict is shown;
-`verdict.roll_up` combines partitions to groups. A rule is one file in `rules/` and one line in `RULES`. `burrow` has
-the statuses of another monitor over the same rows and windows, for its API and metrics. Nothing here uses Spark, a
-clock or I/O.
-
-**Between ticks** nothing is kept as plain columns: the memory of rows (`memory.columns`) and the shown verdicts are
-tables of declared columns (`row_columns`), which are packed (`packed_columns`). `packed_evaluation` has the evaluation
-from which findings of single groups are read.
+A rule is one file in `rules/` and one line in `RULES`. `features.window` describes the steps from the inputs to the
+rules, `row_columns` what is kept between ticks; `packed_evaluation` has the evaluation from which findings of single
+groups are read. Nothing here uses Spark, a clock or I/O.
 """

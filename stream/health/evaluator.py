@@ -12,11 +12,11 @@ from stream.health import hysteresis, stored_rows
 from stream.health.burrow.status_tracker import BurrowStatusTracker
 from stream.health.evidence import evidence
 from stream.health.features import window as windows
-from stream.health.features.fixed_assignment import with_stages_of_commits
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.features.window import Window
 from stream.health.findings import Finding, Findings
 from stream.health.hysteresis import ShownVerdicts
+from stream.health.inputs import GroupStage, HealthInputs
 from stream.health.limits import HealthLimits
 from stream.health.row_columns import KeptColumns
 from stream.health.rules import RULES
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from stream.health.burrow.status_tracker import BurrowStatuses
     from stream.health.columns import Codes, Ints
     from stream.health.evidence import Value
-    from stream.health.inputs import HealthInputs
     from stream.health.share.evaluator import ShareFindings
 
 _RATE_VERDICTS: Final = [
@@ -63,6 +62,9 @@ _GOOD: Final = [CODE[each] for each in (Verdict.OK, Verdict.CAUGHT_UP, Verdict.C
 """Verdicts that the rules give only to rows without a fault: these can be premature."""
 _NEEDS_A_RECORD: Final = np.array([verdict not in _NEEDS_NO_RECORD for verdict in VERDICTS], np.bool_)
 
+_LEAST_SLOTS: Final = 2
+"""A tool that sets offsets commits once."""
+_RECENT_SLOTS: Final = 4
 _NO_OFFSETS: Final = (
     "The group has committed no offsets.",
     "If it keeps its offsets elsewhere (Spark, Flink), watch them there.",
@@ -216,7 +218,7 @@ class Evaluator:
         return self._share.pack()
 
     def _build_window(self, inputs: HealthInputs) -> Window:
-        inputs = with_stages_of_commits(inputs, self.limits)
+        inputs = _with_stages_of_commits(inputs, self.limits)
         observation = self.history.record(inputs, self.limits.first_commit_grace)
         window = windows.build(inputs, observation, self.history, self.limits)
         if self._burrow is not None:
@@ -253,3 +255,26 @@ def _withdraw_unproven(code: Codes, window: Window) -> None:
     code[window.tail.pending & critical] = hysteresis.UNDECIDED
     code[window.tail.unproven & critical] = CODE[Verdict.UNKNOWN]
     code[window.stuck_unproven & (claims | (code == hysteresis.UNDECIDED))] = CODE[Verdict.UNKNOWN]
+
+
+def _with_stages_of_commits(inputs: HealthInputs, limits: HealthLimits) -> HealthInputs:
+    """Return the inputs with the stage `OFFSETS_ONLY` for empty groups that make progress without members.
+
+    Consumers that assign partitions to themselves use them. A group counts as such if its offset on one partition has
+    advanced in two slots since `HealthLimits.restart_grace` after its members left, and lately.
+    """
+    groups, slots = inputs.groups, inputs.slots
+    empty = groups.stage == GroupStage.EMPTY
+    if not empty.any() or not len(slots):
+        return inputs
+    group = inputs.group[slots.row]
+    advanced = np.concatenate(([False], (slots.row[1:] == slots.row[:-1]) & (slots.offset[1:] > slots.offset[:-1])))
+    advanced &= empty[group] & (slots.time > groups.emptied[group] + limits.restart_grace)
+    count = np.bincount(slots.row[advanced], minlength=len(inputs))
+    is_late = advanced & (slots.time >= inputs.now - _RECENT_SLOTS * limits.slot)
+    commits = np.unique(group[is_late & (count[slots.row] >= _LEAST_SLOTS)])
+    if not len(commits):
+        return inputs
+    stage = groups.stage.copy()
+    stage[commits] = GroupStage.OFFSETS_ONLY
+    return dataclasses.replace(inputs, groups=dataclasses.replace(groups, stage=stage))

@@ -53,7 +53,7 @@ class Rule(Generic[_Window]):
 
     @property
     def meaning(self) -> str:
-        """What the verdict means."""
+        """Return what the verdict means."""
         text = self.text or sys.modules[self.matches.__module__].__doc__ or ""
         return " ".join(text.strip().split("\n\n", maxsplit=1)[0].split())
 
