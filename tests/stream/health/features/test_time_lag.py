@@ -55,12 +55,6 @@ def test_the_age_of_the_oldest_unread_record_is_right_to_within_a_tick(
         assert (found.age[0], found.since[0]) == (0, -1)
 
 
-def test_without_unread_records_the_age_is_exactly_zero() -> None:
-    """The age needs no history if no record is unread."""
-    found = time_lag(EndHistory(), one(-1), one(5), np.array([False]), YES, 100)
-    assert (found.age[0], found.exact[0]) == (0, True)
-
-
 def test_the_age_of_a_group_is_exact_only_if_no_partition_can_be_older() -> None:
     """One unknown partition makes the maximum a lower bound."""
     age = np.array([5, 9, 7, 4, -1, -1], np.int64)
