@@ -75,7 +75,7 @@ def group() -> Dashboard:
             "Produce rate": Unit.RATE.graph(
                 "Offsets written per second, by partition.",
                 Query(
-                    f"deriv(lagwarden_topic_partition_end_offset{_OF_TOPIC}[$__rate_interval])"
+                    f"deriv(lagwarden_topic_partition_end_offset{_OF_TOPIC}[RATE])"
                     f" and {_SAME_PARTITION} lagwarden_partition_committed_offset{_PARTITIONS}",
                     _PLACE,
                 ),
@@ -90,7 +90,7 @@ def group() -> Dashboard:
             ),
             "Consume rate": Unit.RATE.graph(
                 "Offsets committed per second, by partition; below 0 at a rewind or a reset.",
-                Query(f"deriv(lagwarden_partition_committed_offset{_PARTITIONS}[$__rate_interval])", _PLACE),
+                Query(f"deriv(lagwarden_partition_committed_offset{_PARTITIONS}[RATE])", _PLACE),
             ),
             "Committed offset": Unit.COUNT.graph(
                 "The committed offset, by partition. A step down is a rewind or a reset.",
@@ -100,7 +100,7 @@ def group() -> Dashboard:
                 "Time until nothing is unread if the lag goes on falling as now. Absent while it does not fall.",
                 Query(
                     f"lagwarden_partition_lag{_PARTITIONS}"
-                    f" / (0 - deriv(lagwarden_partition_lag{_PARTITIONS}[$__rate_interval]) > 0)",
+                    f" / (0 - deriv(lagwarden_partition_lag{_PARTITIONS}[RATE]) > 0)",
                     _PLACE,
                 ),
             ),
@@ -151,9 +151,7 @@ def group() -> Dashboard:
             ),
             "Rebalances": Unit.COUNT.graph(
                 "Number of completed rebalances.",
-                Query(
-                    "increase(lagwarden_group_rebalances_total{OF_GROUP}[$__rate_interval])", "rebalances {{cluster}}"
-                ),
+                Query("increase(lagwarden_group_rebalances_total{OF_GROUP}[RATE])", "rebalances {{cluster}}"),
             ),
             "Transitions": Unit.COUNT.graph(
                 "Type and state of the group: a line begins with a state and ends with it.",
@@ -173,14 +171,8 @@ def group() -> Dashboard:
             ),
             "Finished and archived": Unit.RATE.graph(
                 "Offsets per second by which the start of a share group advances, and records that it gave up.",
-                Query(
-                    f"deriv(lagwarden_share_partition_start_offset{_PARTITIONS}[$__rate_interval])",
-                    f"finished: {_PLACE}",
-                ),
-                Query(
-                    f"rate(lagwarden_share_partition_archived_total{_PARTITIONS}[$__rate_interval])",
-                    f"archived: {_PLACE}",
-                ),
+                Query(f"deriv(lagwarden_share_partition_start_offset{_PARTITIONS}[RATE])", f"finished: {_PLACE}"),
+                Query(f"rate(lagwarden_share_partition_archived_total{_PARTITIONS}[RATE])", f"archived: {_PLACE}"),
             ),
         },
     }

@@ -22,16 +22,16 @@ def overview() -> Dashboard:
         "Freshness": {
             "Ready": Unit.COUNT.figure(
                 "1 while the data below is complete and fresh. Otherwise /readyz has the reasons.",
-                Query("min by (cluster) (lagwarden_ready{SCOPE})", "{{cluster}}"),
+                Query("min by (cluster) (lagwarden_ready)", "{{cluster}}"),
                 colours=_BAD_IF_NONE,
             ),
             "Snapshot age": Unit.SECONDS.figure(
                 "Age of the data below. Above two minutes group alerts are muted.",
-                Query("max by (cluster) (time() - lagwarden_snapshot_timestamp_seconds{SCOPE})", "{{cluster}}"),
+                Query("max by (cluster) (time() - lagwarden_snapshot_timestamp_seconds)", "{{cluster}}"),
                 colours=_FRESH,
             ),
             "Groups": Unit.COUNT.figure(
-                "All groups, including those that died recently.", Query("count(lagwarden_group_info{SCOPE})")
+                "All groups, including those that died recently.", Query("count(lagwarden_group_info)")
             ),
             "Critical": Unit.COUNT.figure(
                 "Groups with unread or lost records that do not recover by themselves.",
@@ -56,15 +56,15 @@ def overview() -> Dashboard:
                     "For": (
                         Unit.SECONDS,
                         (
-                            "(time() - lagwarden_group_verdict_timestamp_seconds{SCOPE})"
+                            "(time() - lagwarden_group_verdict_timestamp_seconds)"
                             f" * {_SAME_GROUP} group_left (verdict, severity) {_UNHEALTHY}"
                         ),
                     ),
                     "Time lag": (
                         Unit.SECONDS,
-                        f"lagwarden_group_time_lag_seconds{{SCOPE}} and {_SAME_GROUP} {_UNHEALTHY}",
+                        f"lagwarden_group_time_lag_seconds and {_SAME_GROUP} {_UNHEALTHY}",
                     ),
-                    "Lag": (Unit.COUNT, f"lagwarden_group_lag{{SCOPE}} and {_SAME_GROUP} {_UNHEALTHY}"),
+                    "Lag": (Unit.COUNT, f"lagwarden_group_lag and {_SAME_GROUP} {_UNHEALTHY}"),
                 },
                 width=24,
                 labels=("group", "severity", "verdict"),
@@ -72,7 +72,7 @@ def overview() -> Dashboard:
             "Common causes": Unit.COUNT.graph(
                 "Unhealthy groups by what they share, as a coordinator. lagwarden groups prints the finding.",
                 Query(
-                    "sum by (cluster, dimension, key) (lagwarden_common_cause_groups{SCOPE})",
+                    "sum by (cluster, dimension, key) (lagwarden_common_cause_groups)",
                     "{{dimension}} {{key}} {{cluster}}",
                 ),
             ),
@@ -83,38 +83,28 @@ def overview() -> Dashboard:
             ),
             "Verdict changes": Unit.COUNT.graph(
                 "Number of groups that changed to each verdict.",
-                Query(
-                    "sum by (verdict) (increase(lagwarden_verdict_changes_total{SCOPE}[$__rate_interval])) > 0",
-                    "{{verdict}}",
-                ),
+                Query("sum by (verdict) (increase(lagwarden_verdict_changes_total[RATE])) > 0", "{{verdict}}"),
                 stacked=True,
             ),
             "Worst time lag": Unit.SECONDS.graph(
                 "The ten groups with the oldest unread record.",
-                Query("topk(10, lagwarden_group_time_lag_seconds{SCOPE})", "{{group}} {{cluster}}"),
+                Query("topk(10, lagwarden_group_time_lag_seconds)", "{{group}} {{cluster}}"),
             ),
             "Largest lag": Unit.COUNT.graph(
                 "The ten groups with most unread offsets. A large number alone is not a fault.",
-                Query("topk(10, lagwarden_group_lag{SCOPE})", "{{group}} {{cluster}}"),
+                Query("topk(10, lagwarden_group_lag)", "{{group}} {{cluster}}"),
             ),
             "Over target": listing(
                 "Groups whose time lag is above their target (metrics.targets).",
                 {
-                    "Time lag": (
-                        Unit.SECONDS,
-                        "lagwarden_group_time_lag_seconds{SCOPE} > lagwarden_group_target_seconds{SCOPE}",
-                    ),
-                    "Target": (
-                        Unit.SECONDS,
-                        "lagwarden_group_target_seconds{SCOPE} < lagwarden_group_time_lag_seconds{SCOPE}",
-                    ),
+                    "Time lag": (Unit.SECONDS, "lagwarden_group_time_lag_seconds > lagwarden_group_target_seconds"),
+                    "Target": (Unit.SECONDS, "lagwarden_group_target_seconds < lagwarden_group_time_lag_seconds"),
                 },
             ),
             "Busiest groups": Unit.RATE.graph(
                 "The ten groups that read most offsets per second.",
                 Query(
-                    "topk(10, sum by (cluster, group)"
-                    " (deriv(lagwarden_partition_committed_offset{SCOPE}[$__rate_interval])))",
+                    "topk(10, sum by (cluster, group) (deriv(lagwarden_partition_committed_offset[RATE])))",
                     "{{group}} {{cluster}}",
                 ),
             ),
@@ -122,20 +112,16 @@ def overview() -> Dashboard:
         "Share groups and commits": {
             "Commits": Unit.RATE.graph(
                 "Records of offset commits per second, of all groups; with removals of offsets.",
-                Query(
-                    'sum(rate(lagwarden_records_read_total{SCOPE, record_type="OFFSET_COMMIT"}[$__rate_interval]))',
-                    "commits",
-                ),
+                Query('sum(rate(lagwarden_records_read_total{SCOPE, record_type="OFFSET_COMMIT"}[RATE]))', "commits"),
             ),
             "Lag of share groups": Unit.COUNT.graph(
                 "The ten share groups with the most records that are neither acknowledged nor archived.",
-                Query("topk(10, lagwarden_share_group_lag{SCOPE})", "{{group}} {{cluster}}"),
+                Query("topk(10, lagwarden_share_group_lag)", "{{group}} {{cluster}}"),
             ),
             "Archived by share groups": Unit.RATE.graph(
                 "Records per second that share groups rejected, or delivered as often as allowed.",
                 Query(
-                    "topk(10, sum by (cluster, group)"
-                    " (rate(lagwarden_share_partition_archived_total{SCOPE}[$__rate_interval])))",
+                    "topk(10, sum by (cluster, group) (rate(lagwarden_share_partition_archived_total[RATE])))",
                     "{{group}} {{cluster}}",
                 ),
             ),
@@ -144,32 +130,29 @@ def overview() -> Dashboard:
             "Offsets about to expire": listing(
                 "Time until the broker removes the first committed offset of a group, if within a week.",
                 {
-                    "In": (
-                        Unit.SECONDS,
-                        "lagwarden_group_first_offset_expiry_timestamp_seconds{SCOPE} - time() < 604800",
-                    ),
+                    "In": (Unit.SECONDS, "lagwarden_group_first_offset_expiry_timestamp_seconds - time() < 604800"),
                     "Lag": (
                         Unit.COUNT,
                         (
-                            "lagwarden_group_lag{SCOPE} and"
-                            " lagwarden_group_first_offset_expiry_timestamp_seconds{SCOPE} - time() < 604800"
+                            "lagwarden_group_lag and"
+                            " lagwarden_group_first_offset_expiry_timestamp_seconds - time() < 604800"
                         ),
                     ),
                 },
             ),
             "Recently died": listing(
                 "Groups that died, with cause and time; shown for groups.dead_grace.",
-                {"Ago": (Unit.SECONDS, "time() - lagwarden_group_died_timestamp_seconds{SCOPE}")},
+                {"Ago": (Unit.SECONDS, "time() - lagwarden_group_died_timestamp_seconds")},
                 labels=("group", "death_cause"),
             ),
             "Lag not known": Unit.COUNT.graph(
                 "Partitions of groups whose lag is not known, by reason.",
-                Query("sum by (reason) (lagwarden_group_partitions_lag_unknown{SCOPE})", "{{reason}}"),
+                Query("sum by (reason) (lagwarden_group_partitions_lag_unknown)", "{{reason}}"),
                 stacked=True,
             ),
             "Groups by state": Unit.COUNT.graph(
                 "Number of groups per type and state.",
-                Query("count by (kind, state) (lagwarden_group_info{SCOPE})", "{{kind}} {{state}}"),
+                Query("count by (kind, state) (lagwarden_group_info)", "{{kind}} {{state}}"),
                 stacked=True,
             ),
         },

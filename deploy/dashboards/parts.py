@@ -9,6 +9,7 @@ import dataclasses
 import enum
 import itertools
 import json
+import re
 from typing import TYPE_CHECKING, Final
 
 from grafana_foundation_sdk.builders import common, dashboard, prometheus, stat, table, timeseries
@@ -33,6 +34,7 @@ PLAIN: Final = ("green", ())
 WIDTH: Final = 24
 _NAMES: Final = "ABCDEFGH"
 """Of the queries of a panel."""
+_INTERVAL: Final = "$__rate_interval"
 _REFRESH: Final = "30s"
 _UIDS: Final = {"Overview": "lagwarden-overview", "Group": "lagwarden-group", "Monitor": "lagwarden-monitor"}
 
@@ -41,7 +43,10 @@ Colours = tuple[str, tuple[tuple[float, str], ...]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Query:
-    """An expression, in which `SCOPE`, `TARGET` and `OF_GROUP` stand for those matchers, and the legend of its series.
+    """An expression and the legend of its series.
+
+    `SCOPE`, `TARGET` and `OF_GROUP` stand for those matchers, and metrics without matchers have `SCOPE`; `RATE` is the
+    interval of a rate. In the legend, `INSTANCE` stands for the labels of instance and cluster.
 
     A unit of its own, other than the panel's, gives its series an axis at the right.
     """
@@ -53,7 +58,10 @@ class Query:
     @property
     def text(self) -> str:
         """The expression as Grafana gets it."""
-        return self.expression.replace("OF_GROUP", OF_GROUP).replace("SCOPE", SCOPE).replace("TARGET", TARGET)
+        text = re.sub(r"\blagwarden_\w+\b(?!{)", r"\g<0>{SCOPE}", self.expression)
+        for word, matchers in (("OF_GROUP", OF_GROUP), ("SCOPE", SCOPE), ("TARGET", TARGET), ("RATE", _INTERVAL)):
+            text = text.replace(word, matchers)
+        return text
 
 
 class Unit(enum.StrEnum):
@@ -94,13 +102,7 @@ class Unit(enum.StrEnum):
         return panel
 
     def figure(
-        self,
-        description: str,
-        query: Query,
-        *,
-        width: int = 4,
-        colours: Colours = PLAIN,
-        named: bool = False,
+        self, description: str, query: Query, *, width: int = 4, colours: Colours = PLAIN, named: bool = False
     ) -> stat.Panel:
         """Return a panel with one number; with `named`, with the name of the series, for facts that are labels."""
         return (
@@ -119,11 +121,7 @@ class Unit(enum.StrEnum):
 
 
 def listing(
-    description: str,
-    columns: dict[str, tuple[Unit, str]],
-    *,
-    width: int = 12,
-    labels: Sequence[str] = ("group",),
+    description: str, columns: dict[str, tuple[Unit, str]], *, width: int = 12, labels: Sequence[str] = ("group",)
 ) -> table.Panel:
     """Return a table panel: one row per label set, one column per query, by heading: unit, expression.
 
@@ -180,9 +178,7 @@ def board(
         )
         .with_variable(
             choice(
-                "instance",
-                "Instance",
-                'label_values(lagwarden_build_info{job=~"$job", cluster=~"$cluster"}, instance)',
+                "instance", "Instance", 'label_values(lagwarden_build_info{job=~"$job", cluster=~"$cluster"}, instance)'
             )
         )
     )
@@ -243,7 +239,13 @@ def json_text(builder: dashboard.Dashboard) -> str:
 
 
 def _target(name: str, query: Query) -> prometheus.Dataquery:
-    return prometheus.Dataquery().ref_id(name).datasource(SOURCE).expr(query.text).legend_format(query.legend)
+    return (
+        prometheus.Dataquery()
+        .ref_id(name)
+        .datasource(SOURCE)
+        .expr(query.text)
+        .legend_format(query.legend.replace("INSTANCE", "{{instance}} {{cluster}}"))
+    )
 
 
 def _legend() -> common.VizLegendOptions:
