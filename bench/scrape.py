@@ -16,15 +16,13 @@ import pyarrow as pa
 from exporters.http.served_data import ServedData
 from exporters.http.server import HttpServer
 from exporters.readmodel import (
-    DECODE_ERRORS,
     GROUPS,
-    OFFSETS_PARTITIONS,
     PARTITIONS,
-    RECORDS_READ,
     TRANSITIONS,
     UNKNOWN_LAGS,
     MonitorStatus,
     Snapshot,
+    TickStatus,
 )
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.ports import LOOPBACK
@@ -135,25 +133,13 @@ def _table(schema: pa.Schema, columns: dict[str, object]) -> pa.Table:
 
 
 def _status(published: PublishedSnapshot) -> MonitorStatus:
-    now = time.time()
     return MonitorStatus(
         version="0",
         cluster_id=None,
         phase="running",
         ready=True,
         not_ready_reasons=(),
-        started_at=now,
-        snapshot_taken_at=now,
+        started_at=time.time(),
         kafka_reachable=True,
-        catch_up_ratio=None,
-        catch_up_records_per_second=None,
-        catch_up_seconds_left=None,
-        batches=1,
-        last_batch_seconds=1.0,
-        last_batch_at=now,
-        resyncs=0,
-        series=published.exposition.series,
-        records_read=RECORDS_READ.empty_table(),
-        decode_errors=DECODE_ERRORS.empty_table(),
-        offsets_partitions=OFFSETS_PARTITIONS.empty_table(),
+        tick=TickStatus(taken_at=time.time(), series=published.exposition.series),
     )

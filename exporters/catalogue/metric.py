@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
@@ -64,13 +65,18 @@ POLL: Final = Rendered.POLL
 SCRAPE: Final = Rendered.SCRAPE
 
 
+def field_at(model: Any, path: str) -> Any:
+    """Return the field at a path, as `webhook.sent`; None if a part on the way is None."""
+    return functools.reduce(lambda part, name: None if part is None else getattr(part, name), path.split("."), model)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Source:
     """The table that has a metric's rows, and when these are rendered.
 
     `table` is a field of `Snapshot`, `ClusterFacts` or `MonitorStatus`, or the name of one of the tables that are
-    derived for the metrics of other exporters (`exporters.compatibility`). The table `status` is the status itself: one
-    row whose columns are its fields.
+    derived for the metrics of other exporters (`exporters.compatibility`). A field of a part is a path, as
+    `webhook.failures`. The table `status` is the status itself: one row whose columns are its fields.
     """
 
     table: str
@@ -88,8 +94,8 @@ class Source:
         return self.rendered is POLL
 
     def rows(self, model: Any) -> pa.Table:
-        """Return the table of a snapshot, of the facts of a poll, or of a status."""
-        return model.derived[self.table] if self.is_derived else getattr(model, self.table)
+        """Return the table of a snapshot, of the facts of a poll, or of a status; None if it has no such part."""
+        return model.derived[self.table] if self.is_derived else field_at(model, self.table)
 
 
 class ValueConversion(enum.Enum):

@@ -1,6 +1,6 @@
 """The tables about the stream that reads `__consumer_offsets`, and the readiness of the monitor, with their metrics.
 
-Rendered at each scrape, also before the first snapshot. Columns of STATUS are fields of `MonitorStatus`.
+Rendered at each scrape, also before the first snapshot. Columns of STATUS are paths of fields from `MonitorStatus` on.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ READINESS_METRICS: Final = STATUS.metrics_of((
     Column("ready", BOOL, "1 while the values are complete and up to date, else 0 (/readyz).",
            Exported("lagwarden_ready")),
     Column("kafka_reachable", BOOL, "1 while Kafka is reachable, else 0.", Exported("lagwarden_kafka_reachable")),
-    Column("snapshot_taken_at", TIMESTAMP, "When the end offsets of the snapshot had been read.",
+    Column("tick.taken_at", TIMESTAMP, "When the end offsets of the snapshot had been read.",
            Exported("lagwarden_snapshot_timestamp_seconds"), null="before the first snapshot"),
-    Column("snapshot_taken_at", TIMESTAMP, "Age of the snapshot at the time of the scrape.",
+    Column("tick.taken_at", TIMESTAMP, "Age of the snapshot at the time of the scrape.",
            Exported("lagwarden_snapshot_age_seconds", conversion=ValueConversion.AGE),
            null="before the first snapshot"),
-    Column("series", INT64, "Series about groups in the snapshot that is served.", Exported("lagwarden_series")),
-    Column("catch_up_ratio", FLOAT, "Share of the initial catch-up that has been read.",
+    Column("tick.series", INT64, "Series about groups in the snapshot that is served.", Exported("lagwarden_series")),
+    Column("catch_up.ratio", FLOAT, "Share of the initial catch-up that has been read.",
            Exported("lagwarden_catch_up_ratio"), null="unknown"),
-    Column("catch_up_records_per_second", FLOAT, "Records read per second during the initial catch-up.",
+    Column("catch_up.rate", FLOAT, "Records read per second during the initial catch-up.",
            Exported("lagwarden_catch_up_records_per_second"), null=_NO_SPEED, stability=EXPERIMENTAL),
-    Column("catch_up_seconds_left", FLOAT, "Estimated time until the initial catch-up ends.",
+    Column("catch_up.seconds_left", FLOAT, "Estimated time until the initial catch-up ends.",
            Exported("lagwarden_catch_up_remaining_seconds"), null=_NO_SPEED, stability=EXPERIMENTAL),
 ))  # fmt: skip
 """Metrics of readiness and freshness."""
 
 RECORDS_READ: Final = Table(
-    Source("records_read", SCRAPE),
+    Source("records.read", SCRAPE),
     (_RECORD_TYPE, Column("tracking", NAME, "tracked, known (not tracked yet) or unknown.")),
     (
         Column("records", INT64, "Records of __consumer_offsets read, by type; tracking: tracked, known or unknown.",
@@ -70,7 +70,7 @@ RECORDS_READ: Final = Table(
 """Records read since the process started, by type."""
 
 DECODE_ERRORS: Final = Table(
-    Source("decode_errors", SCRAPE),
+    Source("records.errors", SCRAPE),
     (_RECORD_TYPE, Column("version", NAME, "The version of the value."), _REASON),
     (
         Column("records", INT64,
@@ -80,7 +80,7 @@ DECODE_ERRORS: Final = Table(
 """Records that could not be decoded since the process started, by record type, version of the value and reason."""
 
 OFFSETS_SKIPPED: Final = Table(
-    Source("offsets_skipped", SCRAPE),
+    Source("records.skipped", SCRAPE),
     (_REASON,),
     (
         Column("offsets", INT64, "Offsets of __consumer_offsets that were not read: deleted, truncated or damaged.",
@@ -100,7 +100,7 @@ INTERNAL_ERRORS: Final = Table(
 """Internal errors of lagwarden since the process started, by the part that failed."""
 
 OFFSETS_PARTITIONS: Final = Table(
-    Source("offsets_partitions", SCRAPE),
+    Source("tick.offsets_partitions", SCRAPE),
     (_PARTITION,),
     (
         Column("position", INT64, "The next offset that the monitor will read.",
@@ -120,7 +120,7 @@ OFFSETS_PARTITIONS: Final = Table(
 """One row per partition of `__consumer_offsets`."""
 
 OFFSETS_UNAVAILABLE: Final = Table(
-    Source("offsets_unavailable", SCRAPE),
+    Source("tick.offsets_unavailable", SCRAPE),
     (_PARTITION, _REASON),
     (
         Column("since", TIMESTAMP, "Since when the end of the offsets partition is unknown.",
@@ -132,7 +132,7 @@ OFFSETS_UNAVAILABLE: Final = Table(
 """One row per partition of `__consumer_offsets` without a known end offset, with the reason, as `no_leader`."""
 
 OFFSETS_UNAVAILABLE_GROUPS: Final = Table(
-    Source("offsets_unavailable_groups", SCRAPE),
+    Source("tick.offsets_unavailable_groups", SCRAPE),
     (_PARTITION, Column("group", NAME, "The first ten groups in an offsets partition whose end is unknown.",
     Exported("lagwarden_offsets_partition_hidden_group_info", absent=_KNOWN),
      stability=EXPERIMENTAL)),
@@ -141,7 +141,7 @@ OFFSETS_UNAVAILABLE_GROUPS: Final = Table(
 """The first ten groups, by name, of each row of OFFSETS_UNAVAILABLE."""
 
 OFFSETS_HELD_BACK: Final = Table(
-    Source("offsets_held_back", SCRAPE),
+    Source("tick.offsets_held_back", SCRAPE),
     (_PARTITION.with_metric(Exported(
         "lagwarden_offsets_partition_held_back_info",
         help="The open transaction that blocks the offsets partition.",
@@ -160,7 +160,7 @@ OFFSETS_HELD_BACK: Final = Table(
 """One row per partition of `__consumer_offsets` that an open transaction has blocked for longer than usual."""
 
 DEATHS: Final = Table(
-    Source("deaths", SCRAPE),
+    Source("tick.terminations.deaths", SCRAPE),
     (Column("cause", NAME, "The cause."),),
     (
         Column("groups", INT64, "Groups that died: expired, deleted, topic deleted or unknown.",
@@ -170,7 +170,7 @@ DEATHS: Final = Table(
 """Groups that died since the process was ready, by cause. Deaths replayed by the initial catch-up are not counted."""
 
 EXPIRY_CHECKS: Final = Table(
-    Source("expiry_checks", SCRAPE),
+    Source("tick.terminations.checks", SCRAPE),
     (Column("outcome", NAME, "The outcome."),),
     (
         Column("offsets", INT64, "Predicted expiries by outcome: kept, early, late, missing or deleted.",
@@ -182,29 +182,30 @@ time), `early` (shortly before), `deleted` (long before: an administrator delete
 tombstone long after: the broker does not expire offsets, or the log cleaner or the reader has stopped)."""
 
 _BATCHES: Final = STATUS.metrics_of((
-    Column("batches", INT64, "Micro-batches finished since the process started.", Exported("lagwarden_batches_total")),
-    Column("last_batch_seconds", FLOAT, "Duration of the last finished micro-batch.",
+    Column("query.batches", INT64, "Micro-batches finished since the process started.",
+           Exported("lagwarden_batches_total")),
+    Column("query.last_seconds", FLOAT, "Duration of the last finished micro-batch.",
            Exported("lagwarden_last_batch_duration_seconds"), null=_NO_BATCH),
-    Column("last_batch_at", TIMESTAMP, "When the last micro-batch finished.",
+    Column("query.last_at", TIMESTAMP, "When the last micro-batch finished.",
            Exported("lagwarden_last_batch_timestamp_seconds"), null=_NO_BATCH),
     Column("resyncs", INT64, "Times that the state was set aside and the topic read again.",
            Exported("lagwarden_resyncs_total")),
 ))  # fmt: skip
 _QUERY: Final = STATUS.metrics_of((
-    Column("query_input_rows", INT64, "Rows of the last micro-batch: one per touched shard and task.",
+    Column("query.last.input_rows", INT64, "Rows of the last micro-batch: one per touched shard and task.",
            Exported("lagwarden_query_input_rows"), null=_NO_BATCH, stability=EXPERIMENTAL),
-    Column("query_input_rate", FLOAT, "Spark's inputRowsPerSecond of the last micro-batch.",
+    Column("query.last.input_rate", FLOAT, "Spark's inputRowsPerSecond of the last micro-batch.",
            Exported("lagwarden_query_input_rows_per_second"), null="Spark does not know it", stability=EXPERIMENTAL),
-    Column("query_processed_rate", FLOAT, "Spark's processedRowsPerSecond of the last micro-batch.",
+    Column("query.last.processed_rate", FLOAT, "Spark's processedRowsPerSecond of the last micro-batch.",
            Exported("lagwarden_query_processed_rows_per_second"), null="Spark does not know it",
            stability=EXPERIMENTAL),
-    Column("query_state_rows", INT64, "Rows in the state stores of the query.",
+    Column("query.last.state_rows", INT64, "Rows in the state stores of the query.",
            Exported("lagwarden_query_state_rows"), null=_NO_BATCH, stability=EXPERIMENTAL),
-    Column("query_state_bytes", INT64, "Memory that the state stores of the query use.",
+    Column("query.last.state_bytes", INT64, "Memory that the state stores of the query use.",
            Exported("lagwarden_query_state_bytes"), null=_NO_BATCH, stability=EXPERIMENTAL),
 ))  # fmt: skip
 QUERY_PHASES: Final = Table(
-    Source("query_phases", SCRAPE),
+    Source("query.last.phases", SCRAPE),
     (Column("phase", NAME, "The phase."),),
     (
         Column("seconds", FLOAT,
@@ -215,7 +216,7 @@ QUERY_PHASES: Final = Table(
 """The phases of the last micro-batch."""
 
 _NOT_EVALUATED: Final = STATUS.metrics_of((
-    Column("groups_not_evaluated", INT64, "Groups that an internal error makes unknown (internal_error).",
+    Column("tick.groups_not_evaluated", INT64, "Groups that an internal error makes unknown (internal_error).",
            Exported("lagwarden_groups_not_evaluated")),
 ))  # fmt: skip
 STREAM_METRICS: Final = (
@@ -235,15 +236,15 @@ STREAM_METRICS: Final = (
 """Metrics of the stream that reads `__consumer_offsets`."""
 
 _RETENTION: Final = STATUS.metrics_of((
-    Column("offsets_retention_source", NAME, "Source of the offsets retention: broker, configuration or unknown.",
+    Column("tick.offsets_retention_source", NAME, "Source of the offsets retention: broker, configuration or unknown.",
            Exported("lagwarden_offsets_retention_info")),
-    Column("offsets_retention_seconds", FLOAT, "How long brokers keep the offsets of an inactive group.",
+    Column("tick.offsets_retention_seconds", FLOAT, "How long brokers keep the offsets of an inactive group.",
            Exported("lagwarden_offsets_retention_seconds"), null="unknown"),
-    Column("offsets_retention_check_seconds", FLOAT, "How often brokers check for expired offsets.",
+    Column("tick.offsets_retention_check_seconds", FLOAT, "How often brokers check for expired offsets.",
            Exported("lagwarden_offsets_retention_check_interval_seconds"), null="not known"),
 ))  # fmt: skip
 _EXPIRY_ERROR: Final = STATUS.metrics_of((
-    Column("expiry_error_seconds", FLOAT, "Time from the predicted to the actual expiry of offsets.",
+    Column("tick.terminations.errors", FLOAT, "Time from the predicted to the actual expiry of offsets.",
            Exported("lagwarden_expiry_error_seconds", conversion=ValueConversion.BUCKETS), null="not known yet",
            stability=EXPERIMENTAL),
 ))  # fmt: skip

@@ -57,32 +57,33 @@ DESCRIPTORS: Final = Table(
 _MEMORY: Final = STATUS.metrics_of((
     Column("memory_limit_bytes", INT64, "Memory limit of the container or the systemd unit.",
            Exported("lagwarden_memory_limit_bytes"), null="no limit", stability=EXPERIMENTAL),
-    Column("heap_used_bytes", INT64, "Heap that Spark's JVM uses, with garbage.",
+    Column("heap.used", INT64, "Heap that Spark's JVM uses, with garbage.",
            Exported("lagwarden_jvm_heap_used_bytes"), null="before the query runs", stability=EXPERIMENTAL),
-    Column("heap_max_bytes", INT64, "Maximum heap of Spark's JVM (job.driver_memory).",
+    Column("heap.maximum", INT64, "Maximum heap of Spark's JVM (job.driver_memory).",
            Exported("lagwarden_jvm_heap_max_bytes"), null="before the query runs", stability=EXPERIMENTAL),
-    Column("executors", INT64, "Executors that are registered with Spark's driver.", Exported("lagwarden_executors"),
+    Column("executors.running", INT64, "Executors that are registered with Spark's driver.",
+           Exported("lagwarden_executors"),
            null="tasks run in the driver", stability=EXPERIMENTAL),
-    Column("executors_expected", INT64, "Executors that Spark's driver asked for (job.executors).",
+    Column("executors.expected", INT64, "Executors that Spark's driver asked for (job.executors).",
            Exported("lagwarden_executors_expected"), null="tasks run in the driver", stability=EXPERIMENTAL),
-    Column("checkpoint_bytes", INT64, "Size of all files of the checkpoint.", Exported("lagwarden_checkpoint_bytes"),
+    Column("checkpoint.used", INT64, "Size of all files of the checkpoint.", Exported("lagwarden_checkpoint_bytes"),
            null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
-    Column("checkpoint_files", INT64, "Files of the checkpoint.", Exported("lagwarden_checkpoint_files"),
+    Column("checkpoint.files", INT64, "Files of the checkpoint.", Exported("lagwarden_checkpoint_files"),
            null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
-    Column("checkpoint_volume_free_bytes", INT64, "Free space on the volume of the checkpoint.",
+    Column("checkpoint.volume_free", INT64, "Free space on the volume of the checkpoint.",
            Exported("lagwarden_checkpoint_volume_free_bytes"), null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
-    Column("checkpoint_volume_bytes", INT64, "Size of the volume of the checkpoint.",
+    Column("checkpoint.volume_size", INT64, "Size of the volume of the checkpoint.",
            Exported("lagwarden_checkpoint_volume_bytes"), null=_NO_CHECKPOINT, stability=EXPERIMENTAL),
-    Column("state_snapshot_at", TIMESTAMP, "When Spark last wrote a full snapshot of a part of the state.",
+    Column("checkpoint.state_snapshot_at", TIMESTAMP, "When Spark last wrote a full snapshot of a part of the state.",
            Exported("lagwarden_state_snapshot_timestamp_seconds"), null="there is none yet", stability=EXPERIMENTAL),
-    Column("state_repairs", INT64, "Damaged snapshots of the state that Spark replaced by older ones.",
+    Column("query.state_repairs", INT64, "Damaged snapshots of the state that Spark replaced by older ones.",
            Exported("lagwarden_state_repairs_total"), stability=EXPERIMENTAL),
 ))  # fmt: skip
 RESOURCE_METRICS: Final = PROCESSES.metrics + DESCRIPTORS.metrics + _MEMORY
 """Metrics of memory, CPU, heap, descriptors and checkpoint."""
 
 SERIES_DROPPED: Final = Table(
-    Source("series_dropped", SCRAPE),
+    Source("tick.series_dropped", SCRAPE),
     (Column("metric", NAME, "The name of the metric."),),
     (
         Column("series_now", INT64, "Series of the snapshot left out by metrics.series_budget.",
@@ -94,7 +95,7 @@ SERIES_DROPPED: Final = Table(
 """Series left out by the series budget, per metric."""
 
 HTTP_REFUSALS: Final = Table(
-    Source("http_refusals", SCRAPE),
+    Source("http.refusals", SCRAPE),
     (_REASON,),
     (
         Column("refusals", INT64,
@@ -118,14 +119,14 @@ FILE_FAILURES: Final = Table(
 """Failures since the process started, by the kind of file."""
 
 _CONNECTIONS: Final = STATUS.metrics_of((
-    Column("http_connections", INT64, "Open connections of the HTTP server.",
+    Column("http.connections", INT64, "Open connections of the HTTP server.",
            Exported("lagwarden_http_connections"), stability=EXPERIMENTAL),
 ))  # fmt: skip
 SERVICE_METRICS: Final = _CONNECTIONS + HTTP_REFUSALS.metrics + FILE_FAILURES.metrics
 """Metrics of the HTTP server and of optional files."""
 
 WEBHOOK_FAILURES: Final = Table(
-    Source("webhook_failures", SCRAPE),
+    Source("webhook.failures", SCRAPE),
     (_ADDRESS, _REASON),
     (
         Column("failures", INT64, "Failed requests to the webhook; docs/webhook.md has the reasons.",
@@ -135,7 +136,7 @@ WEBHOOK_FAILURES: Final = Table(
 """Failed requests to the webhook since the process started; every reason has a row. Empty without a webhook."""
 
 WEBHOOK_DROPS: Final = Table(
-    Source("webhook_drops", SCRAPE),
+    Source("webhook.drops", SCRAPE),
     (_REASON,),
     (
         Column("events", INT64, "Events that the webhook never accepted: queue_full, or refused.",
@@ -145,18 +146,18 @@ WEBHOOK_DROPS: Final = Table(
 """Events dropped before the webhook accepted them; every reason has a row. Empty without a webhook."""
 
 _WEBHOOK: Final = STATUS.metrics_of((
-    Column("webhook_sent", INT64, "Events that the webhook accepted.", Exported("lagwarden_webhook_events_sent_total"),
+    Column("webhook.sent", INT64, "Events that the webhook accepted.", Exported("lagwarden_webhook_events_sent_total"),
            null="there is no webhook", stability=EXPERIMENTAL),
-    Column("webhook_queued", INT64, "Events that the webhook has not accepted yet.",
+    Column("webhook.queued", INT64, "Events that the webhook has not accepted yet.",
            Exported("lagwarden_webhook_events_queued"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
-    Column("webhook_oldest_at", TIMESTAMP, "When the oldest event was made that waits for the webhook.",
+    Column("webhook.oldest_at", TIMESTAMP, "When the oldest event was made that waits for the webhook.",
            Exported("lagwarden_webhook_oldest_event_timestamp_seconds"), null="there is none", stability=EXPERIMENTAL),
 ))  # fmt: skip
 WEBHOOK_METRICS: Final = _WEBHOOK + WEBHOOK_FAILURES.metrics + WEBHOOK_DROPS.metrics
 """Metrics of the webhook of verdict changes."""
 
 OTLP_FAILURES: Final = Table(
-    Source("otlp_failures", SCRAPE),
+    Source("otlp.failures", SCRAPE),
     (_REASON,),
     (
         Column("failures", INT64, "Failed requests by OTLP; docs/otlp.md has the reasons.",
@@ -166,11 +167,11 @@ OTLP_FAILURES: Final = Table(
 """Failed requests of the export by OTLP, by reason."""
 
 _POINTS: Final = STATUS.metrics_of((
-    Column("otlp_points", INT64, "Data points that the receiver of OTLP accepted.",
+    Column("otlp.points", INT64, "Data points that the receiver of OTLP accepted.",
            Exported("lagwarden_otlp_points_sent_total"), null="there is no export", stability=EXPERIMENTAL),
 ))  # fmt: skip
 _LAST_EXPORT: Final = STATUS.metrics_of((
-    Column("otlp_exported_at", TIMESTAMP, "When the last complete export by OTLP ended.",
+    Column("otlp.exported_at", TIMESTAMP, "When the last complete export by OTLP ended.",
            Exported("lagwarden_otlp_export_timestamp_seconds"), null="there is none yet", stability=EXPERIMENTAL),
 ))  # fmt: skip
 OTLP_METRICS: Final = _POINTS + OTLP_FAILURES.metrics + _LAST_EXPORT

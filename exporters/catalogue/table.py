@@ -137,7 +137,7 @@ class Table:
             exported.help or column.meaning,
             self.source,
             column.name,
-            labels or ((column.name,) if kind is MetricKind.INFO else ()),
+            labels or ((column.name.rpartition(".")[2],) if kind is MetricKind.INFO else ()),
             unit=unit if unit in _UNITS else "",
             conversion=exported.conversion or _conversion(column.type, kind),
             absent=exported.absent or column.null or "never",

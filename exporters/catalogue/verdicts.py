@@ -116,7 +116,7 @@ FINDINGS: Final = Table(
 """One row per group whose verdict needs attention, sorted by name, for the texts of alerts."""
 
 VERDICT_CHANGES: Final = Table(
-    Source("verdict_changes", SCRAPE),
+    Source("tick.verdict_changes", SCRAPE),
     (Column("verdict", NAME, "The verdict."),),
     (Column("groups", INT64, "Changes of groups to each verdict that is not fine.",
             Exported("lagwarden_verdict_changes_total"),
@@ -125,7 +125,7 @@ VERDICT_CHANGES: Final = Table(
 """Changes to each verdict since the process was ready, in groups."""
 
 UNREADABLE_TAILS: Final = Table(
-    Source("unreadable_tails", SCRAPE),
+    Source("tick.unreadable_tails", SCRAPE),
     (Column("reason", NAME, "Why they cannot be read."),),
     (Column("partitions", INT64, "Partitions whose last records cannot be read: they may be transaction markers only.",
             Exported("lagwarden_unreadable_tails"),

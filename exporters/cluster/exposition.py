@@ -91,10 +91,9 @@ class ServedMetrics:
         exposition = published.exposition if published else EMPTY
         if cluster is None:
             return cls(exposition, status)
-        dropped = pa.concat_tables([status.series_dropped, cluster.series_dropped])
-        return cls(
-            join_expositions(exposition, cluster.exposition), dataclasses.replace(status, series_dropped=dropped)
-        )
+        dropped = pa.concat_tables([status.tick.series_dropped, cluster.series_dropped])
+        tick = dataclasses.replace(status.tick, series_dropped=dropped)
+        return cls(join_expositions(exposition, cluster.exposition), dataclasses.replace(status, tick=tick))
 
 
 def join_expositions(one: Exposition, other: Exposition) -> Exposition:

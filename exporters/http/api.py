@@ -133,13 +133,13 @@ def no_such_group(group: str, other: OtherInstance | None) -> bytes:
 
 def readiness_json(status: MonitorStatus) -> bytes:
     """Return whether the monitor is ready, and if not, the reasons."""
-    taken_at = status.snapshot_taken_at
+    taken_at, now = status.tick.taken_at, status.catch_up
     response: ReadinessResponse = {
         "ready": status.ready,
         "phase": status.phase,
         "reasons": status.not_ready_reasons,
-        "catch_up_ratio": status.catch_up_ratio,
-        "catch_up_seconds_left": status.catch_up_seconds_left,
+        "catch_up_ratio": None if now is None else now.ratio,
+        "catch_up_seconds_left": None if now is None else now.seconds_left,
         "snapshot_time": None if taken_at is None else rfc3339(taken_at),
     }
     return encode(response)

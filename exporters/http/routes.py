@@ -32,6 +32,7 @@ from exporters.http.page_endpoints import PageEndpoints
 from exporters.http.rendered_responses import JSON, NO_STORE, RenderedResponses, bad_request
 from exporters.http.request_limits import PROBES, RequestLimiter, RequestLimits
 from exporters.page.document import ASSETS
+from exporters.readmodel import HttpStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -148,7 +149,7 @@ def with_http(status: Callable[[], MonitorStatus], admission: Admission) -> Call
     """Return a function that adds the values of the HTTP server to the status."""
 
     def complete() -> MonitorStatus:
-        return dataclasses.replace(status(), http_connections=admission.open, http_refusals=admission.table())
+        return dataclasses.replace(status(), http=HttpStatus(admission.open, admission.table()))
 
     return complete
 

@@ -18,7 +18,7 @@ from opentelemetry.sdk.metrics.export import AggregationTemporality, Gauge, Hist
 from opentelemetry.sdk.metrics.export import Histogram as HistogramData
 from opentelemetry.sdk.metrics.export import Metric as OtlpMetric
 
-from exporters.catalogue.metric import CountedSince, MetricKind
+from exporters.catalogue.metric import CountedSince, MetricKind, field_at
 from exporters.catalogue.metrics import SELF_METRICS
 from exporters.text.exposition import ExpositionFormat
 from exporters.text.samples import CLUSTER_LABEL
@@ -95,7 +95,7 @@ def point_families(served: ServedMetrics, snapshot: Snapshot | None, now: float)
         yield _family(family.metric, _numbers(family.metric, text, time, started, created))
     for metric in SELF_METRICS:
         if metric.kind is MetricKind.HISTOGRAM:
-            histogram: Histogram | None = getattr(status, metric.column)
+            histogram: Histogram | None = field_at(status, metric.column)
             points = () if histogram is None else (_histogram_point(histogram, time, started, status.cluster_name),)
             yield _family(metric, points)
             continue

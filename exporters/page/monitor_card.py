@@ -70,11 +70,11 @@ def _facts(published: PublishedSnapshot | None, status: MonitorStatus, now: floa
         ("Cluster", _cluster(status)),
         ("Kafka", "reachable" if status.kafka_reachable else el("span", "not reachable", class_="bad")),
         ("Snapshot", ago(published.snapshot.taken_at, now) if published else "none yet"),
-        ("Last batch", "none yet" if status.last_batch_at is None else ago(status.last_batch_at, now)),
-        ("Series", number(status.series)),
+        ("Last batch", "none yet" if status.query.last_at is None else ago(status.query.last_at, now)),
+        ("Series", number(status.tick.series)),
         ("Offsets retention", _retention(status)),
     ]
-    errors = pc.sum(status.decode_errors.column("records")).as_py()
+    errors = pc.sum(status.records.errors.column("records")).as_py()
     if errors:
         facts.append(("Decode errors", el("span", number(errors), class_="bad")))
     return facts
@@ -90,23 +90,21 @@ def _cluster(status: MonitorStatus) -> Content:
 
 
 def _retention(status: MonitorStatus) -> Content:
-    if status.offsets_retention_seconds is None:
+    tick = status.tick
+    if tick.offsets_retention_seconds is None:
         return UNKNOWN
-    return [
-        duration(status.offsets_retention_seconds),
-        " ",
-        el("small", f"({printable(status.offsets_retention_source)})"),
-    ]
+    return [duration(tick.offsets_retention_seconds), " ", el("small", f"({printable(tick.offsets_retention_source)})")]
 
 
 def _progress(status: MonitorStatus) -> Content:
-    if status.catch_up_ratio is None or status.catch_up_ratio >= 1:
+    now = status.catch_up
+    if now is None or now.ratio >= 1:
         return None
     # Rounded down: 100 % only if nothing is left.
-    parts = [f"{math.floor(status.catch_up_ratio * 100)} % read"]
-    if status.catch_up_records_per_second is not None:
-        parts.append(f"{number(round(status.catch_up_records_per_second))} records/s")
-    if status.catch_up_seconds_left is not None:
-        parts.append(f"{duration(status.catch_up_seconds_left)} left")
-    bar = el("progress", max="1", value=f"{status.catch_up_ratio:.4f}", aria_label="Catching up")
+    parts = [f"{math.floor(now.ratio * 100)} % read"]
+    if now.rate is not None:
+        parts.append(f"{number(round(now.rate))} records/s")
+    if now.seconds_left is not None:
+        parts.append(f"{duration(now.seconds_left)} left")
+    bar = el("progress", max="1", value=f"{now.ratio:.4f}", aria_label="Catching up")
     return el("p", bar, f" Catching up: {', '.join(parts)}", class_="progress")

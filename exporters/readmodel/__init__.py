@@ -28,7 +28,23 @@ from exporters.readmodel.group_detail import (
     TransitionDetail,
     VerdictChange,
 )
-from exporters.readmodel.monitor_status import Histogram, MonitorStatus, OtherInstance
+from exporters.readmodel.monitor_status import (
+    BatchProgress,
+    CatchUp,
+    CheckpointSpace,
+    ExecutorCount,
+    HeapUsage,
+    Histogram,
+    HttpStatus,
+    MonitorStatus,
+    OtherInstance,
+    OtlpStatus,
+    QueryStatus,
+    RecordCounts,
+    TerminationCounts,
+    TickStatus,
+    WebhookStatus,
+)
 from exporters.readmodel.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -38,17 +54,29 @@ if TYPE_CHECKING:
 __all__ = [
     "NAME",
     "TIMESTAMP",
+    "BatchProgress",
+    "CatchUp",
+    "CheckpointSpace",
+    "ExecutorCount",
     "FindingDetail",
     "GroupDetail",
+    "HeapUsage",
     "Histogram",
+    "HttpStatus",
     "MemberDetail",
     "MonitorStatus",
     "OtherInstance",
+    "OtlpStatus",
+    "QueryStatus",
     "QuotaDetail",
+    "RecordCounts",
     "SharePartitionDetail",
     "Snapshot",
+    "TerminationCounts",
+    "TickStatus",
     "TransitionDetail",
     "VerdictChange",
+    "WebhookStatus",
 ]
 
 BURROW_COMMIT: Final = partitions.BURROW_COMMIT

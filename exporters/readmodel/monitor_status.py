@@ -1,4 +1,7 @@
-"""The health of the monitor itself, and which instance monitors which groups."""
+"""The health of the monitor itself: the status of each of its parts, and which instance monitors which groups.
+
+None: not known (yet). Counters are never None.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import TYPE_CHECKING
 from exporters.catalogue import monitor, service, verdicts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
 
@@ -30,8 +35,150 @@ class OtherInstance:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class CatchUp:
+    """The initial catch-up: the share of the offsets that has been read (0 to 1), offsets per second, seconds left."""
+
+    ratio: float
+    rate: float | None = None
+    seconds_left: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BatchProgress:
+    """What Spark reports about a batch beside its offsets; rates are rows per second."""
+
+    input_rows: int | None = None
+    input_rate: float | None = None
+    processed_rate: float | None = None
+    # Of all state stores together.
+    state_rows: int = 0
+    state_bytes: int = 0
+    # Seconds by the name of the phase, as in `add_batch`.
+    phases: pa.Table = dataclasses.field(default_factory=monitor.QUERY_PHASES.empty_table)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QueryStatus:
+    """The micro-batches since the process started, and the last one."""
+
+    batches: int = 0
+    # Damaged snapshots of the state that Spark replaced by an older one with its changelog.
+    state_repairs: int = 0
+    last_seconds: float | None = None
+    last_at: float | None = None
+    last: BatchProgress | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RecordCounts:
+    """The records of the offsets topic since the process started; `skipped` are offsets that could not be read."""
+
+    read: pa.Table = dataclasses.field(default_factory=monitor.RECORDS_READ.empty_table)
+    errors: pa.Table = dataclasses.field(default_factory=monitor.DECODE_ERRORS.empty_table)
+    skipped: pa.Table = dataclasses.field(default_factory=monitor.OFFSETS_SKIPPED.empty_table)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TerminationCounts:
+    """Deaths of groups and checks of predicted expiries, since the process started."""
+
+    deaths: pa.Table = dataclasses.field(default_factory=monitor.DEATHS.empty_table)
+    checks: pa.Table = dataclasses.field(default_factory=monitor.EXPIRY_CHECKS.empty_table)
+    # Seconds from the predicted to the actual expiry of offsets; positive: the tombstone came later.
+    errors: Histogram | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TickStatus:
+    """What the last tick found; the defaults are those before the first."""
+
+    # When the end offsets were read (Unix seconds).
+    taken_at: float | None = None
+    # How long the brokers keep offsets, how often they check, and the source (broker, configuration, unknown).
+    offsets_retention_seconds: float | None = None
+    offsets_retention_check_seconds: float | None = None
+    offsets_retention_source: str = "unknown"
+    # The number of partitions of the offsets topic, those of other instances included.
+    topic_partitions: int = 0
+    series: int = 0
+    # Series that the series budget left out of /metrics.
+    series_dropped: pa.Table = dataclasses.field(default_factory=service.SERIES_DROPPED.empty_table)
+    offsets_partitions: pa.Table = dataclasses.field(default_factory=monitor.OFFSETS_PARTITIONS.empty_table)
+    offsets_held_back: pa.Table = dataclasses.field(default_factory=monitor.OFFSETS_HELD_BACK.empty_table)
+    unreadable_tails: pa.Table = dataclasses.field(default_factory=verdicts.UNREADABLE_TAILS.empty_table)
+    offsets_unavailable: pa.Table = dataclasses.field(default_factory=monitor.OFFSETS_UNAVAILABLE.empty_table)
+    offsets_unavailable_groups: pa.Table = dataclasses.field(
+        default_factory=monitor.OFFSETS_UNAVAILABLE_GROUPS.empty_table
+    )
+    terminations: TerminationCounts = dataclasses.field(default_factory=TerminationCounts)
+    verdict_changes: pa.Table = dataclasses.field(default_factory=verdicts.VERDICT_CHANGES.empty_table)
+    # Groups that cannot be evaluated because of an internal error.
+    groups_not_evaluated: int = 0
+    # Internal errors since the process started that were contained, by part.
+    faults: Mapping[str, int] = dataclasses.field(default_factory=lambda: dict.fromkeys(("ending", "group"), 0))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HeapUsage:
+    """The heap of the JVM in bytes: used now, including what the next garbage collection removes, and the maximum."""
+
+    used: int | None = None
+    maximum: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CheckpointSpace:
+    """The size of all files of the checkpoint, their number, and of its volume, in bytes."""
+
+    used: int | None = None
+    files: int | None = None
+    # Space that this process may still use on the volume.
+    volume_free: int | None = None
+    volume_size: int | None = None
+    # When the newest full snapshot of a part of the state was written (Unix seconds); None before the first.
+    state_snapshot_at: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ExecutorCount:
+    """How many executors there are. `none_since` (Unix seconds) is None if there is one."""
+
+    expected: int
+    running: int
+    none_since: float | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WebhookStatus:
+    """The webhook: accepted events, events in the queue, the time of the oldest one (Unix seconds), and counters."""
+
+    sent: int
+    queued: int
+    oldest_at: float | None
+    failures: pa.Table = dataclasses.field(default_factory=service.WEBHOOK_FAILURES.empty_table)
+    drops: pa.Table = dataclasses.field(default_factory=service.WEBHOOK_DROPS.empty_table)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OtlpStatus:
+    """The export by OTLP: accepted data points, and the end of the last complete export (Unix seconds)."""
+
+    points: int
+    exported_at: float | None
+    failures: pa.Table = dataclasses.field(default_factory=service.OTLP_FAILURES.empty_table)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HttpStatus:
+    """The HTTP server: open connections, and refusals by reason."""
+
+    connections: int
+    refusals: pa.Table = dataclasses.field(default_factory=service.HTTP_REFUSALS.empty_table)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class MonitorStatus:
-    """The health of the monitor at this moment. None: not known (yet). Counters are never None."""
+    """The health of the monitor at this moment."""
 
     version: str
     cluster_id: str | None
@@ -41,84 +188,7 @@ class MonitorStatus:
     # The reasons why it is not ready, each one sentence; empty if ready.
     not_ready_reasons: tuple[str, ...]
     started_at: float
-    snapshot_taken_at: float | None
     kafka_reachable: bool
-    # The initial catch-up: share of the records that has been read (0 to 1), speed, and time left.
-    catch_up_ratio: float | None
-    catch_up_records_per_second: float | None
-    catch_up_seconds_left: float | None
-    batches: int
-    last_batch_seconds: float | None
-    last_batch_at: float | None
-    # Number of times that the state was set aside and the topic was read from its start.
-    resyncs: int
-    series: int
-    records_read: pa.Table
-    decode_errors: pa.Table
-    offsets_partitions: pa.Table
-    # How long the brokers keep offsets, how often they check, and the source (broker, configuration, unknown).
-    offsets_retention_seconds: float | None = None
-    offsets_retention_check_seconds: float | None = None
-    offsets_retention_source: str = "unknown"
-    # Spark's report of the last micro-batch: rows, rows per second, phases, and the state stores of the query.
-    query_input_rows: int | None = None
-    query_input_rate: float | None = None
-    query_processed_rate: float | None = None
-    query_state_rows: int | None = None
-    query_state_bytes: int | None = None
-    query_phases: pa.Table = dataclasses.field(default_factory=monitor.QUERY_PHASES.empty_table)
-    deaths: pa.Table = dataclasses.field(default_factory=monitor.DEATHS.empty_table)
-    expiry_checks: pa.Table = dataclasses.field(default_factory=monitor.EXPIRY_CHECKS.empty_table)
-    verdict_changes: pa.Table = dataclasses.field(default_factory=verdicts.VERDICT_CHANGES.empty_table)
-    offsets_held_back: pa.Table = dataclasses.field(default_factory=monitor.OFFSETS_HELD_BACK.empty_table)
-    unreadable_tails: pa.Table = dataclasses.field(default_factory=verdicts.UNREADABLE_TAILS.empty_table)
-    offsets_unavailable: pa.Table = dataclasses.field(default_factory=monitor.OFFSETS_UNAVAILABLE.empty_table)
-    offsets_unavailable_groups: pa.Table = dataclasses.field(
-        default_factory=monitor.OFFSETS_UNAVAILABLE_GROUPS.schema.empty_table
-    )
-    # Seconds from the predicted to the actual expiry of offsets; positive: the tombstone came later.
-    expiry_error_seconds: Histogram | None = None
-    # Groups that cannot be evaluated because of an internal error, and the internal errors by part.
-    groups_not_evaluated: int = 0
-    internal_errors: pa.Table = dataclasses.field(default_factory=monitor.INTERNAL_ERRORS.empty_table)
-    # Series that the series budget left out of /metrics.
-    series_dropped: pa.Table = dataclasses.field(default_factory=service.SERIES_DROPPED.empty_table)
-    # Open connections of the HTTP server, and its refusals by reason.
-    http_connections: int | None = None
-    http_refusals: pa.Table = dataclasses.field(default_factory=service.HTTP_REFUSALS.empty_table)
-    # Failed writes of optional files.
-    file_failures: pa.Table = dataclasses.field(default_factory=service.FILE_FAILURES.empty_table)
-    # Offsets of the offsets topic that could not be read, by reason.
-    offsets_skipped: pa.Table = dataclasses.field(default_factory=monitor.OFFSETS_SKIPPED.empty_table)
-    # Open file descriptors of the processes, by role.
-    descriptors: pa.Table = dataclasses.field(default_factory=service.DESCRIPTORS.empty_table)
-    # Memory and CPU of the processes, by role, and the limit on the memory of all of them.
-    processes: pa.Table = dataclasses.field(default_factory=service.PROCESSES.empty_table)
-    memory_limit_bytes: int | None = None
-    # Heap of the JVM: used now, including garbage, and the maximum.
-    heap_used_bytes: int | None = None
-    heap_max_bytes: int | None = None
-    # The checkpoint and its volume; when the newest full snapshot of the state was written.
-    checkpoint_bytes: int | None = None
-    checkpoint_files: int | None = None
-    checkpoint_volume_free_bytes: int | None = None
-    checkpoint_volume_bytes: int | None = None
-    state_snapshot_at: float | None = None
-    # The webhook, None without one: accepted events, events in the queue, and the time of the oldest one.
-    webhook_sent: int | None = None
-    webhook_queued: int | None = None
-    webhook_oldest_at: float | None = None
-    webhook_failures: pa.Table = dataclasses.field(default_factory=service.WEBHOOK_FAILURES.empty_table)
-    webhook_drops: pa.Table = dataclasses.field(default_factory=service.WEBHOOK_DROPS.empty_table)
-    # The export by OTLP, None without one: accepted data points, and the end of the last complete export.
-    otlp_points: int | None = None
-    otlp_exported_at: float | None = None
-    otlp_failures: pa.Table = dataclasses.field(default_factory=service.OTLP_FAILURES.empty_table)
-    # Damaged snapshots of the state that Spark replaced by an older one with its changelog.
-    state_repairs: int = 0
-    # The registered and the configured executors, None with a local master.
-    executors: int | None = None
-    executors_expected: int | None = None
     # Which of several instances this is, as `i/n`, and n.
     part: str = "0/1"
     instances: int = 1
@@ -126,3 +196,24 @@ class MonitorStatus:
     siblings: tuple[str, ...] = ()
     # The configured name of the cluster, which is the label `cluster` of all series.
     cluster_name: str | None = None
+    catch_up: CatchUp | None = None
+    query: QueryStatus = dataclasses.field(default_factory=QueryStatus)
+    # Number of times that the state was set aside and the topic was read from its start.
+    resyncs: int = 0
+    records: RecordCounts = dataclasses.field(default_factory=RecordCounts)
+    tick: TickStatus = dataclasses.field(default_factory=TickStatus)
+    # Internal errors by part.
+    internal_errors: pa.Table = dataclasses.field(default_factory=monitor.INTERNAL_ERRORS.empty_table)
+    # Failed writes of optional files.
+    file_failures: pa.Table = dataclasses.field(default_factory=service.FILE_FAILURES.empty_table)
+    # Open file descriptors, and memory and CPU of the processes, by role; the limit on the memory of all of them.
+    descriptors: pa.Table = dataclasses.field(default_factory=service.DESCRIPTORS.empty_table)
+    processes: pa.Table = dataclasses.field(default_factory=service.PROCESSES.empty_table)
+    memory_limit_bytes: int | None = None
+    heap: HeapUsage = dataclasses.field(default_factory=HeapUsage)
+    checkpoint: CheckpointSpace = dataclasses.field(default_factory=CheckpointSpace)
+    # None with a local master, without a webhook, without an export, and without a server.
+    executors: ExecutorCount | None = None
+    webhook: WebhookStatus | None = None
+    otlp: OtlpStatus | None = None
+    http: HttpStatus | None = None

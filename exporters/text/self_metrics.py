@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from prometheus_client.exposition import generate_latest as text_of
 from prometheus_client.openmetrics.exposition import generate_latest as openmetrics_of
 
-from exporters.catalogue.metric import Metric, MetricKind, ValueConversion
+from exporters.catalogue.metric import Metric, MetricKind, ValueConversion, field_at
 from exporters.catalogue.metrics import SELF_METRICS
 from exporters.catalogue.monitor import STATUS
 from exporters.text.exposition import ExpositionFormat, comment_lines
@@ -51,21 +51,23 @@ def render_self_metrics(
 def self_metric_lines(metric: Metric, status: MonitorStatus, now: float, form: ExpositionFormat) -> bytes:
     """Return the sample lines of one metric about the monitor; without a sample, none."""
     if metric.kind is MetricKind.HISTOGRAM:
-        return _histogram_lines(metric, getattr(status, metric.column), form, status.cluster_name).encode()
+        return _histogram_lines(metric, field_at(status, metric.column), form, status.cluster_name).encode()
     if metric.source == STATUS.source:
         return _status_line(metric, status, now).encode()
     table = metric.source.rows(status)
+    if table is None:
+        return b""
     return sample_lines(metric, label_texts(table, metric.labels, status.cluster_name), table)[0]
 
 
 def _status_line(metric: Metric, status: MonitorStatus, now: float) -> str:
-    value = getattr(status, metric.column)
+    value = field_at(status, metric.column)
     if value is None:
         return ""
     number = _number(value, metric.conversion, now)
     if not math.isfinite(number):
         return ""
-    own = [f'{label}="{escape(str(getattr(status, label)))}"' for label in metric.labels]
+    own = [f'{label}="{escape(str(value))}"' for label in metric.labels]
     return f"{metric.name}{_braced(cluster_label(status.cluster_name, metric.labels), *own)} {number!r}\n"
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import shutil
 from typing import TYPE_CHECKING, Final
 
+from exporters.readmodel import CheckpointSpace
 from stream.checkpoint.objects.path import ObjectPath
 
 if TYPE_CHECKING:
@@ -18,20 +18,6 @@ if TYPE_CHECKING:
 
 _STATE: Final = "state"
 """Folder of the state in Spark's checkpoint: full snapshots are zip files, the batches since then changelogs."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class CheckpointSpace:
-    """Sizes in bytes. None: not known."""
-
-    used: int | None = None
-    """Size of all files of the checkpoint."""
-    files: int | None = None
-    volume_free: int | None = None
-    """Space that this process may still use on the volume."""
-    volume_size: int | None = None
-    state_snapshot_at: float | None = None
-    """When the newest full snapshot of a part of the state was written (Unix seconds); None before the first."""
 
 
 def checkpoint_space(folder: CheckpointPath) -> CheckpointSpace:

@@ -11,10 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from exporters.cluster.exposition import PublishedCluster
-    from exporters.readmodel import MonitorStatus
+    from exporters.readmodel import MonitorStatus, OtlpStatus
     from exporters.text.exposition import PublishedSnapshot
     from stream.config.options import OtlpOptions
-    from stream.otlp.pusher import OtlpPusher
 
 
 @contextlib.contextmanager
@@ -23,8 +22,8 @@ def otlp_export(
     current: Callable[[], PublishedSnapshot | None],
     cluster: Callable[[], PublishedCluster | None],
     served_status: Callable[[], MonitorStatus],
-) -> Iterator[OtlpPusher | None]:
-    """Export inside `with`, and yield the pusher with its counters; None without an endpoint.
+) -> Iterator[Callable[[], OtlpStatus] | None]:
+    """Export inside `with`, and yield the function that returns its counters; None without an endpoint.
 
     `served_status` returns the status as `/metrics` shows it. Raises Refusal without the packages of OpenTelemetry.
     """
@@ -45,4 +44,4 @@ def otlp_export(
         resource=options.resource_attributes,
     )
     with OtlpPusher(MetricsSource(current, cluster, served_status), target) as pusher:
-        yield pusher
+        yield pusher.status

@@ -24,6 +24,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from exporters.cluster.exposition import ServedMetrics
 from exporters.otlp.data_points import metric_batches
+from exporters.readmodel import OTLP_FAILURES, OtlpStatus, rows_table
 from stream.otlp.request import send
 
 if TYPE_CHECKING:
@@ -83,20 +84,11 @@ class OtlpPusher:
         self._stopping.set()
         self._thread.join(_STOP_SECONDS)
 
-    @property
-    def points(self) -> int:
-        """The number of data points that the receiver accepted."""
-        return self._points
-
-    @property
-    def exported_at(self) -> float | None:
-        """When the last complete export ended (Unix seconds); None before the first."""
-        return self._exported_at
-
-    def failures(self) -> Mapping[str, int]:
-        """Return the number of failed requests by reason; has all of FAILURES."""
+    def status(self) -> OtlpStatus:
+        """Return the counters as of now; the failures have a row for all of FAILURES."""
         with self._lock:
-            return dict(self._failures)
+            failures = rows_table(sorted(self._failures.items()), OTLP_FAILURES)
+        return OtlpStatus(self._points, self._exported_at, failures)
 
     def export(self) -> bool:
         """Send all metrics as of now; return whether all data points were accepted.

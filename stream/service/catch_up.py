@@ -8,24 +8,16 @@ progress; that is displayed and shows the watchdog that the batch goes on, and d
 
 from __future__ import annotations
 
-import dataclasses
 from collections import deque
 from typing import TYPE_CHECKING, Final
+
+from exporters.readmodel import CatchUp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _RATE_SECONDS: Final = 10.0
 _RATE_SAMPLES: Final = 64
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class CatchUp:
-    """The displayed catch-up: share of the offsets read (0 to 1), offsets per second, seconds left; None: unknown."""
-
-    ratio: float
-    rate: float | None
-    seconds_left: float | None
 
 
 class CatchUpProgress:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 if TYPE_CHECKING:
-    from stream.service.catch_up import CatchUp
+    from exporters.readmodel import CatchUp
 
 _log = structlog.get_logger(__name__)
 _LINE_SECONDS: Final = 10.0

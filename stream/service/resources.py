@@ -9,8 +9,9 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING, Final
 
-from stream.checkpoint.usage import CheckpointSpace, checkpoint_space
-from stream.spark.heap import HeapUsage, heap_usage, shrink_heap
+from exporters.readmodel import CheckpointSpace, HeapUsage
+from stream.checkpoint.usage import checkpoint_space
+from stream.spark.heap import heap_usage, shrink_heap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ import dataclasses
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -18,13 +18,12 @@ from exporters.readmodel import (
     DECODE_ERRORS,
     INTERNAL_ERRORS,
     OFFSETS_SKIPPED,
-    OTLP_FAILURES,
-    QUERY_PHASES,
     RECORDS_READ,
-    WEBHOOK_DROPS,
-    WEBHOOK_FAILURES,
     MonitorStatus,
     OtherInstance,
+    QueryStatus,
+    RecordCounts,
+    TickStatus,
     rows_table,
 )
 from stream.checkpoint.side_files import SideFiles
@@ -34,21 +33,16 @@ from stream.service.descriptors import Descriptors
 from stream.service.processes import ProcessUsage
 from stream.service.resources import Resources
 from stream.service.system_limits import memory_limit
-from stream.tick.run_tick import TickStatus
 from stream.wording import ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import pyarrow as pa
-
+    from exporters.readmodel import ExecutorCount, OtlpStatus, WebhookStatus
     from stream.groups.instances import InstancePart
-    from stream.service.catch_up import CatchUp, CatchUpProgress
-    from stream.spark.executors.watch import ExecutorCount
-    from stream.spark.query import QueryProgress
+    from stream.service.catch_up import CatchUpProgress
     from stream.tick.offsets_topic_lag import UnansweredPartition
     from stream.tick.run_tick import TickResult
-    from stream.webhook.notifier import WebhookStatus
 
 _log = structlog.get_logger(__name__)
 _ANSWER_LOG_SECONDS: Final = 60.0
@@ -61,21 +55,6 @@ RUNNING: Final = "running"
 STOPPING: Final = "stopping"
 FAILED: Final = "failed"
 NO_LEADER: Final = "no_leader"
-
-
-class OtlpCounters(Protocol):
-    """The counters of `stream.otlp.pusher.OtlpPusher`, whose module needs optional packages."""
-
-    @property
-    def points(self) -> int:
-        """The accepted data points."""
-
-    @property
-    def exported_at(self) -> float | None:
-        """When the last complete export ended (Unix seconds)."""
-
-    def failures(self) -> Mapping[str, int]:
-        """Return the failed requests by reason."""
 
 
 class ServiceStatus:
@@ -107,9 +86,7 @@ class ServiceStatus:
         self._freshness_limit = freshness_limit
         self._lock = threading.Lock()
         self._decode_stats = DecodeStats()
-        self._errors = DECODE_ERRORS.empty_table()
-        self._records = RECORDS_READ.empty_table()
-        self._skipped = OFFSETS_SKIPPED.empty_table()
+        self._records = RecordCounts()
         self.started_at = clock()
         self.phase = CONNECTING
         self.cluster_id: str | None = None
@@ -118,9 +95,7 @@ class ServiceStatus:
         self.progress: CatchUpProgress | None = None
         self.partitions_added: tuple[int, ...] = ()
         """Partitions that were added to the offsets topic while it is read, and are not read to their ends yet."""
-        self.batches = 0
-        self.last_batch_seconds: float | None = None
-        self.last_batch_at: float | None = None
+        self.query = QueryStatus()
         self.resyncs = 0
         self.tick = TickStatus()
         """The status of the last tick."""
@@ -133,17 +108,14 @@ class ServiceStatus:
         self.files = SideFiles()
         self.resources = Resources()
         """Heap and checkpoint as of the last poll."""
-        self.state_repairs = 0
-        self.query: QueryProgress | None = None
-        """Spark's report of the last batch."""
         self.executors: Callable[[], ExecutorCount] | None = None
         """Returns how many executors there are; None with a local master."""
         self.storage_trouble: Callable[[], str | None] = lambda: None
         """Returns why the storage of the checkpoint does not answer now, as a sentence; None while it does."""
         self.webhook: Callable[[], WebhookStatus] | None = None
         """Returns the state of the webhook; None if there is none."""
-        self.otlp: OtlpCounters | None = None
-        """The counters of the export by OTLP; None if there is none."""
+        self.otlp: Callable[[], OtlpStatus] | None = None
+        """Returns the counters of the export by OTLP; None if there is none."""
         self._descriptors = Descriptors(os.getpid())
         self._processes = ProcessUsage(os.getpid())
         self._answer_faults = 0
@@ -177,8 +149,7 @@ class ServiceStatus:
             _log.warning("offsets of __consumer_offsets skipped", **stats.skipped)
         with self._lock:
             self._decode_stats.add(stats)
-            self._records, self._errors = _records_table(self._decode_stats), _errors_table(self._decode_stats)
-            self._skipped = rows_table(sorted(self._decode_stats.skipped.items()), OFFSETS_SKIPPED)
+            self._records = record_counts(self._decode_stats)
 
     def answer_failed(self, path: str, error: Exception) -> None:
         """Count an HTTP request that failed because of an internal error; one per minute is logged."""
@@ -203,15 +174,8 @@ class ServiceStatus:
     def monitor_status(self) -> MonitorStatus:
         """Return the status as of now."""
         reasons = self._not_ready()
-        catch_up = self._catch_up()
         with self._lock:
-            records, errors, skipped = self._records, self._errors, self._skipped
-        tick = self.tick
-        retention, terminations = tick.retention, tick.terminations
-        faults = {**tick.faults, "answer": self._answer_faults}
-        webhook = None if self.webhook is None else self.webhook()
-        executors = None if self.executors is None else self.executors()
-        heap, space = self.resources.heap, self.resources.checkpoint
+            records = self._records
         return MonitorStatus(
             version=self._version,
             cluster_id=self.cluster_id,
@@ -219,59 +183,29 @@ class ServiceStatus:
             ready=not reasons,
             not_ready_reasons=reasons,
             started_at=self.started_at,
-            snapshot_taken_at=tick.taken_at,
             kafka_reachable=self.trouble is None and self.cluster_id is not None,
-            catch_up_ratio=None if catch_up is None else catch_up.ratio,
-            catch_up_records_per_second=None if catch_up is None else catch_up.rate,
-            catch_up_seconds_left=None if catch_up is None else catch_up.seconds_left,
-            batches=self.batches,
-            last_batch_seconds=self.last_batch_seconds,
-            last_batch_at=self.last_batch_at,
-            resyncs=self.resyncs,
-            series=tick.series,
-            records_read=records,
-            decode_errors=errors,
-            offsets_skipped=skipped,
-            offsets_partitions=tick.offsets_partitions,
-            offsets_retention_seconds=_seconds(retention.retention_ms),
-            offsets_retention_check_seconds=_seconds(retention.check_interval_ms),
-            offsets_retention_source=retention.source,
-            deaths=terminations.deaths,
-            expiry_checks=terminations.checks,
-            verdict_changes=tick.verdict_changes,
-            offsets_held_back=tick.blocked_partitions,
-            unreadable_tails=tick.unreadable_tails,
-            offsets_unavailable=tick.offsets_unavailable,
-            offsets_unavailable_groups=tick.offsets_unavailable_groups,
-            expiry_error_seconds=terminations.errors,
-            groups_not_evaluated=tick.groups_not_evaluated,
-            internal_errors=rows_table(sorted(faults.items()), INTERNAL_ERRORS),
-            series_dropped=tick.series_dropped,
-            file_failures=self.files.table(),
-            descriptors=self._descriptors.table(),
-            processes=self._processes.table(),
-            memory_limit_bytes=memory_limit(),
-            heap_used_bytes=heap.used,
-            heap_max_bytes=heap.maximum,
-            checkpoint_bytes=space.used,
-            checkpoint_files=space.files,
-            checkpoint_volume_free_bytes=space.volume_free,
-            checkpoint_volume_bytes=space.volume_size,
-            state_snapshot_at=space.state_snapshot_at,
-            state_repairs=self.state_repairs,
-            executors=None if executors is None else executors.running,
-            executors_expected=None if executors is None else executors.expected,
             part=str(self._part),
             instances=self._part.instances,
             siblings=self._siblings,
             cluster_name=self._cluster_name,
-            **_webhook_fields(webhook),
-            **_otlp_fields(self.otlp),
-            **_query_fields(self.query),
+            catch_up=None if self.progress is None else self.progress.catch_up(time.monotonic()),
+            query=self.query,
+            resyncs=self.resyncs,
+            records=records,
+            tick=self.tick,
+            internal_errors=rows_table(
+                sorted({**self.tick.faults, "answer": self._answer_faults}.items()), INTERNAL_ERRORS
+            ),
+            file_failures=self.files.table(),
+            descriptors=self._descriptors.table(),
+            processes=self._processes.table(),
+            memory_limit_bytes=memory_limit(),
+            heap=self.resources.heap,
+            checkpoint=self.resources.checkpoint,
+            executors=None if self.executors is None else self.executors(),
+            webhook=None if self.webhook is None else self.webhook(),
+            otlp=None if self.otlp is None else self.otlp(),
         )
-
-    def _catch_up(self) -> CatchUp | None:
-        return None if self.progress is None else self.progress.catch_up(time.monotonic())
 
     def _not_ready(self) -> tuple[str, ...]:
         reasons = []
@@ -338,47 +272,6 @@ class ServiceStatus:
         return f"the snapshot is {age:.0f} s old (limit {self._freshness_limit:g} s)"
 
 
-def _webhook_fields(webhook: WebhookStatus | None) -> dict[str, Any]:
-    if webhook is None:
-        return {}
-    return {
-        "webhook_sent": webhook.sent,
-        "webhook_queued": webhook.queued,
-        "webhook_oldest_at": webhook.oldest,
-        "webhook_failures": rows_table(
-            [(*key, count) for key, count in sorted(webhook.failures.items())], WEBHOOK_FAILURES
-        ),
-        "webhook_drops": rows_table(sorted(webhook.drops.items()), WEBHOOK_DROPS),
-    }
-
-
-def _otlp_fields(otlp: OtlpCounters | None) -> dict[str, Any]:
-    if otlp is None:
-        return {}
-    return {
-        "otlp_points": otlp.points,
-        "otlp_exported_at": otlp.exported_at,
-        "otlp_failures": rows_table(sorted(otlp.failures().items()), OTLP_FAILURES),
-    }
-
-
-def _query_fields(query: QueryProgress | None) -> dict[str, Any]:
-    if query is None:
-        return {}
-    return {
-        "query_input_rows": query.input_rows,
-        "query_input_rate": query.input_rate,
-        "query_processed_rate": query.processed_rate,
-        "query_state_rows": query.state_rows,
-        "query_state_bytes": query.state_bytes,
-        "query_phases": rows_table(sorted(query.phases.items()), QUERY_PHASES),
-    }
-
-
-def _seconds(milliseconds: int | None) -> float | None:
-    return None if milliseconds is None else milliseconds / 1000
-
-
 def _type_name(number: int | None) -> str:
     if number is None:
         return "none"
@@ -386,14 +279,15 @@ def _type_name(number: int | None) -> str:
     return str(number) if known is None else known.name
 
 
-def _records_table(stats: DecodeStats) -> pa.Table:
-    rows = sorted((_type_name(n), "unknown" if n is None else tracking(n), count) for n, count in stats.records.items())
-    return rows_table(rows, RECORDS_READ)
-
-
-def _errors_table(stats: DecodeStats) -> pa.Table:
-    rows = sorted(
+def record_counts(stats: DecodeStats) -> RecordCounts:
+    """Return decode statistics as tables, sorted by their labels."""
+    read = ((_type_name(n), "unknown" if n is None else tracking(n), count) for n, count in stats.records.items())
+    errors = (
         (_type_name(fault.record_type), "" if fault.version is None else str(fault.version), fault.reason, count)
         for fault, count in stats.faults.items()
     )
-    return rows_table(rows, DECODE_ERRORS)
+    return RecordCounts(
+        rows_table(sorted(read), RECORDS_READ),
+        rows_table(sorted(errors), DECODE_ERRORS),
+        rows_table(sorted(stats.skipped.items()), OFFSETS_SKIPPED),
+    )

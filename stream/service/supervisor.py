@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from exporters.readmodel import QueryStatus
 from stream.cluster.offsets_topic import NAME
 from stream.errors import ExitCode
 from stream.service.catch_up import CatchUpProgress
@@ -202,10 +203,10 @@ class QuerySupervisor:
         self._added -= report.offsets.positions.keys()
         if report.worked:
             self._state.record_batch()
-            status.batches += 1
-            status.state_repairs += report.repairs
-            status.last_batch_seconds, status.last_batch_at = report.seconds, time.time()
-            status.query = report.progress
+            before = status.query
+            status.query = QueryStatus(
+                before.batches + 1, before.state_repairs + report.repairs, report.seconds, time.time(), report.progress
+            )
             if not self._is_planned:
                 self._is_planned = True
                 end_planners(os.getpid())

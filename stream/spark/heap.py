@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from exporters.readmodel import HeapUsage
 from stream.spark.errors import GONE_ERRORS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class HeapUsage:
-    """Sizes in bytes; None: not known."""
-
-    used: int | None = None
-    """Includes objects that the next garbage collection removes."""
-    maximum: int | None = None
 
 
 def heap_usage(spark: SparkSession) -> HeapUsage:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
+from exporters.readmodel import QUERY_PHASES, BatchProgress, rows_table
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.errors import ExitCode
 from stream.spark.errors import GONE_ERRORS, SparkCallError, SparkFailure, spark_call
@@ -32,39 +33,6 @@ _REPAIRS: Final = "rocksdbNumSnapshotsAutoRepaired"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class QueryProgress:
-    """What Spark reports about a batch beside its offsets. None: it does not know."""
-
-    input_rows: int | None
-    input_rate: float | None
-    """Rows per second."""
-    processed_rate: float | None
-    """Rows per second."""
-    phases: Mapping[str, float]
-    """Seconds by the name of the phase, as in `add_batch`."""
-    state_rows: int
-    state_bytes: int
-    """Of all state stores together."""
-
-    @classmethod
-    def of_report(cls, report: Mapping[str, Any]) -> QueryProgress:
-        """Return the progress of a report; Spark leaves out rates that are not finite."""
-        operators = report.get("stateOperators", ())
-        phases = {
-            re.sub("[A-Z]", lambda sign: f"_{sign[0].lower()}", name): milliseconds / 1000
-            for name, milliseconds in report.get("durationMs", {}).items()
-        }
-        return cls(
-            report.get("numInputRows"),
-            report.get("inputRowsPerSecond"),
-            report.get("processedRowsPerSecond"),
-            phases,
-            sum(operator.get("numRowsTotal", 0) for operator in operators),
-            sum(operator.get("memoryUsedBytes", 0) for operator in operators),
-        )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class BatchReport:
     """Spark's progress report of a batch, or of a poll of the source without new records."""
 
@@ -75,7 +43,7 @@ class BatchReport:
     """Spark's timestamp; it identifies the report."""
     worked: bool
     """True if a batch ran."""
-    progress: QueryProgress = QueryProgress.of_report({})  # noqa: RUF009 -- immutable
+    progress: BatchProgress = dataclasses.field(default_factory=BatchProgress)
     repairs: int = 0
     """Damaged snapshots of the state that Spark replaced in this batch (`rocksdbNumSnapshotsAutoRepaired`)."""
 
@@ -98,8 +66,25 @@ def last_report(query: StreamingQuery) -> BatchReport | None:
         offsets=SourceOffsets.of_text(end) if isinstance(end, str) else SourceOffsets.of_json(end or {}),
         at=read["timestamp"],
         worked="addBatch" in durations,
-        progress=QueryProgress.of_report(read),
+        progress=batch_progress(read),
         repairs=sum(operator.get("customMetrics", {}).get(_REPAIRS, 0) for operator in read.get("stateOperators", ())),
+    )
+
+
+def batch_progress(report: Mapping[str, Any]) -> BatchProgress:
+    """Return the progress of a report; Spark leaves out rates that are not finite."""
+    operators = report.get("stateOperators", ())
+    phases = {
+        re.sub("[A-Z]", lambda sign: f"_{sign[0].lower()}", name): milliseconds / 1000
+        for name, milliseconds in report.get("durationMs", {}).items()
+    }
+    return BatchProgress(
+        report.get("numInputRows"),
+        report.get("inputRowsPerSecond"),
+        report.get("processedRowsPerSecond"),
+        sum(operator.get("numRowsTotal", 0) for operator in operators),
+        sum(operator.get("memoryUsedBytes", 0) for operator in operators),
+        rows_table(sorted(phases.items()), QUERY_PHASES),
     )
 
 

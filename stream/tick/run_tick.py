@@ -9,22 +9,14 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING
 
-from exporters.readmodel import (
-    OFFSETS_HELD_BACK,
-    OFFSETS_PARTITIONS,
-    OFFSETS_UNAVAILABLE,
-    OFFSETS_UNAVAILABLE_GROUPS,
-    SERIES_DROPPED,
-    UNREADABLE_TAILS,
-    VERDICT_CHANGES,
-)
+from exporters.readmodel import TickStatus
 from exporters.selection.series import EVERYTHING, SeriesSelector
 from exporters.text.exposition import EMPTY, Exposition, PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.errors import ClusterError
 from stream.config.ownership import GroupPolicies
-from stream.groups.expiry.predict import OffsetsRetention, predict
+from stream.groups.expiry.predict import predict
 from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
 from stream.tick.common_cause.analysis import CommonCauseAnalysis
 from stream.tick.common_cause.tables import common_causes_table, covered_groups_table
@@ -38,14 +30,12 @@ from stream.tick.snapshot.build import build_evaluated
 from stream.tick.snapshot.compatibility import compatibility_table
 from stream.tick.snapshot.policies import with_policies
 from stream.tick.snapshot.quarantined import with_quarantined
-from stream.tick.terminations import NOTHING_COUNTED, TerminationCounts, Terminations
+from stream.tick.terminations import Terminations
 from stream.tick.verdicts.columns import unreadable_tails
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-
-    import pyarrow as pa
 
     from exporters.compatibility.selection import OtherSelection
     from exporters.readmodel import Snapshot
@@ -65,31 +55,6 @@ class EndsUnavailableError(Exception):
 
 class FaultyGroupsError(Exception):
     """Groups that made the evaluation fail went to quarantine; the others can be evaluated."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class TickStatus:
-    """The part of a tick that the status and the self metrics show; the defaults are those before the first."""
-
-    taken_at: float | None = None
-    """When the end offsets were read (Unix seconds)."""
-    retention: OffsetsRetention = UNKNOWN_CLUSTER.retention
-    topic_partitions: int = 0
-    """The number of partitions of the offsets topic, those of other instances included."""
-    series: int = 0
-    series_dropped: pa.Table = dataclasses.field(default_factory=SERIES_DROPPED.empty_table)
-    offsets_partitions: pa.Table = dataclasses.field(default_factory=OFFSETS_PARTITIONS.empty_table)
-    blocked_partitions: pa.Table = dataclasses.field(default_factory=OFFSETS_HELD_BACK.empty_table)
-    """Offsets partitions with an open transaction, and its producer (schema OFFSETS_HELD_BACK)."""
-    unreadable_tails: pa.Table = dataclasses.field(default_factory=UNREADABLE_TAILS.empty_table)
-    offsets_unavailable: pa.Table = dataclasses.field(default_factory=OFFSETS_UNAVAILABLE.empty_table)
-    offsets_unavailable_groups: pa.Table = dataclasses.field(default_factory=OFFSETS_UNAVAILABLE_GROUPS.empty_table)
-    """Offsets partitions without a known end, with the number of groups that they hide."""
-    terminations: TerminationCounts = NOTHING_COUNTED
-    verdict_changes: pa.Table = dataclasses.field(default_factory=VERDICT_CHANGES.empty_table)
-    groups_not_evaluated: int = 0
-    faults: Mapping[str, int] = dataclasses.field(default_factory=lambda: dict.fromkeys(("ending", "group"), 0))
-    """Internal errors since the process started that were contained, by part."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -214,6 +179,7 @@ def derive_state(parts: TickParts, facts: TickFacts, logged: GroupColumns, hidde
 def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
     """Return the snapshot of an evaluated tick as it is published, and choose the lookups of the next tick."""
     facts, window = evaluated.derived.facts, evaluated.evaluation.window
+    retention = facts.cluster.retention
     if parts.lookups is not None:
         parts.lookups.schedule(window)
     offsets_partitions = parts.offsets_topic.update(facts.ends, facts.positions, facts.taken_at)
@@ -229,12 +195,14 @@ def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
     parts.exposition = published.exposition
     status = TickStatus(
         taken_at=facts.taken_at,
-        retention=facts.cluster.retention,
+        offsets_retention_seconds=_seconds(retention.retention_ms),
+        offsets_retention_check_seconds=_seconds(retention.check_interval_ms),
+        offsets_retention_source=retention.source,
         topic_partitions=len(facts.ends.rows_of_topic(NAME)),
         series=published.exposition.series,
         series_dropped=parts.selector.dropped,
         offsets_partitions=offsets_partitions,
-        blocked_partitions=blocked_partitions_table(evaluated.derived.hidden),
+        offsets_held_back=blocked_partitions_table(evaluated.derived.hidden),
         unreadable_tails=unreadable_tails(window.inputs.tails),
         offsets_unavailable=unavailable_table(unanswered, evaluated),
         offsets_unavailable_groups=unavailable_groups_table(unanswered, evaluated),
@@ -244,6 +212,10 @@ def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
         faults={"ending": parts.terminations.faults, "group": parts.quarantine.faults},
     )
     return TickResult(evaluated, published, unanswered, status)
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
 
 
 def try_groups(parts: TickParts, facts: TickFacts) -> None:

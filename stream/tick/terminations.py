@@ -6,7 +6,6 @@ Batches record change events as they arrive. A tick evaluates them, because only
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Final
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import structlog
 
-from exporters.readmodel import DEATHS, EXPIRY_CHECKS, Histogram, rows_table
+from exporters.readmodel import DEATHS, EXPIRY_CHECKS, Histogram, TerminationCounts, rows_table
 from stream.groups.expiry.broker_rules import UNKNOWN
 from stream.groups.expiry.causes import RemovalCause, transition_sentence
 from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, predict_removed
@@ -24,8 +23,6 @@ from stream.tick.context import RemovedCommit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
-
-    import pyarrow as pa
 
     from stream.groups.driver_state import GroupColumns
     from stream.groups.expiry.broker_rules import OffsetsRetention
@@ -45,21 +42,6 @@ _REMOVED_KEPT_MS: Final = 3_600_000
 _MOST_REMOVED: Final = 10_000
 _FAULTS_PER_LINE: Final = 100
 """One of this many internal errors is logged."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class TerminationCounts:
-    """Counts since the process started."""
-
-    deaths: pa.Table
-    """Schema DEATHS."""
-    checks: pa.Table
-    """Schema EXPIRY_CHECKS."""
-    errors: Histogram | None
-    """Errors of the expiry predictions in seconds."""
-
-
-NOTHING_COUNTED: Final = TerminationCounts(DEATHS.empty_table(), EXPIRY_CHECKS.empty_table(), None)
 
 
 class Terminations:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import threading
 import time
@@ -11,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from stream.webhook.alertmanager import HOLD_SECONDS, Alertmanager
 from stream.webhook.alerts import alerts_of
 from stream.webhook.gaps import KnowledgeGaps
-from stream.webhook.notifier import WebhookStatus, webhook_targets
-from stream.webhook.sender import DROPS
+from stream.webhook.notifier import webhook_targets
+from stream.webhook.sender import webhook_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from exporters.page.links import PageLinks
-    from exporters.readmodel import Snapshot
+    from exporters.readmodel import Snapshot, WebhookStatus
     from stream.config.options import WebhookOptions
     from stream.webhook.alertmanager import Labels
     from stream.webhook.alerts import Alert
@@ -95,15 +94,9 @@ class AlertPoster:
 
         The queue has the alerts that began or ended and are not accepted yet.
         """
-        failures = collections.Counter[tuple[str, str]]()
-        drops = dict.fromkeys(DROPS, 0)
-        for each in self._receivers:
-            failures.update(each.failures_by_address())
-            drops = {reason: max(drops[reason], count) for reason, count in each.drops().items()}
         waiting = [each.waiting() for each in self._receivers]
         oldest = min((since for _, since in waiting if since is not None), default=None)
-        sent = max(each.sent for each in self._receivers)
-        return WebhookStatus(sent, failures, drops, max(changes for changes, _ in waiting), oldest)
+        return webhook_status(self._receivers, max(changes for changes, _ in waiting), oldest)
 
     def _alerts(self, now: float) -> list[tuple[Labels, dict[str, Any]]]:
         """Return the labels and the JSON objects of all alerts, and of those that ended a while ago."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from typing import TYPE_CHECKING, Final, Self
 
 from stream.errors import ExitCode, Refusal
@@ -11,32 +10,18 @@ from stream.webhook.event_queue import EventQueue, QueueUnavailableError
 from stream.webhook.events import forgotten_groups, record_announced, verdict_changes, verdict_events
 from stream.webhook.gaps import KnowledgeGaps
 from stream.webhook.request import CONTENT_TYPE, WebhookTarget
-from stream.webhook.sender import WebhookSender
+from stream.webhook.sender import WebhookSender, webhook_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from exporters.readmodel import FindingDetail, Snapshot
+    from exporters.readmodel import FindingDetail, Snapshot, WebhookStatus
     from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
     from stream.config.options import WebhookOptions
 
 _MOST_EVENTS: Final = 1000
 """Changes announced per tick; each costs a finding. After the first start every group that is not fine is one."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class WebhookStatus:
-    """The state of the webhook: counters since the start, and the queue. `oldest` is Unix seconds, None if empty.
-
-    Failures are counted by address and reason.
-    """
-
-    sent: int
-    failures: Mapping[tuple[str, str], int]
-    drops: Mapping[str, int]
-    queued: int
-    oldest: float | None
 
 
 def webhook_targets(options: WebhookOptions, content_type: str = CONTENT_TYPE) -> list[WebhookTarget]:
@@ -104,5 +89,4 @@ class WebhookNotifier:
         """Return the state as of now; the size of the queue is the last one known if it cannot be read."""
         with contextlib.suppress(QueueUnavailableError):
             self._size = self._queue.size()
-        sender = self._sender
-        return WebhookStatus(sender.sent, sender.failures_by_address(), sender.drops(), *self._size)
+        return webhook_status([self._sender], *self._size)

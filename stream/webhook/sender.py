@@ -16,11 +16,12 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from exporters.readmodel import WEBHOOK_DROPS, WEBHOOK_FAILURES, WebhookStatus, rows_table
 from stream.webhook.event_queue import QueueUnavailableError
 from stream.webhook.request import RequestFailedError, post
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from stream.webhook.event_queue import EventQueue, QueuedEvent
     from stream.webhook.request import WebhookResponse, WebhookTarget
@@ -86,24 +87,10 @@ class Deliveries:
         self._sent = 0
         self._logged: str | None = None
 
-    @property
-    def sent(self) -> int:
-        """The number of events that the receiver accepted."""
-        return self._sent
-
-    def failures(self) -> Mapping[str, int]:
-        """Return the number of failed requests by reason; has all of FAILURES."""
+    def counts(self) -> tuple[int, Mapping[str, int], Mapping[str, int]]:
+        """Return the accepted events, the failed requests by reason (all FAILURES), the dropped events (all DROPS)."""
         with self._lock:
-            return dict(self._failures)
-
-    def failures_by_address(self) -> dict[tuple[str, str], int]:
-        """Return the number of failed requests by address and reason."""
-        return {(self.address, reason): count for reason, count in self.failures().items()}
-
-    def drops(self) -> Mapping[str, int]:
-        """Return the number of dropped events by reason; has all of DROPS."""
-        with self._lock:
-            return dict(self._drops)
+            return self._sent, dict(self._failures), dict(self._drops)
 
     def count_drops(self, reason: str, events: int) -> None:
         """Count dropped events, and log them."""
@@ -133,6 +120,24 @@ class Deliveries:
         """The scheme, host and port of the URL, without its path and query, which may have a secret."""
         url = urlsplit(self._target.url)
         return f"{url.scheme}://{url.netloc}"
+
+
+def webhook_status(receivers: Sequence[Deliveries], queued: int, oldest_at: float | None) -> WebhookStatus:
+    """Return the status of a webhook: of several receivers the most events sent and dropped, and each one's failures.
+
+    `queued` events are waiting, the oldest one since `oldest_at` (Unix seconds).
+    """
+    counts = [each.counts() for each in receivers]
+    failures = collections.Counter[tuple[str, str]]()
+    for each, (_, failed, _) in zip(receivers, counts, strict=True):
+        failures.update({(each.address, reason): count for reason, count in failed.items()})
+    return WebhookStatus(
+        max(sent for sent, _, _ in counts),
+        queued,
+        oldest_at,
+        rows_table([(*key, count) for key, count in sorted(failures.items())], WEBHOOK_FAILURES),
+        rows_table([(reason, max(drops[reason] for _, _, drops in counts)) for reason in DROPS], WEBHOOK_DROPS),
+    )
 
 
 class WebhookSender(Deliveries):

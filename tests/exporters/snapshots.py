@@ -1,8 +1,6 @@
 """Snapshots and statuses for tests of the exporters, with unusual names and values. Times are Unix milliseconds."""
 
 import dataclasses
-import types
-import typing
 from typing import Any
 
 import pyarrow as pa
@@ -10,15 +8,27 @@ import pyarrow as pa
 from exporters import readmodel
 from exporters.http.openapi.small_world import NOON, rows, rows_table
 from exporters.readmodel import (
+    BatchProgress,
+    CatchUp,
+    CheckpointSpace,
+    ExecutorCount,
     FindingDetail,
     GroupDetail,
+    HeapUsage,
     Histogram,
+    HttpStatus,
     MemberDetail,
     MonitorStatus,
+    OtlpStatus,
+    QueryStatus,
+    RecordCounts,
     SharePartitionDetail,
     Snapshot,
+    TerminationCounts,
+    TickStatus,
     TransitionDetail,
     VerdictChange,
+    WebhookStatus,
 )
 
 HOSTILE_NAMES = (
@@ -102,6 +112,7 @@ COMMON_CAUSE: dict[str, Any] = {
 
 
 def status(**changes: Any) -> MonitorStatus:
+    """Return the status of a running monitor with these changes; a dict changes fields of a part."""
     fields: dict[str, Any] = {
         "version": "0.1.0",
         "cluster_id": "MkU3OEVBNTcwNTJENDM2Qk",
@@ -109,65 +120,75 @@ def status(**changes: Any) -> MonitorStatus:
         "ready": True,
         "not_ready_reasons": (),
         "started_at": NOON / 1000 - 3600,
-        "snapshot_taken_at": NOON / 1000,
         "kafka_reachable": True,
-        "catch_up_ratio": 1.0,
-        "catch_up_records_per_second": None,
-        "catch_up_seconds_left": None,
-        "batches": 360,
-        "last_batch_seconds": 0.25,
-        "last_batch_at": NOON / 1000 - 2.5,
-        "resyncs": 0,
-        "query_input_rows": 6,
-        "query_input_rate": 1.2,
-        "query_processed_rate": 24.5,
-        "query_state_rows": 64,
-        "query_state_bytes": 2_400_000,
-        "query_phases": rows_table(readmodel.QUERY_PHASES, "phase seconds", ("add_batch", 0.2), ("wal_commit", 0.01)),
-        "series": 21,
-        "records_read": rows_table(
-            readmodel.RECORDS_READ,
-            "record_type tracking records",
-            ("group_metadata", "tracked", 17),
-            ("offset_commit", "tracked", 2**53 + 1),
+        "catch_up": CatchUp(1.0),
+        "query": QueryStatus(
+            batches=360,
+            state_repairs=1,
+            last_seconds=0.25,
+            last_at=NOON / 1000 - 2.5,
+            last=BatchProgress(
+                input_rows=6,
+                input_rate=1.2,
+                processed_rate=24.5,
+                state_rows=64,
+                state_bytes=2_400_000,
+                phases=rows_table(readmodel.QUERY_PHASES, "phase seconds", ("add_batch", 0.2), ("wal_commit", 0.01)),
+            ),
         ),
-        "decode_errors": rows_table(
-            readmodel.DECODE_ERRORS, "record_type version reason records", ("offset_commit", "9", "unknown version", 3)
+        "records": RecordCounts(
+            read=rows_table(
+                readmodel.RECORDS_READ,
+                "record_type tracking records",
+                ("group_metadata", "tracked", 17),
+                ("offset_commit", "tracked", 2**53 + 1),
+            ),
+            errors=rows_table(
+                readmodel.DECODE_ERRORS,
+                "record_type version reason records",
+                ("offset_commit", "9", "unknown version", 3),
+            ),
+            skipped=rows_table(readmodel.OFFSETS_SKIPPED, "reason offsets", ("truncated", 12)),
         ),
-        "offsets_skipped": rows_table(readmodel.OFFSETS_SKIPPED, "reason offsets", ("truncated", 12)),
-        "offsets_partitions": rows_table(
-            readmodel.OFFSETS_PARTITIONS,
-            "offsets_partition position high_watermark last_stable_offset distance stable_gap stable_gap_since",
-            (0, 90, 100, 95, 5, 5, NOON - 4_000),
-            (1, 7),
+        "tick": TickStatus(
+            taken_at=NOON / 1000,
+            offsets_retention_seconds=604_800.0,
+            offsets_retention_check_seconds=600.0,
+            offsets_retention_source="broker",
+            series=21,
+            series_dropped=rows_table(
+                readmodel.SERIES_DROPPED, "metric series_now series_ever", ("lagwarden_x", 70, 700)
+            ),
+            offsets_partitions=rows_table(
+                readmodel.OFFSETS_PARTITIONS,
+                "offsets_partition position high_watermark last_stable_offset distance stable_gap stable_gap_since",
+                (0, 90, 100, 95, 5, 5, NOON - 4_000),
+                (1, 7),
+            ),
+            offsets_held_back=rows_table(
+                readmodel.OFFSETS_HELD_BACK,
+                "offsets_partition since producer_id transactional_id hanging unread",
+                (0, NOON - 4_000, 4001, 'pay\n"1"'),
+                (7, NOON, None, None, True, 12),
+            ),
+            unreadable_tails=rows_table(readmodel.UNREADABLE_TAILS, "reason partitions", ("not_authorized", 3)),
+            offsets_unavailable=rows_table(
+                readmodel.OFFSETS_UNAVAILABLE,
+                "offsets_partition reason since groups",
+                (4, "no_leader", NOON - 45_000, 12),
+            ),
+            offsets_unavailable_groups=rows_table(
+                readmodel.OFFSETS_UNAVAILABLE_GROUPS, "offsets_partition group", (4, "audit"), (4, 'a"b\n')
+            ),
+            terminations=TerminationCounts(
+                rows_table(readmodel.DEATHS, "cause groups", ("expired", 4), ("topic deleted", 1)),
+                rows_table(readmodel.EXPIRY_CHECKS, "outcome offsets", ("early", 2), ("kept", 40)),
+                Histogram((0.0, 60.0, 600.0), (1, 11, 39), 40, 4_321.5),
+            ),
+            verdict_changes=rows_table(readmodel.VERDICT_CHANGES, "verdict groups", ("stopped", 2), ("ok", 0)),
+            groups_not_evaluated=1,
         ),
-        "offsets_retention_seconds": 604_800.0,
-        "offsets_retention_check_seconds": 600.0,
-        "offsets_retention_source": "broker",
-        "deaths": rows_table(readmodel.DEATHS, "cause groups", ("expired", 4), ("topic deleted", 1)),
-        "expiry_checks": rows_table(readmodel.EXPIRY_CHECKS, "outcome offsets", ("early", 2), ("kept", 40)),
-        "series_dropped": rows_table(
-            readmodel.SERIES_DROPPED, "metric series_now series_ever", ("lagwarden_x", 70, 700)
-        ),
-        "verdict_changes": rows_table(readmodel.VERDICT_CHANGES, "verdict groups", ("stopped", 2), ("ok", 0)),
-        "offsets_held_back": rows_table(
-            readmodel.OFFSETS_HELD_BACK,
-            "offsets_partition since producer_id transactional_id hanging unread",
-            (0, NOON - 4_000, 4001, 'pay\n"1"'),
-            (7, NOON, None, None, True, 12),
-        ),
-        "unreadable_tails": rows_table(readmodel.UNREADABLE_TAILS, "reason partitions", ("not_authorized", 3)),
-        "offsets_unavailable": rows_table(
-            readmodel.OFFSETS_UNAVAILABLE, "offsets_partition reason since groups", (4, "no_leader", NOON - 45_000, 12)
-        ),
-        "offsets_unavailable_groups": rows_table(
-            readmodel.OFFSETS_UNAVAILABLE_GROUPS, "offsets_partition group", (4, "audit"), (4, 'a"b\n')
-        ),
-        "expiry_error_seconds": Histogram((0.0, 60.0, 600.0), (1, 11, 39), 40, 4_321.5),
-        "groups_not_evaluated": 1,
         "internal_errors": rows_table(readmodel.INTERNAL_ERRORS, "part errors", ("answer", 0), ("group", 2)),
-        "http_connections": 3,
-        "http_refusals": rows_table(readmodel.HTTP_REFUSALS, "reason refusals", ("slow_reader", 4)),
         "file_failures": rows_table(readmodel.FILE_FAILURES, "file failures", ("heartbeat", 5)),
         "descriptors": rows_table(readmodel.DESCRIPTORS, "role open limit", ("jvm", 714, 4096)),
         "processes": rows_table(
@@ -177,55 +198,46 @@ def status(**changes: Any) -> MonitorStatus:
             ("python_worker", 0, 2.5),
         ),
         "memory_limit_bytes": 2_000_000_000,
-        "heap_used_bytes": 300_000_000,
-        "heap_max_bytes": 512_000_000,
-        "checkpoint_bytes": 12_345_678,
-        "checkpoint_files": 410,
-        "checkpoint_volume_free_bytes": 4_000_000_000,
-        "checkpoint_volume_bytes": 5_000_000_000,
-        "state_snapshot_at": NOON / 1000 - 300,
-        "state_repairs": 1,
-        "executors": 1,
-        "executors_expected": 2,
-        "webhook_sent": 12,
-        "webhook_queued": 3,
-        "webhook_oldest_at": NOON / 1000 - 30,
-        "webhook_failures": rows_table(
-            readmodel.WEBHOOK_FAILURES, "address reason failures", ("http://a", "timeout", 6)
+        "heap": HeapUsage(300_000_000, 512_000_000),
+        "checkpoint": CheckpointSpace(12_345_678, 410, 4_000_000_000, 5_000_000_000, NOON / 1000 - 300),
+        "executors": ExecutorCount(expected=2, running=1, none_since=None),
+        "webhook": WebhookStatus(
+            12,
+            3,
+            NOON / 1000 - 30,
+            rows_table(readmodel.WEBHOOK_FAILURES, "address reason failures", ("http://a", "timeout", 6)),
+            rows_table(readmodel.WEBHOOK_DROPS, "reason events", ("queue_full", 0)),
         ),
-        "webhook_drops": rows_table(readmodel.WEBHOOK_DROPS, "reason events", ("queue_full", 0)),
-        "otlp_points": 140_000,
-        "otlp_exported_at": NOON / 1000 - 20,
-        "otlp_failures": rows_table(readmodel.OTLP_FAILURES, "reason failures", ("tls", 8)),
+        "otlp": OtlpStatus(
+            140_000, NOON / 1000 - 20, rows_table(readmodel.OTLP_FAILURES, "reason failures", ("tls", 8))
+        ),
+        "http": HttpStatus(3, rows_table(readmodel.HTTP_REFUSALS, "reason refusals", ("slow_reader", 4))),
     }
-    return MonitorStatus(**fields | changes)
+    for name, change in changes.items():
+        fields[name] = dataclasses.replace(fields[name], **change) if isinstance(change, dict) else change
+    return MonitorStatus(**fields)
 
 
 CATCHING_UP: dict[str, Any] = {
     "phase": "catching up",
     "ready": False,
     "not_ready_reasons": ("Reading what groups have committed so far.",),
-    "snapshot_taken_at": None,
-    "catch_up_ratio": 0.425,
-    "catch_up_records_per_second": 912_345.5,
-    "catch_up_seconds_left": 75.0,
-    "series": 0,
+    "catch_up": CatchUp(0.425, 912_345.5, 75.0),
+    "tick": {"taken_at": None, "series": 0},
 }
 """Changes of the status: during the initial catch-up, before the first snapshot."""
 
-_HINTS = typing.get_type_hints(MonitorStatus, localns={"pa": pa})
 CONNECTING: dict[str, Any] = {
-    **{name: None for name, hint in _HINTS.items() if types.NoneType in typing.get_args(hint)},
-    **{name: table(getattr(readmodel, name.upper()), []) for name, hint in _HINTS.items() if hint is pa.Table},
+    **{
+        each.name: each.default if each.default_factory is dataclasses.MISSING else each.default_factory()
+        for each in dataclasses.fields(MonitorStatus)
+        if each.default is not dataclasses.MISSING or each.default_factory is not dataclasses.MISSING
+    },
+    "cluster_id": None,
     "phase": "connecting",
     "ready": False,
     "not_ready_reasons": ("Kafka does not answer at <broker>:9092.",),
     "kafka_reachable": False,
-    "batches": 0,
-    "series": 0,
-    "offsets_retention_source": "unknown",
-    "groups_not_evaluated": 0,
-    "state_repairs": 0,
 }
 """Changes of the status: Kafka has never been reachable."""
 

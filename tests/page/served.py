@@ -74,9 +74,8 @@ def _status() -> MonitorStatus:
     now = time.time()
     return status(
         started_at=now - 7_200,
-        snapshot_taken_at=now,
-        last_batch_at=now - 1.2,
-        series=18_204,
+        tick={"taken_at": now, "series": 18_204},
+        query={"last_at": now - 1.2},
         cluster_name=LINKS.cluster_name,
     )
 

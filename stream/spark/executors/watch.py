@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 import time
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from exporters.readmodel import ExecutorCount
 from stream.spark.errors import GONE_ERRORS
 
 if TYPE_CHECKING:
@@ -20,16 +20,6 @@ _log = structlog.get_logger(__name__)
 _POLL_SECONDS: Final = 2.0
 _LATE_SECONDS: Final = 30.0
 """A standalone worker starts an executor within seconds, Kubernetes within half a minute."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ExecutorCount:
-    """How many executors there are. Times are Unix seconds."""
-
-    expected: int
-    running: int
-    none_since: float | None
-    """Since when there is none; None if there is one."""
 
 
 def registered_executors(spark: SparkSession) -> frozenset[str]:

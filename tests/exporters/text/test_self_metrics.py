@@ -6,7 +6,7 @@ import pytest
 
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.http.openapi.small_world import NOON
-from exporters.readmodel import Histogram
+from exporters.readmodel import Histogram, TerminationCounts
 from exporters.text.exposition import ExpositionFormat
 from exporters.text.self_metrics import render_self_metrics
 from tests.exporters.exposition_text import named
@@ -44,7 +44,8 @@ def test_the_name_of_the_cluster_is_a_label_of_every_sample(form: ExpositionForm
     histogram = Histogram((1.0, 5.0), (2, 3), 4, 9.0)
 
     def labels_of(name: str | None) -> dict[str, set[str | None]]:
-        text = render_self_metrics(status(cluster_name=name, expiry_error_seconds=histogram), NOW, form).decode()
+        shown = status(cluster_name=name, tick={"terminations": TerminationCounts(errors=histogram)})
+        text = render_self_metrics(shown, NOW, form).decode()
         found: dict[str, set[str | None]] = {}
         for sample in parsed_samples(text, form):
             found.setdefault(sample.name, set()).add(sample.labels.get("cluster"))
@@ -143,7 +144,7 @@ def test_the_age_is_that_at_the_scrape_and_no_number_is_odd() -> None:
     for later, age in ((0.0, 0.0), (12.5, 12.5), (-3.0, 0.0)):
         assert samples({}, now=NOW + later)["lagwarden_snapshot_age_seconds"] == age
     for wrong in (float("nan"), float("inf")):
-        read = samples({**CATCHING_UP, "catch_up_records_per_second": wrong})
+        read = samples({**CATCHING_UP, "catch_up": {"rate": wrong}})
         assert "lagwarden_catch_up_records_per_second" not in read
 
 
@@ -163,7 +164,7 @@ def test_histograms_follow_the_formats(form: ExpositionFormat) -> None:
         (Histogram((), (), 3, 1.0), True),
         (Histogram((-60.0, 0.0, 60.0), (1, 2, 2), 3, -50.5), False),
     ):
-        read = samples({"expiry_error_seconds": histogram}, form=form)
+        read = samples({"tick": {"terminations": TerminationCounts(errors=histogram)}}, form=form)
         name = "lagwarden_expiry_error_seconds"
         found = {each.removeprefix(name): read[each] for each in read if "expiry_error" in each}
         buckets = zip((*map(float, histogram.bounds), "+Inf"), (*histogram.cumulative, histogram.count), strict=True)

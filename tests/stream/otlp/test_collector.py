@@ -62,7 +62,7 @@ def test_a_collector_receives_every_series_of_a_scrape(tmp_path: Path) -> None:
     with serving(SMALL, cluster=lambda: cluster) as server, collector(tmp_path) as (port, file):
         source = MetricsSource(lambda: SMALL, lambda: cluster, server.status)
         pusher = OtlpPusher(source, OtlpTarget(f"http://127.0.0.1:{port}/v1/metrics"))
-        assert pusher.export(), pusher.failures()
+        assert pusher.export(), pusher.status()
         expected = scraped(get(server, "/metrics")[1].decode())
     # The collector writes the rest of its file when it stops.
     found = points(file)

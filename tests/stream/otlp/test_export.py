@@ -25,7 +25,7 @@ def test_nothing_is_sent_without_an_endpoint() -> None:
     status = ServiceStatus("0.1.0", 60.0)
     with otlp_export(OtlpOptions(), lambda: None, lambda: None, status.monitor_status) as status.otlp:
         assert status.otlp is None
-        assert status.monitor_status().otlp_points is None
+        assert status.monitor_status().otlp is None
 
 
 def test_the_monitor_exports_before_the_first_snapshot() -> None:
@@ -37,11 +37,12 @@ def test_the_monitor_exports_before_the_first_snapshot() -> None:
     with OtlpReceiver() as receiver, serving(status=status.monitor_status) as server:
         options = OtlpOptions(endpoint=receiver.url, interval=3600)
         with otlp_export(options, lambda: None, lambda: None, server.status) as status.otlp:
-            wait_until(lambda: bool(status.monitor_status().otlp_exported_at), "an export")
+            wait_until(lambda: bool(status.monitor_status().otlp.exported_at), "an export")
         page = get(server, "/metrics")[1].decode()
         assert exported_names(received(receiver.requests)) == exported_names(scraped(page))
-        assert status.monitor_status().otlp_points
-    assert not any(status.monitor_status().otlp_failures.column("failures").to_pylist())
+        shown = status.monitor_status().otlp
+        assert shown.points
+    assert not any(shown.failures.column("failures").to_pylist())
 
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

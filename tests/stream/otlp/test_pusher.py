@@ -31,8 +31,9 @@ def pusher(url: str, **target: Any) -> OtlpPusher:
 
 
 def failed(own: OtlpPusher) -> dict[str, int]:
-    assert set(own.failures()) == set(FAILURES)
-    return {reason: count for reason, count in own.failures().items() if count}
+    counts = {row["reason"]: row["failures"] for row in own.status().failures.to_pylist()}
+    assert set(counts) == set(FAILURES)
+    return {reason: count for reason, count in counts.items() if count}
 
 
 def test_the_receiver_gets_every_series_of_a_scrape() -> None:
@@ -47,7 +48,7 @@ def test_the_receiver_gets_every_series_of_a_scrape() -> None:
         changing = {"lagwarden_http_connections", "lagwarden_snapshot_age_seconds"}
         series = {each for each in expected if each[0].startswith("lagwarden_") and each[0] not in changing}
         assert {each: found[each] for each in series} == {each: expected[each] for each in series}
-        assert own.points == sum(1 for name, _ in found if not name.startswith("lagwarden_expiry_error_")) + 1
+        assert own.status().points == sum(1 for name, _ in found if not name.startswith("lagwarden_expiry_error_")) + 1
         assert receiver.headers[0]["content-type"] == "application/x-protobuf"
     assert not failed(own)
 
@@ -86,7 +87,7 @@ def test_a_receiver_that_is_available_again_gets_the_present_values() -> None:
         assert not own.export()
         assert not own.export()
         assert failed(own) == {"unreachable": 2}
-        assert own.exported_at is None
+        assert own.status().exported_at is None
         with OtlpReceiver(port=port) as receiver:
             assert own.export()
             assert received(receiver.requests)
@@ -107,8 +108,8 @@ def test_rejected_data_points_do_not_end_the_export() -> None:
     with OtlpReceiver() as receiver:
         other = pusher(receiver.url)
         assert other.export()
-    assert own.points == other.points - sent
-    assert own.exported_at is None
+    assert own.status().points == other.status().points - sent
+    assert own.status().exported_at is None
 
 
 def test_an_error_of_the_source_is_counted_and_does_not_end_the_exports() -> None:
@@ -124,5 +125,5 @@ def test_an_error_of_the_source_is_counted_and_does_not_end_the_exports() -> Non
     with OtlpReceiver() as receiver:
         own = OtlpPusher(MetricsSource(current, lambda: None, status), OtlpTarget(receiver.url, interval=0.05))
         with own:
-            wait_until(lambda: bool(own.exported_at), "a complete export")
+            wait_until(lambda: bool(own.status().exported_at), "a complete export")
     assert failed(own) == {"internal": 1}

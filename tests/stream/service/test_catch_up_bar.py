@@ -5,7 +5,7 @@ import io
 import pytest
 import structlog
 
-from stream.service.catch_up import CatchUp
+from exporters.readmodel import CatchUp
 from stream.service.catch_up_bar import CatchUpView
 
 SHOW_CURSOR, UP_ONE_LINE, ERASE_LINE = "\x1b[?25h", "\x1b[1A", "\x1b[2K"

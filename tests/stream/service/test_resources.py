@@ -5,8 +5,8 @@ from typing import Any
 
 from py4j.protocol import Py4JNetworkError
 
+from exporters.readmodel import HeapUsage
 from stream.service.resources import ResourcePoller
-from stream.spark.heap import HeapUsage
 
 
 class Runtime:

@@ -5,16 +5,13 @@ from collections.abc import Sequence
 
 import structlog
 
-from exporters.readmodel import OtherInstance
+from exporters.readmodel import ExecutorCount, OtherInstance, TickStatus
 from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.instances import InstancePart
 from stream.service import status as phases
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import ServiceStatus
-from stream.spark.executors.watch import ExecutorCount
 from stream.tick.offsets_topic_lag import UnansweredPartition
-from stream.tick.run_tick import TickStatus
-from stream.webhook.notifier import WebhookStatus
 
 LIMIT = 60.0
 NOW = 1_000_000_000.0
@@ -113,14 +110,14 @@ def test_counts_of_batches_add_up() -> None:
     own.count(DecodeStats(Counter({1: 2, 2: 1}), Counter({short: 2})))
     own.count(DecodeStats())
     status = own.monitor_status()
-    records = {row["record_type"]: (row["tracking"], row["records"]) for row in status.records_read.to_pylist()}
+    records = {row["record_type"]: (row["tracking"], row["records"]) for row in status.records.read.to_pylist()}
     assert records == {
         "OFFSET_COMMIT": ("tracked", 7),
         "GROUP_METADATA": ("tracked", 1),
         "none": ("unknown", 1),
         "99": ("unknown", 2),
     }
-    assert status.decode_errors.to_pylist() == [
+    assert status.records.errors.to_pylist() == [
         {"record_type": "OFFSET_COMMIT", "version": "99", "reason": "unknown_version", "records": 1},
         {"record_type": "none", "version": "", "reason": "short", "records": 3},
     ]
@@ -133,7 +130,7 @@ def test_skipped_offsets_are_counted_and_logged() -> None:
         own.count(DecodeStats(skipped=Counter(deleted=4)))
         own.count(DecodeStats())
         own.count(DecodeStats(skipped=Counter(deleted=1, damaged=2)))
-    assert own.monitor_status().offsets_skipped.to_pylist() == [
+    assert own.monitor_status().records.skipped.to_pylist() == [
         {"reason": "damaged", "offsets": 2},
         {"reason": "deleted", "offsets": 5},
     ]
@@ -142,32 +139,10 @@ def test_skipped_offsets_are_counted_and_logged() -> None:
 
 
 def test_what_is_not_known_is_none() -> None:
-    """The values of the catch-up, the executors without a cluster, and a name that is not configured are None."""
+    """The catch-up before the start, executors with a local master, and a webhook that is not configured are None."""
     empty = ServiceStatus("1.2.3", LIMIT).monitor_status()
-    assert (empty.catch_up_ratio, empty.catch_up_records_per_second, empty.catch_up_seconds_left) == (None,) * 3
-    assert (empty.executors, empty.executors_expected, empty.cluster_name) == (None, None, None)
-    counted = with_executors(status_in(RUNNING, age=1), 1).monitor_status()
-    assert (counted.executors, counted.executors_expected) == (1, 2)
+    assert (empty.catch_up, empty.executors, empty.webhook, empty.cluster_name) == (None,) * 4
     assert ServiceStatus("1", LIMIT, cluster_name="eu").monitor_status().cluster_name == "eu"
-
-
-def test_the_state_of_the_webhook_is_in_the_status() -> None:
-    """The status has counters, queue and all reasons.
-
-    Without a webhook, and before the checkpoint is open, the state of the webhook is unknown.
-    """
-    own = ServiceStatus("1", 60)
-    assert (own.monitor_status().webhook_sent, len(own.monitor_status().webhook_failures)) == (None, 0)
-    own.webhook = lambda: WebhookStatus(
-        4, {("https://a", "tls"): 0, ("https://a", "timeout"): 2}, {"queue_full": 1}, 3, 17.5
-    )
-    found = own.monitor_status()
-    assert (found.webhook_sent, found.webhook_queued, found.webhook_oldest_at) == (4, 3, 17.5)
-    assert found.webhook_failures.to_pylist() == [
-        {"address": "https://a", "reason": "timeout", "failures": 2},
-        {"address": "https://a", "reason": "tls", "failures": 0},
-    ]
-    assert found.webhook_drops.to_pylist() == [{"reason": "queue_full", "events": 1}]
 
 
 def test_a_group_of_another_instance_has_its_address() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import structlog
 
+from exporters.readmodel import QueryStatus
 from sandbox.waiting import LIMIT
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.errors import ExitCode
@@ -151,7 +152,7 @@ def test_a_topic_that_was_read_first_has_no_progress_bar(
     calls: list[str] = []
     view = _Part(done=lambda: calls.append("done"), show=lambda _: calls.append("show"))
     monkeypatch.setattr(supervisor, "CatchUpView", lambda _: view)
-    status.batches = 1
+    status.query = QueryStatus(batches=1)
     run = Supervised(status, was_read_first=True)
     assert run.stop()
     assert (run.codes, calls) == ([ExitCode.OK], ["done"])
@@ -272,7 +273,7 @@ def test_a_progress_report_is_recorded_once(status: ServiceStatus, monkeypatch: 
     run = Supervised(status)
     assert run.ticks.may_publish.wait(LIMIT)
     assert run.stop()
-    assert (status.batches, status.last_batch_seconds, len(ended)) == (1, 0.5, 1)
+    assert (status.query.batches, status.query.last_seconds, len(ended)) == (1, 0.5, 1)
 
 
 SLOW = SparkFailure("Python worker failed to connect back.", "Python worker failed to connect back.")

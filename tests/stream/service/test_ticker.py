@@ -6,13 +6,14 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, cast
 
+from exporters.readmodel import TickStatus
 from sandbox.waiting import LIMIT
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
 from stream.tick.ends_index import NO_ENDS
 from stream.tick.offsets_topic_lag import UnansweredPartition
-from stream.tick.run_tick import EndsUnavailableError, TickStatus
+from stream.tick.run_tick import EndsUnavailableError
 
 UNANSWERED = (UnansweredPartition(1, "no_leader", 0.0),)
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from stream.spark.heap import HeapUsage, heap_usage
+from exporters.readmodel import HeapUsage
+from stream.spark.heap import heap_usage
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, end_session, open_session
 

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from stream.errors import ExitCode
 from stream.spark import jvm_process
-from stream.spark.query import QueryProgress, failure, last_report, stop
+from stream.spark.query import batch_progress, failure, last_report, stop
 
 
 class QueryOfADeadJvm:
@@ -81,8 +81,9 @@ def test_a_report_has_rows_phases_and_state() -> None:
     stores = [{"numRowsTotal": 60, "memoryUsedBytes": 1_000}, {"numRowsTotal": 4, "memoryUsedBytes": 200}]
     report = {"numInputRows": 6, "processedRowsPerSecond": 24.5, "stateOperators": stores}
     durations = {"latestOffset": 30, "addBatch": 200, "triggerExecution": 250}
-    progress = QueryProgress.of_report(report | {"durationMs": durations})
-    assert progress.phases == {"latest_offset": 0.03, "add_batch": 0.2, "trigger_execution": 0.25}
+    progress = batch_progress(report | {"durationMs": durations})
+    phases = dict(zip(*progress.phases.to_pydict().values(), strict=True))
+    assert phases == {"latest_offset": 0.03, "add_batch": 0.2, "trigger_execution": 0.25}
     assert (progress.input_rows, progress.input_rate, progress.processed_rate) == (6, None, 24.5)
     assert (progress.state_rows, progress.state_bytes) == (64, 1_200)
 

@@ -96,7 +96,7 @@ def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, Servi
         position += len(records)
         assert ticker.tick(current=chance.random() < 0.8) is not None
     shown = status.monitor_status()
-    assert shown.groups_not_evaluated == 0
+    assert shown.tick.groups_not_evaluated == 0
     assert {row["errors"] for row in shown.internal_errors.to_pylist()} == {0}
     return publisher, status
 

@@ -211,7 +211,7 @@ def test_details_are_those_of_the_published_snapshot(ends: Ends, status: Service
     tick(publisher, status)
     detail = details(publisher)
     assert (detail.members, detail.transitions[-1].transition, detail.transitions[-1].cause) == ((), "dead", "unknown")
-    deaths = {row["cause"]: row["groups"] for row in status.monitor_status().deaths.to_pylist()}
+    deaths = {row["cause"]: row["groups"] for row in status.monitor_status().tick.terminations.deaths.to_pylist()}
     assert deaths == {"deleted": 0, "expired": 0, "topic deleted": 0, "unknown": 1}
 
     publisher = Publisher(dead_grace=0.5)

@@ -169,7 +169,7 @@ def test_a_group_that_cannot_be_evaluated_is_unknown_and_the_others_are_publishe
     assert reasons == [{"group": "c", "reason": "internal_error", "partitions": 1}]
     assert [line["group"] for line in lines if "cannot be evaluated" in line["event"]] == ["c"]
     status = monitor.status.monitor_status()
-    assert (status.groups_not_evaluated, monitor.errors()["group"]) == (1, 1)
+    assert (status.tick.groups_not_evaluated, monitor.errors()["group"]) == (1, 1)
     text = monitor.ask("/metrics").text
     assert "lagwarden_groups_not_evaluated 1.0\n" in text or "lagwarden_groups_not_evaluated 1\n" in text
     assert 'lagwarden_group_partitions_lag_unknown{group="c",reason="internal_error"} 1\n' in text
@@ -205,7 +205,7 @@ def test_a_group_is_tried_again_when_its_state_changes(monitor: Monitor, monkeyp
     monitor.commit("c", 7)
     groups = monitor.tick()
     assert (groups["c"]["lag_sum"], groups["c"]["state"], groups["a"]["lag_sum"]) == (3, "Stable", 6)
-    assert monitor.status.monitor_status().groups_not_evaluated == 0
+    assert monitor.status.monitor_status().tick.groups_not_evaluated == 0
 
 
 def test_a_group_whose_trial_failed_is_not_tried_at_every_tick(
@@ -254,7 +254,7 @@ def test_a_removal_that_cannot_be_evaluated_is_counted(monitor: Monitor, monkeyp
     groups = monitor.tick()
     assert {groups[name]["state"] for name in "bc"} == {"Dead"}
     status = monitor.status.monitor_status()
-    deaths = {row["cause"]: row["groups"] for row in status.deaths.to_pylist()}
+    deaths = {row["cause"]: row["groups"] for row in status.tick.terminations.deaths.to_pylist()}
     assert deaths == {"deleted": 1, "expired": 0, "topic deleted": 0, "unknown": 1}
     assert monitor.errors()["ending"] == 1
 

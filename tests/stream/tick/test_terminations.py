@@ -5,10 +5,11 @@ from typing import Any
 
 import structlog
 
+from exporters.readmodel import TerminationCounts
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.reduce import StateLimits
 from stream.tick.context import ClusterContext
-from stream.tick.terminations import TerminationCounts, Terminations
+from stream.tick.terminations import Terminations
 from tests.stream.groups import written
 from tests.stream.health.tables import wrong
 from tests.stream.tick.health_inputs import derived

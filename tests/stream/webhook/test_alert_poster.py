@@ -8,6 +8,7 @@ import pytest
 
 from exporters.http.openapi.small_world import NOON
 from exporters.page.links import PageLinks
+from exporters.readmodel import WebhookStatus
 from sandbox.ports import free_port
 from sandbox.waiting import wait_until
 from stream.config.loader import ConfigRefusal, load_section
@@ -27,7 +28,11 @@ def poster(receiver: Receiver) -> AlertPoster:
 
 def failures(own: AlertPoster, reason: str) -> list[int]:
     """Return the failed requests of each address."""
-    return [count for (_, name), count in own.status().failures.items() if name == reason]
+    return [row["failures"] for row in own.status().failures.to_pylist() if row["reason"] == reason]
+
+
+def dropped(status: WebhookStatus, reason: str) -> int:
+    return next(row["events"] for row in status.drops.to_pylist() if row["reason"] == reason)
 
 
 def sick(verdict: str = "stopped", **more: Any) -> dict[str, Any]:
@@ -57,9 +62,9 @@ def test_alerts_are_sent_again_and_then_their_end() -> None:
         first, again = (request[0] for request in receiver.events[:2])
         assert first["startsAt"] == again["startsAt"]
         assert first["endsAt"] <= again["endsAt"]
-        assert (failures(own, "server_error"), own.status().oldest) == ([1], None)
+        assert (failures(own, "server_error"), own.status().oldest_at) == ([1], None)
         down.set()
-        wait_until(lambda: own.status().oldest is not None, "a refused repetition")
+        wait_until(lambda: own.status().oldest_at is not None, "a refused repetition")
 
 
 def test_the_most_severe_and_oldest_alerts_are_sent() -> None:
@@ -74,7 +79,7 @@ def test_the_most_severe_and_oldest_alerts_are_sent() -> None:
         wait_until(lambda: own.status().sent == 2, "the alerts")
         last: Any = receiver.events[-1]
         assert [each["labels"]["group"] for each in last] == ["old", "new"]
-        assert own.status().drops["queue_full"] == 1
+        assert dropped(own.status(), "queue_full") == 1
         # A silence also ends the alert of a group whose verdict is unknown for a moment.
         own.update(snapshot(groups=[{"group": "old", "verdict": "unknown", "silence_reason": "known"}]))
         wait_until(lambda: own.status().sent == 4, "both ends")
@@ -94,21 +99,23 @@ def test_each_alertmanager_gets_each_alert(monkeypatch: pytest.MonkeyPatch) -> N
         targets = [WebhookTarget(url) for url in (away, strict.url, one.url, other.url)]
         with AlertPoster(targets, 9, "c1", PageLinks(external_url="https://here.example"), pace=0.001) as own:
             own.update(verdicts_snapshot(**{"a group": "stopped", "bad": "stopped", "c": "stopped"}))
-            wait_until(lambda: own.status().drops["refused"] == 1, "the refused alert")
+            wait_until(lambda: dropped(own.status(), "refused") == 1, "the refused alert")
             count = len(one.bodies) + 3
             wait_until(lambda: len(one.bodies) > count and len(strict.bodies) > 9 and other.bodies, "repetitions")
             status = own.status()
             last: Any = one.events[-1]
             monkeypatch.setattr(alertmanager, "_REFUSED_SECONDS", 0)
-            wait_until(lambda: own.status().drops["refused"] > 1, "the refused alert again")
+            wait_until(lambda: dropped(own.status(), "refused") > 1, "the refused alert again")
     assert [each["labels"]["group"] for each in last] == ["a group", "c"]
     assert last[0]["generatorURL"] == last[0]["annotations"]["dashboard_url"]
     assert last[0]["generatorURL"] == "https://here.example/group?name=a%20group"
     assert last[0]["annotations"]["runbook_url"] == "https://here.example/runbook/LagwardenGroupStuck"
     assert len(other.events[-1]) == 3
-    assert (status.drops["refused"], status.sent) == (1, 3)
-    assert status.failures[away, "unreachable"] > 0
-    assert status.oldest is not None
+    assert (dropped(status, "refused"), status.sent) == (1, 3)
+    assert {
+        row["address"] for row in status.failures.to_pylist() if row["failures"] and row["reason"] == "unreachable"
+    } == {away}
+    assert status.oldest_at is not None
 
 
 def test_the_address_is_that_of_the_api() -> None:

@@ -43,7 +43,7 @@ def test_a_change_that_cannot_be_stored_is_found_again(tmp_path: Path) -> None:
         connection = notifier._queue._connection
         connection.execute("PRAGMA query_only = ON")
         failures = announce(notifier, a="stalled").status().failures
-        assert {reason for (_, reason), count in failures.items() if count == 1} >= {"queue"}
+        assert {row["reason"] for row in failures.to_pylist() if row["failures"] == 1} >= {"queue"}
         connection.execute("PRAGMA query_only = OFF")
         assert announce(notifier, a="stalled").status().queued == 1
 

@@ -34,12 +34,13 @@ def test_an_event_is_sent_again_until_it_is_accepted(tmp_path: Path, status: int
         with sending(tmp_path, receiver.url) as (queue, sender):
             queue.append([event("a"), event("b")])
             sender.wake()
-            wait_until(lambda: sender.sent == 2, "both events")
+            wait_until(lambda: sender.counts()[0] == 2, "both events")
         assert receiver.subjects == ["a"] * 7 + ["b"]
         assert {each["id"] for each in receiver.events[:7]} == {"id-a"}
     reason = failure_reason(status)
-    assert {name: count for name, count in sender.failures().items() if count} == {reason: 6}
-    assert set(sender.drops().values()) == {0}
+    _, failures, drops = sender.counts()
+    assert {name: count for name, count in failures.items() if count} == {reason: 6}
+    assert set(drops.values()) == {0}
 
 
 def test_an_event_that_is_refused_five_times_does_not_block_the_others(tmp_path: Path) -> None:
@@ -48,9 +49,9 @@ def test_an_event_that_is_refused_five_times_does_not_block_the_others(tmp_path:
         with sending(tmp_path, receiver.url) as (queue, sender):
             queue.append([event("a"), event("b")])
             sender.wake()
-            wait_until(lambda: sender.sent == 1, "the second event")
+            wait_until(lambda: sender.counts()[0] == 1, "the second event")
         assert receiver.subjects == ["a"] * 5 + ["b"] * 5
-    assert sender.drops() == {"queue_full": 0, "refused": 1}
+    assert sender.counts()[2] == {"queue_full": 0, "refused": 1}
 
 
 def test_a_stop_does_not_wait_for_the_end_of_a_request(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 import structlog
 
-from stream.spark.executors.watch import ExecutorCount, ExecutorWatch
+from exporters.readmodel import ExecutorCount
+from stream.spark.executors.watch import ExecutorWatch
 
 
 class Clock:
