@@ -25,7 +25,7 @@ from stream.service.kept_state import StateUnusableError
 from stream.service.startup import check_part, open_kept_state, read_tombstone_seconds, wait_for_ends
 from stream.service.status import CATCHING_UP, STARTING
 from stream.service.supervisor import QuerySupervisor, end_of_query
-from stream.service.ticker import Ticker
+from stream.service.ticker import Ticker, TickThread
 from stream.service.web_access import page_links
 from stream.service.wiring import (
     context_poller,
@@ -154,14 +154,18 @@ class MonitorJob:
                 read = ends.logs.keys() | checkpoint.positions.keys()
                 watch = TopicWatch(checkpoint, ends.tombstone_seconds, read, status.files, config.job.part)
                 supervisor = QuerySupervisor(
-                    session, start_query, state, watch, status=status, publisher=self._publisher
+                    session,
+                    start_query,
+                    state,
+                    watch,
+                    TickThread(functools.partial(ticker.run, watch)),
+                    status=status,
+                    publisher=self._publisher,
+                    stopping=self._stopping,
+                    watchdog_limit=config.job.watchdog_limit,
                 )
-                return supervisor.supervise(
-                    self._stopping,
-                    config.job.watchdog_limit,
-                    functools.partial(ticker.run, watch),
-                    was_read_first=first is not None and status.progress is not None and status.progress.caught_up,
-                )
+                was_read_first = first is not None and status.progress is not None and status.progress.caught_up
+                return supervisor.supervise(was_read_first=was_read_first)
             except SparkCallError as error:
                 return end_of_query(SparkFailure(str(error), error.failure.detail), status, state)
 

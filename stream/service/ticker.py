@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from stream.webhook.announcer import VerdictAnnouncer
 
 _log = structlog.get_logger(__name__)
+_STOP_SECONDS: Final = 3.0
+"""For the running tick at a stop, which ends with writing the verdict file."""
 
 
 class Ticker:
@@ -124,3 +126,35 @@ class Ticker:
             self._status.record_unreachable(str(error))
         else:
             self._status.record_unanswered(unanswered)
+
+
+class TickThread:
+    """The thread of the ticks: `ticks` publishes from the first event (the topic is read to its end) to the second."""
+
+    def __init__(self, ticks: Callable[[threading.Event, threading.Event], None]) -> None:
+        self._caught_up, self._ended = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=ticks, args=(self._caught_up, self._ended), name="tick", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread, if it has not been started."""
+        if self._thread.ident is None:
+            self._thread.start()
+
+    def publish(self) -> None:
+        """Let the ticks publish: the topic is read to its end."""
+        self._caught_up.set()
+
+    def end(self) -> None:
+        """Let the thread end after the running tick."""
+        self._ended.set()
+        self._caught_up.set()
+
+    def join(self) -> None:
+        """End the thread, and wait a limited time for it."""
+        self.end()
+        if self._thread.ident is not None:
+            self._thread.join(_STOP_SECONDS)
+
+    def is_alive(self) -> bool:
+        """Return whether the thread runs."""
+        return self._thread.is_alive()

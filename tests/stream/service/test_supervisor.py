@@ -1,7 +1,7 @@
-"""The supervisor: when the tick thread starts, when it may publish, and how a stop ends it."""
+"""The phases of the supervisor, step by step: when ticks start and publish, and what ends the process."""
 
 import threading
-from collections.abc import Collection
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,20 +10,19 @@ from typing import Any
 import pytest
 import structlog
 
-from exporters.readmodel import QueryStatus
-from sandbox.waiting import LIMIT
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.errors import ExitCode
 from stream.service import supervisor
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING, ServiceStatus
 from stream.service.supervisor import QuerySupervisor
+from stream.service.ticker import TickThread
 from stream.spark.errors import SparkCallError, SparkFailure
 from stream.spark.query import BatchReport
 
 
 class _Part:
-    """Replaces the query, the state and the watch of the topic; methods without an answer return None."""
+    """Replaces a part: records the names of its calls, which return None if they have no answer."""
 
     def __init__(self, **answers: Any) -> None:
         self.broken: str | None = None
@@ -33,247 +32,174 @@ class _Part:
         self.checkpoint = SimpleNamespace(folder=Path(), keeps_first_read=False)
         self.__dict__.update(answers)
 
-    def clear(self) -> None:
-        self.calls.append("clear")
-
     def __getattr__(self, name: str) -> Any:
-        return lambda *_, **__: None
+        return lambda *_, **__: self.calls.append(name)
 
 
-def opened() -> Future[Any]:
-    session: Future[Any] = Future()
-    session.set_result(_Part())
-    return session
+class Stopping(threading.Event):
+    """Is set, or not, without waiting."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        del timeout
+        return self.is_set()
 
 
-class Ticks:
-    """Records the phases in which it was called and in which it could publish."""
+class Job:
+    """A supervisor of stand-ins for a topic of which 5 offsets are to be read, with a query that never fails."""
 
-    def __init__(self, status: ServiceStatus) -> None:
-        self._status = status
-        self.began = threading.Event()
-        self.may_publish = threading.Event()
-        self.phases: list[str] = []
+    def __init__(
+        self, phase: str = CATCHING_UP, start: Callable[[object], Any] = lambda _: _Part(), **parts: Any
+    ) -> None:
+        self.status = ServiceStatus("1", 60)
+        self.status.phase, self.status.progress = phase, CatchUpProgress({0: 0}, {0: 5})
+        self.ticks, self.publisher, self.stopping = _Part(is_alive=lambda: True), _Part(), Stopping()
+        self.session: Future[Any] = Future()
+        state, watch = parts.get("state", _Part()), parts.get("watch", _Part())
+        self.made = QuerySupervisor(
+            self.session,
+            start,
+            state,
+            watch,
+            parts.get("ticks", self.ticks),
+            status=self.status,
+            publisher=self.publisher,
+            stopping=self.stopping,
+            watchdog_limit=60.0,
+        )
 
-    def __call__(self, caught_up: threading.Event, ended: threading.Event) -> None:
-        """Wait as the ticker does."""
-        self.phases.append(self._status.phase)
-        self.began.set()
-        assert caught_up.wait(LIMIT)
-        if not ended.is_set():
-            self.phases.append(self._status.phase)
-            self.may_publish.set()
-        assert ended.wait(LIMIT)
-        self.phases.append("ended")
+    def opened(self) -> Any:
+        """Return the step after the session was opened."""
+        self.session.set_result(_Part())
+        return self.made.open()()
+
+    def read_up(self) -> Any:
+        """Return the step with which the query is watched."""
+        step = self.opened()
+        assert self.status.progress is not None
+        self.status.progress.finish({0: 5})
+        return step()
 
 
-@pytest.fixture
-def status(monkeypatch: pytest.MonkeyPatch) -> ServiceStatus:
-    """Return the status of a monitor with 5 offsets to read and a query that never fails."""
-    monkeypatch.setattr(supervisor, "Watchdog", lambda *_: _Part())
+@pytest.fixture(autouse=True)
+def spark(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Replace Spark; return what it was asked: kills of the JVM, the graces of stops, and the watchdogs."""
+    asked = SimpleNamespace(kills=[], graces=[], planners=[], watchdog=_Part(), view=_Part())
+    monkeypatch.setattr(supervisor, "Watchdog", lambda *_: asked.watchdog)
+    monkeypatch.setattr(supervisor, "CatchUpView", lambda _: asked.view)
     monkeypatch.setattr(supervisor, "ResourcePoller", lambda _: _Part())
+    monkeypatch.setattr(supervisor, "end_planners", asked.planners.append)
     monkeypatch.setattr(supervisor, "failure", lambda _: None)
     monkeypatch.setattr(supervisor, "last_report", lambda _: None)
-    monkeypatch.setattr(supervisor, "stop", lambda *_: True)
-    made = ServiceStatus("1", 60)
-    made.phase, made.progress = CATCHING_UP, CatchUpProgress({0: 0}, {0: 5})
-    return made
+    monkeypatch.setattr(supervisor, "stop", lambda _, grace: asked.graces.append(grace) or True)
+    monkeypatch.setattr(supervisor, "kill_jvm", lambda _: asked.kills.append(True))
+    return asked
 
 
-def supervisor_of(status: ServiceStatus, session: Future[Any] | None = None, **parts: Any) -> QuerySupervisor:
-    """Return a supervisor of these parts: `start`, `state`, `watch` and `publisher`."""
-    part: Any = _Part()
-    made: dict[str, Any] = {"start": lambda _: part, "state": part, "watch": part, "publisher": part, **parts}
-    opened_session = opened() if session is None else session
-    return QuerySupervisor(
-        opened_session, made["start"], made["state"], made["watch"], status=status, publisher=made["publisher"]
-    )
+def test_the_ticks_start_with_the_query_and_publish_after_the_catch_up() -> None:
+    """Open, start, catch up, watch, stop: each phase returns the next one."""
+    job = Job()
+    assert job.made.open() == job.made.open
+    step = job.opened()
+    assert (step.func, job.ticks.calls) == (job.made.catch_up, ["start"])
+    assert step().func == job.made.catch_up
+    job.status.progress.finish({0: 5})
+    step = step()
+    assert (step.func, job.status.phase, job.ticks.calls) == (job.made.watch, RUNNING, ["start", "publish"])
+    assert step().func == job.made.watch
+    job.stopping.set()
+    assert (step().func, step()()) == (job.made.stop, ExitCode.OK)
+    assert job.status.phase == STOPPING
 
 
-def until_ended(_: threading.Event, ended: threading.Event) -> None:
-    """Tick until the query has ended."""
-    assert ended.wait(LIMIT)
-
-
-class Supervised:
-    """Supervises a query in a thread, as the main thread of the process does."""
-
-    def __init__(self, status: ServiceStatus, session: Future[Any] | None = None, **options: Any) -> None:
-        self.ticks, self.stopping, self.codes = Ticks(status), threading.Event(), list[int]()
-        first = options.pop("was_read_first", False)
-        made = supervisor_of(status, session, **options)
-
-        def run() -> None:
-            self.codes.append(made.supervise(self.stopping, 60.0, self.ticks, was_read_first=first))
-
-        self._thread = threading.Thread(target=run, daemon=True)
-        self._thread.start()
-
-    def stop(self, seconds: float = LIMIT) -> bool:
-        self.stopping.set()
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-
-def test_the_tick_thread_starts_with_the_catch_up_and_publishes_after_it(status: ServiceStatus) -> None:
-    """The tick thread only polls the offsets topic during the catch-up."""
-    run = Supervised(status)
-    assert run.ticks.began.wait(LIMIT)
-    assert not run.ticks.may_publish.is_set()
-    assert status.progress is not None
-    status.progress.finish({0: 5})
-    assert run.ticks.may_publish.wait(LIMIT)
-    assert run.stop()
-    assert run.ticks.phases == [CATCHING_UP, RUNNING, "ended"]
-    assert run.codes == [ExitCode.OK]
-
-
-def test_a_topic_that_was_read_first_is_shown_while_the_session_is_opened(status: ServiceStatus) -> None:
-    """The query starts when the session is open. A stop does not wait for the end of its first batch."""
-    session, started, part = Future[Any](), threading.Event(), _Part()
-
-    def start(_: object) -> Any:
-        started.set()
-        return part
-
-    run = Supervised(status, session, start=start, was_read_first=True)
-    assert run.ticks.may_publish.wait(LIMIT)
-    assert not started.is_set()
-    session.set_result(part)
-    assert started.wait(LIMIT)
-    assert run.stop()
-    assert (run.codes, run.ticks.phases) == ([ExitCode.OK], [RUNNING, RUNNING, "ended"])
-
-
-def test_a_topic_that_was_read_first_has_no_progress_bar(
-    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The catch-up of a topic that was read first is complete when the query starts."""
-    calls: list[str] = []
-    view = _Part(done=lambda: calls.append("done"), show=lambda _: calls.append("show"))
-    monkeypatch.setattr(supervisor, "CatchUpView", lambda _: view)
-    status.query = QueryStatus(batches=1)
-    run = Supervised(status, was_read_first=True)
-    assert run.stop()
-    assert (run.codes, calls) == ([ExitCode.OK], ["done"])
-
-
-def test_a_stop_does_not_wait_for_the_session(status: ServiceStatus) -> None:
-    """The process ends with exit code 0 although the query could not be started."""
-    run = Supervised(status, Future(), start=pytest.fail, was_read_first=True)
-    assert run.stop()
-    assert (run.codes, status.phase, run.ticks.phases[-1]) == ([ExitCode.OK], STOPPING, "ended")
+def test_a_topic_that_was_read_first_is_shown_while_the_session_is_opened(spark: SimpleNamespace) -> None:
+    """A stop does not wait for the session. With it, the query is watched at once, without a progress bar."""
+    job = Job()
+    job.stopping.set()
+    assert job.made.supervise(was_read_first=True) == ExitCode.OK
+    assert (job.ticks.calls, job.status.phase) == (["publish", "start", "join"], STOPPING)
+    job = Job(RUNNING)
+    assert job.opened().func == job.made.watch
+    assert spark.view.calls == ["done"]
 
 
 @pytest.mark.parametrize(("kept", "grace"), [(True, 0.0), (False, 15.0)])
-def test_a_stop_waits_for_a_batch_that_is_not_kept(
-    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch, *, kept: bool, grace: float
-) -> None:
+def test_a_stop_waits_for_a_batch_that_is_not_kept(spark: SimpleNamespace, *, kept: bool, grace: float) -> None:
     """The files of a first read are in the checkpoint until their batch has ended."""
-    waited: list[float] = []
-    monkeypatch.setattr(supervisor, "stop", lambda _, seconds: waited.append(seconds) or True)
-    run = Supervised(status, state=_Part(checkpoint=_Part(keeps_first_read=kept), lost=lambda: None))
-    assert run.ticks.began.wait(LIMIT)
-    assert run.stop()
-    assert waited == [grace]
+    job = Job(state=_Part(checkpoint=_Part(keeps_first_read=kept), lost=lambda: None))
+    job.session.set_result(_Part())
+    job.stopping.set()
+    assert job.made.supervise() == ExitCode.OK
+    assert (spark.graces, spark.watchdog.calls) == ([grace], ["close", "close"])
+    assert job.ticks.calls == ["start", "end", "join"]
 
 
-def test_tasks_that_make_progress_reset_the_watchdog(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_that_make_progress_reset_the_watchdog(spark: SimpleNamespace) -> None:
     """A first batch on a slow link may exceed its limit while it reads; a batch that reads nothing may not."""
-    beats = threading.Semaphore(0)
-    monkeypatch.setattr(supervisor, "Watchdog", lambda *_: _Part(beat=beats.release))
-    run = Supervised(status)
-    assert status.progress is not None
-    for position in (2, 4):
-        status.progress.record_task_progress({0: position})
-        assert beats.acquire(timeout=LIMIT)
-    status.progress.record_task_progress({0: 4})
-    assert run.stop()
-    assert not beats.acquire(blocking=False), "nothing was read"
+    job = Job()
+    step = job.opened()
+    for position in (2, 4, 4):
+        job.status.progress.record_task_progress({0: position})
+        step = step()
+    assert spark.watchdog.calls == ["beat", "beat"]
 
 
-def exit_code(status: ServiceStatus, *, ticks: Any = until_ended, **parts: Any) -> tuple[int, _Part]:
-    """Supervise a query after the catch-up until it ends; return the exit code and the publisher."""
-    status.phase, status.progress = RUNNING, CatchUpProgress({0: 5}, {0: 5})
-    publisher = _Part()
-    made = supervisor_of(status, publisher=publisher, **parts)
-    return made.supervise(threading.Event(), 60.0, ticks), publisher
-
-
-@pytest.fixture
-def killed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    kills: list[bool] = []
-    monkeypatch.setattr(supervisor, "kill_jvm", lambda _: kills.append(True))
-    monkeypatch.setattr(supervisor, "_POLL_SECONDS", 0.01)
-    return kills
-
-
-def test_a_deleted_checkpoint_ends_the_process_at_once(status: ServiceStatus, killed: list[bool]) -> None:
+def test_a_deleted_checkpoint_ends_the_process_at_once(spark: SimpleNamespace) -> None:
     """The exit code is that of a damaged checkpoint, and the JVM is killed so that it writes nothing else."""
-    state = _Part(lost=lambda: "metadata was deleted")
-    assert exit_code(status, state=state)[0] == ExitCode.CHECKPOINT_DAMAGED
-    assert (status.phase, killed) == (FAILED, [True])
+    job = Job(state=_Part(lost=lambda: "metadata was deleted"))
+    assert job.read_up() == ExitCode.CHECKPOINT_DAMAGED
+    assert (job.status.phase, spark.kills, spark.graces) == (FAILED, [True], [])
 
 
-def test_a_state_that_does_not_match_the_topic_is_withdrawn(status: ServiceStatus, killed: list[bool]) -> None:
+def test_a_state_that_does_not_match_the_topic_is_withdrawn(spark: SimpleNamespace) -> None:
     """The publisher is cleared, the exit code is TOPIC_CHANGED, and the JVM is not killed."""
-    code, publisher = exit_code(status, watch=_Part(broken="the topic was recreated"))
-    assert (code, publisher.calls, killed) == (ExitCode.TOPIC_CHANGED, ["clear"], [])
+    job = Job(watch=_Part(broken="the topic was recreated"))
+    assert job.read_up() == ExitCode.TOPIC_CHANGED
+    assert (job.publisher.calls, spark.kills, spark.graces) == (["clear"], [], [15.0])
 
 
-def test_a_tick_thread_that_ended_ends_the_process(status: ServiceStatus, killed: list[bool]) -> None:
+def test_a_tick_thread_that_ended_ends_the_process(spark: SimpleNamespace) -> None:
     """The process ends, because no more snapshots would be published; the JVM is not killed if the query stops."""
-    assert exit_code(status, ticks=lambda *_: None)[0] == ExitCode.INTERNAL
-    assert (status.phase, killed) == (FAILED, [])
+    ticks = TickThread(lambda *_: None)
+    job = Job(ticks=ticks)
+    step = job.opened()
+    ticks.join()
+    job.status.progress.finish({0: 5})
+    assert step() == ExitCode.INTERNAL
+    assert (job.status.phase, spark.kills) == (FAILED, [])
 
 
-def test_added_partitions_are_read_without_a_restart_of_the_query(status: ServiceStatus, killed: list[bool]) -> None:
+def test_added_partitions_are_read_without_a_restart_of_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
     """The query reads added partitions from their log starts.
 
     The status reports the partitions until a tick shows them to the ends that they had when they were noticed.
     """
-    status.phase, status.progress, status.shown = RUNNING, CatchUpProgress({0: 5}, {0: 5}), {0: 5}
-    started: list[object] = []
-    stopping = threading.Event()
     watch = _Part(added=(1,), added_logs={1: (2, 9, 8)})
-
-    def add_partitions(partitions: Collection[int]) -> None:
-        assert set(partitions) == {1}
-        watch.added, watch.added_logs = (), {}
-        stopping.set()
-
-    def start(session: object) -> Any:
-        started.append(session)
-        return _Part()
-
-    watch.__dict__["add_partitions"] = add_partitions
-    made = supervisor_of(status, start=start, watch=watch)
-    assert made.supervise(stopping, 60.0, until_ended) == ExitCode.OK
-    assert (len(started), status.partitions_added) == (1, (1,))
-    assert status.progress.positions == {0: 5, 1: 2}
-    assert status.progress.behind == [1]
-    assert killed == []
-    made._added.clear()
-    status.progress.finish({1: 8})
+    job = Job(RUNNING, watch=watch)
+    status = job.status
+    status.progress = CatchUpProgress({0: 5}, {0: 5})
+    step = job.opened()()
+    assert (watch.calls, status.partitions_added) == (["add_partitions"], (1,))
+    assert (status.progress.positions, status.progress.behind) == ({0: 5, 1: 2}, [1])
+    watch.added, watch.added_logs = (), {}
+    report = BatchReport(1, 0.5, SourceOffsets({0: 5, 1: 8}), "now", worked=True)
+    monkeypatch.setattr(supervisor, "last_report", lambda _: report)
     for shown, added in (({0: 5}, (1,)), ({0: 5, 1: 8}, ())):
         status.shown = shown
-        made._follow_added_partitions()
+        step = step()
         assert (shown, status.partitions_added) == (shown, added), "the snapshot has the groups of the partition"
 
 
-def test_a_progress_report_is_recorded_once(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_progress_report_is_recorded_once(monkeypatch: pytest.MonkeyPatch, spark: SimpleNamespace) -> None:
     """The status has the positions, number and duration of batches, and counts a batch once.
 
     The first batch that has ended ends the processes that planned the query.
     """
-    ended: list[int] = []
-    monkeypatch.setattr(supervisor, "end_planners", ended.append)
-    report = BatchReport(batch=3, seconds=0.5, offsets=SourceOffsets({0: 5}), at="now", worked=True)
+    report = BatchReport(batch=3, seconds=0.5, offsets=SourceOffsets({0: 5}), at="now", worked=True, repairs=2)
     monkeypatch.setattr(supervisor, "last_report", lambda _: report)
-    run = Supervised(status)
-    assert run.ticks.may_publish.wait(LIMIT)
-    assert run.stop()
-    assert (status.query.batches, status.query.last_seconds, len(ended)) == (1, 0.5, 1)
+    job = Job()
+    assert job.opened()()().func == job.made.watch
+    query = job.status.query
+    assert (query.batches, query.last_seconds, query.state_repairs, len(spark.planners)) == (1, 0.5, 2, 1)
 
 
 SLOW = SparkFailure("Python worker failed to connect back.", "Python worker failed to connect back.")
@@ -281,39 +207,35 @@ SLOW = SparkFailure("Python worker failed to connect back.", "Python worker fail
 
 @pytest.mark.parametrize("raised", [True, False], ids=["error of the start", "error of the query"])
 def test_a_query_that_does_not_start_in_time_is_started_again(
-    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch, killed: list[bool], *, raised: bool
+    monkeypatch: pytest.MonkeyPatch, spark: SimpleNamespace, *, raised: bool
 ) -> None:
     """Two slow starts, as on a busy machine, do not end the process; the third start succeeds.
 
     All starts use the same session. The JVM, the state and the published snapshot are kept.
     """
     sessions: list[object] = []
-    failures: list[SparkFailure] = []
-    stopping, session = threading.Event(), opened()
 
     def start(given: object) -> Any:
         sessions.append(given)
-        if len(sessions) == 3:
-            stopping.set()
-        elif raised:
+        if raised and len(sessions) < 3:
             raise SparkCallError("start the query", SLOW)
         return _Part()
 
     monkeypatch.setattr(supervisor, "failure", lambda _: None if len(sessions) == 3 else SLOW)
-    part = _Part(record_failure=lambda failed, **_: failures.append(failed))
-    made = supervisor_of(status, session, start=start, state=part, watch=part, publisher=part)
-    assert made.supervise(stopping, 60.0, until_ended) == ExitCode.OK
-    assert status.phase == STOPPING
-    assert sessions == [session.result()] * 3
-    assert (killed, failures, part.calls) == ([], [], [])
+    state = _Part()
+    job = Job(start=start, state=state)
+    step = job.opened()()()
+    assert step.func == job.made.catch_up
+    assert sessions == [job.session.result()] * 3
+    assert (spark.kills, job.publisher.calls, set(state.calls)) == ([], [], {"lost"})
 
 
-def test_a_query_that_never_starts_in_time_ends_the_process(
-    status: ServiceStatus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_query_that_never_starts_in_time_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process fails with the cause after a few attempts."""
     monkeypatch.setattr(supervisor, "failure", lambda _: SLOW)
+    job = Job(RUNNING, state=_Part(record_failure=lambda *_, **__: False))
+    job.session.set_result(_Part())
     with structlog.testing.capture_logs() as logs:
-        assert exit_code(status, state=_Part(record_failure=lambda *_, **__: False))[0] == ExitCode.QUERY_FAILED
+        assert job.made.supervise() == ExitCode.QUERY_FAILED
     assert [line.get("attempt") for line in logs] == [1, 2, 3, None, None]
     assert logs[3]["cause"] == SLOW.cause
