@@ -9,9 +9,9 @@ everywhere. No function raises. Bytes after the last known field are ignored, be
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from decoders import streams_info, wire
+from decoders import wire
 from decoders.errors import DecodeError, DecodeReason, MalformedBytes
 from decoders.scalar import read_message
 from decoders.schema import versions
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from decoders.records import Fields
     from decoders.schema import Message
+    from decoders.wire import Reader
+
+_NEWEST_ASSIGNMENT_INFO: Final = 11
 
 
 def consumer_subscription(raw: bytes) -> Fields | DecodeError | None:
@@ -45,17 +48,49 @@ def connect_assignment(raw: bytes) -> Fields | DecodeError | None:
 
 
 def streams_assignment_info(raw: bytes) -> Fields | DecodeError | None:
-    """Decode the user data of a Kafka Streams assignment (AssignmentInfo, versions 1 to 11)."""
+    """Decode the tasks in the user data of a Kafka Streams assignment (AssignmentInfo, versions 1 to 11).
+
+    It is written with Java's DataOutput. What follows the tasks (hosts, an error code, the next rebalance) is not read.
+    """
     if not raw:
         return None
     version = None
     try:
         version, at = wire.int32(raw, 0)
-        if version not in streams_info.ASSIGNMENT_VERSIONS:
+        if not 1 <= version <= _NEWEST_ASSIGNMENT_INFO:
             raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
-        return {"version": version, **streams_info.read_assignment(version, raw, at)}
+        if version >= 3:
+            _, at = wire.int32(raw, at)  # the newest version that all members support
+        active, at = wire.array(wire.int32, _task(version, is_standby=False), nullable=False)(raw, at)
+        standby, _ = wire.array(wire.int32, _task(version, is_standby=True), nullable=False)(raw, at)
     except MalformedBytes as fault:
         return _error("user_data", version, fault)
+    return {"version": version, "active_tasks": active, "standby_tasks": standby}
+
+
+def _task(version: int, *, is_standby: bool) -> Reader:
+    """Return the reader of a task. Its named topology (since v10, in UTF-16) and standby partitions are skipped."""
+
+    def read(buffer: bytes, at: int) -> tuple[Fields, int]:
+        subtopology, at = wire.int32(buffer, at)
+        partition, at = wire.int32(buffer, at)
+        if version >= 10:
+            count, at = wire.int32(buffer, at)
+            _, at = wire.read_bytes(buffer, at, 2 * count)
+        if is_standby:
+            _, at = wire.array(wire.int32, _topic_partition, nullable=False)(buffer, at)
+        return {"subtopology": subtopology, "partition": partition}, at
+
+    return read
+
+
+def _topic_partition(buffer: bytes, at: int) -> tuple[int, int]:
+    """Read a partition after the name of its topic, which is skipped."""
+    length, at = wire.uint16(buffer, at)
+    _, at = wire.read_bytes(buffer, at, length)
+    value: int
+    value, at = wire.int32(buffer, at)
+    return value, at
 
 
 def subscription(protocol_type: str, raw: bytes) -> Fields | DecodeError | None:

@@ -1,7 +1,7 @@
 """Data embedded in group metadata by consumers and Connect. Never flexible.
 
 The version precedes the body (`decoders.blobs` reads it). AssignmentInfo of Kafka Streams does not use Kafka's message
-format; `decoders.streams_info` decodes it.
+format and has no table.
 """
 
 from __future__ import annotations

@@ -46,6 +46,23 @@ def test_connect_fields_that_old_workers_omit_are_optional() -> None:
     assert (error.field, error.reason) == ("assignment.assignment", DecodeReason.SHORT)
 
 
+def test_the_tasks_of_kafka_streams_are_decoded() -> None:
+    """Since v3 another version precedes them; since v10 a task has a named topology. Truncated bytes are one error."""
+    task, topic = struct.pack(">ii", 1, 2), struct.pack(">iH", 1, 1) + b"t" + struct.pack(">i", 5)
+    named = task + struct.pack(">i", 1) + "ü".encode("utf-16-be")
+    one = struct.pack(">i", 1)
+    layouts = {1: one + task + one + task + topic, 3: one * 2 + task + one + task + topic}
+    for version, body in {**layouts, 10: one * 2 + named + one + named + topic}.items():
+        raw = struct.pack(">i", version) + body
+        tasks = ({"subtopology": 1, "partition": 2},)
+        expected = {"version": version, "active_tasks": tasks, "standby_tasks": tasks}
+        assert blobs.streams_assignment_info(raw) == blobs.streams_assignment_info(raw + b"hosts") == expected
+        for length in range(1, len(raw)):
+            error = blobs.streams_assignment_info(raw[:length])
+            assert isinstance(error, DecodeError), (version, length)
+            assert error.field.startswith("user_data")
+
+
 DECODERS = (
     blobs.consumer_subscription,
     blobs.consumer_assignment,
