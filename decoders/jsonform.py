@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import functools
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders import blobs
 from decoders.schema import ArrayOf, Field, FieldType, Message, Primitive, Struct
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from decoders.records import Fields, Record
 
 
-def console(record: Record, *, type_word: Literal["type", "version"] = "type") -> str:
-    """Format a record as the console formatters do since 4.0; 3.9 calls the type "version".
+def console(record: Record) -> str:
+    """Format a record as the console formatters do since 4.0.
 
     They print types 0 to 2, transactions, and since 4.1 share groups (10 to 15); this function formats all types.
     """
     value = "null"
     if record.value is not None and record.layout is not None and record.version is not None:
         value = f'{{"version":{record.version},"data":{message(record.layout, record.version, record.value)}}}'
-    return f'{{"key":{{"{type_word}":{record.type.number},"data":{_key(record)}}},"value":{value}}}'
+    return f'{{"key":{{"type":{record.type.number},"data":{_key(record)}}},"value":{value}}}'
 
 
 def dump_key(record: Record) -> str:

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import enum
 import json
 import sys
 from pathlib import Path  # noqa: TC003 -- typer reads annotations when it runs
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -27,7 +26,7 @@ from stream.cli.options import (
     load_config,
     load_section,
 )
-from stream.cli.render.stdout import print_lines, print_notes, print_problems, printable, printable_json, progress_bar
+from stream.cli.render.stdout import print_lines, print_notes, print_problems, printable_json, progress_bar
 from stream.errors import ExitCode, Refusal, imports_of_extra
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from stream.cli.capture_groups import CaptureGroups
     from stream.cli.group_source import Answer
-    from stream.offline.decode import RecordFormat
     from stream.offline.rows import LogRow, RowSource
     from stream.offline.timeline import TimelineEvent
 
@@ -44,16 +42,6 @@ Topics = Annotated[
     list[str] | None,
     typer.Option("--topic", metavar="TOPIC", help="An internal topic; default: __consumer_offsets; can be repeated."),
 ]
-Formats = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="The format of a version of Kafka: json (4.x), json-3.9, text-0.8, text-0.9 or text-2.1.",
-    ),
-]
-
-EnumT = TypeVar("EnumT", bound=enum.Enum)
 _OFFSETS: Final = "__consumer_offsets"
 
 
@@ -75,24 +63,23 @@ def decode(
     config: LiveClusterConfig = None,
     settings: Settings = None,
     topic: Topic = _OFFSETS,
-    shape: Formats = "json",
     encoding: Annotated[
         str, typer.Option(metavar="ENCODING", help="The encoding of key and value: auto, hex or base64.")
     ] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, which is the default.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, which is the default.")] = False,  # noqa: ARG001
 ) -> int:
     """Decode records of an internal topic and print them like Kafka's console formatters, one line per record.
 
     Records that cannot be decoded are printed on stderr as JSON objects with the reason.
     """
-    from stream.offline.decode import TOPICS, RecordFormat
+    from stream.offline.decode import TOPICS
     from stream.offline.input_pairs import Encoding, parse_pairs
     from stream.offline.open_source import open_source
 
-    if as_json and not shape.startswith("json"):
-        raise typer.BadParameter(f"--json and --format {shape} exclude each other")
-    record_format = _parse_enum(RecordFormat, shape, "--format")
-    bytes_encoding = _parse_enum(Encoding, encoding, "--encoding")
+    try:
+        bytes_encoding = Encoding(encoding)
+    except ValueError:
+        raise typer.BadParameter(f"--encoding {encoding}: must be one of {', '.join(Encoding)}") from None
     if topic not in TOPICS:
         raise typer.BadParameter(f"--topic {topic}: must be one of {', '.join(TOPICS)}")
     lines = [f"{key} {value or '-'}"] if key is not None else sys.stdin
@@ -101,43 +88,32 @@ def decode(
         raise typer.BadParameter("a key, --input and a cluster exclude each other")
     with contextlib.ExitStack() as stack:
         if source is None and not live:
-            return _print_decoded(parse_pairs(lines, topic, bytes_encoding), record_format)
+            return _print_decoded(parse_pairs(lines, topic, bytes_encoding))
         if source is not None:
             opened = open_source(source, [topic])
         else:
             opened = _connect(stack, (config, bootstrap_servers, settings), [topic])
-        code = _print_decoded((row for row in opened.rows() if row.topic == topic), record_format)
+        code = _print_decoded(row for row in opened.rows() if row.topic == topic)
         return print_problems(opened.problems) or code
 
 
-def _print_decoded(rows: Iterable[LogRow | str], record_format: RecordFormat) -> int:
+def _print_decoded(rows: Iterable[LogRow | str]) -> int:
     """Print decoded rows and, for a row that is an error message, the error. Returns the exit code."""
     from stream.offline.decode import decode as decode_row
 
-    failed, skipped = False, 0
-    escape = printable_json if record_format.value.startswith("json") else printable
+    failed = False
 
     def lines() -> Iterator[str]:
-        nonlocal failed, skipped
+        nonlocal failed
         for row in rows:
-            if isinstance(row, str):
+            line = f"error: {row}" if isinstance(row, str) else decode_row(row)
+            if isinstance(line, str):
                 failed = True
-                typer.echo(f"error: {row}", err=True)
-                continue
-            line = decode_row(row, record_format)
-            if line.error is not None:
-                failed = True
-                typer.echo(line.error, err=True)
-            elif line.text is None:
-                skipped += 1
+                typer.echo(line, err=True)
             else:
-                yield escape(line.text)
+                yield printable_json(line.text)
 
     print_lines(lines())
-    if skipped:
-        typer.echo(
-            f"{skipped} records of kinds that {record_format.value} cannot print were skipped; use json", err=True
-        )
     return ExitCode.UNREADABLE if failed else ExitCode.OK
 
 
@@ -285,12 +261,3 @@ def _connect(
     kafka = config.kafka
     cluster = Cluster(kafka.bootstrap_servers, login_from_options(kafka), request_timeout=kafka.request_timeout)
     return LiveTopics(stack.enter_context(cluster), topics, on_progress)
-
-
-def _parse_enum(kinds: type[EnumT], word: str, option: str) -> EnumT:
-    """Return the member of an enum with this value. Raises BadParameter."""
-    try:
-        return kinds(word)
-    except ValueError:
-        known = ", ".join(kind.value for kind in kinds)
-        raise typer.BadParameter(f"{option} {word}: must be one of {known}") from None
