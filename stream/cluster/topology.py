@@ -2,7 +2,7 @@
 
 One poll sends a Metadata request (for named topics, one per few thousand topics) and one request for the quorum.
 Errors are values: a topic that cannot be described has a row with the error. Facts derived from the topology are in
-`topic_health` and `topic_ids`.
+`stream.cluster_facts.topics` and `topic_ids`.
 """
 
 from __future__ import annotations

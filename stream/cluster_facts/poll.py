@@ -36,6 +36,7 @@ from stream.cluster_facts import tables
 from stream.cluster_facts.left_replicas import LeftReplicas
 from stream.cluster_facts.log_cleaner import CleanerWatch, CompactionConfig, LogGrowth, OffsetsPartitionSizes
 from stream.cluster_facts.share_groups import ShareGroups
+from stream.cluster_facts.topics import MIN_ISR, partitions_table, topics_table
 from stream.groups.instances import EVERY_GROUP
 from stream.groups.placement import partition_for
 
@@ -59,7 +60,7 @@ TOPIC_SETTINGS: Final = (
     "cleanup.policy",
     "message.format.version",
     "message.timestamp.type",
-    tables.MIN_ISR,
+    MIN_ISR,
     "retention.bytes",
     "retention.ms",
     "segment.bytes",
@@ -130,7 +131,7 @@ class ClusterPoll:
         began, unknown = time.perf_counter(), tables.Unknown()
         topology = read_topology(self._cluster)
         nodes = [broker.node for broker in topology.brokers]
-        partitions = tables.partitions_table(topology)
+        partitions = partitions_table(topology)
         shown = tables.shown_partitions(partitions, self._options.partitions_shown)
         unknown["partition series", "not_shown"] += len(partitions) - len(shown)
         of_brokers = read_broker_configs(self._cluster, nodes, BROKER_SETTINGS)
@@ -160,7 +161,7 @@ class ClusterPoll:
             polls=tables.poll_table(now, time.perf_counter() - began, disk.suspect),
             brokers=tables.brokers_table(topology),
             controllers=tables.controllers_table(topology),
-            cluster_topics=tables.topics_table(topology, of_topics),
+            cluster_topics=topics_table(topology, of_topics),
             topic_partitions=partitions,
             partitions_shown=shown,
             offsets_replicas=tables.offsets_replicas_table(sizes, self._growth.update(now, sizes), disk.replicas),

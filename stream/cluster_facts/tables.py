@@ -16,7 +16,6 @@ from exporters.cluster.model import (
     BROKER_DISKS,
     BROKER_FEATURES,
     BROKERS,
-    CLUSTER_TOPICS,
     CLUSTER_TOTALS,
     CONFIGS,
     CONTROLLERS,
@@ -28,14 +27,12 @@ from exporters.cluster.model import (
     QUOTAS,
     REASSIGNING_TOPICS,
     REASSIGNMENTS,
-    TOPIC_PARTITIONS,
     TOPIC_SIZES,
     UNKNOWN_FACTS,
 )
 from exporters.readmodel import rows_table
 from stream.cluster.admin.features import finalized_features, version_sets
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
-from stream.cluster.topic_health import partition_facts, topic_facts
 from stream.cluster.transport.error_codes import ErrorReason
 
 if TYPE_CHECKING:
@@ -52,16 +49,7 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 _Key = TypeVar("_Key")
 
-MIN_ISR: Final = "min.insync.replicas"
 _TOPIC_SCOPE: Final = "topic"
-
-_RATIOS: Final = {
-    "preferred_leaders_ratio": "preferred_replicas_percent",
-    "brokers_skewed_ratio": "brokers_skewed_percent",
-    "brokers_spread_ratio": "brokers_spread_percent",
-    "leaders_skewed_ratio": "brokers_leader_skewed_percent",
-    "under_replicated_ratio": "under_replicated_percent",
-}
 
 
 class Unknown(Counter[tuple[str, str]]):
@@ -101,28 +89,6 @@ def brokers_table(topology: Topology) -> pa.Table:
 def controllers_table(topology: Topology) -> pa.Table:
     """Return the row of the active controller, if known (CONTROLLERS)."""
     return rows_table([] if topology.controller is None else [(topology.controller, True)], CONTROLLERS)
-
-
-def topics_table(topology: Topology, settings: Mapping[str, Settings]) -> pa.Table:
-    """Return a row per topic that has partitions (CLUSTER_TOPICS), with `settings` as far as they are known."""
-    min_isr = {topic: each[MIN_ISR].number() for topic, each in settings.items() if MIN_ISR in each}
-    facts = topic_facts(topology, {topic: number for topic, number in min_isr.items() if number is not None})
-    columns = [
-        pc.divide(facts[_RATIOS[name]].cast(pa.float64()), 100.0) if name in _RATIOS else facts[name]
-        for name in CLUSTER_TOPICS.names
-    ]
-    return pa.table(columns, schema=CLUSTER_TOPICS)
-
-
-def partitions_table(topology: Topology) -> pa.Table:
-    """Return a row per partition (TOPIC_PARTITIONS)."""
-    facts, rows = partition_facts(topology), topology.partitions
-    columns = [
-        *(rows[name] for name in ("topic", "partition", "leader", "leader_epoch")),
-        *(facts[name] for name in ("replicas", "in_sync", "under_replicated", "preferred_leader")),
-        *(rows[name] for name in ("replicas", "in_sync", "offline")),
-    ]
-    return pa.table(columns, schema=TOPIC_PARTITIONS)
 
 
 def shown_partitions(partitions: pa.Table, most: int) -> pa.Table:

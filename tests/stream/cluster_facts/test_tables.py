@@ -1,12 +1,12 @@
 """Tests of the tables of a poll: numbers of the topology, and the selection of shown partitions."""
 
 from exporters.cluster import model
-from stream.cluster.configs import TopicConfig
 from stream.cluster.log_dirs import REPLICA_SIZES
 from stream.cluster.topology import TOPICS, Topology
 from stream.cluster.transport.client import Broker
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster_facts import tables
+from stream.cluster_facts.topics import partitions_table
 from tests.exporters.snapshots import table
 from tests.support.topologies import Partition, layout
 
@@ -26,28 +26,9 @@ def test_a_broker_has_the_numbers_of_replicas_that_it_leads_and_holds() -> None:
     assert [(row["leads"], row["holds"], row["rack"]) for row in empty.to_pylist()] == [(0, 0, None)]
 
 
-def test_a_topic_has_its_numbers_and_ratios() -> None:
-    """The percentages of CMAK are ratios from 0 to 1.
-
-    The minimum of in-sync replicas is unknown without the right to describe it, or if no group reads the topic.
-    """
-    rows: list[Partition] = [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [1, 0], [0, 1]), (1, [1, 0], [1])]
-    known = {"t": {"min.insync.replicas": TopicConfig("min.insync.replicas", "2")}}
-    found = tables.topics_table(layout({"t": rows}, 4), known)
-    assert found.schema == model.CLUSTER_TOPICS
-    counts = {"partitions": 4, "replication_factor": 2, "under_replicated": 1, "leaderless": 0}
-    minimum = {"at_min_isr": 3, "under_min_isr": 1}
-    ratios = {"preferred_leaders": 0.75, "brokers_skewed": 0.0, "brokers_spread": 0.5, "leaders_skewed": 0.5}
-    named = {f"{name}_ratio": ratio for name, ratio in (ratios | {"under_replicated": 0.25}).items()}
-    assert found.to_pylist() == [{"topic": "t"} | counts | minimum | named]
-    refused = {"min.insync.replicas": TopicConfig("min.insync.replicas", reason=ErrorReason.NOT_AUTHORIZED)}
-    found = tables.topics_table(layout({"t": [GOOD], "u": [GOOD]}, 2), {"t": refused})
-    assert found["at_min_isr"].to_pylist() == found["under_min_isr"].to_pylist() == [None, None]
-
-
 def test_shown_partitions_are_bounded() -> None:
     """Leaderless and under-replicated partitions have priority, then healthy ones; the order is kept."""
-    every = tables.partitions_table(layout({"a": [GOOD, ELSEWHERE, UNDER], "b": [GOOD, LOST]}, 3))
+    every = partitions_table(layout({"a": [GOOD, ELSEWHERE, UNDER], "b": [GOOD, LOST]}, 3))
     shown = {9: "a0 a1 a2 b0 b1", 5: "a0 a1 a2 b0 b1", 4: "a0 a1 a2 b1", 2: "a2 b1", 1: "b1", 0: ""}
     found = {most: tables.shown_partitions(every, most).to_pylist() for most in shown}
     assert {

@@ -1,4 +1,4 @@
-"""Tests of facts of the topology, compared with CMAK's formulas computed per partition."""
+"""The topics and partitions of the topology, compared with CMAK's formulas computed per partition."""
 
 import math
 from fractions import Fraction
@@ -7,7 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cluster.topic_health import TOPIC_FACTS, topic_facts
+from exporters.cluster.model import CLUSTER_TOPICS
+from stream.cluster.configs import TopicConfig
+from stream.cluster_facts.topics import MIN_ISR, topics_table
 from tests.support.hypothesis_profiles import examples
 from tests.support.topologies import Partition, layout
 
@@ -28,15 +30,14 @@ def by_hand(name: str, partitions: list[Partition], brokers: int) -> dict[str, A
         "partitions": count,
         "replication_factor": factor,
         "under_replicated": under,
-        "leaderless": led.count(None),
-        "preferred_replicas_percent": 100 * preferred // count,
-        "under_replicated_percent": 100 * under // count,
-        "brokers": hosts,
-        "brokers_skewed_percent": 100 * skewed // (hosts or 1),
-        "brokers_leader_skewed_percent": 100 * leading // (hosts or 1),
-        "brokers_spread_percent": 100 * hosts // brokers,
+        "under_replicated_ratio": 100 * under // count / 100,
         "at_min_isr": None,
         "under_min_isr": None,
+        "leaderless": led.count(None),
+        "preferred_leaders_ratio": 100 * preferred // count / 100,
+        "brokers_skewed_ratio": 100 * skewed // (hosts or 1) / 100,
+        "brokers_spread_ratio": 100 * hosts // brokers / 100,
+        "leaders_skewed_ratio": 100 * leading // (hosts or 1) / 100,
     }
 
 
@@ -59,8 +60,8 @@ LAYOUTS = st.dictionaries(st.sampled_from(["a", "b", "c-d"]), st.lists(partition
 @given(LAYOUTS, st.integers(5, 9))
 def test_topic_facts_match_the_formulas(topics: dict[str, list[Partition]], brokers: int) -> None:
     """The vectorised result equals the result per topic."""
-    found = topic_facts(layout(topics, brokers))
-    assert found.schema == TOPIC_FACTS
+    found = topics_table(layout(topics, brokers), {})
+    assert found.schema == CLUSTER_TOPICS
     assert found.to_pylist() == [by_hand(name, rows, brokers) for name, rows in sorted(topics.items())]
 
 
@@ -72,6 +73,7 @@ def test_replicas_in_sync_against_the_minimum() -> None:
     full = [0, 1, 2]
     rows: list[Partition] = [(0, full, full), (0, full, [0, 1]), (0, full, [0]), (0, [0], [0]), (None, [3], [3])]
     for min_isr, counts in {1: (2, 1), 2: (2, 2), 3: (2, 3), 5: (2, 3)}.items():
-        known, unknown = topic_facts(layout({"t": rows, "u": rows}, 4), {"t": min_isr}).to_pylist()
+        settings = {"t": {MIN_ISR: TopicConfig(MIN_ISR, str(min_isr))}}
+        known, unknown = topics_table(layout({"t": rows, "u": rows}, 4), settings).to_pylist()
         assert (min_isr, (known["at_min_isr"], known["under_min_isr"])) == (min_isr, counts)
         assert (unknown["at_min_isr"], unknown["under_min_isr"]) == (None, None)
