@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,27 +21,24 @@ from stream.cluster.admin.quotas import read_quotas
 from stream.cluster.admin.reassignments import read_reassignments
 from stream.cluster.configs import read_broker_configs, read_topic_config, read_topic_configs
 from stream.cluster.log_dirs import (
-    REPLICA_SIZES,
     failed_directories,
     read_replica_sizes,
-    replicas_of,
     size_per_broker,
 )
 from stream.cluster.offsets_topic import NAME
-from stream.cluster.partition_offsets import read_ends
 from stream.cluster.topology import read_topology
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts import tables
 from stream.cluster_facts.left_replicas import LeftReplicas
-from stream.cluster_facts.log_cleaner import CleanerWatch, CompactionConfig, LogGrowth, OffsetsPartitionSizes
+from stream.cluster_facts.log_cleaner import LogGrowth
+from stream.cluster_facts.offsets_topic import OffsetsTopicSizes
 from stream.cluster_facts.share_groups import ShareGroups
 from stream.cluster_facts.topics import MIN_ISR, partitions_table, topics_table
 from stream.groups.instances import EVERY_GROUP
-from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from exporters.readmodel import Snapshot
     from stream.cluster.admin.followers import FollowerLag
@@ -86,9 +83,6 @@ MOST_TOPICS: Final = 2_000
 _MOST_DELETED: Final = 1_000
 """The maximum number of topics that are looked up because the cluster did not name them."""
 
-_RECORDS_OF_A_MEMBER: Final = 3
-"""Records of a member in newer group types: metadata, target and current assignment. A group has as many."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PollOptions:
@@ -106,14 +100,6 @@ class PollOptions:
     """How long the last numbers of share groups are shown that cannot be read."""
 
 
-class _OffsetsTopicSizes(NamedTuple):
-    """The offsets topic's replicas (REPLICA_SIZES), and the state of the log cleaner derived from them."""
-
-    replicas: pa.Table
-    suspect: bool | None
-    evidence: tuple[str, ...]
-
-
 class ClusterPoll:
     """Polls the cluster and keeps sizes between polls; used by one thread only."""
 
@@ -121,7 +107,7 @@ class ClusterPoll:
         self._cluster = cluster
         self._options = options
         self._part = options.part
-        self._cleaner = CleanerWatch()
+        self._offsets_topic = OffsetsTopicSizes(cluster, options.part)
         self._growth = LogGrowth()
         self._left_replicas = LeftReplicas()
         self._share_groups = ShareGroups(cluster, options.part, kept_seconds=options.share_kept_seconds)
@@ -142,7 +128,7 @@ class ClusterPoll:
         unknown["size on disk", ErrorReason.NOT_ASKED] += 0 if asks_all else len(nodes)
         replicas = self._replica_sizes(offsets, asks_all=asks_all)
         of_offsets = of_topics.get(NAME, {})
-        disk = self._offsets_topic_sizes(now, offsets, replicas, of_offsets, of_brokers, snapshot=snapshot)
+        disk = self._offsets_topic.evaluate(now, offsets, replicas, of_offsets, of_brokers, snapshot=snapshot)
         sizes = size_per_broker(disk.replicas)
         all_sizes = size_per_broker(replicas) if asks_all else {}
         moves = unknown.take("reassignments", read_reassignments(self._cluster, topology.controller))
@@ -233,80 +219,3 @@ class ClusterPoll:
             return read_topology(self._cluster, asked, brief=True).absent() if asked else []
         except ClusterError:
             return []
-
-    def _offsets_topic_sizes(
-        self,
-        now: float,
-        offsets: pa.Table,
-        replicas: pa.Table,
-        topic: Settings,
-        brokers: Mapping[int, Settings],
-        *,
-        snapshot: Snapshot | None,
-    ) -> _OffsetsTopicSizes:
-        """Evaluate the sizes of the offsets topic, with its partitions (TOPIC_PARTITIONS) as `offsets`."""
-        replicas = replicas_of(replicas, NAME) if len(offsets) else REPLICA_SIZES.empty_table()
-        evidence, limits = _turned_off(topic, brokers), _limits(topic)
-        current = replicas.filter(pc.fill_null(pc.invert(replicas["future"]), fill_value=False))
-        evaluated = limits is not None and len(current) > 0
-        if limits is not None and evaluated:
-            evidence += self._cleaner.evaluate(self._sizes(now, current, offsets, snapshot), limits)
-        return _OffsetsTopicSizes(replicas, bool(evidence) if evidence or evaluated else None, tuple(evidence))
-
-    def _sizes(
-        self, now: float, replicas: pa.Table, offsets: pa.Table, snapshot: Snapshot | None
-    ) -> OffsetsPartitionSizes:
-        rows = zip(*(replicas[name].to_pylist() for name in ("broker", "partition", "size")), strict=True)
-        in_sync = zip(*(offsets[name].to_pylist() for name in ("partition", "in_sync_brokers")), strict=True)
-        return OffsetsPartitionSizes(
-            time=now,
-            replicas={(broker, partition): size for broker, partition, size in rows if self._part.owns(partition)},
-            in_sync={(broker, partition) for partition, brokers in in_sync for broker in brokers},
-            high_watermarks=self._high_watermarks(),
-            keys=lambda: None if snapshot is None else estimate_live_keys(snapshot, len(offsets)),
-        )
-
-    def _high_watermarks(self) -> dict[int, int]:
-        try:
-            ends = read_ends(self._cluster, [NAME])
-        except ClusterError:
-            return {}
-        known = ends.filter(pc.is_valid(ends["high_watermark"]))
-        return dict(zip(known["partition"].to_pylist(), known["high_watermark"].to_pylist(), strict=True))
-
-
-def estimate_live_keys(snapshot: Snapshot, offsets_partitions: int) -> dict[int, int]:
-    """Estimate the number of live keys per partition of `__consumer_offsets`; an upper bound.
-
-    One for each committed offset; for each group as many as the newer group types have at most, which is one of each
-    record for itself and one of each per member.
-    """
-    keys: dict[int, int] = {}
-    columns = (snapshot.groups[name].to_pylist() for name in ("group", "partitions", "members"))
-    for group, partitions, members in zip(*columns, strict=True):
-        at = partition_for(group, offsets_partitions)
-        keys[at] = keys.get(at, 0) + (partitions or 0) + _RECORDS_OF_A_MEMBER * (1 + (members or 0))
-    return keys
-
-
-def _turned_off(topic: Settings, brokers: Mapping[int, Settings]) -> list[str]:
-    """Return a sentence for each setting that prevents the compaction of the offsets topic."""
-    policy = _value(topic, "cleanup.policy")
-    found = [] if policy is None or "compact" in policy else [f"cleanup.policy of {NAME} is {policy}, not compact"]
-    return found + [
-        f"log.cleaner.enable is false on broker {node}"
-        for node, settings in sorted(brokers.items())
-        if _value(settings, "log.cleaner.enable") == "false"
-    ]
-
-
-def _limits(topic: Settings) -> CompactionConfig | None:
-    """Return the settings that limit the size of the offsets topic; None if they are unknown."""
-    segment, ratio = _value(topic, "segment.bytes"), _value(topic, "min.cleanable.dirty.ratio")
-    if segment is None or ratio is None:
-        return None
-    return CompactionConfig(int(segment), float(ratio), int(_value(topic, "min.compaction.lag.ms") or 0) / 1000)
-
-
-def _value(settings: Settings, name: str) -> str | None:
-    return settings[name].value if name in settings else None

@@ -8,13 +8,13 @@ import pytest
 
 from stream.cluster.transport.errors import Unreachable
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
+from stream.cluster_facts.offsets_topic import estimate_live_keys
 from stream.cluster_facts.poll import (
     BROKER_SETTINGS,
     OFFSETS_SETTINGS,
     TOPIC_SETTINGS,
     ClusterPoll,
     PollOptions,
-    estimate_live_keys,
 )
 from stream.groups.instances import InstancePart
 from stream.groups.placement import partition_for
