@@ -16,7 +16,7 @@ from stream.cluster.offsets_topic import NAME
 from stream.wording import duration_in_one_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,35 +34,51 @@ class ReadPositions:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TopicNow:
-    """The current topic: its id, (log start offset, high watermark) per partition, and its tombstone retention.
+class OffsetsTopicEnds:
+    """The offsets topic: (log start offset, high watermark, last stable offset) per partition; `now` in Unix s.
 
     `tombstone_seconds` is the topic's `delete.retention.ms`; None: unknown, and Kafka's default is assumed.
-    `epoch_ends` is where the epochs of the read positions end in the current log, where known (`cluster.epoch_ends`).
+    `epochs` are the leader epochs of the logs, where brokers report them; `epoch_ends` returns where such epochs end in
+    the current logs, without the partitions for which that is unknown.
     """
 
-    topic_id: str | None
-    bounds: Mapping[int, tuple[int, int]]
+    logs: dict[int, tuple[int, int, int]]
     now: float
     tombstone_seconds: float | None = None
-    epoch_ends: Mapping[int, int | None] = dataclasses.field(default_factory=dict)
+    epochs: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    epoch_ends: Callable[[Mapping[int, int]], Mapping[int, int | None]] = dict.fromkeys
+
+    @property
+    def log_starts(self) -> dict[int, int]:
+        """The log start offset per partition."""
+        return {partition: first for partition, (first, _, _) in self.logs.items()}
+
+    @property
+    def last_stable(self) -> dict[int, int]:
+        """The last stable offset per partition."""
+        return {partition: stable for partition, (_, _, stable) in self.logs.items()}
 
 
 DEFAULT_TOMBSTONE_SECONDS = 86_400.0
 """Kafka's default of `delete.retention.ms`."""
 
 
-def gap(past: ReadPositions, present: TopicNow) -> str | None:
-    """Return the reason, as a sentence, why reading from the positions would miss records; None if it would not."""
-    if past.topic_id is not None and present.topic_id is not None and past.topic_id != present.topic_id:
+def gap(
+    past: ReadPositions, topic_id: str | None, present: OffsetsTopicEnds, epoch_ends: Mapping[int, int | None]
+) -> str | None:
+    """Return the reason, as a sentence, why reading from the positions would miss records; None if it would not.
+
+    `epoch_ends` is where the epochs of the read positions end in the current log, where known (`cluster.epoch_ends`).
+    """
+    if None not in (past.topic_id, topic_id) and past.topic_id != topic_id:
         return f"the topic {NAME} was deleted and created again"
     for partition, position in sorted(past.positions.items()):
-        start, end = present.bounds.get(partition, (None, None))
+        start, end, _ = present.logs.get(partition, (None, None, None))
         if end is not None and position > end:
             return f"partition {partition} of {NAME} ends at {end}, before {position}, which was already read"
         if start is not None and position < start:
             return f"partition {partition} of {NAME} begins at {start}; records from {position} on were missed"
-        epoch_end = present.epoch_ends.get(partition)
+        epoch_end = epoch_ends.get(partition)
         if is_cut(position, epoch_end):
             return (
                 f"partition {partition} of {NAME} lost its end: it was read up to {position} under leader epoch "
@@ -71,7 +87,7 @@ def gap(past: ReadPositions, present: TopicNow) -> str | None:
     return _exceeded_tombstone_retention(past, present)
 
 
-def _exceeded_tombstone_retention(past: ReadPositions, present: TopicNow) -> str | None:
+def _exceeded_tombstone_retention(past: ReadPositions, present: OffsetsTopicEnds) -> str | None:
     limit = DEFAULT_TOMBSTONE_SECONDS if present.tombstone_seconds is None else present.tombstone_seconds
     if not past.positions or past.current_at is None or present.now - past.current_at <= limit:
         return None

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import errno
-import fcntl
 import json
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from stream.checkpoint.audit import batches, check_log, read_offsets
-from stream.checkpoint.continuity import ReadPositions, TopicNow, gap
+from stream.checkpoint.continuity import ReadPositions, gap
 from stream.checkpoint.files import DamagedError, check_regular, rename
 from stream.checkpoint.first_read import FOLDER as FIRST_READ
 from stream.checkpoint.first_read import KeptRead, discard
+from stream.checkpoint.lock import take_lock, unusable
 from stream.checkpoint.manifest import (
     FORMAT,
     MANIFEST,
@@ -33,17 +32,16 @@ from stream.checkpoint.manifest import (
     replace_json,
     write_manifest,
 )
-from stream.checkpoint.objects.lease import ObjectLease
-from stream.checkpoint.objects.path import ObjectPath
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.checkpoint.state_files import check_state
-from stream.errors import ExitCode, Refusal
 from stream.groups.instances import EVERY_GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from stream.checkpoint.continuity import OffsetsTopicEnds
     from stream.checkpoint.files import CheckpointPath
+    from stream.checkpoint.lock import CheckpointLock
     from stream.checkpoint.manifest import Layout
     from stream.cluster.offsets_topic import OffsetsTopic
     from stream.groups.instances import InstancePart
@@ -55,33 +53,6 @@ _CURRENT: Final = "current"
 _FAILED_STARTS: Final = "failed-starts.json"
 """The number of consecutive query failures before a batch ended, with the cause; removed when a batch has ended."""
 _MOST_FAILED_STARTS: Final = 2
-_IS_LOCKED: Final = frozenset({errno.EACCES, errno.EAGAIN})
-"""Errors of a lock that another process has; all others are of a volume that has no locks."""
-_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-
-
-class CheckpointLock(Protocol):
-    """The lock of a checkpoint that this process uses."""
-
-    def lost(self) -> str | None:
-        """Return as a sentence that another process has the lock; None while this one has it."""
-
-    def close(self) -> None:
-        """Release the lock."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _FileLock:
-    """The lock of a file that is open. It ends with the process and cannot be lost."""
-
-    _handle: IO[str]
-
-    def lost(self) -> None:
-        """Return None."""
-
-    def close(self) -> None:
-        """Release the lock."""
-        self._handle.close()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -130,7 +101,7 @@ class CheckpointDirectory:
         try:
             return _begin(self.folder, self._fresh, reason, self._lock)
         except OSError as error:
-            raise _unusable(self.folder, error) from error
+            raise unusable(self.folder, error) from error
 
     def record_failed_start(self, cause: str, *, final: bool = False) -> None:
         """Record that the query failed before a batch ended: after two in a row, the next start sets the state aside.
@@ -163,31 +134,6 @@ class CheckpointDirectory:
         self._lock.close()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OffsetsTopicEnds:
-    """The offsets topic: (log start offset, high watermark, last stable offset) per partition; `now` in Unix s.
-
-    `epochs` are the leader epochs of the logs, where brokers report them; `epoch_ends` returns where such epochs end in
-    the current logs, without the partitions for which that is unknown.
-    """
-
-    logs: dict[int, tuple[int, int, int]]
-    now: float
-    tombstone_seconds: float | None = None
-    epochs: Mapping[int, int] = dataclasses.field(default_factory=dict)
-    epoch_ends: Callable[[Mapping[int, int]], Mapping[int, int | None]] = dict.fromkeys
-
-    @property
-    def log_starts(self) -> dict[int, int]:
-        """The log start offset per partition."""
-        return {partition: first for partition, (first, _, _) in self.logs.items()}
-
-    @property
-    def last_stable(self) -> dict[int, int]:
-        """The last stable offset per partition."""
-        return {partition: stable for partition, (_, _, stable) in self.logs.items()}
-
-
 def open_checkpoint(
     root: CheckpointPath,
     topic: OffsetsTopic,
@@ -203,7 +149,7 @@ def open_checkpoint(
     or version.
     """
     folder = root / f"v{FORMAT}"
-    lock = _lock(folder)
+    lock = take_lock(folder)
     try:
         topic_id = _id_text(topic.topic_id)
         live_from = dict.fromkeys(part.owned(topic.partitions), NOT_YET_LIVE) | ends.last_stable
@@ -228,7 +174,7 @@ def open_checkpoint(
         return _begin(folder, fresh, reason, lock)
     except OSError as error:
         lock.close()
-        raise _unusable(folder, error) from error
+        raise unusable(folder, error) from error
     except BaseException:
         lock.close()
         raise
@@ -261,7 +207,7 @@ def _earlier(root: CheckpointPath, cluster_id: str) -> CheckpointPath | None:
         return None
     folder, owner = found
     check_cluster(folder, owner, cluster_id)
-    _lock(folder).close()
+    take_lock(folder).close()
     return folder
 
 
@@ -285,9 +231,7 @@ def _reason_to_set_aside(
         return f"the query could not be continued from {folder / 'spark'}; last cause: {cause}"
     read = last_offsets(folder / "spark") if first_read is None else first_read.ends
     past = ReadPositions(found.topic_id, read.positions, _current_at(folder), read.epochs)
-    bounds = {partition: (first, high) for partition, (first, high, _) in ends.logs.items()}
-    epoch_ends = ends.epoch_ends(read.epochs_other_than(ends.epochs))
-    return gap(past, TopicNow(_id_text(topic.topic_id), bounds, ends.now, ends.tombstone_seconds, epoch_ends))
+    return gap(past, _id_text(topic.topic_id), ends, ends.epoch_ends(read.epochs_other_than(ends.epochs)))
 
 
 def _kept_read(folder: CheckpointPath) -> KeptRead | None:
@@ -316,54 +260,6 @@ def _current_at(folder: CheckpointPath) -> float | None:
     return max((path.stat().st_mtime for path in sources), default=None)
 
 
-def _lock(folder: CheckpointPath) -> CheckpointLock:
-    """Return the lock of a checkpoint. Raises Refusal if another process has it, or it cannot be created."""
-    if not isinstance(folder, ObjectPath):
-        return _lock_file(folder)
-    try:
-        return ObjectLease.acquire(folder / "lock")
-    except OSError as error:
-        raise _unusable(folder, error) from error
-
-
-def _lock_file(folder: Path) -> CheckpointLock:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        check_regular(folder / "lock")
-        handle = (folder / "lock").open("a")
-    except OSError as error:
-        raise _unusable(folder, error) from error
-    except DamagedError as error:
-        raise Refusal(
-            str(error), "remove it, or set another directory with --checkpoint-dir", ExitCode.CHECKPOINT_UNUSABLE
-        ) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        handle.close()
-        if error.errno not in _IS_LOCKED:
-            raise _unusable(folder, error) from error
-        raise Refusal(
-            f"the checkpoint directory {folder} is in use by another lagwarden",
-            "stop the other one, or set another directory with --checkpoint-dir",
-            ExitCode.CHECKPOINT_UNUSABLE,
-        ) from error
-    return _FileLock(handle)
-
-
-def _unusable(folder: CheckpointPath, error: OSError) -> Refusal:
-    if isinstance(folder, ObjectPath):
-        return store_refusal(folder, error)
-    full = error.errno in _NO_SPACE
-    problem = f"no space left on its volume ({error.strerror})" if full else error.strerror
-    advice = "free some space, or use a larger volume" if full else "grant this user write access"
-    return Refusal(
-        f"the checkpoint directory {folder} cannot be used: {problem}",
-        f"set another one with --checkpoint-dir, or {advice}",
-        ExitCode.CHECKPOINT_UNUSABLE,
-    )
-
-
 def _failed_starts(folder: CheckpointPath) -> tuple[int, str]:
     """Return the number of consecutive query failures before a batch ended, and the last cause."""
     try:
@@ -372,17 +268,6 @@ def _failed_starts(folder: CheckpointPath) -> tuple[int, str]:
         return int(read["times"]), str(read["cause"])
     except (OSError, ValueError, TypeError, KeyError, DamagedError):
         return 0, ""
-
-
-def store_refusal(folder: ObjectPath, error: OSError) -> Refusal:
-    """Return the refusal of a checkpoint in an object store that cannot be used."""
-    if isinstance(error, PermissionError):
-        advice = "check the credentials in the environment of lagwarden, and their rights (docs/object-store.md)"
-    else:
-        advice = "check checkpoint.dir, checkpoint.s3_endpoint, checkpoint.s3_region, and that the store answers"
-    return Refusal(
-        f"the checkpoint {folder} cannot be used: {error.strerror or error}", advice, ExitCode.CHECKPOINT_UNUSABLE
-    )
 
 
 def _set_aside(folder: CheckpointPath) -> CheckpointPath:

@@ -11,7 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from stream.checkpoint.continuity import ReadPositions, TopicNow, gap
+from stream.checkpoint.continuity import OffsetsTopicEnds, ReadPositions, gap
 from stream.checkpoint.side_files import HEARTBEAT, SideFiles
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.cluster.epoch_ends import read_epoch_ends
@@ -84,9 +84,8 @@ class TopicWatch:
             return  # the tick reports cluster errors; the next one describes the topic again
         self._update_added(() if topic is None else self._part.owned(topic.partitions), logs)
         topic_id = None if topic is None or topic.topic_id is None else str(topic.topic_id)
-        bounds = {partition: (first, high) for partition, (first, high, _) in logs.items()}
         past = ReadPositions(self._checkpoint.manifest.topic_id, positions, self._current_at, moved)
-        found = gap(past, TopicNow(topic_id, bounds, time.time(), self._tombstone_seconds, epoch_ends))
+        found = gap(past, topic_id, OffsetsTopicEnds(dict(logs), time.time(), self._tombstone_seconds), epoch_ends)
         # Twice in a row: a new leader may for a moment have older offsets than the previous one.
         self.broken = found if self._suspected else None
         self._suspected = found is not None

@@ -11,7 +11,7 @@ import os
 import socket
 from typing import TYPE_CHECKING
 
-from stream.checkpoint.directory import store_refusal
+from stream.checkpoint.lock import unusable
 from stream.checkpoint.objects.path import ObjectPath
 from stream.cluster.offsets_topic import NAME, describe
 from stream.cluster.partition_offsets import read_ends
@@ -104,7 +104,7 @@ def _object_store(config: Config, checkpoint: ObjectPath) -> str:
     try:
         exists = any(checkpoint.iterdir())
     except OSError as error:
-        raise store_refusal(checkpoint, error) from error
+        raise unusable(checkpoint, error) from error
     return f"the checkpoint {checkpoint} {'exists' if exists else 'will be created'}"
 
 

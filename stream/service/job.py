@@ -5,22 +5,16 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import structlog
 
-from stream.checkpoint.first_read import FOLDER as FIRST_READ
 from stream.checkpoint.topic_watch import TopicWatch
 from stream.errors import ExitCode, Refusal
 from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
-from stream.service.catch_up import CatchUpProgress
-from stream.service.catch_up_bar import CatchUpView
-from stream.service.first_read.reader import FirstReadError, read_first, result_of
-from stream.service.first_read.request import FirstRead
+from stream.service.driver_seed import DriverSeed
 from stream.service.kept_state import StateUnusableError
 from stream.service.startup import check_part, open_kept_state, read_tombstone_seconds, wait_for_ends
 from stream.service.status import CATCHING_UP, STARTING
@@ -52,19 +46,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from exporters.http.event_stream.recent_events import RecentEvents
-    from stream.checkpoint.directory import CheckpointDirectory, OffsetsTopicEnds
+    from stream.checkpoint.continuity import OffsetsTopicEnds
+    from stream.checkpoint.directory import CheckpointDirectory
     from stream.cluster.offsets_topic import OffsetsTopic
     from stream.cluster.transport.client import Cluster
     from stream.config.options import Config
+    from stream.service.first_read.request import FirstRead
     from stream.service.history_files import HistoryFiles
     from stream.service.kept_state import KeptState
     from stream.service.status import ServiceStatus
-    from stream.spark.pipeline import PipelineOptions
     from stream.spark.types import SparkSession, StreamingQuery
     from stream.tick.publisher import Publisher
 
 _log = structlog.get_logger(__name__)
-_POLL_SECONDS: Final = 0.1
 
 
 class MonitorJob:
@@ -128,14 +122,13 @@ class MonitorJob:
     ) -> int:
         """Restore the state, start the query and supervise it. Raises Refusal, and StateUnusableError."""
         config, status = self._config, self._status
+        seed = DriverSeed(config, status, self._publisher, self._stopping, self._folder)
         host = driver_host(config.job)
         with contextlib.closing(self._receive_progress(*progress_address(config.job, host))) as receiver:
             address = host, receiver.port, receiver.token
             try:
                 options = pipeline_options(config, state.checkpoint, ends.log_starts, address)
-                first = self._first_read(options, ends, state.checkpoint, session)
-                if first is None:
-                    self._restore(session, state, ends)
+                first = seed.fill(options, ends, state, session)
                 if self._stopping.is_set():
                     return ExitCode.OK
                 checkpoint = state.checkpoint
@@ -168,97 +161,6 @@ class MonitorJob:
                 return supervisor.supervise(was_read_first=was_read_first)
             except SparkCallError as error:
                 return end_of_query(SparkFailure(str(error), error.failure.detail), status, state)
-
-    def _first_read(
-        self,
-        job: PipelineOptions,
-        ends: OffsetsTopicEnds,
-        checkpoint: CheckpointDirectory,
-        session: Future[SparkSession],
-    ) -> FirstRead | None:
-        """Return the first read of this process, or of an earlier one whose batch has not ended; None: there is none.
-
-        It is applied to the driver state.
-        """
-        if checkpoint.first_read is not None and self._folder is not None:
-            return self._take_over(job, ends, checkpoint)
-        if not self._may_read_first(checkpoint):
-            return None
-        self._status.progress = CatchUpProgress(ends.log_starts, ends.last_stable)
-        return self._read_first(job, ends, checkpoint, session)
-
-    def _restore(self, session: Future[SparkSession], state: KeptState, ends: OffsetsTopicEnds) -> None:
-        """Seed the driver state from the state store, when the session is open; not if stopped before."""
-        while not session.done():
-            if self._stopping.wait(_POLL_SECONDS):  # executors may never come
-                return
-        if not self._stopping.is_set():
-            self._publisher.seed(state.load(session.result()))
-            positions = state.checkpoint.positions or ends.log_starts
-            self._status.progress = CatchUpProgress(positions, ends.last_stable)
-
-    def _may_read_first(self, checkpoint: CheckpointDirectory) -> bool:
-        """Return whether a fresh checkpoint, without a batch whose ends are fixed, is read on this machine.
-
-        Executors on other machines read it themselves: what this machine would read is not on theirs.
-        """
-        is_local = not self._config.job.master_url.is_on_other_machines
-        return self._folder is not None and is_local and checkpoint.fresh and not checkpoint.planned
-
-    def _first_folder(self, checkpoint: CheckpointDirectory) -> Path:
-        """Return where a first read is kept: in the checkpoint if that is a directory, else until this process ends."""
-        assert self._folder is not None  # noqa: S101 -- see `_may_read_first`
-        folder = checkpoint.folder if isinstance(checkpoint.folder, Path) else self._folder
-        return folder.absolute() / FIRST_READ  # executors have another working folder
-
-    def _take_over(
-        self, job: PipelineOptions, ends: OffsetsTopicEnds, checkpoint: CheckpointDirectory
-    ) -> FirstRead | None:
-        """Apply the first read of an earlier process to the driver state, and return it; None if it is damaged."""
-        assert checkpoint.first_read is not None  # noqa: S101 -- what the caller has checked
-        first = FirstRead.of_kept(job, checkpoint.first_read, self._first_folder(checkpoint))
-        try:
-            read = result_of(first)
-        except FirstReadError as error:
-            _log.warning("first read of an earlier start not usable; the query reads the topic", cause=str(error))
-            return None
-        _log.info("first read of an earlier start taken over")
-        self._status.progress = CatchUpProgress(first.ends, ends.last_stable)
-        self._publisher.apply(read.changes, catching_up=True)
-        return first
-
-    def _read_first(
-        self,
-        job: PipelineOptions,
-        ends: OffsetsTopicEnds,
-        checkpoint: CheckpointDirectory,
-        session: Future[SparkSession],
-    ) -> FirstRead | None:
-        """Read a long topic and apply it to the driver state, while the session is opened; None if it was not."""
-        status, progress = self._status, self._status.progress
-        first = FirstRead.plan(job, ends.last_stable, ends.epochs, self._first_folder(checkpoint))
-        if first is None or progress is None:
-            return None
-        status.phase = CATCHING_UP
-        view = CatchUpView(sys.stderr)
-
-        def stopped() -> bool:
-            view.show(progress.catch_up(time.monotonic()))
-            if session.done():
-                session.result()  # without Java, reading is pointless
-            return self._stopping.wait(_POLL_SECONDS)
-
-        try:
-            read = read_first(first, stopped)
-        finally:
-            view.done()
-        if read is None:
-            status.phase = STARTING
-            return None
-        self._publisher.apply(read.changes, catching_up=True)
-        status.count(read.stats)
-        progress.finish(first.ends)
-        return first
 
     def _open_history(self, cluster_id: str) -> HistoryFiles | None:
         if self._config.history.dir is None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import structlog
 
-from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
+from stream.checkpoint.continuity import OffsetsTopicEnds
+from stream.checkpoint.directory import open_checkpoint
 from stream.cluster.configs import read_topic_config
 from stream.cluster.epoch_ends import read_epoch_ends
 from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe

@@ -141,11 +141,11 @@ class TickThread:
             self._thread.start()
 
     def publish(self) -> None:
-        """Let the ticks publish: the topic is read to its end."""
+        """Record that the topic is read to its end: the ticks publish from now on."""
         self._caught_up.set()
 
     def end(self) -> None:
-        """Let the thread end after the running tick."""
+        """End the thread after the running tick, without waiting for it."""
         self._ended.set()
         self._caught_up.set()
 

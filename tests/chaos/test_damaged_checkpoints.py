@@ -19,7 +19,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sandbox.kafka.broker import Broker
-from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
+from stream.checkpoint.continuity import OffsetsTopicEnds
+from stream.checkpoint.directory import open_checkpoint
 from stream.checkpoint.manifest import FORMAT, Layout
 from stream.cluster.offsets_topic import OffsetsTopic, describe
 from stream.cluster.partition_offsets import read_ends

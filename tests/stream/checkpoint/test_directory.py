@@ -15,7 +15,8 @@ from unittest.mock import ANY
 
 import pytest
 
-from stream.checkpoint.directory import CheckpointDirectory, OffsetsTopicEnds, last_offsets, open_checkpoint
+from stream.checkpoint.continuity import OffsetsTopicEnds
+from stream.checkpoint.directory import CheckpointDirectory, last_offsets, open_checkpoint
 from stream.checkpoint.first_read import KeptRead
 from stream.checkpoint.manifest import FORMAT, NOT_YET_LIVE, Layout
 from stream.checkpoint.spark_offsets import SourceOffsets

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from stream.checkpoint.audit import read_offsets
-from stream.checkpoint.directory import _lock_file
 from stream.checkpoint.files import DamagedError
+from stream.checkpoint.lock import take_lock
 from stream.checkpoint.manifest import FORMAT, MANIFEST, Layout, Manifest, read_manifest, write_manifest
 from stream.errors import Refusal
 
@@ -40,7 +40,7 @@ def test_named_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     for name in ("lock", MANIFEST, "3"):
         os.mkfifo(tmp_path / name)
     with pytest.raises(Refusal, match=r"lock is not a regular file"):
-        _lock_file(tmp_path)
+        take_lock(tmp_path)
     for read, name in ((read_manifest, ""), (read_offsets, "3")):
         with pytest.raises(DamagedError, match="is not a regular file"):
             read(tmp_path / name)

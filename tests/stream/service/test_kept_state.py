@@ -11,7 +11,8 @@ from typing import Any, Final, cast
 import pytest
 import structlog
 
-from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
+from stream.checkpoint.continuity import OffsetsTopicEnds
+from stream.checkpoint.directory import open_checkpoint
 from stream.checkpoint.manifest import FORMAT, Layout
 from stream.cluster.log_tails import TailRead, TailRequest
 from stream.cluster.offsets_topic import OffsetsTopic

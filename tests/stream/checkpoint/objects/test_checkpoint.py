@@ -11,7 +11,8 @@ from typing import Final
 
 import pytest
 
-from stream.checkpoint.directory import CheckpointDirectory, OffsetsTopicEnds, open_checkpoint
+from stream.checkpoint.continuity import OffsetsTopicEnds
+from stream.checkpoint.directory import CheckpointDirectory, open_checkpoint
 from stream.checkpoint.files import DamagedError
 from stream.checkpoint.manifest import Layout
 from stream.checkpoint.objects.path import ObjectPath
