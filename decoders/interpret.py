@@ -1,8 +1,7 @@
 """Converts decoded records to events. This is the only module that gives a meaning to tombstones.
 
-Each record type has one entry in a table, found by its name: a function for its value (in `interpret_groups`,
-`interpret_cluster`, and here for offsets and classic groups) and one for its tombstone (all here). The events depend on
-this record alone.
+Each record type has one entry in a table, found by its name: a function for its value (in `interpret_groups` for the
+newer groups, else here) and one for its tombstone (all here). The events depend on this record alone.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders import cluster_events as cluster_facts
 from decoders import events as facts
 from decoders import group_events as group_facts
-from decoders import interpret_cluster as cluster
 from decoders import interpret_groups as groups
 from decoders.records import Fields, Record, none_if_unset
 
@@ -27,6 +25,11 @@ ToRecorded = Callable[[Fields, Fields], Any]
 ToRemoved = Callable[[Fields], Any]
 """key -> event of a tombstone."""
 EventFunctions = tuple[ToRecorded, ToRemoved]
+
+_TRANSACTION_STATES: Final = (
+    *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead"),
+    "PrepareEpochFence",
+)
 
 
 def event_of(record: Record) -> Event:
@@ -114,6 +117,48 @@ def _by_group(recorded: ToRecorded, removed: Callable[[str], Any]) -> EventFunct
     return recorded, lambda key: removed(key["group_id"])
 
 
+def _transaction(key: Fields, value: Fields) -> cluster_facts.TransactionStateRecorded:
+    """Return the event of a TransactionLogValue."""
+    status = value["transaction_status"]
+    partitions = value["transaction_partitions"] or ()
+    return cluster_facts.TransactionStateRecorded(
+        transactional_id=key["transactional_id"],
+        producer_id=value["producer_id"],
+        producer_epoch=value["producer_epoch"],
+        transaction_state=(
+            _TRANSACTION_STATES[status] if 0 <= status < len(_TRANSACTION_STATES) else f"Unknown({status})"
+        ),
+        timeout=value["transaction_timeout_ms"],
+        partitions=tuple((row["topic"], row["partition_ids"]) for row in partitions),
+        last_update_timestamp=value["transaction_last_update_timestamp_ms"],
+        start_timestamp=none_if_unset(value["transaction_start_timestamp_ms"]),
+        previous_producer_id=none_if_unset(value["previous_producer_id"]),
+        next_producer_id=none_if_unset(value["next_producer_id"]),
+        client_transaction_version=value["client_transaction_version"],
+    )
+
+
+def _share_partition(key: Fields, value: Fields) -> cluster_facts.SharePartitionStateRecorded:
+    """Return the event of a ShareSnapshotValue or ShareUpdateValue; updates have no state epoch and no timestamps."""
+    return cluster_facts.SharePartitionStateRecorded(
+        group=key["group_id"],
+        topic_id=key["topic_id"],
+        partition=key["partition"],
+        snapshot="state_epoch" in value,
+        snapshot_epoch=value["snapshot_epoch"],
+        state_epoch=value.get("state_epoch"),
+        leader_epoch=value["leader_epoch"],
+        start_offset=value["start_offset"],
+        delivery_complete_count=none_if_unset(value.get("delivery_complete_count", -1)),
+        create_timestamp=value.get("create_timestamp"),
+        write_timestamp=value.get("write_timestamp"),
+        batches=tuple(
+            (row["first_offset"], row["last_offset"], row["delivery_state"], row["delivery_count"])
+            for row in value["state_batches"]
+        ),
+    )
+
+
 def _share_partition_removed(key: Fields) -> cluster_facts.SharePartitionStateRemoved:
     return cluster_facts.SharePartitionStateRemoved(key["group_id"], key["topic_id"], key["partition"])
 
@@ -158,9 +203,9 @@ _KEYED: Final[Mapping[str, EventFunctions]] = {
     "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment("streams", groups.streams_member_assignment),
     "STREAMS_GROUP_TOPOLOGY": _by_group(groups.topology, group_facts.StreamsTopologyRemoved),
     "TRANSACTION_LOG": (
-        cluster.transaction,
+        _transaction,
         lambda key: cluster_facts.TransactionalIdExpired(key["transactional_id"]),
     ),
-    "SHARE_SNAPSHOT": (cluster.share_partition, _share_partition_removed),
-    "SHARE_UPDATE": (cluster.share_partition, _share_partition_removed),
+    "SHARE_SNAPSHOT": (_share_partition, _share_partition_removed),
+    "SHARE_UPDATE": (_share_partition, _share_partition_removed),
 }

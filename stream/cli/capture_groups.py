@@ -20,7 +20,7 @@ from exporters.text.exposition import EMPTY, PublishedSnapshot
 from exporters.timestamps import LATEST_MS
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership.model import find_groups
-from stream.offline.open_source import open_source
+from stream.offline.folder import open_source
 from stream.offline.replay import Replay
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext, TickFacts, derive
 from stream.tick.ends_index import NO_ENDS

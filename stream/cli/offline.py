@@ -73,8 +73,8 @@ def decode(
     Records that cannot be decoded are printed on stderr as JSON objects with the reason.
     """
     from stream.offline.decode import TOPICS
-    from stream.offline.input_pairs import Encoding, parse_pairs
-    from stream.offline.open_source import open_source
+    from stream.offline.folder import open_source
+    from stream.offline.user_input import Encoding, parse_pairs
 
     try:
         bytes_encoding = Encoding(encoding)
@@ -139,10 +139,10 @@ def capture(
     """Capture the records of internal topics in an Avro file; the next run continues where the last one stopped."""
     with imports_of_extra("captures", "lagwarden capture"):
         from stream.offline.capture import CaptureWriter
-    from stream.offline.open_source import open_source
+    from stream.offline.folder import open_source
     from stream.offline.paths import display_path
     from stream.offline.rows import UnwritableRefusal
-    from stream.offline.time_range import TimeRange, parse_time
+    from stream.offline.user_input import TimeRange, parse_time
 
     try:
         time_range = TimeRange(*(None if text is None else parse_time(text) for text in (since, until)))
@@ -195,7 +195,7 @@ def replay(
     """Run the pipeline over a capture or a log: all groups, as `groups --capture`, or the history of one group."""
     from stream.cli.capture_groups import CaptureGroups, configured_retention
     from stream.config.options import GroupsOptions
-    from stream.offline.open_source import open_source
+    from stream.offline.folder import open_source
     from stream.offline.rows import RowList
     from stream.offline.timeline import records_of_group, timeline
 

@@ -17,6 +17,7 @@ from decoders.log.errors import LogError
 from decoders.log.files import read_small
 from decoders.log.partition import PartitionLog
 from decoders.log.transactions import BatchOutcome
+from stream.errors import imports_of_extra
 from stream.offline.paths import display_path, is_directory, os_error_text
 from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin, UnreadableRefusal
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-    from stream.offline.rows import TopicAndPartition
+    from stream.offline.rows import RowSource, TopicAndPartition
 
 _ADVICE: Final = "name a partition's directory, such as __consumer_offsets-0, or the broker's log directory"
 
@@ -124,6 +125,15 @@ class LogFolder:
                 ids[log.directory.topic] = base64.urlsafe_b64encode(raw).decode().rstrip("=") if raw else None
                 log.close()
         return ids
+
+
+def open_source(path: Path, topics: Collection[str] = (OFFSETS_TOPIC,), *, stop_at_open: bool = False) -> RowSource:
+    """Return the source for a path. `topics` and `stop_at_open` apply to log directories. Raises Refusal."""
+    if is_directory(path):
+        return LogFolder(path, topics, stop_at_open=stop_at_open)
+    with imports_of_extra("captures", "reading a capture"):
+        from stream.offline.capture import CaptureFile  # noqa: PLC0415 -- an extra
+    return CaptureFile(path)
 
 
 def _committed_rows(log: PartitionLog, start_offset: int) -> Iterator[LogRow]:

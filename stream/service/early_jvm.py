@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from stream.errors import ExitCode, Refusal
 from stream.process_memory import keep_arrow_from_pandas, limit_heaps
 from stream.service.system_limits import raise_limit
 from stream.service.temporary_folder import temporary_folder
@@ -26,7 +25,6 @@ from stream.spark.object_store.client_jars import find_jars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from stream.config.options import Config
 
@@ -52,7 +50,7 @@ def start_jvm(config: Config, *, many_rows: bool = False) -> Iterator[StartedJvm
     raise_limit()
     limit_heaps()
     stopping = _stop_signals()
-    with _temporary_folder() as folder:
+    with temporary_folder() as folder:
         variables = jvm_environment(config.job.master_url, folder)
         if config.job.spark_ui_port is not None:
             variables |= UI_ENVIRONMENT
@@ -75,20 +73,6 @@ def _stop_signals() -> threading.Event:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
     return stopping
-
-
-@contextlib.contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    with contextlib.ExitStack() as stack:
-        try:
-            folder = stack.enter_context(temporary_folder())
-        except OSError as error:
-            raise Refusal(
-                f"no folder for temporary files could be created: {error}",
-                "set TMPDIR to a folder that may be written to, with free space",
-                ExitCode.SPARK_UNAVAILABLE,
-            ) from error
-        yield folder
 
 
 def _class_archive(config: Config) -> ClassArchive | None:

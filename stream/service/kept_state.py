@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from stream.checkpoint.objects.path import ObjectPath
-from stream.checkpoint.objects.presence import ObjectPresence
-from stream.checkpoint.presence import Presence
+from stream.checkpoint.presence import ObjectPresence, Presence
 from stream.checkpoint.state_positions import misplaced, unseen
 from stream.checkpoint.storage_watch import StorageWatch
 from stream.cluster.log_tails import TailRequest, read_tails

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from stream.errors import ExitCode, Refusal
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -29,12 +31,19 @@ _log = structlog.get_logger(__name__)
 def temporary_folder(root: Path | None = None) -> Iterator[Path]:
     """Create the folder and yield its path; remove it at the end, and what ended processes left at the start.
 
-    `root` is the system's folder for temporary files by default (TMPDIR). Raises OSError if it cannot be written to.
+    `root` is the system's folder for temporary files by default (TMPDIR). Raises Refusal if it cannot be written to.
     """
-    root = root or Path(tempfile.gettempdir())
-    _remove_abandoned(root)
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=root))
-    lock = _create_lock(folder)
+    try:
+        root = root or Path(tempfile.gettempdir())
+        _remove_abandoned(root)
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=root))
+        lock = _create_lock(folder)
+    except OSError as error:
+        raise Refusal(
+            f"no folder for temporary files could be created: {error}",
+            "set TMPDIR to a folder that may be written to, with free space",
+            ExitCode.SPARK_UNAVAILABLE,
+        ) from error
     try:
         yield folder
     finally:

@@ -16,7 +16,6 @@ UNTESTED: Final[dict[str, str]] = {
     "stream/offline/dumplog.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
     "stream/offline/folder.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
     "stream/offline/live.py": "needs a broker: tests/integration/test_offline.py",
-    "stream/offline/open_source.py": "tested as a command, in tests/stream/cli",
     "stream/spark/tables/export.py": "needs a broker: tests/integration/test_tables.py",
     "stream/spark/types.py": "names for annotations only",
 }

@@ -3,8 +3,8 @@
 import pytest
 
 from stream.checkpoint.objects.path import ObjectPath
-from stream.checkpoint.objects.presence import ObjectPresence
 from stream.checkpoint.objects.store import ObjectStore, StoreUnavailableError
+from stream.checkpoint.presence import ObjectPresence
 
 
 class Polled:

@@ -1,9 +1,11 @@
-"""Parses keys and values that users enter as text, in hexadecimal or base64, one pair per line."""
+"""What users enter as text: keys and values in hexadecimal or base64, one pair per line, times, and time ranges."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import dataclasses
+import datetime as dt
 import enum
 from typing import TYPE_CHECKING, Final
 
@@ -62,6 +64,36 @@ def parse_pairs(lines: Iterable[str], topic: str, encoding: Encoding) -> Iterato
             yield f"line {number + 1}: {error}"
             continue
         yield LogRow(topic, 0, number, None, key, value)
+
+
+def parse_time(text: str) -> int:
+    """Parse a time as Unix milliseconds; without a time zone it is in UTC. Raises ValueError for other formats."""
+    try:
+        if text.lstrip("-").isdecimal():
+            return int(text)
+        time = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither ISO 8601, such as 2026-01-31T09:30, nor Unix milliseconds") from None
+    with_zone = time if time.tzinfo else time.replace(tzinfo=dt.UTC)
+    return round(with_zone.timestamp() * 1000)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TimeRange:
+    """The times from `start` to before `end`, in Unix ms. None: no limit."""
+
+    start: int | None = None
+    end: int | None = None
+
+    def contains(self, timestamp: int | None) -> bool:
+        """Return whether a timestamp is in the range; None is only in the range without limits."""
+        if timestamp is None:
+            return self.start is None and self.end is None
+        return (self.start is None or timestamp >= self.start) and (self.end is None or timestamp < self.end)
+
+    def filter(self, rows: Iterable[LogRow]) -> Iterator[LogRow]:
+        """Return the rows with a timestamp in the range."""
+        return (row for row in rows if self.contains(row.timestamp))
 
 
 def _short(text: str) -> str:
