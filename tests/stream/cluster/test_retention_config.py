@@ -48,14 +48,15 @@ def cluster_of(brokers: Mapping[int, tuple[Mapping[str, str | None] | int | None
         if settings == NO_RESULTS:
             return says(results=[])
         if isinstance(settings, int):
-            return says(results=[says(error_code=settings, configs=[])])
-        configs = [says(name=name, value=value) for name, value in settings.items()]
-        return says(results=[says(error_code=0, configs=configs)])
+            return says(results=[says(error_code=settings, configs=[], resource_name=str(node))])
+        configs = [says(name=name, value=value, config_source=4) for name, value in settings.items()]
+        return says(results=[says(error_code=0, configs=configs, resource_name=str(node))])
 
     def versions(node: int | None, _: Any) -> Any:
         settings, version = brokers[node or 0]
-        keys = [says(api_key=key, max_version=most) for key, most in newest_versions(version).items()]
-        return AWAY if settings is None else says(error_code=0, api_keys=keys)
+        keys = [says(api_key=key, min_version=0, max_version=most) for key, most in newest_versions(version).items()]
+        features = {"supported_features": [], "finalized_features": [], "finalized_features_epoch": -1}
+        return AWAY if settings is None else says(error_code=0, api_keys=keys, **features)
 
     metadata = says(topics=[]) if brokers else AWAY
     answers: Answers = {
@@ -77,8 +78,8 @@ OLD: Final = (
     "brokers differ in version (broker 1: 3.2 to 3.9, broker 2: 2.4 to 3.1): the expiry rules of the oldest apply"
 )
 DIFFERENT: Final = (
-    f"brokers differ in {RETENTION} (broker 1: 604800000, broker 2: 86400000 ms): the smallest counts",
-    f"brokers differ in {CHECK_INTERVAL} (broker 1: 600000, broker 2: 5000 ms): the smallest counts",
+    f"brokers differ in {RETENTION} (broker 1: 10080, broker 2: 1440): the smallest counts",
+    f"brokers differ in {CHECK_INTERVAL} (broker 1: 600000, broker 2: 5000): the smallest counts",
 )
 
 
@@ -109,8 +110,8 @@ CASES: Final[dict[str, tuple[dict[int, Any], int | None, OffsetsRetention]]] = {
     "one broker": ({1: WEEKLY}, None, known(WEEK)),
     "broker value overrides the configured value": ({1: (settings("1"), NEW)}, WEEK, known(60_000)),
     "smallest of different values": (DIFFERING, None, known(86_400_000, *DIFFERENT, interval=5000)),
-    "one unreachable": ({1: (None, NEW), 2: WEEKLY}, 5, known(WEEK, silent("b:9092 is not reachable"))),
-    "one without settings": ({1: (NO_RESULTS, NEW), 2: WEEKLY}, 5, known(WEEK, silent("its answer has no settings"))),
+    "one unreachable": ({1: (None, NEW), 2: WEEKLY}, 5, known(WEEK, silent("unreachable"))),
+    "one without settings": ({1: (NO_RESULTS, NEW), 2: WEEKLY}, 5, known(WEEK, silent("other"))),
     "missing ACL right, no configured value": ({1: (31, NEW)}, None, unknown(silent(DENIED))),
     "missing ACL right, known version": (
         {1: (31, (2, 3))},
@@ -118,11 +119,11 @@ CASES: Final[dict[str, tuple[dict[int, Any], int | None, OffsetsRetention]]] = {
         configured(silent(DENIED), rules=ExpiryRules.EMPTY_ONLY),
     ),
     "brokers of two versions": ({1: (settings("10080"), (3, 9)), 2: (settings("10080"), (2, 8))}, None, OLDEST),
-    "unexpected Kafka error": ({1: (42, NEW)}, None, unknown(silent("Kafka error 42"))),
+    "unexpected Kafka error": ({1: (42, NEW)}, None, unknown(silent("invalid"))),
     "value withheld by the broker": (
         {1: (settings(None), NEW)},
         WEEK,
-        configured(silent(f"it has no {RETENTION}"), interval=600_000),
+        configured(silent("the value is withheld"), interval=600_000),
     ),
     "cluster unreachable, configured value": ({}, WEEK, configured()),
     "cluster unreachable, no configured value": ({}, None, unknown()),
