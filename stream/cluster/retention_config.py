@@ -56,10 +56,9 @@ def read_retention(
         nodes = []  # other parts of the monitor report an unreachable cluster
     settings = read_broker_configs(cluster, nodes, (RETENTION, CHECK_INTERVAL))
     rules = {
-        node: None
-        if isinstance(each, ErrorReason)
-        else rules_of({key: most for key, (_, most) in each.requests.items()})
+        node: rules_of({key: most for key, (_, most) in each.requests.items()})
         for node, each in read_versions(cluster, nodes).items()
+        if not isinstance(each, ErrorReason)
     }
     remarks = [
         f"broker {node} does not report its {RETENTION}: {_why(each[RETENTION])}"
@@ -101,9 +100,8 @@ def _smallest(name: str, values: Mapping[int, int | None], remarks: list[str]) -
     return min(known.values(), default=None)
 
 
-def _oldest(rules: Mapping[int, ExpiryRules | None], remarks: list[str]) -> ExpiryRules:
+def _oldest(known: Mapping[int, ExpiryRules], remarks: list[str]) -> ExpiryRules:
     """Return the oldest rules of all brokers; the newest ones if no broker reports its version."""
-    known = {node: value for node, value in rules.items() if value is not None}
     if len(set(known.values())) > 1:
         remarks.append(f"brokers differ in version ({_each(known)}): the expiry rules of the oldest apply")
     return next((each for each in ExpiryRules if each in known.values()), ExpiryRules.NONE_PENDING)

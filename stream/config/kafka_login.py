@@ -9,7 +9,6 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from stream.config.options import KafkaOptions
@@ -85,19 +84,24 @@ class KafkaLogin:
 
 def login_from_options(kafka: KafkaOptions) -> KafkaLogin:
     """Return the login that the options describe; they are free of contradictions."""
-    return KafkaLogin(
-        credentials=_CREDENTIALS[str(kafka.sasl_mechanism)](kafka) if kafka.uses_sasl else None,
-        tls=_tls(kafka) if kafka.uses_tls else None,
+    tls = TlsFiles(
+        authorities=_absolute(kafka.ssl_ca_file),
+        certificate=_absolute(kafka.ssl_certificate_file),
+        key=_absolute(kafka.ssl_key_file),
+        key_password=kafka.ssl_key_password,
+        verify_hostname=kafka.ssl_verify_hostname,
     )
+    return KafkaLogin(_credentials(kafka) if kafka.uses_sasl else None, tls if kafka.uses_tls else None)
 
 
-def _password(kafka: KafkaOptions) -> PasswordLogin:
-    assert kafka.sasl_username is not None  # noqa: S101 -- checked by KafkaOptions.contradictions
-    assert kafka.sasl_password is not None  # noqa: S101
-    return PasswordLogin(str(kafka.sasl_mechanism), kafka.sasl_username, kafka.sasl_password)
-
-
-def _token(kafka: KafkaOptions) -> TokenFileLogin | ClientCredentialsLogin:
+def _credentials(kafka: KafkaOptions) -> Credentials:
+    mechanism = str(kafka.sasl_mechanism)
+    if mechanism == "AWS_MSK_IAM":
+        return AwsIamLogin(kafka.aws_region)
+    if mechanism != "OAUTHBEARER":
+        assert kafka.sasl_username is not None  # noqa: S101 -- checked by KafkaOptions.contradictions
+        assert kafka.sasl_password is not None  # noqa: S101
+        return PasswordLogin(mechanism, kafka.sasl_username, kafka.sasl_password)
     extensions = tuple(sorted(kafka.oauth_extensions.items()))
     if kafka.oauth_token_file is not None:
         return TokenFileLogin(kafka.oauth_token_file.absolute(), extensions)
@@ -112,29 +116,6 @@ def _token(kafka: KafkaOptions) -> TokenFileLogin | ClientCredentialsLogin:
         ca_file=_absolute(kafka.oauth_ca_file),
         timeout=kafka.oauth_timeout,
         extensions=extensions,
-    )
-
-
-def _aws_iam(kafka: KafkaOptions) -> AwsIamLogin:
-    return AwsIamLogin(kafka.aws_region)
-
-
-_CREDENTIALS: dict[str, Callable[[KafkaOptions], Credentials]] = {
-    "PLAIN": _password,
-    "SCRAM-SHA-256": _password,
-    "SCRAM-SHA-512": _password,
-    "OAUTHBEARER": _token,
-    "AWS_MSK_IAM": _aws_iam,
-}
-
-
-def _tls(kafka: KafkaOptions) -> TlsFiles:
-    return TlsFiles(
-        authorities=_absolute(kafka.ssl_ca_file),
-        certificate=_absolute(kafka.ssl_certificate_file),
-        key=_absolute(kafka.ssl_key_file),
-        key_password=kafka.ssl_key_password,
-        verify_hostname=kafka.ssl_verify_hostname,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 from zoneinfo import ZoneInfo
 
 import yaml
@@ -16,9 +16,6 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, 
 
 from stream.config.maintenance import DAYS, MaintenanceWindow, Silence, SingleWindow, WeeklyWindow
 from stream.config.values import check_pattern, parse_seconds, split_http_url
-
-if TYPE_CHECKING:
-    from stream.config.sections.groups import GroupsOptions
 
 _LONGEST_TEXT: Final = 256
 _LONGEST_WINDOW: Final = 7 * 86_400
@@ -171,15 +168,3 @@ class GroupPolicies:
     """A pattern, and the labels `team`, `tier`, `link` and `max_severity`; None: not given."""
     maintenance: tuple[tuple[str, MaintenanceWindow], ...] = ()
     silences: tuple[tuple[str, Silence], ...] = ()
-
-    @classmethod
-    def from_options(cls, groups: GroupsOptions) -> Self:
-        """Return the policies of the section `groups`."""
-        owners: list[tuple[str, dict[str, Any]]] = [
-            (entry.groups, entry.model_dump(exclude={"groups"})) for entry in groups.owners
-        ]
-        return cls(
-            tuple(owners),
-            tuple((entry.groups, entry.window) for entry in groups.maintenance),
-            tuple((entry.groups, entry.silence) for entry in groups.silences),
-        )

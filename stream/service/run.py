@@ -24,7 +24,6 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.watch import ClusterWatch
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
-from stream.config.ownership import GroupPolicies
 from stream.config.values import is_loopback
 from stream.errors import ExitCode, Refusal
 from stream.otlp.export import otlp_export
@@ -69,14 +68,14 @@ def run(config: Config, jvm: StartedJvm, follower: ConfigFollower | None = None)
     hide_members = config.http.hide_members
     parts = TickParts(
         selector=SeriesSelector(selection_from_options(config.metrics, hide_members=hide_members)),
-        policies=GroupPolicies.from_options(config.groups),
+        policies=config.groups.policies,
         offsets_topic=OffsetsTopicLag(config.job.part),
         hide_hosts=hide_members,
     )
     publisher = Publisher(config.groups.dead_grace, parts)
 
     def apply(changed: Config) -> None:
-        publisher.use(GroupPolicies.from_options(changed.groups), selection_from_options(changed.metrics).targets)
+        publisher.use(changed.groups.policies, selection_from_options(changed.metrics).targets)
 
     def follow() -> None:
         if follower is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from stream.config.ownership import MaintenanceEntries, OwnerEntries, SilenceEntries
-from stream.config.sections.option import OptionSection, option
+from typing import Any
+
+from stream.config.ownership import GroupPolicies, MaintenanceEntries, OwnerEntries, SilenceEntries
+from stream.config.sections.option import OptionSection, option, seconds
 from stream.config.values import Patterns, Seconds
 
 
@@ -18,19 +20,15 @@ class GroupsOptions(OptionSection):
         le=604_800,
     )
     history: int = option(32, "Latest transitions, and verdict changes, kept per group.", ge=1, le=1000)
-    offsets_retention: Seconds | None = option(
+    offsets_retention: Seconds | None = seconds(
         None,
         "The brokers' `offsets.retention.minutes`, where it cannot be read.",
-        unit="seconds",
         shown="read from the brokers",
-        gt=0,
     )
-    offsets_retention_check: Seconds | None = option(
+    offsets_retention_check: Seconds | None = seconds(
         None,
         "The brokers' `offsets.retention.check.interval.ms`, where it cannot be read.",
-        unit="seconds",
         shown="read from the brokers",
-        gt=0,
     )
     asked_per_tick: int = option(
         50,
@@ -66,67 +64,61 @@ class GroupsOptions(OptionSection):
         experimental=True,
     )
 
+    @property
+    def policies(self) -> GroupPolicies:
+        """The owners, maintenance windows and silences."""
+        owners: list[tuple[str, dict[str, Any]]] = [
+            (entry.groups, entry.model_dump(exclude={"groups"})) for entry in self.owners
+        ]
+        return GroupPolicies(
+            tuple(owners),
+            tuple((entry.groups, entry.window) for entry in self.maintenance),
+            tuple((entry.groups, entry.silence) for entry in self.silences),
+        )
+
 
 class HealthOptions(OptionSection):
     """The rules that evaluate groups, and their time limits. A group's own commit interval takes precedence."""
 
-    pause: Seconds = option(
+    pause: Seconds = seconds(
         45.0,
         "How long any group may make no progress, or longer if it usually does.",
-        unit="seconds",
-        gt=0,
-        le=86_400,
+        most=86_400,
     )
-    restart_grace: Seconds = option(
+    restart_grace: Seconds = seconds(
         30.0,
         "How long a restarting consumer, or the leader of a partition, may be absent.",
-        unit="seconds",
-        gt=0,
-        le=86_400,
+        most=86_400,
     )
-    static_restart_grace: Seconds = option(
+    static_restart_grace: Seconds = seconds(
         60.0,
         "The same for static members (`group.instance.id`).",
-        unit="seconds",
-        gt=0,
-        le=86_400,
+        most=86_400,
     )
-    rebalance_limit: Seconds = option(
-        60.0, "How long a rebalance may take while there are unread records.", unit="seconds", gt=0, le=86_400
+    rebalance_limit: Seconds = seconds(
+        60.0, "How long a rebalance may take while there are unread records.", most=86_400
     )
-    storm_window: Seconds = option(
-        600.0, "The time window in which rebalances are counted.", unit="seconds", ge=60, le=86_400
-    )
-    rolling_deploy: Seconds = option(
+    storm_window: Seconds = seconds(600.0, "The time window in which rebalances are counted.", least=60, most=86_400)
+    rolling_deploy: Seconds = seconds(
         600.0,
         "How long members may subscribe to the old and to the new topics.",
-        unit="seconds",
-        gt=0,
-        le=86_400,
+        most=86_400,
     )
-    share_pause: Seconds = option(
+    share_pause: Seconds = seconds(
         300.0,
         "How long records of a share group may wait; longer than `share.record.lock.duration.ms`.",
-        unit="seconds",
-        gt=0,
-        le=86_400,
+        most=86_400,
     )
-    first_commit_grace: Seconds = option(
+    first_commit_grace: Seconds = seconds(
         360.0,
         "How long the first commit of a partition may take.",
-        unit="seconds",
-        gt=0,
-        le=86_400,
+        most=86_400,
     )
-    loss_notice: Seconds = option(
-        3600.0, "How far ahead the loss of unread records is predicted.", unit="seconds", gt=0, le=604_800
-    )
-    expiry_notice: Seconds = option(
+    loss_notice: Seconds = seconds(3600.0, "How far ahead the loss of unread records is predicted.", most=604_800)
+    expiry_notice: Seconds = seconds(
         86_400.0,
         "How far ahead the expiration of an offset is reported.",
-        unit="seconds",
-        gt=0,
-        le=31_536_000,
+        most=31_536_000,
     )
     day_one: Seconds = option(
         86_400.0,

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, FilePath
 
 from stream.config.master_url import MasterKind, MasterUrl, check_master
 from stream.config.secret_sources import Secret
-from stream.config.sections.option import OptionSection, option
+from stream.config.sections.option import OptionSection, option, seconds
 from stream.config.spark_options import WITHOUT_EFFECT, as_text, check_spark_options
 from stream.config.values import Seconds, check_heap_size, check_instance, class_archive_folder
 from stream.groups.instances import InstancePart
@@ -22,13 +22,11 @@ _EXECUTOR_MEMORY: Final = "1g"
 class JobOptions(OptionSection):
     """The Spark streaming job and the intervals of evaluation."""
 
-    trigger_interval: Seconds = option(5.0, "How often a micro-batch starts.", unit="seconds", gt=0, le=3600)
-    tick_interval: Seconds = option(
+    trigger_interval: Seconds = seconds(5.0, "How often a micro-batch starts.", most=3600)
+    tick_interval: Seconds = seconds(
         10.0,
         "How often a new snapshot is published.",
-        unit="seconds",
-        gt=0,
-        le=3600,
+        most=3600,
     )
     max_offsets_per_trigger: int = option(
         15_000_000, "The largest micro-batch; it only matters during catch-up.", unit="records", ge=1000
@@ -47,7 +45,7 @@ class JobOptions(OptionSection):
         le=4096,
     )
     commit_window_slots: int = option(10, "Slots with recent commits per group and partition.", ge=2, le=1000)
-    commit_window_slot_seconds: int = option(30, "The length of one slot.", unit="seconds", ge=1, le=86400)
+    commit_window_slot_seconds: int = seconds(30, "The length of one slot.", least=1, most=86400)
     master: Annotated[str, AfterValidator(check_master)] = option(
         "local[*]",
         "Spark's master URL: `local[N]` runs N tasks here, others run them in executors (docs/cluster.md).",
@@ -67,14 +65,10 @@ class JobOptions(OptionSection):
         ge=1,
         le=10_000,
     )
-    freshness_limit: Seconds = option(
-        60.0, "With a snapshot older than this, `/readyz` answers 503.", unit="seconds", gt=0
-    )
-    watchdog_limit: Seconds = option(
+    freshness_limit: Seconds = seconds(60.0, "With a snapshot older than this, `/readyz` answers 503.")
+    watchdog_limit: Seconds = seconds(
         600.0,
         "The process exits if it makes no progress for this long.",
-        unit="seconds",
-        gt=0,
     )
 
     driver_host: str | None = option(

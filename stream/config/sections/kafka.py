@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, FilePath
 
 from stream.config.secret_sources import Secret, SecretFile
-from stream.config.sections.option import OptionSection, option
+from stream.config.sections.option import OptionSection, option, seconds
 from stream.config.values import (
     Address,
     Seconds,
@@ -84,12 +84,11 @@ class KafkaOptions(OptionSection):
     ssl_key_file: FilePath | None = option(None, "PEM file of the private key of the client certificate.")
     ssl_key_password: Secret | None = option(None, "The password of an encrypted private key.")
     ssl_verify_hostname: bool = option(True, "Whether a broker's certificate must match its host name.")
-    request_timeout: Seconds = option(
+    request_timeout: Seconds = seconds(
         10.0,
         "Timeout of one request, with the time to connect.",
-        unit="seconds",
-        ge=1,
-        le=300,
+        least=1,
+        most=300,
     )
 
     @property

@@ -27,6 +27,14 @@ def option(
     return Field(default=default, description=help_text, json_schema_extra=extra, **limits)
 
 
+def seconds(default: float | None, help_text: str, *, least: float = 0, most: float | None = None, **more: Any) -> Any:
+    """Return the field of an option in seconds: at least `least`, or above 0 if that is 0; `more` as in `option`."""
+    limits: dict[str, Any] = {"ge": least} if least else {"gt": 0}
+    if most is not None:
+        limits["le"] = most
+    return option(default, help_text, unit="seconds", **limits, **more)
+
+
 class OptionSection(BaseModel):
     """A section of options. Frozen; unknown names are rejected."""
 

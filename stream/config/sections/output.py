@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, FilePath
 
-from stream.config.sections.option import OptionSection, option
+from stream.config.sections.option import OptionSection, option, seconds
 from stream.config.values import (
     LabelText,
     MetricNames,
@@ -177,9 +177,7 @@ class OtlpOptions(OptionSection):
         shown="none",
         experimental=True,
     )
-    interval: Seconds = option(
-        60.0, "The interval between two exports.", unit="seconds", ge=1, le=3600, experimental=True
-    )
+    interval: Seconds = seconds(60.0, "The interval between two exports.", least=1, most=3600, experimental=True)
     timeout: Seconds = option(
         10.0,
         "Timeout of one request, with its repetitions.",

@@ -50,10 +50,10 @@ def test_a_file_has_the_lists(tmp_path: Path) -> None:
     file = tmp_path / "lagwarden.yaml"
     file.write_text(FILE)
     config = load(file)
-    assert GroupPolicies.from_options(config.groups) == POLICIES
+    assert config.groups.policies == POLICIES
     shown = config.masked()["groups"]
     again = load(flags=BROKER | {f"groups.{name}": shown[name] for name in ("owners", "maintenance", "silences")})
-    assert GroupPolicies.from_options(again.groups) == POLICIES
+    assert again.groups.policies == POLICIES
 
 
 def test_a_variable_has_a_list_as_yaml_or_json() -> None:
@@ -62,7 +62,7 @@ def test_a_variable_has_a_list_as_yaml_or_json() -> None:
     environment = {"LAGWARDEN_GROUPS_OWNERS": yaml.safe_dump(groups["owners"], default_flow_style=True)}
     lists = {f"groups.{name}": yaml.safe_dump(groups[name]) for name in ("maintenance", "silences")}
     flags = {**BROKER, **lists}
-    assert GroupPolicies.from_options(load(environment=environment, flags=flags).groups) == POLICIES
+    assert load(environment=environment, flags=flags).groups.policies == POLICIES
 
 
 WINDOW = "[{groups: a, at: '5:00', for: 1h, "
