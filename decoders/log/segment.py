@@ -35,10 +35,7 @@ _OFFSETS_PER_SEGMENT: Final = 1 << 31
 
 
 class Segment:
-    """An open segment file of a fixed size; `refresh()` makes appended data visible.
-
-    `base_offset` is the number in its name.
-    """
+    """An open segment file, at the size that it had then. `base_offset` is the number in its name."""
 
     def __init__(self, path: Path, base_offset: int, *, largest_batch: int = LARGEST_BATCH) -> None:
         """Open the file. Raises OSError."""
@@ -46,8 +43,7 @@ class Segment:
         self.base_offset = base_offset
         self.largest_batch = largest_batch
         self._file = open_to_read(path)
-        self.size = 0
-        self.refresh()
+        self.size = os.fstat(self._file.fileno()).st_size
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
@@ -68,39 +64,28 @@ class Segment:
         """Close the file."""
         self._file.close()
 
-    def refresh(self) -> int:
-        """Update `size` to the current size of the file and return it."""
-        self.size = os.fstat(self._file.fileno()).st_size
-        return self.size
-
     def read(self, position: int, size: int) -> bytes:
         """Read at most `size` bytes, not beyond the known size; fewer if the file was truncated in the meantime."""
         return os.pread(self._file.fileno(), max(0, min(size, self.size - position)), position)
 
-    def batches(self, position: int = 0, *, verify: bool = True) -> BatchCursor:
-        """Return a walk over the batches from `position` on, which must be the start of a batch.
+    def batches(self, *, verify: bool = True) -> BatchCursor:
+        """Return a walk over the batches.
 
         `verify` checks the CRC, and that offsets ascend and are within the range of the segment. Without it every batch
         with a valid frame is returned.
         """
-        return BatchCursor(self, position, verify=verify)
+        return BatchCursor(self, verify=verify)
 
 
 class BatchCursor:
-    """A resumable walk over a segment: iterating again after `Segment.refresh()` continues where the walk stopped.
+    """A walk over a segment, by blocks or by batches. `tail` is the reason why it ended, None while there is more."""
 
-    `position` is the first byte after the returned batches; `tail` is the reason why the walk ended, None while there
-    is more to read. A caller uses either blocks or batches, not both.
-    """
-
-    def __init__(self, segment: Segment, position: int, *, verify: bool) -> None:
+    def __init__(self, segment: Segment, *, verify: bool) -> None:
         self.segment = segment
-        self.position = position
         self.tail: Tail | None = None
         self._verify = verify
         self._next_offset = segment.base_offset
-        self._checked_to = position
-        self._ready: Iterator[LogBatch] = iter(())
+        self._checked_to = 0
 
     def error(self, *, last_segment: bool) -> LogError | None:
         """Return the fault that ended the walk; None before its end, and for ends expected in a healthy log."""
@@ -109,26 +94,16 @@ class BatchCursor:
             return None
         return LogError(tail.fault, str(self.segment.path), tail.position, tail.offset, tail.detail)
 
-    def __iter__(self) -> Self:
-        self.tail = None
-        return self
-
-    def __next__(self) -> LogBatch:
-        while (batch := next(self._ready, None)) is None:
-            if (block := self.next_block()) is None:
-                raise StopIteration
-            self._ready = block.batches()
-        self.position = batch.position + batch.size
-        return batch
+    def __iter__(self) -> Iterator[LogBatch]:
+        for block in self.blocks():
+            yield from block.batches()
 
     def blocks(self) -> Iterator[BatchBlock]:
         """Yield the batches in blocks."""
-        self.tail = None
-        while block := self.next_block():
-            self.position = block.position + block.ends[-1]
+        while block := self._next_block():
             yield block
 
-    def next_block(self) -> BatchBlock | None:
+    def _next_block(self) -> BatchBlock | None:
         """Read the next chunk and return its valid batches; None at the end, or if the file cannot be read."""
         try:
             return self._read_block()

@@ -1,4 +1,4 @@
-"""The coordinators of groups and transactional ids: looked up in batches, and cached until a lookup invalidates them.
+"""The coordinators of groups: looked up in batches, and cached until a lookup invalidates them.
 
 The coordinator of a group leads its partition of `__consumer_offsets`, but it is not computed from the group id: with
 several listeners, or after partitions were added, only the cluster's answer is right.
@@ -25,11 +25,10 @@ _SINGLE_KEYS: Final = 200
 
 
 class Coordinators:
-    """The coordinators of one cluster's groups (or, by `kind`, transactional ids). Caches at most `most` of them."""
+    """The coordinators of one cluster's groups. Caches at most `most` of them."""
 
-    def __init__(self, cluster: Cluster, kind: int = admin_requests.GROUP, *, most: int = 200_000) -> None:
+    def __init__(self, cluster: Cluster, *, most: int = 200_000) -> None:
         self._cluster = cluster
-        self._kind = kind
         self._most = most
         self._node_of: dict[str, int] = {}
 
@@ -53,7 +52,7 @@ class Coordinators:
 
     def _look_up(self, keys: list[str]) -> dict[str, int | ErrorReason]:
         try:
-            answer = self._cluster.call_any(admin_requests.find_coordinators(keys, self._kind))
+            answer = self._cluster.call_any(admin_requests.find_coordinators(keys))
         except Unsupported:
             return self._look_up_one_by_one(keys)
         except ClusterError as error:
@@ -65,7 +64,7 @@ class Coordinators:
         answers: dict[str, int | ErrorReason] = dict.fromkeys(keys, ErrorReason.NOT_ASKED)
         for key in keys[:_SINGLE_KEYS]:
             try:
-                answers[key] = _node(self._cluster.call_any(admin_requests.find_coordinator(key, self._kind)))
+                answers[key] = _node(self._cluster.call_any(admin_requests.find_coordinator(key)))
             except ClusterError as error:
                 answers[key] = reasons.of_failure(error)
                 break  # the other lookups would probably fail too, each after the same wait

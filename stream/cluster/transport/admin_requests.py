@@ -25,7 +25,7 @@ from kafka.protocol.metadata import ApiVersionsRequest, FindCoordinatorRequest
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-GROUP: Final = 0
+_GROUP: Final = 0
 """The key type of groups (FindCoordinatorRequest's KeyType; 1 is that of transactional ids)."""
 
 TOPIC_RESOURCE: Final = 2
@@ -37,14 +37,14 @@ _CONTROLLER_MS: Final = 5_000
 _KEYS: Final = frozenset(map(int, ApiKey))
 
 
-def find_coordinators(keys: Sequence[str], kind: int) -> Any:
-    """Build a request to any broker for the coordinators of many keys (KIP-699, brokers from 3.0)."""
-    return FindCoordinatorRequest(key_type=kind, coordinator_keys=list(keys), min_version=4)
+def find_coordinators(groups: Sequence[str]) -> Any:
+    """Build a request to any broker for the coordinators of many groups (KIP-699, brokers from 3.0)."""
+    return FindCoordinatorRequest(key_type=_GROUP, coordinator_keys=list(groups), min_version=4)
 
 
-def find_coordinator(key: str, kind: int) -> Any:
+def find_coordinator(group: str) -> Any:
     """Build a request to any broker for one coordinator, in the form of brokers before 3.0."""
-    return FindCoordinatorRequest(key=key, key_type=kind, min_version=1 if kind else 0, max_version=3)
+    return FindCoordinatorRequest(key=group, key_type=_GROUP, max_version=3)
 
 
 def describe_groups(groups: Sequence[str]) -> Any:

@@ -1,4 +1,4 @@
-"""One segment file: the end of its valid data, and reading while it grows."""
+"""One segment file: the end of its valid data."""
 
 import os
 import struct
@@ -55,7 +55,7 @@ def test_recorded_segments_truncated_anywhere_have_an_expected_tail(path: Path, 
     with segment_of(tmp_path, content, base) as segment:
         for size in range(len(content), -1, -1):
             os.truncate(segment.path, size)
-            segment.refresh()
+            segment.size = size
             offsets, tail = walk(segment)
             complete = [end for end in ends if end <= size]
             assert len(offsets) == len(complete)
@@ -136,19 +136,6 @@ def test_a_batch_above_the_limit_is_not_read(tmp_path: Path) -> None:
         assert walk(segment)[1].fault is LogFault.TOO_LARGE
     with Segment(path, 0) as segment:
         assert walk(segment)[0] == [0, 1]
-
-
-def test_reading_of_a_growing_segment_continues_where_it_stopped(tmp_path: Path) -> None:
-    """Each batch is returned once, as soon as it is complete, while bytes are appended one by one."""
-    content = b"".join(simple_batches(5)) + write.message(5, b"k", b"v", 1)
-    with segment_of(tmp_path, b"") as segment, segment.path.open("ab", buffering=0) as broker:
-        cursor = segment.batches()
-        seen = []
-        for byte in content:
-            broker.write(bytes([byte]))
-            segment.refresh()
-            seen += [batch.last_offset for batch in cursor]
-        assert seen == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_file_truncated_while_it_is_read_is_torn(tmp_path: Path) -> None:

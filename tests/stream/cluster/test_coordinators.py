@@ -9,8 +9,6 @@ from stream.cluster.transport.error_codes import ErrorReason
 from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 FIND = "FindCoordinatorRequest"
-TRANSACTIONAL_ID = 1
-"""The key type of transactional ids in FindCoordinatorRequest."""
 
 
 def node_of(key: str) -> int:
@@ -44,11 +42,10 @@ def test_batches_and_the_cache_are_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     """Requests and the cache do not exceed their limits."""
     monkeypatch.setattr("stream.cluster.coordinators._KEYS_AT_ONCE", 4)
     cluster = ScriptedCluster({FIND: batched})
-    coordinators = Coordinators(cluster, TRANSACTIONAL_ID, most=6)  # type: ignore[arg-type]
+    coordinators = Coordinators(cluster, most=6)  # type: ignore[arg-type]
     keys = [f"k{n:02}" for n in range(10)]
     assert coordinators.find(keys) == {key: node_of(key) for key in keys}
     assert [len(request.coordinator_keys) for _, request in cluster.asked] == [4, 4, 2]
-    assert {request.key_type for _, request in cluster.asked} == {TRANSACTIONAL_ID}
     coordinators.find(keys[-6:])
     assert cluster.count(FIND) == 3
     coordinators.find(keys)
