@@ -6,40 +6,21 @@ write its state. The limit applies to each process, so the process nearest to it
 
 from __future__ import annotations
 
-import threading
-import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from exporters.readmodel import DESCRIPTORS, rows_table
-from stream.service.processes import PROC, processes_by_role
+from stream.service.processes import RoleTable, processes_by_role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
+    from collections.abc import Iterable
 
     import pyarrow as pa
 
-_CACHE_SECONDS: Final = 5.0
 
+class Descriptors(RoleTable):
+    """The open descriptors of the processes that can be read (schema DESCRIPTORS)."""
 
-class Descriptors:
-    """The open descriptors of the process with this id and of its descendants. Thread-safe."""
-
-    def __init__(self, driver: int, proc: Path = PROC, clock: Callable[[], float] = time.monotonic) -> None:
-        self._driver = driver
-        self._proc = proc
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._table = DESCRIPTORS.empty_table()
-        self._read_at: float | None = None
-
-    def table(self) -> pa.Table:
-        """Return a row per role with a readable process (schema DESCRIPTORS); /proc is read at most every 5 s."""
-        with self._lock:
-            now = self._clock()
-            if self._read_at is None or now - self._read_at >= _CACHE_SECONDS:
-                self._table, self._read_at = self._read(), now
-            return self._table
+    seconds = 5.0
 
     def _read(self) -> pa.Table:
         rows = []

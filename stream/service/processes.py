@@ -7,9 +7,10 @@ import os
 import signal
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from exporters.readmodel import PROCESSES, rows_table
 from stream.service.first_read.reader import PROGRAM
@@ -30,8 +31,6 @@ _EXECUTOR: Final = "org.apache.spark.executor."
 _PLANNER: Final = "pyspark.sql.worker."
 """In the command of a daemon whose workers create a data source or plan its reading: the package of its module."""
 PROC: Final = Path("/proc")
-_CACHE_SECONDS: Final = 10.0
-"""Reading the memory of a JVM walks its page tables, which takes milliseconds per gigabyte."""
 _TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 _USER_TICKS, _SYSTEM_TICKS, _START_TIME = 11, 12, 19
 """Positions in /proc/PID/stat after the name of the program (proc(5): fields 14, 15 and 22)."""
@@ -65,26 +64,43 @@ def end_planners(driver: int, proc: Path = PROC) -> None:
             os.kill(process, signal.SIGTERM)
 
 
-class ProcessUsage:
-    """Memory and CPU of the process with this id and of its descendants, by role. Thread-safe."""
+class RoleTable(ABC):
+    """A table with a row per role of the process with this id and its descendants. Thread-safe."""
+
+    seconds: ClassVar[float]
+    """How long a reading is served."""
 
     def __init__(self, driver: int, proc: Path = PROC, clock: Callable[[], float] = time.monotonic) -> None:
         self._driver = driver
         self._proc = proc
         self._clock = clock
         self._lock = threading.Lock()
-        self._table = PROCESSES.empty_table()
-        self._read_at: float | None = None
-        self._ticks: dict[tuple[int, int], int] = {}
-        self._role_ticks: dict[str, int] = defaultdict(int)
+        self._table: pa.Table | None = None
+        self._read_at = 0.0
 
     def table(self) -> pa.Table:
-        """Return a row per role (schema PROCESSES); /proc is read at most every 10 s."""
+        """Return the table; /proc is read at most every `seconds`."""
         with self._lock:
             now = self._clock()
-            if self._read_at is None or now - self._read_at >= _CACHE_SECONDS:
+            if self._table is None or now - self._read_at >= self.seconds:
                 self._table, self._read_at = self._read(), now
             return self._table
+
+    @abstractmethod
+    def _read(self) -> pa.Table:
+        """Return the table as of now."""
+
+
+class ProcessUsage(RoleTable):
+    """Memory and CPU by role (schema PROCESSES)."""
+
+    seconds = 10.0
+    """Reading the memory of a JVM walks its page tables, which takes milliseconds per gigabyte."""
+
+    def __init__(self, driver: int, proc: Path = PROC, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(driver, proc, clock)
+        self._ticks: dict[tuple[int, int], int] = {}
+        self._role_ticks: dict[str, int] = defaultdict(int)
 
     def _read(self) -> pa.Table:
         rows = []
