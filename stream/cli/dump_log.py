@@ -32,38 +32,17 @@ def dump_log(
     deep_iteration: Annotated[
         bool, typer.Option("--deep-iteration", help="Print a line per record, not only per batch.")
     ] = False,
-    skip_record_metadata: Annotated[
-        bool, typer.Option("--skip-record-metadata", help="Print keys and values only.")
-    ] = False,
-    max_bytes: Annotated[
-        int | None, typer.Option(metavar="N", help="Read at most this many bytes of each log.")
-    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per batch or record instead.")] = False,
 ) -> int:
     """Print segments in exactly the format of Kafka's dump tool, or as JSON."""
     from stream.cli.render.replay import json_line  # noqa: PLC0415 -- loads the decoders
-    from stream.offline.dumplog import Decoder, DumpOptions, LogDump, decode_with  # noqa: PLC0415 -- loads the decoders
+    from stream.offline.dumplog import DECODERS, LogDump  # noqa: PLC0415 -- loads the decoders
 
-    selected = [
-        decoder
-        for decoder, is_set in (
-            (Decoder.OFFSETS, offsets),
-            (Decoder.TRANSACTIONS, transactions),
-            (Decoder.SHARE_STATE, share_state),
-        )
-        if is_set
-    ]
-    if len(selected) > 1:
-        raise typer.BadParameter(f"{selected[0].value} and {selected[1].value} exclude each other")
-    decoder = selected[0] if selected else Decoder.TEXT if print_data_log else None
-    dump = LogDump(
-        DumpOptions(
-            decode=decode_with(decoder) if decoder else None,
-            deep_iteration=deep_iteration,
-            skip_record_metadata=skip_record_metadata,
-            max_bytes=max_bytes,
-        )
-    )
+    given = (print_data_log, offsets, transactions, share_state)
+    selected = [name for name, is_set in zip(DECODERS, given, strict=True) if is_set]
+    if len(selected) > 1 + print_data_log:
+        raise typer.BadParameter(f"{selected[-2]} and {selected[-1]} exclude each other")
+    dump = LogDump(DECODERS[selected[-1]] if selected else None, deep=deep_iteration)
     if as_json:
         print_lines(map(json_line, dump.objects(files)))
     else:

@@ -1,52 +1,31 @@
-"""`kafka-dump-log` over several files: selects the decoder, checks the files, and collects errors.
+"""`kafka-dump-log` over several segments: checks the files, and collects errors.
 
 `decoders.log.dump` makes the output. A file that cannot be dumped does not affect the other files.
 """
 
 from __future__ import annotations
 
-import enum
 import stat
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from decoders.log.dump import decoders as dumpdecoders
 from decoders.log.dump.items import item_json, item_text
-from decoders.log.dump.output import Dump, DumpOptions, as_text
+from decoders.log.dump.output import GAPS, Dump, as_text, offsets, share_group_state, transaction_log
 from decoders.log.files import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import Any
 
     from decoders.log.dump.items import DumpItem
     from decoders.log.dump.output import Decode
 
-__all__ = ["Decoder", "DumpOptions", "LogDump", "decode_with"]
-
-_GAPS: Final = "Non-consecutive offsets in "
-
-
-class Decoder(enum.Enum):
-    """The decoder of keys and values, named after the option of Kafka's tool."""
-
-    TEXT = "--print-data-log"
-    OFFSETS = "--offsets-decoder"
-    TRANSACTIONS = "--transaction-log-decoder"
-    SHARE_STATE = "--share-group-state-decoder"
-
-
-_DECODES: Final[Mapping[Decoder, Decode]] = {
-    Decoder.TEXT: as_text,
-    Decoder.OFFSETS: dumpdecoders.offsets,
-    Decoder.TRANSACTIONS: dumpdecoders.transaction_log,
-    Decoder.SHARE_STATE: dumpdecoders.share_group_state,
+DECODERS: Final[Mapping[str, Decode]] = {
+    "--print-data-log": as_text,
+    "--offsets-decoder": offsets,
+    "--transaction-log-decoder": transaction_log,
+    "--share-group-state-decoder": share_group_state,
 }
-
-
-def decode_with(decoder: Decoder) -> Decode:
-    """Return the function that formats keys and values with this decoder."""
-    return _DECODES[decoder]
+"""The formats of keys and values by the option of Kafka's tool."""
 
 
 class LogDump:
@@ -55,10 +34,12 @@ class LogDump:
     `damaged` is True if a complaint is about more than gaps between offsets, which compaction leaves.
     """
 
-    def __init__(self, options: DumpOptions) -> None:
+    def __init__(self, decode: Decode | None, *, deep: bool) -> None:
+        """Dump files with these arguments of `Dump`."""
         self.complaints: list[str] = []
         self.damaged = False
-        self._options = options
+        self._decode = decode
+        self._deep = deep
 
     def lines(self, paths: Sequence[Path]) -> Iterator[str]:
         """Yield the output of the tool for each file in turn."""
@@ -66,7 +47,7 @@ class LogDump:
 
     def objects(self, paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
         """Yield the items of each file in turn as JSON objects, as `item_json` describes them."""
-        decoded = self._options.decode not in {None, as_text}
+        decoded = self._decode not in {None, as_text}
         return (item_json(item, str(path), decoded=decoded) for path, item in self._items(paths) if item.kind != "file")
 
     def _items(self, paths: Sequence[Path]) -> Iterator[tuple[Path, DumpItem]]:
@@ -74,9 +55,9 @@ class LogDump:
             if problem := _problem_of(path):
                 self._complain([f"{path}: {problem}"])
                 continue
-            dump = Dump(self._options)
+            dump = Dump(path, self._decode, deep=self._deep)
             try:
-                for item in dump.items([path]):
+                for item in dump.items():
                     yield path, item
             except OSError as error:
                 dump.complaints.append(f"{error.filename or path}: {error.strerror}")
@@ -84,7 +65,7 @@ class LogDump:
 
     def _complain(self, complaints: list[str]) -> None:
         self.complaints += complaints
-        self.damaged = self.damaged or any(not line.startswith((_GAPS, "  ")) for line in complaints)
+        self.damaged = self.damaged or any(not line.startswith((GAPS, "  ")) for line in complaints)
 
 
 def _problem_of(path: Path) -> str | None:

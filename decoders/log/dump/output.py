@@ -1,36 +1,41 @@
 """The output of the official dump tool, `kafka-dump-log` of Kafka 4.x, for segments.
 
-The caller passes the format of keys and
-values (a `Decode`), like the decoder option of the tool. Items or lines of standard output are yielded; the lines of
-standard error, which come at the end, are collected in `complaints`. Where the tool fails on damaged data, this reports
-the damage and continues.
+The caller passes the format of keys and values (a `Decode`), like the decoder option of the tool. Items of standard
+output are yielded; the lines of standard error, which come at the end, are collected in `complaints`. Where the tool
+fails on damaged data, this reports the damage and continues.
 
 Source: org.apache.kafka.tools.DumpLogSegments.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from decoders import jsonform, scalar
+from decoders.errors import DecodeError, DecodeReason
 from decoders.javatext import java_text
 from decoders.log.batch import LogRecord, RecordBatch
 from decoders.log.control import control_type, end_marker
-from decoders.log.dump.items import DumpItem, item_text
+from decoders.log.dump.items import DumpItem
 from decoders.log.errors import Damaged
 from decoders.log.segment import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from decoders.log.frames import LogBatch
+    from decoders.records import Record
 
 Decode = Callable[[LogRecord], tuple[str | None, str | None]]
 """Formats a record's key and value; None for a part that is not printed."""
 
 Fields = dict[str, Any]
+
+GAPS: Final = "Non-consecutive offsets in "
+"""The beginning of the complaint about gaps between offsets, which compaction leaves."""
 
 
 def as_text(record: LogRecord) -> tuple[str | None, str | None]:
@@ -42,82 +47,79 @@ def _text(data: bytes | None) -> str | None:
     return None if data is None else java_text(data)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DumpOptions:
-    """The options of the tool, under its names.
+_UNKNOWN: Final = frozenset({DecodeReason.UNKNOWN_TYPE, DecodeReason.REMOVED_TYPE})
 
-    `decode` means `--print-data-log` with that decoder, and implies deep iteration. `max_bytes` None means no limit.
+
+def coordinator(
+    decode: Callable[[bytes | None, bytes | None], Record | DecodeError], record: LogRecord
+) -> tuple[str | None, str | None]:
+    """Format a record of an internal topic as JSON, or with the message of the tool for one that cannot be decoded.
+
+    The cause is ours where Kafka prints a Java exception.
     """
+    decoded = decode(record.key, record.value)
+    if not isinstance(decoded, DecodeError):
+        return jsonform.dump_key(decoded), jsonform.dump_payload(decoded)
+    if decoded.reason in _UNKNOWN:
+        return f"Unknown record type {decoded.type} at offset {record.offset}, skipping.", None
+    cause = f"{decoded.reason.value} in {decoded.field} at byte {decoded.position}"
+    return f"Error at offset {record.offset}, skipping. {cause}", None
 
-    decode: Decode | None = None
-    deep_iteration: bool = False
-    skip_record_metadata: bool = False
-    max_bytes: int | None = None
 
-    @property
-    def is_deep(self) -> bool:
-        """True if records are read, not only batches."""
-        return self.deep_iteration or self.decode is not None
+offsets = functools.partial(coordinator, scalar.decode)
+"""Formats a record of `__consumer_offsets` (`--offsets-decoder`)."""
+transaction_log = functools.partial(coordinator, scalar.decode_transaction)
+"""Formats a record of `__transaction_state` (`--transaction-log-decoder`)."""
+share_group_state = functools.partial(coordinator, scalar.decode_share_state)
+"""Formats a record of `__share_group_state` (`--share-group-state-decoder`)."""
 
 
 class Dump:
-    """One run of the tool over a list of files."""
+    """The dump of one segment: batches and, if `deep`, records, with key and value if `decode` formats them.
 
-    def __init__(self, options: DumpOptions | None = None) -> None:
-        self.options = options or DumpOptions()
+    After the last item `complaints` is complete.
+    """
+
+    def __init__(self, path: Path, decode: Decode | None = None, *, deep: bool = False) -> None:
+        """`decode` means `--print-data-log` with that decoder, and implies deep iteration."""
         self.complaints: list[str] = []
-        self._gaps: dict[str, dict[int, int]] = {}
+        self._path = path
+        self._decode = decode
+        self._deep = deep or decode is not None
 
-    def lines(self, paths: Iterable[Path]) -> Iterator[str]:
-        """Dump the files in order as the tool prints them. Raises OSError."""
-        return map(item_text, self.items(paths))
-
-    def items(self, paths: Iterable[Path]) -> Iterator[DumpItem]:
-        """Dump the files in order; after the last item `complaints` is complete. Raises OSError."""
-        for path in paths:
-            yield DumpItem("file", {"path": str(path)})
-            if path.suffix == ".log" and path.stem.isdecimal():
-                yield from self._log(path)
-            else:
-                self.complaints.append(f"Ignoring unknown file {path}")
-        for name, gaps in self._gaps.items():
-            self.complaints.append(f"Non-consecutive offsets in {name}")
-            self.complaints += [f"  {before} is followed by {after}" for before, after in sorted(gaps.items())]
-
-    def _log(self, path: Path) -> Iterator[DumpItem]:
+    def items(self) -> Iterator[DumpItem]:
+        """Yield the parts in order. Raises OSError."""
+        path, gaps = self._path, list[str]()
+        yield DumpItem("file", {"path": str(path)})
         yield DumpItem("log", {"startOffset": int(path.stem)})
-        limit = self.options.max_bytes
         last_offset, valid = -1, 0
         with Segment(path, 0) as segment:
             cursor = segment.batches(verify=False)
             for batch in cursor:
-                if limit is not None and batch.position + batch.size > limit:
-                    return
                 valid = batch.position + batch.size
                 try:
                     yield DumpItem("batch", _batch_fields(batch))
-                    if self.options.is_deep:
-                        for record, fields in self._records(batch):
-                            if record.offset != last_offset + 1:
-                                self._gaps.setdefault(str(path.absolute()), {})[last_offset] = record.offset
-                            last_offset = record.offset
-                            yield DumpItem("record", fields)
+                    for record, fields in self._records(batch) if self._deep else ():
+                        if record.offset != last_offset + 1:
+                            gaps.append(f"  {last_offset} is followed by {record.offset}")
+                        last_offset = record.offset
+                        yield DumpItem("record", fields)
                 except Damaged as fault:
                     self.complaints.append(str(fault.located(str(path), batch.position, batch.base_offset)))
-            if segment.size > valid and limit is None:
+            if segment.size > valid:
                 yield DumpItem("invalid_bytes", {"bytes": segment.size - valid, "name": path.name})
             if error := cursor.error(last_segment=True):
                 self.complaints.append(str(error))
+        if gaps:
+            self.complaints += [f"{GAPS}{path.absolute()}", *gaps]
 
     def _records(self, batch: LogBatch) -> Iterator[tuple[LogRecord, Fields]]:
         for record, format_fields in _records_of(batch):
-            fields: Fields = {}
-            if not self.options.skip_record_metadata:
-                fields = _record_fields(batch, record) | format_fields
-                if batch.is_control:
-                    fields |= _control_fields(record)
-            if self.options.decode and not batch.is_control:
-                data = zip(("key", "payload"), self.options.decode(record), strict=True)
+            fields = _record_fields(batch, record) | format_fields
+            if batch.is_control:
+                fields |= _control_fields(record)
+            elif self._decode:
+                data = zip(("key", "payload"), self._decode(record), strict=True)
                 fields |= {name: text for name, text in data if text is not None}
             yield record, fields
 

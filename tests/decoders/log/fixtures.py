@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from decoders.log.dump.items import item_text
+from decoders.log.dump.output import Decode, Dump
 from decoders.log.partition import PartitionLog
 from sandbox.kafka import log_writer as write
 
@@ -29,3 +31,11 @@ def opened(path: Path, **arguments: int) -> PartitionLog:
     log = PartitionLog.open(path, **arguments)
     assert isinstance(log, PartitionLog), log
     return log
+
+
+def dumped(files: list[Path], decode: Decode | None = None, *, deep: bool = False) -> tuple[list[str], list[str]]:
+    """Return the lines of our dump as printed, at whose line feeds they are split, and the complaints."""
+    dumps = [Dump(file, decode, deep=deep) for file in files]
+    text = "".join(f"{item_text(item)}\n" for dump in dumps for item in dump.items())
+    lines = text.encode().decode("utf-8", "replace").split("\n")[:-1]
+    return lines, [complaint for dump in dumps for complaint in dump.complaints]

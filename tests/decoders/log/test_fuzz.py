@@ -13,7 +13,8 @@ from decoders.log.batch import record_batch
 from decoders.log.columns import partition_columns
 from decoders.log.control import end_marker
 from decoders.log.directory import read_directory
-from decoders.log.dump.output import Dump, DumpOptions, as_text
+from decoders.log.dump.items import item_text
+from decoders.log.dump.output import Dump, as_text
 from decoders.log.errors import Damaged
 from decoders.log.legacy import legacy_batch
 from sandbox.kafka import log_writer as write
@@ -85,7 +86,7 @@ def read_everything(folder: Path, content: bytes) -> None:
         assert rows == sum(1 for _ in partition.records())
         assert errors == {(each.fault, each.offset) for each in partition.errors}
     read_directory(folder)
-    list(Dump(DumpOptions(decode=as_text)).lines([log]))
+    list(map(item_text, Dump(log, as_text).items()))
 
 
 def frames_of(content: bytes) -> list[bytes]:

@@ -2,13 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from decoders.log.dump import decoders as dumpdecoders
 from decoders.log.dump.items import DumpItem, item_json, item_text
-from decoders.log.dump.output import Dump, DumpOptions
+from decoders.log.dump.output import Dump, offsets
 from tests.decoders.log.fixtures import RECORDED
 from tests.decoders.log.recording import files_of
 
@@ -28,16 +26,10 @@ def test_an_item_is_a_line_of_the_tool() -> None:
         assert item_text(item) == line, story
 
 
-def objects(options: DumpOptions, files: list[Path], *, decoded: bool) -> list[dict[str, Any]]:
-    """Return the items of files as JSON objects that were written and read again."""
-    items = Dump(options).items(files)
-    return [json.loads(json.dumps(item_json(item, "f", decoded=decoded))) for item in items]
-
-
 def test_json_has_the_fields_of_each_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each field name and each number of a line of a real broker's log directory is in the object of the line."""
     monkeypatch.chdir(RECORDED)
-    items = list(Dump(DumpOptions(deep_iteration=True)).items(files_of(Path())))
+    items = [item for file in files_of(Path()) for item in Dump(file, deep=True).items()]
     kinds = {item.kind for item in items}
     assert kinds >= {"log", "batch", "record"}
     for item in items:
@@ -50,7 +42,8 @@ def test_json_has_the_fields_of_each_line(monkeypatch: pytest.MonkeyPatch) -> No
 def test_records_of_an_internal_topic_are_objects() -> None:
     """Keys are objects with the fields of the decoder, a value is an object with a version, and a tombstone is null."""
     log = RECORDED / "__consumer_offsets-0" / "00000000000000000000.log"
-    rows = objects(DumpOptions(decode=dumpdecoders.offsets), [log], decoded=True)
+    items = Dump(log, offsets).items()
+    rows = [json.loads(json.dumps(item_json(item, "f", decoded=True))) for item in items]
     records = [row for row in rows if row["kind"] == "record" and "key" in row]
     assert {"group", "topic", "partition"} in [set(row["key"]["data"]) for row in records]
     assert all(row["payload"] is None or "version" in row["payload"] for row in records)

@@ -5,22 +5,16 @@ from pathlib import Path
 import pytest
 
 from decoders.log.batch import LogRecord
-from decoders.log.dump import decoders as dumpdecoders
-from decoders.log.dump.output import Dump, DumpOptions, as_text
+from decoders.log.dump.output import as_text, offsets
 from sandbox.kafka import log_writer as write
-from tests.decoders.log.fixtures import RECORDED
+from tests.decoders.log.fixtures import RECORDED, dumped
 from tests.decoders.log.recording import files_of, lines_of
-
-
-def our_lines(dump: Dump, files: list[Path]) -> list[str]:
-    """Return the lines of our dump as printed; the text of a record may contain line feeds."""
-    return lines_of("".join(f"{line}\n" for line in dump.lines(files)).encode())
 
 
 def test_our_dump_is_the_official_dump(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every line for every segment of a real broker's log directory is that of the official tool, in its order."""
     monkeypatch.chdir(RECORDED)
-    ours = our_lines(Dump(DumpOptions(decode=as_text)), files_of(Path()))
+    ours = dumped(files_of(Path()), as_text)[0]
     assert ours == lines_of((RECORDED / "official-data.txt").read_bytes())
 
 
@@ -29,8 +23,7 @@ def test_damage_is_reported_and_the_rest_is_dumped(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.log"
     wrong_count = write.batch(0, [write.Rec(0, 0, b"k", b"v")], count=2)
     path.write_bytes(wrong_count + write.batch(1, [write.Rec(0, 0, b"k", b"v")]) + b"torn")
-    dump = Dump(DumpOptions(decode=as_text))
-    lines = our_lines(dump, [path])
+    lines, complaints = dumped([path], as_text)
     assert [line.partition(" ")[0] for line in lines] == [
         "Dumping",
         "Log",
@@ -41,19 +34,16 @@ def test_damage_is_reported_and_the_rest_is_dumped(tmp_path: Path) -> None:
         "Found",
     ]
     assert lines[-1] == "Found 4 invalid bytes at the end of 00000000000000000000.log"
-    assert len(dump.complaints) == 1
-    assert "bad_record" in dump.complaints[0]
+    assert len(complaints) == 1
+    assert "bad_record" in complaints[0]
 
 
-def test_unknown_files_and_gaps_are_reported(tmp_path: Path) -> None:
-    """Unknown files and non-consecutive offsets, which the tool prints to standard error, are complaints."""
+def test_gaps_are_reported(tmp_path: Path) -> None:
+    """Non-consecutive offsets, which the tool prints to standard error, are complaints."""
     path = tmp_path / "00000000000000000005.log"
     path.write_bytes(write.batch(5, [write.Rec(0, 0, b"k", b"v"), write.Rec(3, 0, b"k", b"v")]))
-    dump = Dump(DumpOptions(deep_iteration=True))
-    unknown = [tmp_path / name for name in ("notes.txt", "notes.log", "x.index", "1-1.checkpoint")]
-    our_lines(dump, [path, *unknown])
-    assert dump.complaints == [
-        *(f"Ignoring unknown file {each}" for each in unknown),
+    _, complaints = dumped([path], deep=True)
+    assert complaints == [
         f"Non-consecutive offsets in {path}",
         "  -1 is followed by 5",
         "  5 is followed by 8",
@@ -70,7 +60,7 @@ TEXTS = {
 def test_the_offsets_decoder_prints_like_the_tool() -> None:
     """Types are strings, tombstones <DELETE>, and unknown types and errors have the messages of the tool."""
     for story, (key, value, texts) in TEXTS.items():
-        key_text, payload = dumpdecoders.offsets(LogRecord(5, 0, key, value))
+        key_text, payload = offsets(LogRecord(5, 0, key, value))
         assert key_text is not None, story
         assert key_text.startswith(texts[0]), story
         assert payload == texts[1], story
