@@ -68,42 +68,17 @@ class Severity(enum.IntEnum):
 VERDICTS: Final = tuple(Verdict)
 """By code, in order of severity: of two verdicts of a group the one with the greater code represents it."""
 CODE: Final = {verdict: code for code, verdict in enumerate(VERDICTS)}
+_FIRST: Final = {
+    Severity.FINE: Verdict.OK,
+    Severity.UNKNOWN: Verdict.UNKNOWN,
+    Severity.NOTICE: Verdict.COMMITS_LAST_READ,
+    Severity.WARNING: Verdict.TWO_APPLICATIONS,
+    Severity.CRITICAL: Verdict.UNASSIGNED,
+}
+"""The first verdict of each severity."""
 SEVERITY: Final = {
-    Verdict.OK: Severity.FINE,
-    Verdict.CAUGHT_UP: Severity.FINE,
-    Verdict.MIRRORED: Severity.FINE,
-    Verdict.UNKNOWN: Severity.UNKNOWN,
-    Verdict.COMMITS_LAST_READ: Severity.NOTICE,
-    Verdict.BELOW_LOG_START: Severity.NOTICE,
-    Verdict.RECOVERING: Severity.NOTICE,
-    Verdict.RESET: Severity.NOTICE,
-    Verdict.ABANDONED: Severity.NOTICE,
-    Verdict.HABIT_UNKNOWN: Severity.NOTICE,
-    Verdict.TWO_APPLICATIONS: Severity.WARNING,
-    Verdict.SKEWED: Severity.WARNING,
-    Verdict.FALLING_BEHIND: Severity.WARNING,
-    Verdict.REWOUND: Severity.WARNING,
-    Verdict.SKIPPED: Severity.WARNING,
-    Verdict.TWO_COMMITTERS: Severity.WARNING,
-    Verdict.FORGOTTEN: Severity.WARNING,
-    Verdict.EXPIRING: Severity.WARNING,
-    Verdict.NEVER_COMMITTED: Severity.WARNING,
-    Verdict.UNASSIGNED: Severity.CRITICAL,
-    Verdict.NO_MEMBERS: Severity.CRITICAL,
-    Verdict.REBALANCE_STORM: Severity.CRITICAL,
-    Verdict.REBALANCING_TOO_LONG: Severity.CRITICAL,
-    Verdict.HELD_BACK: Severity.CRITICAL,
-    Verdict.POISON_RECORD: Severity.CRITICAL,
-    Verdict.STALLED: Severity.CRITICAL,
-    Verdict.STOPPED: Severity.CRITICAL,
-    Verdict.ABORTING: Severity.CRITICAL,
-    Verdict.NO_LEADER: Severity.CRITICAL,
-    Verdict.TRUNCATED: Severity.CRITICAL,
-    Verdict.LOSING_DATA: Severity.CRITICAL,
-    Verdict.SHARE_REDELIVERING: Severity.CRITICAL,
-    Verdict.SHARE_STOPPED: Severity.CRITICAL,
-    Verdict.SHARE_NO_MEMBERS: Severity.CRITICAL,
-    Verdict.SHARE_REJECTING: Severity.CRITICAL,
+    verdict: max(severity for severity, first in _FIRST.items() if CODE[first] <= code)
+    for verdict, code in CODE.items()
 }
 SEVERITIES: Final = np.array([SEVERITY[verdict] for verdict in VERDICTS], np.int8)
 """By code."""

@@ -9,25 +9,17 @@ import numpy as np
 
 from stream.health.columns import NOT_KNOWN
 from stream.health.row_columns import RowColumns, column
+from stream.health.share.progress import SharePartitionProgress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from stream.health.columns import Flags, Ints
-    from stream.health.share.progress import SharePartitionProgress
 
 LONGEST_HABIT: Final = 900_000
 """A longer pause (ms) while records wait is a fault and not a habit: nothing is learned from it."""
-_POLLED: Final = (
-    "start_offset",
-    "lag",
-    "finished",
-    "returned",
-    "most_deliveries",
-    "acknowledged",
-    "archived",
-    "returns",
-)
+_POLLED: Final = SharePartitionProgress._fields[2:-1]
+"""What is known of the last poll: all but the place of the partition and its end."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
