@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.commits.aborts import AbortedCommits, no_aborts
+from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.run_table import Runs, no_runs
 from stream.groups.commits.runs import NEVER, Spans
 from stream.groups.commits.slots import Slots, no_slots
-from stream.groups.commits.tombstones import OffsetTombstones, no_tombstones
-from stream.groups.lifecycle.table import HistoryTable, no_histories
+from stream.groups.commits.tombstones import OffsetTombstones
+from stream.groups.key_table import KeyTable
+from stream.groups.lifecycle.table import HistoryTable
 from stream.groups.lifecycle.tracker import build_histories
-from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, ShardState, no_records
+from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, ShardState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_Table = TypeVar("_Table", Runs, Slots, MembershipRecords, HistoryTable, OffsetTombstones, AbortedCommits)
-_KeyedNumbers = OffsetTombstones | AbortedCommits
-"""Tables of a key column, followed by columns of numbers."""
+_Table = TypeVar("_Table", Runs, Slots, KeyTable)
+_Keyed = TypeVar("_Keyed", bound=KeyTable)
 
 FORMAT: Final = 3
 """Number of the layout this module writes. Every layout ever released stays readable."""
@@ -70,16 +70,16 @@ def pack(shard: ShardState | ShardDelta | ShardChange, *, compressed: bool = Fal
     Records and histories that are unchanged since they were read are written as the bytes they were read from: most
     batches have commits only.
     """
-    histories = no_histories() if isinstance(shard, ShardDelta) else shard.histories
-    tombstones = no_tombstones() if isinstance(shard, ShardState) else shard.tombstones
+    histories = HistoryTable.empty() if isinstance(shard, ShardDelta) else shard.histories
+    tombstones = OffsetTombstones.empty() if isinstance(shard, ShardState) else shard.tombstones
     parts = [_MAGIC.pack(b"LWS", FORMAT), _HEADER[FORMAT].pack(shard.position, shard.time)]
     for section in (
         _section(shard.runs, _runs_batch, compressed=compressed),
         _section(shard.runs.slots, _slots_batch, compressed=compressed),
-        shard.records.packed or _section(shard.records, _records_batch, compressed=compressed),
-        histories.packed or _section(histories, _histories_batch, compressed=compressed),
-        _section(tombstones, _keyed_batch, compressed=compressed),
-        _section(shard.aborts, _keyed_batch, compressed=compressed),
+        shard.records.packed or _section(shard.records, _table_batch, compressed=compressed),
+        histories.packed or _section(histories, _table_batch, compressed=compressed),
+        _section(tombstones, _table_batch, compressed=compressed),
+        _section(shard.aborts, _table_batch, compressed=compressed),
     ):
         parts += [_LENGTH.pack(len(section)), section]
     return b"".join(parts)
@@ -94,7 +94,7 @@ def unpack_state(data: bytes) -> ShardState:
         packed.position,
         _histories(packed.histories),
         time=packed.time,
-        aborts=_aborts(packed.aborts),
+        aborts=_table(AbortedCommits, packed.aborts),
     )
     return dataclasses.replace(state, histories=build_histories(state)) if packed.version == 1 else state
 
@@ -106,9 +106,9 @@ def unpack_delta(data: bytes) -> ShardDelta:
         _runs(packed.runs, packed.slots),
         _records(packed.records),
         packed.position,
-        _tombstones(packed.tombstones),
+        _table(OffsetTombstones, packed.tombstones),
         time=packed.time,
-        aborts=_aborts(packed.aborts),
+        aborts=_table(AbortedCommits, packed.aborts),
     )
 
 
@@ -120,9 +120,9 @@ def unpack_change(data: bytes) -> ShardChange:
         _records(packed.records),
         packed.position,
         _histories(packed.histories),
-        _tombstones(packed.tombstones),
+        _table(OffsetTombstones, packed.tombstones),
         time=packed.time,
-        aborts=_aborts(packed.aborts),
+        aborts=_table(AbortedCommits, packed.aborts),
     )
 
 
@@ -182,29 +182,14 @@ def _slots_batch(slots: Slots) -> pa.RecordBatch:
     return pa.record_batch({name: np.ascontiguousarray(getattr(slots, name)) for name in _SLOT_COLUMNS})
 
 
-def _records_batch(records: MembershipRecords) -> pa.RecordBatch:
+def _table_batch(table: KeyTable) -> pa.RecordBatch:
+    columns = {name: getattr(table, name) for name in table.columns()}
     return pa.record_batch(
         {
-            "key": records.keys,
-            "value": records.values,
-            "position": np.ascontiguousarray(records.position),
-            "time": np.ascontiguousarray(records.time),
+            table.BYTES.get(name, name): each if name in table.BYTES else np.ascontiguousarray(each)
+            for name, each in columns.items()
         }
     )
-
-
-def _histories_batch(histories: HistoryTable) -> pa.RecordBatch:
-    died = np.ascontiguousarray(histories.died)
-    return pa.record_batch({"group": histories.groups, "life": histories.values, "died": died})
-
-
-def _keyed_batch(table: _KeyedNumbers) -> pa.RecordBatch:
-    columns = {name: np.ascontiguousarray(getattr(table, name)) for name in _number_columns(type(table))}
-    return pa.record_batch({"key": table.keys, **columns})
-
-
-def _number_columns(table: type[_KeyedNumbers]) -> list[str]:
-    return [field.name for field in dataclasses.fields(table) if field.name != "keys"]
 
 
 def _runs(section: bytes, slots: bytes) -> Runs:
@@ -229,33 +214,21 @@ def _slots(section: bytes) -> Slots:
     return Slots(*(_numbers(columns[name]) for name in _SLOT_COLUMNS))
 
 
-def _records(section: bytes) -> MembershipRecords:
+def _table(kind: type[_Keyed], section: bytes) -> _Keyed:
     if not section:
-        return no_records()
+        return kind.empty()
     columns = _read(section)
-    position, time = _numbers(columns["position"]), _numbers(columns["time"])
-    return MembershipRecords(columns["key"], columns["value"], position, time, packed=section)
+    return kind(
+        *(columns[kind.BYTES[each]] if each in kind.BYTES else _numbers(columns[each]) for each in kind.columns())
+    )
+
+
+def _records(section: bytes) -> MembershipRecords:
+    return dataclasses.replace(_table(MembershipRecords, section), packed=section or None)
 
 
 def _histories(section: bytes) -> HistoryTable:
-    if not section:
-        return no_histories()
-    columns = _read(section)
-    return HistoryTable(columns["group"], columns["life"], _numbers(columns["died"]), packed=section)
-
-
-def _tombstones(section: bytes) -> OffsetTombstones:
-    if not section:
-        return no_tombstones()
-    columns = _read(section)
-    return OffsetTombstones(columns["key"], *(_numbers(columns[name]) for name in _number_columns(OffsetTombstones)))
-
-
-def _aborts(section: bytes) -> AbortedCommits:
-    if not section:
-        return no_aborts()
-    columns = _read(section)
-    return AbortedCommits(columns["key"], *(_numbers(columns[name]) for name in _number_columns(AbortedCommits)))
+    return dataclasses.replace(_table(HistoryTable, section), packed=section or None)
 
 
 def _numbers(column: pa.Array) -> Any:

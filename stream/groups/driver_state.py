@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.compute as pc
 
-from stream.groups.commits import aborts as abort_table
-from stream.groups.commits.aborts import AbortedCommits, no_aborts
+from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.run_table import Runs, concat_runs
 from stream.groups.membership.subscriptions import LongSubscriptions
 from stream.groups.row_order import RowLabels, RowOrder
@@ -57,7 +56,7 @@ class GroupColumns:
     """The current membership records of the groups requested from `DriverState.columns`."""
     pending: frozenset[bytes] = frozenset()
     """The keys of offsets with a commit in an open transaction, as far as known."""
-    aborts: AbortedCommits = dataclasses.field(default_factory=no_aborts)
+    aborts: AbortedCommits = dataclasses.field(default_factory=AbortedCommits.empty)
     """The aborted commits of each key since its last commit, in no order; also of keys without any commit."""
     commit_counts: Mapping[str, int] | None = None
     """The commits of each group that were read after the process had caught up; None: they are not counted."""
@@ -152,7 +151,7 @@ class DriverState:
             faults={name: error for shard in self._shards.values() for name, error in shard.memberships.faults.items()},
             long_subscriptions=frozenset(self._subscriptions.left_out),
             records={group: self._records_of(group) for group in records_of},
-            aborts=abort_table.concat([shard.aborts for shard in self._shards.values()]),
+            aborts=AbortedCommits.concat([shard.aborts for shard in self._shards.values()]),
             commit_counts=None if self.commit_counts is None else self.commit_counts.of_groups(self._row_order.groups),
         )
 

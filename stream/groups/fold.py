@@ -18,24 +18,24 @@ from decoders.errors import DecodeError
 from decoders.tables import BY_NUMBER
 from stream.groups.commits import aborts as abort_table
 from stream.groups.commits import tombstones as tombstone_table
+from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.decoded import decode_commits
 from stream.groups.commits.folded import fold_commits
 from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commit_keys
 from stream.groups.commits.run_table import join_runs, no_runs
 from stream.groups.commits.runs import NEVER
-from stream.groups.commits.tombstones import OffsetTombstones, no_tombstones
+from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.membership.record_types import record_type_of
 from stream.groups.membership.summary import groups_of
 from stream.groups.record_columns import distinct_partitions
-from stream.groups.shard import MembershipRecords, ShardDelta, concat_records, no_records
+from stream.groups.shard import MembershipRecords, ShardDelta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from stream.groups.commits.aborts import AbortedCommits
     from stream.groups.commits.folded import FoldedCommits
     from stream.groups.commits.run_table import Runs
     from stream.groups.placement import Placement
@@ -69,14 +69,14 @@ class _PartitionFold:
 
         Tombstones are resolved first, because a joined run has no trace of the commits before a tombstone.
         """
-        tombstones = tombstone_table.resolve(tombstone_table.concat(self.tombstones), self.runs)
+        tombstones = tombstone_table.resolve(OffsetTombstones.concat(self.tombstones), self.runs)
         runs = join_runs(self.runs, keep_slots)
         self.runs, self.tombstones = [runs], [tombstones]
         return runs, tombstones
 
     def aborts(self, runs: Runs) -> AbortedCommits:
         """Return the aborted commits after these runs, which are all of the partition, one row per key."""
-        return abort_table.join(abort_table.since(abort_table.concat(self.aborted), runs))
+        return abort_table.join(abort_table.since(AbortedCommits.concat(self.aborted), runs))
 
 
 class Fold:
@@ -182,7 +182,7 @@ class Fold:
 
     def _deltas(self, partition: int, folded: _PartitionFold) -> Iterator[tuple[int, ShardDelta]]:
         runs, tombstones = folded.join(self._keep_slots)
-        records = concat_records(folded.records) if folded.records else no_records()
+        records = MembershipRecords.concat(folded.records)
         aborts = folded.aborts(runs)
         if self._placement.sub_shards == 1:
             delta = ShardDelta(runs, records, folded.position, tombstones, folded.time, aborts)
@@ -201,7 +201,7 @@ class Fold:
                     runs.take(run_rows) if run_rows.any() else no_runs(),
                     records.take(record_shards == shard),
                     folded.position,
-                    tombstones.take(tombstone_rows) if tombstone_rows.any() else no_tombstones(),
+                    tombstones.take(tombstone_rows) if tombstone_rows.any() else OffsetTombstones.empty(),
                     folded.time,
                     aborts.take(abort_shards == shard),
                 ),

@@ -16,7 +16,9 @@ import pyarrow as pa
 
 from stream.groups.commits import aborts as abort_table
 from stream.groups.commits import tombstones as tombstone_table
+from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.run_table import Runs, concat_runs, find_rows, join_runs
+from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.lifecycle.events import NewRecords
 from stream.groups.lifecycle.tracker import update_histories
 from stream.groups.lifecycle.transitions import HistoryLimits
@@ -25,9 +27,7 @@ from stream.groups.shard import (
     ShardChange,
     ShardDelta,
     ShardState,
-    concat_records,
     newest_records,
-    no_records,
 )
 
 if TYPE_CHECKING:
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.commits.aborts import AbortedCommits
 
-_Rows = TypeVar("_Rows", "Runs", "MembershipRecords", "tombstone_table.OffsetTombstones", "abort_table.AbortedCommits")
+_Rows = TypeVar("_Rows", "Runs", "MembershipRecords", "OffsetTombstones", "AbortedCommits")
 KEEP_TRANSITIONS: Final = 32
 DEAD_GRACE_MS: Final = 3_600_000
 
@@ -118,9 +117,9 @@ def _new_records(state: ShardState, deltas: list[ShardDelta], limits: StateLimit
     runs = join_runs([delta.runs for delta in deltas], limits.keep_slots)
     time = max([state.time, *(delta.time for delta in deltas)])
     records = [delta.records for delta in deltas if len(delta.records)]
-    tombstones = tombstone_table.concat([delta.tombstones for delta in deltas])
+    tombstones = OffsetTombstones.concat([delta.tombstones for delta in deltas])
     return NewRecords(
-        records=concat_records(records) if records else no_records(),
+        records=MembershipRecords.concat(records),
         tombstones=tombstone_table.resolve(tombstones, [state.runs, *(delta.runs for delta in deltas)]),
         runs=runs,
         state_rows=find_rows(state.runs.keys, runs.keys),
@@ -153,10 +152,10 @@ def _reduce_aborts(state: ShardState, deltas: list[ShardDelta], now: int) -> tup
         # As with runs, a row that was partly seen replaces that of the state.
         straddling = delta.aborts.keys.filter(pa.array(delta.aborts.first_position <= state.position))
         aborts = abort_table.since(abort_table.without(aborts, straddling), delta.runs)
-        aborts = abort_table.join(abort_table.concat([aborts, delta.aborts]))
+        aborts = abort_table.join(AbortedCommits.concat([aborts, delta.aborts]))
     aborts = abort_table.recent(aborts, now)
     changed = [delta.aborts.keys for delta in deltas if len(delta.aborts)]
-    return aborts, abort_table.of_keys(aborts, pa.concat_arrays(changed)) if changed else abort_table.no_aborts()
+    return aborts, abort_table.of_keys(aborts, pa.concat_arrays(changed)) if changed else AbortedCommits.empty()
 
 
 def _reduce_records(state: MembershipRecords, new: MembershipRecords) -> tuple[MembershipRecords, MembershipRecords]:
@@ -165,4 +164,4 @@ def _reduce_records(state: MembershipRecords, new: MembershipRecords) -> tuple[M
     changed = newest_records(new)
     untouched = find_rows(changed.keys, state.keys) < 0
     has_value = changed.values.is_valid().to_numpy(zero_copy_only=False)
-    return concat_records([state.take(untouched), changed.take(has_value)]), changed
+    return MembershipRecords.concat([state.take(untouched), changed.take(has_value)]), changed

@@ -7,20 +7,21 @@ Three types share one layout, and the type says what a value may contain. `Shard
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
-import pyarrow as pa
 
-from stream.groups.commits.aborts import AbortedCommits, no_aborts
+from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.run_table import no_runs
 from stream.groups.commits.runs import NEVER
-from stream.groups.commits.tombstones import OffsetTombstones, no_tombstones
-from stream.groups.lifecycle.table import HistoryTable, no_histories
+from stream.groups.commits.tombstones import OffsetTombstones
+from stream.groups.key_table import KeyTable
+from stream.groups.lifecycle.table import HistoryTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from stream.groups.commits.run_table import Runs
@@ -30,8 +31,10 @@ NOTHING_READ: Final = -1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MembershipRecords:
+class MembershipRecords(KeyTable):
     """Membership records (types 2 and up) as they stand in the log, in log order; a null value is a tombstone."""
+
+    BYTES: ClassVar[Mapping[str, str]] = {"keys": "key", "values": "value"}
 
     keys: pa.BinaryArray
     values: pa.BinaryArray
@@ -40,18 +43,6 @@ class MembershipRecords:
     """Timestamp of the record itself, in ms."""
     packed: bytes | None = dataclasses.field(default=None, compare=False, repr=False)
     """The bytes that the table was read from, so that `codec` need not pack an unchanged table again."""
-
-    def take(self, rows: NDArray[Any]) -> MembershipRecords:
-        """Return these rows (indices or a mask), in this order."""
-        if rows.dtype == np.bool_:
-            rows = np.flatnonzero(rows)
-        indices = pa.array(rows)
-        return MembershipRecords(
-            self.keys.take(indices), self.values.take(indices), self.position[rows], self.time[rows]
-        )
-
-    def __len__(self) -> int:
-        return len(self.keys)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,10 +55,10 @@ class ShardState:
     runs: Runs
     records: MembershipRecords
     position: int
-    histories: HistoryTable = dataclasses.field(default_factory=no_histories)
+    histories: HistoryTable = dataclasses.field(default_factory=HistoryTable.empty)
     time: int = NEVER
     """The newest timestamp (ms) of a record read."""
-    aborts: AbortedCommits = dataclasses.field(default_factory=no_aborts)
+    aborts: AbortedCommits = dataclasses.field(default_factory=AbortedCommits.empty)
     """The aborted commits of each key since its last commit, see `aborts`."""
 
 
@@ -81,11 +72,11 @@ class ShardDelta:
     runs: Runs
     records: MembershipRecords
     position: int
-    tombstones: OffsetTombstones = dataclasses.field(default_factory=no_tombstones)
+    tombstones: OffsetTombstones = dataclasses.field(default_factory=OffsetTombstones.empty)
     """The offset tombstones among the records read."""
     time: int = NEVER
     """The newest timestamp (ms) of a record read."""
-    aborts: AbortedCommits = dataclasses.field(default_factory=no_aborts)
+    aborts: AbortedCommits = dataclasses.field(default_factory=AbortedCommits.empty)
     """The aborted commits read after the last commit of their key."""
 
 
@@ -99,25 +90,13 @@ class ShardChange:
     runs: Runs
     records: MembershipRecords
     position: int
-    histories: HistoryTable = dataclasses.field(default_factory=no_histories)
-    tombstones: OffsetTombstones = dataclasses.field(default_factory=no_tombstones)
+    histories: HistoryTable = dataclasses.field(default_factory=HistoryTable.empty)
+    tombstones: OffsetTombstones = dataclasses.field(default_factory=OffsetTombstones.empty)
     """The offset tombstones among the records read."""
     time: int = NEVER
     """The newest timestamp (ms) of a record read, also of those before this batch."""
-    aborts: AbortedCommits = dataclasses.field(default_factory=no_aborts)
+    aborts: AbortedCommits = dataclasses.field(default_factory=AbortedCommits.empty)
     """The aborted commits of each key of which some were read. A commit among `runs` ends those before it."""
-
-
-def concat_records(parts: Sequence[MembershipRecords]) -> MembershipRecords:
-    """Concatenate the rows of several tables (at least one)."""
-    if len(parts) == 1:
-        return parts[0]
-    return MembershipRecords(
-        keys=pa.concat_arrays([part.keys for part in parts]),
-        values=pa.concat_arrays([part.values for part in parts]),
-        position=np.concatenate([part.position for part in parts]),
-        time=np.concatenate([part.time for part in parts]),
-    )
 
 
 def newest_records(records: MembershipRecords) -> MembershipRecords:
@@ -130,17 +109,11 @@ def newest_records(records: MembershipRecords) -> MembershipRecords:
     return records if len(last) == len(records) else records.take(np.sort(last))
 
 
-def no_records() -> MembershipRecords:
-    """Return a table without rows."""
-    none = np.empty(0, np.int64)
-    return MembershipRecords(pa.array([], pa.binary()), pa.array([], pa.binary()), none, none)
-
-
 def empty_state() -> ShardState:
     """Return the state of a shard that has read nothing."""
-    return ShardState(no_runs(), no_records(), NOTHING_READ)
+    return ShardState(no_runs(), MembershipRecords.empty(), NOTHING_READ)
 
 
 def empty_delta() -> ShardDelta:
     """Return the delta of a task that read no record of a shard."""
-    return ShardDelta(no_runs(), no_records(), NOTHING_READ)
+    return ShardDelta(no_runs(), MembershipRecords.empty(), NOTHING_READ)

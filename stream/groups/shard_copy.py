@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from decoders.columnar import decode_keys
 from stream.groups.commits import aborts as abort_table
-from stream.groups.commits.aborts import no_aborts
+from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.counts import new_commits
 from stream.groups.commits.run_table import Runs, concat_runs, find_rows, no_runs
 from stream.groups.commits.runs import Spans, columns_of
@@ -73,7 +73,7 @@ class ShardCopy:
     def __init__(self, subscriptions: LongSubscriptions) -> None:
         """Start without rows; `subscriptions` are shared by all shards."""
         self.runs = no_runs()
-        self.aborts = no_aborts()
+        self.aborts = AbortedCommits.empty()
         self.memberships = Memberships(subscriptions)
         self.histories: dict[str, GroupHistory] = {}
         self._died: dict[str, int] = {}
@@ -122,7 +122,7 @@ class ShardCopy:
 
     def _apply_aborts(self, change: ShardChange) -> None:
         others = abort_table.since(abort_table.without(self.aborts, change.aborts.keys), change.runs)
-        self.aborts = abort_table.recent(abort_table.concat([others, change.aborts]), change.time)
+        self.aborts = abort_table.recent(AbortedCommits.concat([others, change.aborts]), change.time)
 
     def _apply_runs(self, runs: Runs, known: NDArray[np.int64]) -> None:
         """Replace runs by the newer ones; `known` has the row of each key in the present runs, -1 for a new one."""

@@ -13,7 +13,7 @@ from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import NOTHING_READ, ShardChange, ShardDelta, empty_state, no_records
+from stream.groups.shard import NOTHING_READ, MembershipRecords, ShardChange, ShardDelta, empty_state
 from stream.groups.shard_copy import NO_EVENTS
 from tests.support.commits import KEEP, SLOT_MS
 
@@ -28,7 +28,7 @@ class ShardReader:
     def __init__(self, limits: StateLimits | None = None) -> None:
         self.driver_state = DriverState()
         self.state = empty_state()
-        self.change = ShardChange(no_runs(), no_records(), NOTHING_READ)
+        self.change = ShardChange(no_runs(), MembershipRecords.empty(), NOTHING_READ)
         self.events = NO_EVENTS
         self.limits = limits or StateLimits(KEEP)
         self._position = 0

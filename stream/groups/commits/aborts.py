@@ -11,18 +11,16 @@ the same stretch before they are joined.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stream.groups.commits.run_table import find_rows
-from stream.groups.commits.runs import columns_of
+from stream.groups.key_table import KeyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from stream.groups.commits.run_table import Runs
@@ -32,7 +30,7 @@ KEPT_MS: Final = 86_400_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class AbortedCommits:
+class AbortedCommits(KeyTable):
     """One row per key, in no order. The field names are column names in stored bytes (`codec`). Times in ms."""
 
     keys: pa.BinaryArray
@@ -47,16 +45,6 @@ class AbortedCommits:
     producer_id: NDArray[np.int64]
     """The producer of the last one."""
 
-    def take(self, rows: NDArray[Any]) -> AbortedCommits:
-        """Return these rows (indices or a mask), in this order."""
-        if rows.dtype == np.bool_:
-            rows = np.flatnonzero(rows)
-        keys, *numbers = columns_of(self)
-        return AbortedCommits(keys.take(pa.array(rows)), *(column[rows] for column in numbers))
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
 
 def single_commits(
     keys: pa.BinaryArray, position: NDArray[np.int64], time: NDArray[np.int64], producer_id: int
@@ -64,21 +52,6 @@ def single_commits(
     """Return a row for each aborted commit of one producer; the same key may have several rows."""
     producers = np.full(len(keys), producer_id, np.int64)
     return AbortedCommits(keys, np.ones(len(keys), np.int64), position, time, position, time, producers)
-
-
-def no_aborts() -> AbortedCommits:
-    """Return a table without rows."""
-    none = np.empty(0, np.int64)
-    return AbortedCommits(pa.array([], pa.binary()), none, none, none, none, none, none)
-
-
-def concat(parts: Sequence[AbortedCommits]) -> AbortedCommits:
-    """Concatenate the rows of several tables."""
-    parts = [part for part in parts if len(part)]
-    if len(parts) < 2:
-        return parts[0] if parts else no_aborts()
-    keys, *numbers = zip(*(columns_of(part) for part in parts), strict=True)
-    return AbortedCommits(pa.concat_arrays(keys), *(np.concatenate(column) for column in numbers))
 
 
 def join(aborts: AbortedCommits) -> AbortedCommits:

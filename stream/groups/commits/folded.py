@@ -12,7 +12,7 @@ from stream.groups.commits import slots as slot_columns
 from stream.groups.commits.run_table import Runs
 from stream.groups.commits.runs import NEVER
 from stream.groups.commits.slots import Slots
-from stream.groups.commits.tombstones import OffsetTombstones, no_tombstones
+from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.record_columns import distinct_partitions
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def fold_commits(commits: DecodedCommits, *, slot_ms: int, keep_slots: int) -> I
     if not len(order):
         return
     tombstone = commits.tombstone[order]
-    tombstones, tombstone_partition = no_tombstones(), commits.partition[order[tombstone]]
+    tombstones, tombstone_partition = OffsetTombstones.empty(), commits.partition[order[tombstone]]
     reset = np.zeros(len(starts), np.bool_)
     if len(tombstone_partition):
         tombstones = _tombstones(commits, order, starts, tombstone)

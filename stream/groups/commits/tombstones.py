@@ -8,7 +8,7 @@ evidence, wherever the batches begin. A state does not keep it.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from stream.groups.commits.run_table import find_rows
 from stream.groups.commits.runs import columns_of
+from stream.groups.key_table import KeyTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class OffsetTombstones:
+class OffsetTombstones(KeyTable):
     """One row per tombstone of an offset; the rows of a key in log order. `NEVER` where no commit before it is known.
 
     A *stretch* is the commits of a key between two consecutive tombstones. The field names are column names in stored
@@ -48,31 +49,6 @@ class OffsetTombstones:
     def known(self) -> NDArray[np.bool_]:
         """A mask of the tombstones that ended a stretch; the keys of the others had no commits."""
         return self.first_position >= 0
-
-    def take(self, rows: NDArray[Any]) -> OffsetTombstones:
-        """Return these rows (indices or a mask), in this order."""
-        if rows.dtype == np.bool_:
-            rows = np.flatnonzero(rows)
-        keys, *numbers = columns_of(self)
-        return OffsetTombstones(keys.take(pa.array(rows)), *(column[rows] for column in numbers))
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-
-def no_tombstones() -> OffsetTombstones:
-    """Return a table without rows."""
-    none = np.empty(0, np.int64)
-    return OffsetTombstones(pa.array([], pa.binary()), none, none, none, none, none, none)
-
-
-def concat(parts: Sequence[OffsetTombstones]) -> OffsetTombstones:
-    """Concatenate the rows of several tables."""
-    parts = [part for part in parts if len(part)]
-    if len(parts) < 2:
-        return parts[0] if parts else no_tombstones()
-    keys, *numbers = zip(*(columns_of(part) for part in parts), strict=True)
-    return OffsetTombstones(pa.concat_arrays(keys), *(np.concatenate(column) for column in numbers))
 
 
 def resolve(tombstones: OffsetTombstones, parts: Sequence[Runs]) -> OffsetTombstones:

@@ -33,7 +33,7 @@ from stream.groups.commits.runs import NEVER
 from stream.groups.lifecycle import record as group_record
 from stream.groups.lifecycle.events import EventType, events_by_group
 from stream.groups.lifecycle.record import GroupRecord
-from stream.groups.lifecycle.table import HistoryTable, concat_histories, history_table, no_histories
+from stream.groups.lifecycle.table import HistoryTable, history_table
 from stream.groups.lifecycle.transitions import close_operation, open_operation, record_without_past
 from stream.groups.membership.record_types import TARGET_EPOCH_TYPES, record_type_of
 from stream.groups.membership.summary import MembershipSummaries, groups_of
@@ -55,17 +55,19 @@ record's timestamp, and brokers' clocks differ: the margin hides when the state 
 def update_histories(state: ShardState, read: NewRecords, limits: HistoryLimits) -> tuple[HistoryTable, HistoryTable]:
     """Return the histories after the records read, and those that changed."""
     events = events_by_group(state, read)
-    updated = _Updater(state, read, limits).update(events) if events else no_histories()
+    updated = _Updater(state, read, limits).update(events) if events else HistoryTable.empty()
     updated = _drop_expired(updated, read.time, limits)
     expired = (
-        state.histories.take(_expired(state.histories, read.time, limits)) if len(state.histories) else no_histories()
+        state.histories.take(_expired(state.histories, read.time, limits))
+        if len(state.histories)
+        else HistoryTable.empty()
     )
     if not len(updated) and not len(expired):
         return state.histories, updated
-    changed = concat_histories([updated, expired.take(find_rows(updated.groups, expired.groups) < 0).dropped()])
+    changed = HistoryTable.concat([updated, expired.take(find_rows(updated.groups, expired.groups) < 0).dropped()])
     untouched = state.histories.take(find_rows(changed.groups, state.histories.groups) < 0)
     kept = changed.take(changed.values.is_valid().to_numpy(zero_copy_only=False))
-    return concat_histories([untouched, kept]), changed
+    return HistoryTable.concat([untouched, kept]), changed
 
 
 def build_histories(state: ShardState) -> HistoryTable:
@@ -93,7 +95,7 @@ def _drop_expired(histories: HistoryTable, time: int, limits: HistoryLimits) -> 
     expired = _expired(histories, time, limits)
     if not expired.any():
         return histories
-    return concat_histories([histories.take(~expired), histories.take(expired).dropped()])
+    return HistoryTable.concat([histories.take(~expired), histories.take(expired).dropped()])
 
 
 class _Updater:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.codec import FORMAT, UnknownFormatError, pack, unpack_change, unpack_delta, unpack_state
-from stream.groups.commits.tombstones import no_tombstones
+from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.driver_state import DriverState
-from stream.groups.lifecycle.table import no_histories
+from stream.groups.lifecycle.table import HistoryTable
 from stream.groups.reduce import reduce
 from stream.groups.shard import ShardChange, ShardDelta, ShardState, empty_delta, empty_state
 from stream.offline.capture import CaptureFile
@@ -34,8 +34,8 @@ PARTITIONS: Final = (0, 1, 3)
 
 def tables_of(shard: ShardState | ShardDelta | ShardChange) -> dict[str, Any]:
     """Return the tables of a shard as plain values, independent of the order of its rows."""
-    histories = no_histories() if isinstance(shard, ShardDelta) else shard.histories
-    tombstones = no_tombstones() if isinstance(shard, ShardState) else shard.tombstones
+    histories = HistoryTable.empty() if isinstance(shard, ShardDelta) else shard.histories
+    tombstones = OffsetTombstones.empty() if isinstance(shard, ShardState) else shard.tombstones
     keys = shard.runs.keys.to_pylist()
     return {
         "runs": {key: read_run(shard.runs, row) for row, key in enumerate(keys)},

@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.commits.aborts import AbortedCommits, no_aborts
+from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.runs import columns_of
 from stream.health.columns import NOT_KNOWN
 from stream.health.inputs import NO_OWNER, AbortStreak
@@ -162,7 +162,7 @@ def test_aborted_commits_are_found_by_row() -> None:
     aborts = aborts_of(("h", "t", 0, 100), ("g", "t", 2, 200), ("g", "other", 0, 300), ("z", "t", 0, 400))
     assert len(rows) == 4
     assert aborts_by_row(rows, aborts) == {2: AbortStreak(5, 110, 200, 4_000), 3: AbortStreak(5, 10, 100, 4_000)}
-    assert aborts_by_row(rows, no_aborts()) == {}
+    assert aborts_by_row(rows, AbortedCommits.empty()) == {}
 
 
 def test_the_assignment_is_reused_until_a_state_changes() -> None:
