@@ -14,7 +14,7 @@ from exporters.group_query import MOST_ROWS, ParameterKind, QueryParameter, Sort
 from exporters.http.api import encode
 from exporters.http.event_stream.response import MEDIA_TYPE as EVENT_STREAM
 from exporters.http.openapi.examples import examples
-from exporters.http.openapi.operations import OPERATIONS, ApiOperation, HeaderParameter, PathParameter, ResponseModel
+from exporters.http.openapi.operations import OPERATIONS, ApiOperation, ResponseModel, TextParameter
 
 Json = dict[str, Any]
 
@@ -67,9 +67,9 @@ def _operation(operation: ApiOperation, references: dict[type, Json]) -> Json:
         "summary": operation.summary,
         STABILITY: operation.stability.value,
         "parameters": [
-            *map(_required_parameter, operation.required),
+            *map(_text_parameter, operation.required),
             *map(_query_parameter, operation.query),
-            *map(_header_parameter, operation.headers),
+            *map(_text_parameter, operation.headers),
         ],
         "responses": {
             str(code): _response(operation, code, response, references)
@@ -104,22 +104,11 @@ def _stream_event(data: Json) -> Json:
     }
 
 
-def _required_parameter(parameter: PathParameter) -> Json:
+def _text_parameter(parameter: TextParameter) -> Json:
     return {
         "name": parameter.name,
-        "in": "query" if parameter.in_query else "path",
-        "required": True,
-        "description": parameter.description,
-        "schema": {"type": "string"},
-        "example": parameter.example,
-    }
-
-
-def _header_parameter(parameter: HeaderParameter) -> Json:
-    return {
-        "name": parameter.name,
-        "in": "header",
-        "required": False,
+        "in": parameter.place,
+        "required": parameter.place != "header",
         "description": parameter.description,
         "schema": {"type": "string"},
         "example": parameter.example,

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from exporters.api_types.cluster import (
-    ClusterResponse,
-    TopicResponse,
-)
-from exporters.api_types.groups import (
-    GroupResponse,
-    GroupsResponse,
-    TopicGroupsResponse,
-)
-from exporters.api_types.monitor import (
-    ErrorResponse,
-    NoSnapshotResponse,
-    ReadinessResponse,
-    VerdictCloudEvent,
-)
+from exporters.api_types.cluster import ClusterResponse, TopicResponse
+from exporters.api_types.groups import GroupResponse, GroupsResponse, TopicGroupsResponse
+from exporters.api_types.monitor import ErrorResponse, NoSnapshotResponse, ReadinessResponse, VerdictCloudEvent
 from exporters.catalogue.metric import Stability
 from exporters.group_query import PARAMETERS, QueryParameter
 from exporters.verdict_event import EVENT_FILTERS
@@ -42,22 +30,13 @@ class ResponseModel:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PathParameter:
-    """A parameter in the path; in the query if `in_query`. Always required."""
+class TextParameter:
+    """A text in the path, in the query, or in a header. All but headers are required."""
 
     name: str
     description: str
     example: str
-    in_query: bool = False
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class HeaderParameter:
-    """A header of the request; never required."""
-
-    name: str
-    description: str
-    example: str
+    place: Literal["path", "query", "header"] = "path"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,33 +51,30 @@ class ApiOperation:
     name: str
     summary: str
     responses: Mapping[int, ResponseModel]
-    required: tuple[PathParameter, ...] = ()
+    required: tuple[TextParameter, ...] = ()
     query: tuple[QueryParameter, ...] = ()
-    headers: tuple[HeaderParameter, ...] = ()
+    headers: tuple[TextParameter, ...] = ()
     needs_login: bool = True
     stability: Stability = Stability.STABLE
+
+
+def _error(description: str, text: str, **more: str) -> ResponseModel:
+    """Return a response with an error; `more` are fields beside its text."""
+    return ResponseModel(description, (ErrorResponse,), {"error": text, **more})
 
 
 _NOT_POLLED: Final = (
     "no facts about the cluster yet, or polling is disabled (cluster.interval), or another instance than the first was"
     " asked (job.instance)"
 )
-_ERROR: Final = (ErrorResponse,)
+_FAILED: Final = "internal error: lagwarden could not create this response; its log has the details"
 _LIMITS: Final = {
-    401: ResponseModel("The login is missing or wrong.", _ERROR, {"error": "login required"}),
-    421: ResponseModel(
+    401: _error("The login is missing or wrong.", "login required"),
+    421: _error(
         "The request names a host that is not one of this server (`http.allowed_hosts`).",
-        _ERROR,
-        {"error": "the host rebound.example is not one of this server; http.allowed_hosts (docs/http.md) adds it"},
+        "the host rebound.example is not one of this server; http.allowed_hosts (docs/http.md) adds it",
     ),
-    500: ResponseModel(
-        "An internal error.",
-        _ERROR,
-        {
-            "error": "internal error: lagwarden could not create this response; its log has the details",
-            "group": "billing",
-        },
-    ),
+    500: _error("An internal error.", _FAILED, group="billing"),
 }
 """The responses of every operation that needs a login."""
 _SNAPSHOT: Final = {
@@ -115,26 +91,19 @@ _SNAPSHOT: Final = {
 }
 _CLUSTER: Final = {
     **_LIMITS,
-    503: ResponseModel(
-        "The cluster has not been polled, or too many requests are running.", _ERROR, {"error": _NOT_POLLED}
-    ),
+    503: _error("The cluster has not been polled, or too many requests are running.", _NOT_POLLED),
 }
-_INVALID_QUERY: Final = ResponseModel(
-    "A parameter is not known or not valid.",
-    _ERROR,
-    {"error": "severity critcal: did you mean critical?"},
-)
-_HIDDEN: Final = ResponseModel(
+_INVALID_QUERY: Final = _error("A parameter is not known or not valid.", "severity critcal: did you mean critical?")
+_HIDDEN: Final = _error(
     "Members are hidden, so groups cannot be filtered by client or host.",
-    _ERROR,
-    {"error": "members are hidden (http.hide_members): no filter by client or host"},
+    "members are hidden (http.hide_members): no filter by client or host",
 )
 _GROUP: Final = {
     200: ResponseModel("The group.", (GroupResponse,)),
-    404: ResponseModel("There is no such group.", _ERROR, {"error": "no such group", "group": "biling"}),
+    404: _error("There is no such group.", "no such group", group="biling"),
     **_SNAPSHOT,
 }
-_TOPIC_NAME: Final = PathParameter("topic", "The name of the topic.", "orders")
+_TOPIC_NAME: Final = TextParameter("topic", "The name of the topic.", "orders")
 
 OPERATIONS: Final = (
     ApiOperation(
@@ -155,20 +124,16 @@ OPERATIONS: Final = (
         "One group with its partitions, topics, members, findings and history.",
         {
             **_GROUP,
-            400: ResponseModel(
-                "The name is missing.",
-                _ERROR,
-                {"error": "the name of the group is missing: /api/v1/group?name=NAME"},
-            ),
+            400: _error("The name is missing.", "the name of the group is missing: /api/v1/group?name=NAME"),
         },
-        required=(PathParameter("name", "The name of the group, any characters.", "billing", in_query=True),),
+        required=(TextParameter("name", "The name of the group, any characters.", "billing", "query"),),
     ),
     ApiOperation(
         "/api/v1/groups/{name}",
         "groupByPath",
         "The same by path. Use the other one for names that are `.` or `..`, and behind proxies that normalize paths.",
         _GROUP,
-        required=(PathParameter("name", "The name of the group, percent-encoded.", "billing"),),
+        required=(TextParameter("name", "The name of the group, percent-encoded.", "billing"),),
     ),
     ApiOperation(
         "/api/v1/topics/{topic}/groups",
@@ -178,10 +143,10 @@ OPERATIONS: Final = (
             200: ResponseModel("The groups.", (TopicGroupsResponse,)),
             400: _INVALID_QUERY,
             403: _HIDDEN,
-            404: ResponseModel(
+            404: _error(
                 "No group reads it, and the cluster is not known to have it.",
-                _ERROR,
-                {"error": "no group reads a topic of this name", "topic": "order"},
+                "no group reads a topic of this name",
+                topic="order",
             ),
             **_SNAPSHOT,
         },
@@ -201,14 +166,15 @@ OPERATIONS: Final = (
             ),
             400: _INVALID_QUERY,
             **_LIMITS,
-            503: ResponseModel(
-                "Too many event streams are open.", _ERROR, {"error": "too many concurrent event streams"}
-            ),
+            503: _error("Too many event streams are open.", "too many concurrent event streams"),
         },
         query=tuple(parameter for parameter in PARAMETERS if parameter.name in EVENT_FILTERS),
         headers=(
-            HeaderParameter(
-                "Last-Event-ID", "The `id` of the last event that the client got; EventSource sends it.", "0f5e1f6a-17"
+            TextParameter(
+                "Last-Event-ID",
+                "The `id` of the last event that the client got; EventSource sends it.",
+                "0f5e1f6a-17",
+                "header",
             ),
         ),
         stability=Stability.EXPERIMENTAL,
@@ -225,10 +191,10 @@ OPERATIONS: Final = (
         "One topic with its settings and partitions.",
         {
             200: ResponseModel("The topic.", (TopicResponse,)),
-            404: ResponseModel(
+            404: _error(
                 "There is no such topic, or no right to describe it.",
-                _ERROR,
-                {"error": "no such topic, or no right to describe it", "topic": "order"},
+                "no such topic, or no right to describe it",
+                topic="order",
             ),
             **_CLUSTER,
         },
@@ -251,7 +217,7 @@ OPERATIONS: Final = (
         {
             200: ResponseModel("The document.", ()),
             **_LIMITS,
-            503: ResponseModel("Too many requests are running.", _ERROR, {"error": "too many concurrent requests"}),
+            503: _error("Too many requests are running.", "too many concurrent requests"),
         },
     ),
 )
