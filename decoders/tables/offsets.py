@@ -12,27 +12,9 @@ from typing import Final
 
 from decoders.schema import INT32, INT64, STRING, UUID, Field, Message, Struct
 
-LEGACY_OFFSET_COMMIT_KEY: Final = Message(
-    Struct(
-        "LegacyOffsetCommitKey",
-        (
-            Field("group", STRING),
-            Field("topic", STRING),
-            Field("partition", INT32, minimum=0),
-        ),
-    )
-)
-
-OFFSET_COMMIT_KEY: Final = Message(
-    Struct(
-        "OffsetCommitKey",
-        (
-            Field("group", STRING),
-            Field("topic", STRING),
-            Field("partition", INT32, minimum=0),
-        ),
-    )
-)
+_KEY: Final = (Field("group", STRING), Field("topic", STRING), Field("partition", INT32, minimum=0))
+LEGACY_OFFSET_COMMIT_KEY: Final = Message(Struct("LegacyOffsetCommitKey", _KEY))
+OFFSET_COMMIT_KEY: Final = Message(Struct("OffsetCommitKey", _KEY))
 
 OFFSET_COMMIT_VALUE: Final = Message(
     valid="0-4",

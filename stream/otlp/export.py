@@ -32,16 +32,5 @@ def otlp_export(
         return
     with imports_of_extra("otlp", "otlp.endpoint"):
         from stream.otlp.pusher import MetricsSource, OtlpPusher  # noqa: PLC0415 -- an optional extra
-        from stream.otlp.request import OtlpTarget  # noqa: PLC0415
-    target = OtlpTarget(
-        options.endpoint,
-        interval=options.interval,
-        timeout=options.timeout,
-        headers_file=options.headers_file,
-        ca_file=options.ca_file,
-        certificate_file=options.certificate_file,
-        key_file=options.key_file,
-        resource=options.resource_attributes,
-    )
-    with OtlpPusher(MetricsSource(current, cluster, served_status), target) as pusher:
+    with OtlpPusher(MetricsSource(current, cluster, served_status), options.endpoint, options) as pusher:
         yield pusher.status

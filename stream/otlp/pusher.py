@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from exporters.cluster.exposition import PublishedCluster
     from exporters.readmodel import MonitorStatus
     from exporters.text.exposition import PublishedSnapshot
-    from stream.otlp.request import OtlpTarget
+    from stream.config.options import OtlpOptions
 
 _log = structlog.get_logger(__name__)
 FAILURES: Final = (
@@ -60,12 +60,15 @@ class MetricsSource:
 class OtlpPusher:
     """Exports inside `with pusher:`, first at once. The counters may be read from any thread."""
 
-    def __init__(self, source: MetricsSource, target: OtlpTarget, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, source: MetricsSource, endpoint: str, options: OtlpOptions, *, clock: Callable[[], float] = time.time
+    ) -> None:
         self._source = source
-        self._target = target
+        self._endpoint = endpoint
+        self._options = options
         self._clock = clock
         version = metadata.version("lagwarden")
-        self._resource = Resource(resource_attributes(target.resource, version))
+        self._resource = Resource(resource_attributes(options.resource_attributes, version))
         self._scope = InstrumentationScope("lagwarden", version)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="otlp", daemon=True)
@@ -118,14 +121,14 @@ class OtlpPusher:
             began = time.monotonic()
             self.export()
             # An export that takes longer than the interval is followed by the next one at once.
-            self._stopping.wait(max(self._target.interval - (time.monotonic() - began), 0.0))
+            self._stopping.wait(max(self._options.interval - (time.monotonic() - began), 0.0))
 
     def _send(self, batch: list[Metric]) -> str | None:
         """Send some data points; return the reason of a failure, None for a success."""
         points = sum(len(metric.data.data_points) for metric in batch)
         scopes = [ScopeMetrics(self._scope, batch, "")]
         message = encode_metrics(MetricsData([ResourceMetrics(self._resource, scopes, "")])).SerializeToString()
-        outcome = send(self._target, message, self._stopping)
+        outcome = send(self._endpoint, self._options, message, self._stopping)
         if outcome.reason not in {None, "rejected"} and self._stopping.is_set():
             return "stopped"
         if outcome.reason is not None:
@@ -150,7 +153,7 @@ class OtlpPusher:
     @property
     def _address(self) -> str:
         # Without path and query, which may have a secret.
-        url = urlsplit(self._target.endpoint)
+        url = urlsplit(self._endpoint)
         return f"{url.scheme}://{url.hostname}" + (f":{url.port}" if url.port else "")
 
 

@@ -18,8 +18,8 @@ from stream.http_post import post_within
 if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping
-    from pathlib import Path
 
+    from stream.config.options import OtlpOptions
     from stream.http_post import PostResponse
 
 _MOST_READ: Final = 65_536
@@ -28,23 +28,6 @@ _OF_STATUS: Final = {**dict.fromkeys((401, 403, 407), "unauthorized"), 413: "too
 _OF_CLASS: Final = {3: "redirect", 4: "client_error"}
 _REPEATED_STATUS: Final = frozenset({429, 502, 503, 504})
 _FIRST_PAUSE: Final = 1.0
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class OtlpTarget:
-    """The configured receiver. Seconds; `timeout` is the limit of one request with its repetitions.
-
-    `headers_file` has lines such as `Authorization: Bearer TOKEN`; it is read again for each request.
-    """
-
-    endpoint: str
-    interval: float = 60.0
-    timeout: float = 10.0
-    headers_file: Path | None = None
-    ca_file: Path | None = None
-    certificate_file: Path | None = None
-    key_file: Path | None = None
-    resource: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,18 +43,18 @@ class RequestOutcome:
     pause: float | None = None
 
 
-def send(target: OtlpTarget, message: bytes, stopping: threading.Event) -> RequestOutcome:
+def send(endpoint: str, options: OtlpOptions, message: bytes, stopping: threading.Event) -> RequestOutcome:
     """Send a serialized request until it succeeds, its timeout would pass, or `stopping` is set."""
     try:
-        text = "" if target.headers_file is None else read_secret_file(target.headers_file)
+        text = "" if options.headers_file is None else read_secret_file(options.headers_file)
         headers = _HEADERS | parse_headers(text)
     except SecretUnavailable as error:
         return RequestOutcome("headers", error.what)
     except ValueError as error:
-        return RequestOutcome("headers", f"{target.headers_file}: {error}")
-    body, deadline, pause = gzip.compress(message), time.monotonic() + target.timeout, _FIRST_PAUSE
+        return RequestOutcome("headers", f"{options.headers_file}: {error}")
+    body, deadline, pause = gzip.compress(message), time.monotonic() + options.timeout, _FIRST_PAUSE
     while True:
-        outcome = _attempt(target, body, headers, deadline - time.monotonic())
+        outcome = _attempt(endpoint, options, body, headers, deadline - time.monotonic())
         if outcome.pause is None:
             return outcome
         wait = max(outcome.pause, pause)
@@ -80,15 +63,17 @@ def send(target: OtlpTarget, message: bytes, stopping: threading.Event) -> Reque
         pause *= 2
 
 
-def _attempt(target: OtlpTarget, body: bytes, headers: Mapping[str, str], seconds: float) -> RequestOutcome:
-    certificate, key = target.certificate_file, target.key_file
+def _attempt(
+    endpoint: str, options: OtlpOptions, body: bytes, headers: Mapping[str, str], seconds: float
+) -> RequestOutcome:
+    certificate, key = options.certificate_file, options.key_file
     try:
         response = post_within(
             seconds,
-            target.endpoint,
+            endpoint,
             body,
             headers,
-            ca_file=target.ca_file,
+            ca_file=options.ca_file,
             most_read=_MOST_READ,
             client_certificate=None if certificate is None or key is None else (certificate, key),
         )

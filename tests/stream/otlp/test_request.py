@@ -10,16 +10,17 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from sandbox.ports import free_port
+from stream.config.options import OtlpOptions
 from stream.otlp import request
-from stream.otlp.request import OtlpTarget, RequestOutcome
+from stream.otlp.request import RequestOutcome
 from tests.stream.otlp.otlp_receiver import OtlpReceiver
 
 OUTCOMES = [(200, None), (202, None), (401, "unauthorized"), (403, "unauthorized"), (404, "client_error")]
 OUTCOMES += [(413, "too_large"), (500, "server_error")]
 
 
-def send(url: str, **target: Any) -> RequestOutcome:
-    return request.send(OtlpTarget(url, **{"timeout": 30.0, **target}), b"", threading.Event())
+def send(url: str, **options: Any) -> RequestOutcome:
+    return request.send(url, OtlpOptions(**{"timeout": 30.0, **options}), b"", threading.Event())
 
 
 def test_a_status_is_a_success_or_has_a_reason() -> None:
