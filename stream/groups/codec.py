@@ -21,7 +21,7 @@ import pyarrow as pa
 from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.run_table import Runs, no_runs
 from stream.groups.commits.runs import NEVER, Spans
-from stream.groups.commits.slots import Slots, no_slots
+from stream.groups.commits.slots import Slots
 from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.key_table import KeyTable
 from stream.groups.lifecycle.table import HistoryTable
@@ -31,7 +31,7 @@ from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, Shar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_Table = TypeVar("_Table", Runs, Slots, KeyTable)
+_Table = TypeVar("_Table", Runs, KeyTable)
 _Keyed = TypeVar("_Keyed", bound=KeyTable)
 
 FORMAT: Final = 3
@@ -42,7 +42,6 @@ _HEADER: Final = {1: struct.Struct("<q"), 2: struct.Struct("<qq"), 3: struct.Str
 _SECTIONS: Final = {1: 3, 2: 5, 3: 6}
 _LENGTH: Final = struct.Struct("<i")
 _SPAN_COLUMNS: Final = tuple(Spans.__dataclass_fields__)
-_SLOT_COLUMNS: Final = tuple(Slots.__dataclass_fields__)
 
 
 class UnknownFormatError(ValueError):
@@ -75,7 +74,7 @@ def pack(shard: ShardState | ShardDelta | ShardChange, *, compressed: bool = Fal
     parts = [_MAGIC.pack(b"LWS", FORMAT), _HEADER[FORMAT].pack(shard.position, shard.time)]
     for section in (
         _section(shard.runs, _runs_batch, compressed=compressed),
-        _section(shard.runs.slots, _slots_batch, compressed=compressed),
+        _section(shard.runs.slots, _table_batch, compressed=compressed),
         shard.records.packed or _section(shard.records, _table_batch, compressed=compressed),
         histories.packed or _section(histories, _table_batch, compressed=compressed),
         _section(tombstones, _table_batch, compressed=compressed),
@@ -178,10 +177,6 @@ def _runs_batch(runs: Runs) -> pa.RecordBatch:
     )
 
 
-def _slots_batch(slots: Slots) -> pa.RecordBatch:
-    return pa.record_batch({name: np.ascontiguousarray(getattr(slots, name)) for name in _SLOT_COLUMNS})
-
-
 def _table_batch(table: KeyTable) -> pa.RecordBatch:
     columns = {name: getattr(table, name) for name in table.columns()}
     return pa.record_batch(
@@ -203,15 +198,8 @@ def _runs(section: bytes, slots: bytes) -> Runs:
         expire_time=_numbers(columns["expire_time"]),
         metadata=columns["metadata"],
         topic_id=columns["topic_id"],
-        slots=_slots(slots),
+        slots=_table(Slots, slots),
     )
-
-
-def _slots(section: bytes) -> Slots:
-    if not section:
-        return no_slots()
-    columns = _read(section)
-    return Slots(*(_numbers(columns[name]) for name in _SLOT_COLUMNS))
 
 
 def _table(kind: type[_Keyed], section: bytes) -> _Keyed:

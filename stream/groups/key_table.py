@@ -1,4 +1,4 @@
-"""The base of the tables of a shard: one row per key or record, with columns of bytes and columns of numbers."""
+"""The base of the tables of a shard: one row per key, record or slot, with columns of bytes and of numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class KeyTable:
 
     @classmethod
     def columns(cls) -> list[str]:
-        """Return the names of the columns, first that of the keys."""
+        """Return the names of the columns."""
         return [field.name for field in dataclasses.fields(cls) if field.name != "packed"]
 
     @classmethod
@@ -47,7 +47,7 @@ class KeyTable:
         """Return these rows (indices or a mask), in this order."""
         if rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)
-        indices = pa.array(rows)
+        indices = pa.array(rows) if self.BYTES else None
         columns = {name: getattr(self, name) for name in self.columns()}
         return type(self)(*(each.take(indices) if name in self.BYTES else each[rows] for name, each in columns.items()))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stream.groups.commits.runs import no_spans
-from stream.groups.commits.slots import no_slots
+from stream.groups.commits.slots import Slots
 from stream.health.features.lag import PartitionEnds
 from stream.health.features.offset_out_of_range import CommitOrigins
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream.groups.commits.runs import Spans
-    from stream.groups.commits.slots import Slots
     from stream.groups.membership.model import MemberClient
     from stream.health.columns import Codes, Flags, Ints
     from stream.health.features.control_records import LogTails
@@ -230,7 +229,7 @@ class HealthInputs:
     def trim(self) -> HealthInputs:
         """Return the inputs without those that only the evaluation needs; commit windows are most of the memory."""
         return dataclasses.replace(
-            self, slots=no_slots(), origins=CommitOrigins(), lag=None, read_until=None, answered_since=None
+            self, slots=Slots.empty(), origins=CommitOrigins(), lag=None, read_until=None, answered_since=None
         )
 
     def without_columns(self) -> HealthInputs:
@@ -244,7 +243,7 @@ class HealthInputs:
             topic=self.topic,
             partition=self.partition,
             spans=no_spans(),
-            slots=no_slots(),
+            slots=Slots.empty(),
             ends=PartitionEnds(none, none, none, np.empty(0, np.bool_)),
         )
 

@@ -88,7 +88,7 @@ def _unit(key: bytes, commit: Commit) -> Runs:
         expire_time=one * NEVER,
         metadata=pa.array([str(commit.position).encode()], pa.binary()),
         topic_id=pa.array([None], TOPIC_ID),
-        slots=window.no_slots() if dead else slots,
+        slots=window.Slots.empty() if dead else slots,
     )
 
 

@@ -12,13 +12,12 @@ import pyarrow.compute as pc
 from stream.groups.commits import runs as run_columns
 from stream.groups.commits import slots as slot_columns
 from stream.groups.commits.runs import TOPIC_ID, Spans
+from stream.groups.commits.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from stream.groups.commits.slots import Slots
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,7 +40,6 @@ class Runs:
         """Return these rows (indices or a mask; in any order, no row twice) with their slots."""
         if rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)
-        indices = pa.array(rows)
         new_row = np.full(len(self.keys), -1, np.int64)
         new_row[rows] = np.arange(len(rows))
         slots = dataclasses.replace(self.slots, row=new_row[self.slots.row])
@@ -49,12 +47,9 @@ class Runs:
         if len(rows) > 1 and (np.diff(rows) < 0).any():
             slots = slots.take(np.argsort(slots.row, kind="stable"))
         return Runs(
-            keys=self.keys.take(indices),
+            keys=self.keys.take(pa.array(rows)),
             spans=self.spans.take(rows),
-            leader_epoch=self.leader_epoch[rows],
-            expire_time=self.expire_time[rows],
-            metadata=self.metadata.take(indices),
-            topic_id=self.topic_id.take(indices),
+            **last_commit_details(self, rows),
             slots=slots,
         )
 
@@ -122,7 +117,7 @@ def concat_runs(parts: Sequence[Runs]) -> Runs:
         expire_time=np.concatenate([part.expire_time for part in parts]),
         metadata=pa.concat_arrays([part.metadata for part in parts]),
         topic_id=pa.concat_arrays([part.topic_id for part in parts]),
-        slots=slot_columns.concat(
+        slots=Slots.concat(
             [
                 dataclasses.replace(part.slots, row=part.slots.row + shift)
                 for part, shift in zip(parts, shifts, strict=False)
@@ -147,5 +142,5 @@ def no_runs() -> Runs:
         expire_time=np.empty(0, np.int64),
         metadata=pa.array([], pa.binary()),
         topic_id=pa.array([], TOPIC_ID),
-        slots=slot_columns.no_slots(),
+        slots=Slots.empty(),
     )

@@ -10,21 +10,23 @@ The slots of many keys are one table, sorted by (row, number): keys without rece
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from stream.groups.commits.runs import columns_of
+from stream.groups.key_table import KeyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Slots:
+class Slots(KeyTable):
     """One row per slot; `row` is the row of its run. The field names are column names in stored bytes (`codec`)."""
+
+    BYTES: ClassVar[Mapping[str, str]] = {}
 
     row: NDArray[np.int64]
     number: NDArray[np.int64]
@@ -33,24 +35,6 @@ class Slots:
     time: NDArray[np.int64]
     """Timestamp (ms) of the last commit in the slot."""
     commits: NDArray[np.int64]
-
-    def take(self, rows: NDArray[Any]) -> Slots:
-        """Return these rows (indices or a mask)."""
-        return Slots(*(column[rows] for column in columns_of(self)))
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-
-def no_slots() -> Slots:
-    """Return a table without slots."""
-    none = np.empty(0, np.int64)
-    return Slots(none, none, none, none, none)
-
-
-def concat(parts: Sequence[Slots]) -> Slots:
-    """Concatenate the rows of several tables."""
-    return Slots(*(np.concatenate(columns) for columns in zip(*(columns_of(part) for part in parts), strict=True)))
 
 
 def merge(slots: Slots, keep: int) -> Slots:

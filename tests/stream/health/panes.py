@@ -144,7 +144,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         topic=topic,
         partition=partition,
         spans=_spans(rows),
-        slots=window.no_slots(),
+        slots=window.Slots.empty(),
         ends=PartitionEnds(_ints([]), _ints([]), _ints([]), np.empty(0, np.bool_)),
         subscribed=np.array([row.subscribed for row in rows], np.int8),
         owner=_ints([row.owner for row in rows]),

@@ -282,7 +282,7 @@ def join(by_number: Mapping[int, HealthInputs]) -> HealthInputs:
         topic=np.concatenate([part.topic + at for part, at in zip(parts, topics, strict=False)]),
         partition=np.concatenate([part.partition for part in parts]),
         spans=runs.concat([part.spans for part in parts]),
-        slots=window.concat(slots),
+        slots=window.Slots.concat(slots),
         ends=_columns([_moved(part.ends, at, "place") for part, at in zip(parts, places, strict=False)]),
         tails=None
         if parts[0].tails is None
@@ -415,7 +415,7 @@ def commit_columns(rows: Sequence[tuple[Any, Any]]) -> tuple[runs.Spans, Slots]:
     made, missing = np.flatnonzero(counts), np.flatnonzero(counts == 0)
     none = np.full(len(missing), NO_COMMIT, np.int64)
     unread = runs.single_record_spans(none, none, none, np.zeros(len(missing), np.bool_))
-    spans, slots = [dataclasses.replace(unread, commits=np.zeros(len(missing), np.int64))], [window.no_slots()]
+    spans, slots = [dataclasses.replace(unread, commits=np.zeros(len(missing), np.int64))], [window.Slots.empty()]
     if len(made):
         time, offset = (np.concatenate([rows[row][at] for row in made]) for at in (0, 1))
         position = np.concatenate([np.arange(counts[row]) for row in made])
@@ -423,7 +423,7 @@ def commit_columns(rows: Sequence[tuple[Any, Any]]) -> tuple[runs.Spans, Slots]:
         spans.append(runs.merge(unit, np.cumsum([0, *counts[made[:-1]]]).astype(np.intp))[0])
         slots.append(Slots(np.repeat(made, counts[made]), time // SLOT, offset, time, np.ones(len(time), np.int64)))
     row_order = np.argsort(np.concatenate([missing, made]), kind="stable")
-    return runs.concat(spans).take(row_order), window.merge(window.concat(slots), SLOTS)
+    return runs.concat(spans).take(row_order), window.merge(window.Slots.concat(slots), SLOTS)
 
 
 def _ends(there: list[Partition], topic: Any, partition: Any, now: int) -> PartitionEnds:

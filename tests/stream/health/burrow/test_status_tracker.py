@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sandbox.verdict_scenarios.burrow_store import Ring, columns_of_rings
 from stream.groups.commits import runs
-from stream.groups.commits.slots import Slots, no_slots
+from stream.groups.commits.slots import Slots
 from stream.health.burrow.rules import BurrowStatus, evaluate
 from stream.health.burrow.status_tracker import BurrowStatuses
 from stream.health.evaluator import Evaluator
@@ -48,7 +48,7 @@ def moment(now: int, *parts: At | None, groups: tuple[str, ...] = ("g",), slots:
         topic=np.zeros(rows, np.int64),
         partition=number.astype(np.int32),
         spans=spans,
-        slots=no_slots() if slots is None else slots,
+        slots=Slots.empty() if slots is None else slots,
         ends=PartitionEnds(number.astype(np.int64), end, np.zeros(rows, np.int64), np.ones(rows, np.bool_)),
     )
 

@@ -67,7 +67,7 @@ def test_the_longest_wait_is_that_of_a_record() -> None:
 def test_rows_have_only_their_own_waits() -> None:
     """The last slot of one row does not precede the first slot of the next."""
     one, two = slots_of(FIVES), slots_of([(-10 * MINUTE, 3), (-MINUTE, 9)])
-    both = window.concat([one, dataclasses.replace(two, row=two.row + 1)])
+    both = window.Slots.concat([one, dataclasses.replace(two, row=two.row + 1)])
     found = longest_wait(both, 2, EndHistory(), np.full(2, -1), SLOT)
     assert found[1] == 9 * MINUTE
     assert found[0] <= 6 * SECOND

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from stream.groups.commits.slots import Slots, no_slots
+from stream.groups.commits.slots import Slots
 from stream.health.features.end_history import EndHistory
 from stream.health.features.patience import (
     Patience,
@@ -43,7 +43,7 @@ def test_a_suspect_has_the_patience_of_its_commits() -> None:
     }
 
     def patience(row: Row, minutes: int) -> tuple[list[int], list[bool]]:
-        slots = commits_every(minutes) if minutes else no_slots()
+        slots = commits_every(minutes) if minutes else Slots.empty()
         inputs = dataclasses.replace(pane(row).inputs, slots=slots)
         if not minutes:
             inputs = dataclasses.replace(inputs, spans=dataclasses.replace(inputs.spans, commits=ints(1)))
