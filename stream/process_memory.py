@@ -14,6 +14,7 @@ import os
 import sys
 import types
 import warnings
+from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -41,13 +42,14 @@ def limit_heaps() -> None:
 
 
 @contextlib.contextmanager
-def empty_pandas(version: str) -> Iterator[None]:
-    """Replace pandas within the block by an empty module of this version, if it is not imported yet.
+def empty_pandas(version: str | None = None) -> Iterator[None]:
+    """Replace pandas within the block by an empty module of this version, by default the installed one.
 
-    PySpark and Arrow import it where only its version matters, and it takes 25 MB of each process.
+    PySpark and Arrow import it where only its version matters, and it takes 25 MB of each process. If it is imported
+    already, nothing changes.
     """
     module = types.ModuleType("pandas")
-    module.__dict__["__version__"] = version
+    module.__dict__["__version__"] = version or metadata.version("pandas")
     is_new = sys.modules.setdefault("pandas", module) is module
     try:
         yield

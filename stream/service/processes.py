@@ -28,8 +28,10 @@ that forks them as a daemon. Executors that the JVM starts are JVMs beside it.
 """
 _EXECUTOR: Final = "org.apache.spark.executor."
 """In the command of an executor: the package of its class."""
-_PLANNER: Final = "pyspark.sql.worker."
+PLANNERS: Final = "pyspark.sql.worker."
 """In the command of a daemon whose workers create a data source or plan its reading: the package of its module."""
+CREATOR: Final = "pyspark.sql.worker.create_data_source"
+"""The daemon whose work is over when the query has started; the other has planned when the first batch has ended."""
 PROC: Final = Path("/proc")
 _TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 _USER_TICKS, _SYSTEM_TICKS, _START_TIME = 11, 12, 19
@@ -57,9 +59,25 @@ def processes_by_role(driver: int, proc: Path = PROC) -> Mapping[str, Sequence[i
     return found
 
 
+def end_planning(driver: int, which: str = PLANNERS, proc: Path = PROC) -> None:
+    """End the idle workers that have planned the query; Spark takes others on demand.
+
+    Their daemons must stay while Spark may reuse a worker: it fails if it cannot tell the daemon of one that has ended.
+    """
+    _end(_running_children(_planners(driver, which, proc), proc))
+
+
 def end_planners(driver: int, proc: Path = PROC) -> None:
-    """End the Python daemons that planned the query, which is over when it runs; Spark starts them again on demand."""
-    for process in _that_run(_PLANNER, processes_by_role(driver, proc)["python_daemon"], proc):
+    """End the daemons of such workers that have none, a minute after the last; Spark starts them again on demand."""
+    _end(each for each in _planners(driver, PLANNERS, proc) if not _running_children([each], proc))
+
+
+def _planners(driver: int, which: str, proc: Path) -> list[int]:
+    return _that_run(which, processes_by_role(driver, proc)["python_daemon"], proc)
+
+
+def _end(processes: Iterable[int]) -> None:
+    for process in processes:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, signal.SIGTERM)
 

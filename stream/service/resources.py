@@ -6,11 +6,13 @@ The HTTP server only shows them: a JVM or a volume that does not answer must not
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from typing import TYPE_CHECKING, Final
 
 from exporters.readmodel import CheckpointSpace, HeapUsage
 from stream.checkpoint.usage import checkpoint_space
+from stream.service.processes import end_planners
 from stream.spark.heap import heap_usage, shrink_heap
 
 if TYPE_CHECKING:
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
     from stream.spark.types import SparkSession
 
 _POLL_SECONDS: Final = 15.0
-_SETTLE_SECONDS: Final = 60.0
-"""From the end of the catch-up until its memory is returned: what it needed is garbage by then."""
+_SETTLE_SECONDS: Final = 90.0
+"""From the start of the query until the processes that planned it are ended; Spark may reuse one for a minute."""
+_SHRINK_SECONDS: Final = 600.0
+"""Between two full collections of the JVM, which take a fraction of a second. By itself it grows its heap first."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,11 +43,7 @@ class ResourcePoller:
         self._spark = spark
         self._clock = clock
         self._read_at: float | None = None
-        self._shrink_at = float("inf")
-
-    def caught_up(self) -> None:
-        """Note that the catch-up is over: what it needed is returned to the system after a minute."""
-        self._shrink_at = self._clock() + _SETTLE_SECONDS
+        self._shrink_at = clock() + _SETTLE_SECONDS
 
     def poll(self, checkpoint: CheckpointPath) -> Resources | None:
         """Return the resources now; None if the last reading is recent enough."""
@@ -52,6 +52,7 @@ class ResourcePoller:
             return None
         self._read_at = now
         if now >= self._shrink_at:
-            self._shrink_at = float("inf")
+            self._shrink_at = now + _SHRINK_SECONDS
             shrink_heap(self._spark)
+            end_planners(os.getpid())
         return Resources(heap_usage(self._spark), checkpoint_space(checkpoint))

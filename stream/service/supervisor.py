@@ -18,11 +18,12 @@ from stream.cluster.offsets_topic import NAME
 from stream.errors import ExitCode
 from stream.service.catch_up import CatchUpProgress
 from stream.service.catch_up_bar import CatchUpView
-from stream.service.processes import end_planners
+from stream.service.processes import CREATOR, end_planning
 from stream.service.query_errors import is_slow_start, refusal_in
 from stream.service.resources import ResourcePoller
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING
 from stream.spark.errors import SparkCallError
+from stream.spark.heap import shrink_heap
 from stream.spark.query import Watchdog, failure, kill_jvm, last_report, stop
 from stream.wording import ranges
 
@@ -134,7 +135,6 @@ class QuerySupervisor:
         if self._status.phase == CATCHING_UP:
             return functools.partial(self.catch_up, running)
         running.view.done()
-        running.resources.caught_up()
         return functools.partial(self.watch, running)
 
     def catch_up(self, running: RunningQuery) -> Step | int:
@@ -150,7 +150,6 @@ class QuerySupervisor:
         running.view.done()
         self._status.phase = RUNNING
         self._ticks.publish()
-        running.resources.caught_up()
         return self._ended(running) or functools.partial(self.watch, running)
 
     def watch(self, running: RunningQuery) -> Step | int:
@@ -179,10 +178,13 @@ class QuerySupervisor:
         """Start the query. Raises SparkCallError."""
         while True:
             try:
-                return self._start(spark)
+                query = self._start(spark)
             except SparkCallError as error:
                 if not self._starts_again(error.failure):
                     raise
+            else:
+                end_planning(os.getpid(), CREATOR)
+                return query
 
     def _ended(self, running: RunningQuery) -> int | None:
         """Return the exit code if the process must end; None while all is well."""
@@ -254,7 +256,8 @@ class QuerySupervisor:
             )
             if not self._is_planned:
                 self._is_planned = True
-                end_planners(os.getpid())
+                end_planning(os.getpid())
+                shrink_heap(running.spark)
 
     def _follow_added_partitions(self) -> None:
         """Report partitions that were not there at the start until they are shown up to the ends that they had then.

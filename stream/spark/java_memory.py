@@ -16,6 +16,9 @@ OPTIONS: Final = (
     "-XX:MinHeapFreeRatio=10",
     "-XX:MaxHeapFreeRatio=20",
     "-XX:-ShrinkHeapInSteps",
+    # Netty, from which Arrow takes its buffers, keeps chunks of 64 KiB for small ones, not of 4 MiB; what is larger is
+    # freed when it is no longer used.
+    "-Dio.netty.allocator.maxOrder=3",
     # The memory of RocksDB and of Arrow is malloc's, which keeps what is freed: returned each minute. Java 17 to 20
     # have no such option.
     "-XX:+IgnoreUnrecognizedVMOptions",
@@ -25,6 +28,13 @@ _INITIAL_HEAP: Final = 32 << 20
 """Bytes. The default is 1/64 of the machine."""
 EXECUTOR_OPTIONS: Final = (f"-Xms{_INITIAL_HEAP >> 10}k", *OPTIONS)
 """Those of an executor on this machine; Spark sets the largest size of its heap."""
+FEW_ROWS_OPTIONS: Final = (
+    # Only the fast compiler: such a JVM plans batches and passes some hundred rows on, which is too little work to earn
+    # back what the optimizing compiler costs.
+    "-XX:TieredStopAtLevel=1",
+    # New objects get 12 MiB, not half of what the old ones have. More collections are no cost: hardly any survives one.
+    "-XX:MaxNewSize=12m",
+)
 _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 

@@ -29,7 +29,7 @@ import structlog
 from stream.errors import ExitCode, Refusal
 from stream.process_memory import CHILD_ENVIRONMENT
 from stream.spark.java import MODULE_OPTIONS, NEWEST, OLDEST, class_path, executor_environment, find_java
-from stream.spark.java_memory import EXECUTOR_OPTIONS, memory_options
+from stream.spark.java_memory import EXECUTOR_OPTIONS, FEW_ROWS_OPTIONS, memory_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,9 +48,6 @@ _BOOT_SECONDS: Final = 300.0
 _REMEMBERED_LINES: Final = 30
 _END_SECONDS: Final = 2.0
 _REASON_TO_END: Final = re.compile(r"OutOfMemoryError|insufficient memory|fatal error|SIG[A-Z]+ \(0x|^Error: ")
-
-_FAST_COMPILER: Final = "-XX:TieredStopAtLevel=1"
-
 
 UI_HOST: Final = "127.0.0.1"
 UI_ENVIRONMENT: Final = {"SPARK_LOCAL_IP": UI_HOST}
@@ -71,22 +68,21 @@ class JvmOptions:
     jars: tuple[Path, ...] = ()
     """Jars in addition to those of PySpark, after them."""
     many_rows: bool = False
-    """False: only the fast compiler. The JVM of the job plans batches and passes some hundred rows on, which is too
-    little work to earn back what the optimizing compiler costs."""
+    """False: see FEW_ROWS_OPTIONS."""
 
     def executor_arguments(self) -> list[str]:
         """Return the options of executors on this machine: as here, without the largest size of the heap."""
         archive = self.class_archive.java_options() if self.class_archive else []
-        return [*EXECUTOR_OPTIONS, *self._compilers(), *archive]
+        return [*EXECUTOR_OPTIONS, *self._for_few_rows(), *archive]
 
     def arguments(self) -> list[str]:
         """Return all options of the command line."""
         archive = self.class_archive.java_options() if self.class_archive else []
         temporary = [f"-Djava.io.tmpdir={self.temporary_folder}"] if self.temporary_folder else []
-        return [*MODULE_OPTIONS, *memory_options(self.heap), *self._compilers(), *archive, *temporary]
+        return [*MODULE_OPTIONS, *memory_options(self.heap), *self._for_few_rows(), *archive, *temporary]
 
-    def _compilers(self) -> list[str]:
-        return [] if self.many_rows else [_FAST_COMPILER]
+    def _for_few_rows(self) -> tuple[str, ...]:
+        return () if self.many_rows else FEW_ROWS_OPTIONS
 
 
 class JvmStartError(RuntimeError):

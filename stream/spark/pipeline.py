@@ -6,7 +6,6 @@ bytes - decode, fold -> deltas (per task) - reduce -> shards (state store) - cha
 from __future__ import annotations
 
 import dataclasses
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 from stream.process_memory import empty_pandas
@@ -50,7 +49,7 @@ def start(spark: SparkSession, job: PipelineOptions, on_batch: Callable[[pa.Tabl
 def changes(deltas: DataFrame, job: PipelineOptions) -> DataFrame:
     """Return the changes per shard: the deltas of all tasks, reduced per shard."""
     reducer = ShardProcessor(job.reading.placement, job.rules, job.live_from, job.marker)
-    with empty_pandas(metadata.version("pandas")):
+    with empty_pandas():
         return deltas.groupBy("shard").transformWithState(reducer, processor.OUTPUT, "update", "None")
 
 

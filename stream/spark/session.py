@@ -24,6 +24,7 @@ from pyspark.sql import SparkSession
 
 from stream.config.master_url import MasterKind
 from stream.errors import ExitCode, Refusal
+from stream.process_memory import empty_pandas
 from stream.spark.errors import SparkFailure
 from stream.spark.executors.code_archive import write_code_archive
 from stream.spark.executors.driver_machine import check_python, check_reachable
@@ -134,8 +135,10 @@ def open_session(options: SessionOptions, jvm: JvmProcess | None = None) -> Spar
     conf = SparkConf().setMaster(_with_attempts(options.master)).setAll(list(session_settings(options).items()))
     try:
         gateway = connect(jvm or JvmProcess.start(options.jvm))
-        set_login_user(gateway.jvm)
-        session = SparkSession(SparkContext(conf=conf, gateway=gateway))
+        # The first call of the JVM imports PySpark's utilities for tests, which import pandas.
+        with empty_pandas():
+            set_login_user(gateway.jvm)
+            session = SparkSession(SparkContext(conf=conf, gateway=gateway))
         if options.executors is not None and options.executors.ships_code:
             session.sparkContext.addFile(str(write_code_archive(_folder_of(options))))
         if options.storage is not None:

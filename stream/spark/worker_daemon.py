@@ -15,11 +15,10 @@ from pyspark.daemon import manager
 
 from stream.process_memory import keep_arrow_from_pandas
 
-keep_arrow_from_pandas()
-
 with contextlib.suppress(ImportError):
     # A package that an executor does not have: the task that needs it fails with its name. The daemon would fail
     # without a word.
+    keep_arrow_from_pandas()
     import stream.spark.offsets_reading
     import stream.spark.shard_processor  # noqa: F401 -- imported for the workers
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -48,14 +49,8 @@ def test_dropped_memory_is_released() -> None:
 def test_without_glibc_only_arrow_releases_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A system without malloc_trim causes no failure, and the pool of Arrow is released."""
     released: list[bool] = []
-
-    class Pool:
-        """Records that it was released."""
-
-        def release_unused(self) -> None:
-            released.append(True)
-
+    pool = SimpleNamespace(release_unused=lambda: released.append(True))
     monkeypatch.setattr(process_memory, "_malloc_trim", lambda: None)
-    monkeypatch.setattr("pyarrow.default_memory_pool", Pool)
+    monkeypatch.setattr("pyarrow.default_memory_pool", lambda: pool)
     process_memory.release_memory()
     assert released == [True]

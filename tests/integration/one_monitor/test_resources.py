@@ -29,7 +29,7 @@ def scraped(monitor: Monitor) -> Metrics:
 def test_every_process_is_counted_under_a_role(monitor: Monitor) -> None:
     """The counts are those of /proc: one driver, one JVM, and daemons, one of which forks the workers of all tasks.
 
-    No Python process of Spark that stays has pandas, which PySpark and Arrow would import.
+    No process that stays has pandas, which PySpark and Arrow would import.
     """
     # The JVM starts a Python process for the source itself; each Python process that the JVM starts counts as a daemon.
     roles = {"daemon": "python_daemon", "helper": "python_daemon", "worker": "python_worker"}
@@ -49,7 +49,7 @@ def test_every_process_is_counted_under_a_role(monitor: Monitor) -> None:
     assert len(daemons) == 1
     source = [each for each in monitor.processes if "source_runner" in each.command]
     assert len(source) == 1
-    for pid in (source[0].pid, daemons[0].pid):
+    for pid in (monitor.pid, source[0].pid, daemons[0].pid):
         assert "/pandas/" not in Path(f"/proc/{pid}/maps").read_text()
 
 

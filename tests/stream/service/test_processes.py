@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stream.service.first_read.reader import PROGRAM
-from stream.service.processes import ProcessUsage, end_planners, processes_by_role
+from stream.service.processes import CREATOR, ProcessUsage, end_planners, end_planning, processes_by_role
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -85,9 +85,9 @@ def test_executors_are_counted_with_the_jvm_that_starts_them(tmp_path: Path) -> 
     assert processes_by_role(1, tmp_path) == wanted
 
 
-def test_daemons_that_planned_the_query_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark has no setting for it. The source and the daemon of tasks stay; one ends by itself."""
-    for number, children in {1: (2,), 2: (3, 4, 5, 6), 3: (), 4: (), 5: (), 6: ()}.items():
+def test_processes_that_planned_the_query_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First the workers, then daemons without any. The source and the daemon of tasks stay; one ends by itself."""
+    for number, children in {1: (2,), 2: (3, 4, 5, 6), 3: (7,), 4: (8,), 5: (), 6: (9,), 7: (), 8: (), 9: ()}.items():
         process(tmp_path, number, *children)
     commands = {
         3: "pyspark.daemon\0pyspark.sql.worker.create_data_source",
@@ -101,12 +101,15 @@ def test_daemons_that_planned_the_query_are_ended(tmp_path: Path, monkeypatch: p
 
     def kill(process: int, number: int) -> None:
         ended.append((process, number))
-        if process == 3:
+        if process == 7:
             raise ProcessLookupError
 
     monkeypatch.setattr(os, "kill", kill)
+    end_planning(1, CREATOR, tmp_path)
+    end_planning(1, proc=tmp_path)
+    process(tmp_path, 3)
     end_planners(1, tmp_path)
-    assert ended == [(3, signal.SIGTERM), (4, signal.SIGTERM)]
+    assert ended == [(each, signal.SIGTERM) for each in (7, 7, 8, 3)]
 
 
 def test_memory_and_cpu_are_summed_per_role(tmp_path: Path) -> None:

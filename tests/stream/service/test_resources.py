@@ -63,24 +63,10 @@ def test_heap_in_use_is_what_is_not_free(tmp_path: Path) -> None:
 
 
 def test_resources_are_read_every_fifteen_seconds(tmp_path: Path) -> None:
-    """`poll` returns None until 15 seconds after the last reading; the supervisor polls more often."""
-    now = [50.0]
-    poller = ResourcePoller(session(Runtime()), lambda: now[0])
-    assert poller.poll(tmp_path) is not None
-    now[0] = 64.9
-    assert poller.poll(tmp_path) is None
-    now[0] = 65.0
-    assert poller.poll(tmp_path) is not None
-
-
-def test_heap_is_shrunk_once_a_minute_after_the_catch_up(tmp_path: Path) -> None:
-    """The JVM runs one full collection: what the catch-up needed is garbage by then."""
-    now, runtime = [0.0], Runtime()
+    """The supervisor polls more often. The JVM runs a full collection after the start, and every ten minutes."""
+    now, runtime, seen = [0.0], Runtime(), []
     poller = ResourcePoller(session(runtime), lambda: now[0])
-    collections = []
-    for now[0] in (0.0, 30.0, 90.0, 105.0, 200.0):
-        if now[0] == 30.0:
-            poller.caught_up()
-        poller.poll(tmp_path)
-        collections.append(runtime.collections)
-    assert collections == [0, 0, 1, 1, 1]
+    for now[0] in (0.0, 14.9, 15.0, 75.0, 90.0, 675.0, 690.0):
+        read = poller.poll(tmp_path)
+        seen.append((read is not None, runtime.collections))
+    assert seen == [(True, 0), (False, 0), (True, 0), (True, 0), (True, 1), (True, 1), (True, 2)]

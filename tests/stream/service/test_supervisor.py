@@ -14,6 +14,7 @@ from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.errors import ExitCode
 from stream.service import supervisor
 from stream.service.catch_up import CatchUpProgress
+from stream.service.processes import CREATOR
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING, ServiceStatus
 from stream.service.supervisor import QuerySupervisor
 from stream.service.ticker import TickThread
@@ -87,7 +88,8 @@ def spark(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.setattr(supervisor, "Watchdog", lambda *_: asked.watchdog)
     monkeypatch.setattr(supervisor, "CatchUpView", lambda _: asked.view)
     monkeypatch.setattr(supervisor, "ResourcePoller", lambda _: _Part())
-    monkeypatch.setattr(supervisor, "end_planners", asked.planners.append)
+    monkeypatch.setattr(supervisor, "end_planning", lambda *which: asked.planners.append(which[1:]))
+    monkeypatch.setattr(supervisor, "shrink_heap", lambda _: asked.planners.append("heap"))
     monkeypatch.setattr(supervisor, "failure", lambda _: None)
     monkeypatch.setattr(supervisor, "last_report", lambda _: None)
     monkeypatch.setattr(supervisor, "stop", lambda _, grace: asked.graces.append(grace) or True)
@@ -192,14 +194,16 @@ def test_added_partitions_are_read_without_a_restart_of_the_query(monkeypatch: p
 def test_a_progress_report_is_recorded_once(monkeypatch: pytest.MonkeyPatch, spark: SimpleNamespace) -> None:
     """The status has the positions, number and duration of batches, and counts a batch once.
 
-    The first batch that has ended ends the processes that planned the query.
+    The worker that created the source ends when the query has started; after the first batch the others that planned
+    the query end, and the heap shrinks.
     """
     report = BatchReport(batch=3, seconds=0.5, offsets=SourceOffsets({0: 5}), at="now", worked=True, repairs=2)
     monkeypatch.setattr(supervisor, "last_report", lambda _: report)
     job = Job()
     assert job.opened()()().func == job.made.watch
     query = job.status.query
-    assert (query.batches, query.last_seconds, query.state_repairs, len(spark.planners)) == (1, 0.5, 2, 1)
+    assert (query.batches, query.last_seconds, query.state_repairs) == (1, 0.5, 2)
+    assert spark.planners == [(CREATOR,), (), "heap"]
 
 
 SLOW = SparkFailure("Python worker failed to connect back.", "Python worker failed to connect back.")

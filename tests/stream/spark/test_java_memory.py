@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from stream.spark.java import find_java
-from stream.spark.java_memory import memory_options
+from stream.spark.java_memory import FEW_ROWS_OPTIONS, memory_options
 
 
 def test_heap_grows_from_32_mib() -> None:
@@ -21,7 +21,7 @@ def test_heap_grows_from_32_mib() -> None:
 def test_java_accepts_and_uses_every_option(heap: str) -> None:
     """The JVM starts with all options. The flags of the collector and the class archive have the expected values."""
     printed = subprocess.run(
-        [str(find_java()), *memory_options(heap), "-XX:+PrintFlagsFinal", "-version"],
+        [str(find_java()), *memory_options(heap), *FEW_ROWS_OPTIONS, "-XX:+PrintFlagsFinal", "-version"],
         capture_output=True,
         text=True,
         timeout=60,
@@ -29,3 +29,4 @@ def test_java_accepts_and_uses_every_option(heap: str) -> None:
     ).stdout
     flags = {line.split()[1]: line.split()[3] for line in printed.splitlines() if " = " in line}
     assert (flags["UseSerialGC"], flags["UseParallelGC"], flags["ArchiveRelocationMode"]) == ("true", "false", "0")
+    assert (flags["TieredStopAtLevel"], flags["MaxNewSize"]) == ("1", str(12 << 20))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.waiting import wait_until
-from stream.spark import session, worker_daemon
+from stream.spark import worker_daemon
 
 
 @pytest.fixture
@@ -55,8 +55,3 @@ def test_no_module_starts_a_thread_or_imports_pandas() -> None:
     program += "; print(threading.active_count(), 'pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout == "1 False\n"
-
-
-def test_spark_starts_this_daemon() -> None:
-    """The settings of the session name the module."""
-    assert session.SETTINGS["spark.python.daemon.module"] == worker_daemon.__name__
