@@ -40,6 +40,11 @@ if TYPE_CHECKING:
 BodyAndCode = tuple[bytes, int]
 """A response body and its status code."""
 
+NOT_POLLED: Final = (
+    "no facts about the cluster yet, or polling is disabled (cluster.interval), or another instance than the first was"
+    " asked (job.instance)"
+)
+_NO_FACTS: Final[BodyAndCode] = encode({"error": NOT_POLLED}), 503
 _OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 
@@ -66,7 +71,7 @@ def cluster_json(published: PublishedCluster | None) -> BodyAndCode:
     Rendered once per poll and kept with it, so that replacing the poll also frees the response.
     """
     if published is None or published.whole_facts is None:
-        return _not_polled()
+        return _NO_FACTS
     body = published.responses.get("cluster")
     if body is None:
         body = published.responses["cluster"] = encode(_cluster(published.facts))
@@ -77,7 +82,7 @@ def topic_json(published: PublishedCluster | None, topic: str) -> BodyAndCode:
     """Return one topic with its settings and partitions. Settings are known of topics that groups read."""
     facts = None if published is None else published.whole_facts
     if facts is None:
-        return _not_polled()
+        return _NO_FACTS
     found = table_rows(_where(facts.cluster_topics, topic=topic))
     if not found:
         return encode({"error": "no such topic, or no right to describe it", "topic": topic}), 404
@@ -181,8 +186,3 @@ def _where(table: pa.Table, **values: str) -> pa.Table:
     for name, value in values.items():
         table = table.filter(pc.equal(table[name], value))
     return table
-
-
-def _not_polled() -> BodyAndCode:
-    reason = "polling is disabled (cluster.interval), or another instance than the first was asked (job.instance)"
-    return encode({"error": f"no facts about the cluster yet, or {reason}"}), 503

@@ -29,8 +29,8 @@ RESPONSE_SECONDS: Final = 60.0
 JSON: Final = "application/json"
 NO_STORE: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
-_INTERNAL_ERROR: Final = "internal error: lagwarden could not create this response; its log has the details"
-_MEMBERS_HIDDEN: Final = b'{"error":"members are hidden (http.hide_members): no filter by client or host"}'
+INTERNAL_ERROR: Final = "internal error: lagwarden could not create this response; its log has the details"
+MEMBERS_HIDDEN: Final = "members are hidden (http.hide_members): no filter by client or host"
 # Scripts and styles from this server only, nothing inline, no frames; and no script may turn text into HTML.
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; "
@@ -71,10 +71,10 @@ class RenderedResponses:
             try:
                 body, code = answer()
             except MembersHiddenError:
-                body, code = _MEMBERS_HIDDEN, 403
+                body, code = encode({"error": MEMBERS_HIDDEN}), 403
             except Exception as error:  # noqa: BLE001 - an error in one response must not break the server
                 self._on_failure(request.url.path, error)
-                body, code = encode({"error": _INTERNAL_ERROR, "group": requested_name(request)}), 500
+                body, code = encode({"error": INTERNAL_ERROR, "group": requested_name(request)}), 500
             return _rendered(body, NO_STORE, JSON, code, zipped=zipped)
 
         return (await self._renderings.get(("json", zipped, key), render)).response()
@@ -90,7 +90,7 @@ class RenderedResponses:
                 body = rendered.view() if wants_view else rendered.html()
             except Exception as error:  # noqa: BLE001 - likewise
                 self._on_failure(request.url.path, error)
-                rendered = failed_page(_INTERNAL_ERROR, requested_name(request), root_of(request))
+                rendered = failed_page(INTERNAL_ERROR, requested_name(request), root_of(request))
                 body = rendered.view() if wants_view else rendered.html()
             if wants_view:
                 return _rendered(body, NO_STORE, VIEW_TYPE, rendered.code, zipped=zipped)

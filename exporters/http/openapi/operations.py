@@ -10,6 +10,8 @@ from exporters.api_types.groups import GroupResponse, GroupsResponse, TopicGroup
 from exporters.api_types.monitor import ErrorResponse, NoSnapshotResponse, ReadinessResponse, VerdictCloudEvent
 from exporters.catalogue.metric import Stability
 from exporters.group_query import PARAMETERS, QueryParameter
+from exporters.http.cluster_api import NOT_POLLED
+from exporters.http.rendered_responses import INTERNAL_ERROR, MEMBERS_HIDDEN
 from exporters.verdict_event import EVENT_FILTERS
 
 if TYPE_CHECKING:
@@ -63,18 +65,13 @@ def _error(description: str, text: str, **more: str) -> ResponseModel:
     return ResponseModel(description, (ErrorResponse,), {"error": text, **more})
 
 
-_NOT_POLLED: Final = (
-    "no facts about the cluster yet, or polling is disabled (cluster.interval), or another instance than the first was"
-    " asked (job.instance)"
-)
-_FAILED: Final = "internal error: lagwarden could not create this response; its log has the details"
 _LIMITS: Final = {
     401: _error("The login is missing or wrong.", "login required"),
     421: _error(
         "The request names a host that is not one of this server (`http.allowed_hosts`).",
         "the host rebound.example is not one of this server; http.allowed_hosts (docs/http.md) adds it",
     ),
-    500: _error("An internal error.", _FAILED, group="billing"),
+    500: _error("An internal error.", INTERNAL_ERROR, group="billing"),
 }
 """The responses of every operation that needs a login."""
 _SNAPSHOT: Final = {
@@ -91,13 +88,10 @@ _SNAPSHOT: Final = {
 }
 _CLUSTER: Final = {
     **_LIMITS,
-    503: _error("The cluster has not been polled, or too many requests are running.", _NOT_POLLED),
+    503: _error("The cluster has not been polled, or too many requests are running.", NOT_POLLED),
 }
 _INVALID_QUERY: Final = _error("A parameter is not known or not valid.", "severity critcal: did you mean critical?")
-_HIDDEN: Final = _error(
-    "Members are hidden, so groups cannot be filtered by client or host.",
-    "members are hidden (http.hide_members): no filter by client or host",
-)
+_HIDDEN: Final = _error("Members are hidden, so groups cannot be filtered by client or host.", MEMBERS_HIDDEN)
 _GROUP: Final = {
     200: ResponseModel("The group.", (GroupResponse,)),
     404: _error("There is no such group.", "no such group", group="biling"),
