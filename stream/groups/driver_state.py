@@ -9,10 +9,12 @@ import dataclasses
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from stream.groups.commits.aborts import AbortedCommits
-from stream.groups.commits.run_table import Runs, concat_runs
+from stream.groups.commits.run_table import Runs, concat_runs, no_runs
 from stream.groups.membership.subscriptions import LongSubscriptions
 from stream.groups.row_order import RowLabels, RowOrder
 from stream.groups.shard import ShardChange
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
-    import numpy as np
-    import pyarrow as pa
+    from numpy.typing import NDArray
 
     from stream.groups.commits.counts import CommitCounts
     from stream.groups.lifecycle.model import GroupHistory
@@ -65,6 +66,38 @@ class GroupColumns:
         """Return the topics that a group has offsets for."""
         topics: list[str] = pc.unique(self.topic.filter(pc.equal(self.group, group))).to_pylist()
         return topics
+
+    def all_groups(self) -> frozenset[str]:
+        """Return the names of all groups."""
+        return frozenset(self.row_order.groups)
+
+    def rows_of(self, groups: AbstractSet[str]) -> NDArray[np.intp]:
+        """Return the rows of these groups."""
+        is_selected = np.array([name in groups for name in self.group.dictionary.to_pylist()] or [False], np.bool_)
+        return np.flatnonzero(is_selected[self.group.indices.to_numpy(zero_copy_only=False)])
+
+    def select(self, groups: AbstractSet[str]) -> GroupColumns:
+        """Return the columns of these groups only, without faults."""
+        rows = self.rows_of(groups)
+        # Encoded again, because a dictionary must not have groups and topics without rows.
+        group, topic = (
+            column.take(pa.array(rows)).cast(pa.string()).dictionary_encode() for column in (self.group, self.topic)
+        )
+        memberships = {name: each for name, each in self.memberships.items() if name in groups}
+        histories = {name: each for name, each in self.histories.items() if name in groups}
+        labels = RowLabels([(group, topic, self.partition[rows])])
+        return dataclasses.replace(
+            self,
+            runs=self.runs.take(rows) if len(rows) else no_runs(),
+            group=labels.group,
+            topic=labels.topic,
+            partition=labels.partition,
+            memberships=memberships,
+            histories=histories,
+            row_order=RowOrder(labels, memberships.keys() | histories.keys()),
+            records={name: each for name, each in self.records.items() if name in groups},
+            faults={},
+        )
 
 
 class DriverState:

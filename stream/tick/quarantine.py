@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from stream.groups.driver_state_part import all_groups, rows_of_groups, select_groups
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -79,12 +77,12 @@ class Quarantine:
         """
         if not self._groups and not state.faults:
             return state
-        known = all_groups(state) | state.faults.keys()
+        known = state.all_groups() | state.faults.keys()
         self._groups = {name: group for name, group in self._groups.items() if name in known}
         self._add({name: error for name, error in state.faults.items() if name not in self._groups}, state, now)
         due = [name for name in self._groups if name not in state.faults and self._is_due(state, name, now)]
         for name in due[:_TRIALS]:
-            error = _raised(trial, select_groups(state, {name}))
+            error = _raised(trial, state.select({name}))
             if error is None:
                 self._groups = {other: group for other, group in self._groups.items() if other != name}
                 _log.info("group can be evaluated again", group=name)
@@ -98,10 +96,10 @@ class Quarantine:
         There are none if the evaluation also fails without any group, does not fail again, or fails for all groups:
         then no single group is the cause.
         """
-        groups = sorted(all_groups(state))
+        groups = sorted(state.all_groups())
 
         def fails(some: Sequence[str]) -> Exception | None:
-            return _raised(trial, select_groups(state, frozenset(some)))
+            return _raised(trial, state.select(frozenset(some)))
 
         if fails(()) is not None:
             return False
@@ -117,7 +115,7 @@ class Quarantine:
         if not excluded:
             self._last_selection = None
             return state
-        rest = select_groups(state, all_groups(state) - excluded)
+        rest = state.select(state.all_groups() - excluded)
         last_state, last_excluded, last = self._last_selection or (None, excluded, rest)
         if last_state is not None and last_excluded == excluded and last_state.row_order is state.row_order:
             rest = dataclasses.replace(
@@ -206,7 +204,7 @@ def _raised(trial: Callable[[GroupColumns], None], state: GroupColumns) -> Excep
 def _facts(state: GroupColumns, names: Iterable[str]) -> dict[str, tuple[object, ...]]:
     """Return membership, history and (newest commit position, number of commits) of each group."""
     groups = frozenset(names)
-    rows = rows_of_groups(state, groups)
+    rows = state.rows_of(groups)
     newest: dict[str, tuple[int, int]] = {}
     columns = state.group.take(rows).to_pylist(), state.runs.spans.last_position[rows].tolist()
     for name, position in zip(*columns, strict=True):

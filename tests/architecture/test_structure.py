@@ -12,7 +12,6 @@ MOST_MODULES: Final = 21
 FAMILY: Final = 3
 """The smallest number of modules with one `prefix_` that must be a package."""
 UNTESTED: Final[dict[str, str]] = {
-    "stream/groups/driver_state_part.py": "tested with its user, in tests/stream/tick/test_quarantine.py",
     "stream/offline/dumplog.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
     "stream/offline/folder.py": "tested as a command, in tests/stream/cli and tests/integration/test_offline.py",
     "stream/offline/live.py": "needs a broker: tests/integration/test_offline.py",

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.readmodel import GROUPS, UNKNOWN_LAGS, VERDICT_GROUPS
-from stream.groups.driver_state_part import rows_of_groups
 from stream.tick.quarantine import REASON
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def with_quarantined(snapshot: Snapshot, state: GroupColumns, groups: Mapping[st
     if not groups:
         return snapshot
     partitions = dict.fromkeys(groups, 0)
-    for name in state.group.take(rows_of_groups(state, groups.keys())).to_pylist():
+    for name in state.group.take(state.rows_of(groups.keys())).to_pylist():
         partitions[name] += 1
     rows = [_row(name, each, partitions[name]) for name, each in groups.items()]
     unknown = [{"group": name, "reason": REASON, "partitions": count} for name, count in partitions.items() if count]
