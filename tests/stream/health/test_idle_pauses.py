@@ -1,4 +1,4 @@
-"""Clients that commit the offset of the last record they have read: learned from rests, and only from those."""
+"""Clients that commit the offset of the last record they have read: learned from idle pauses, and only from those."""
 
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import (
@@ -19,10 +19,10 @@ V = Verdict
 FOUR = ((-5 * MINUTE, -4 * MINUTE), (-2 * MINUTE, -MINUTE), (0, 4 * MINUTE), (5 * MINUTE, 9 * MINUTE))
 
 
-def test_a_single_partition_is_learned_after_two_rests_and_survives_a_restart() -> None:
-    """The group has no fault from the third rest on, and its time lag is that of records that are not read.
+def test_a_single_partition_is_learned_after_two_idle_pauses_and_survives_a_restart() -> None:
+    """The group has no fault from the third pause on, and its time lag is that of records that are not read.
 
-    The group is not stopped after a start of the monitor during a rest.
+    The group is not stopped after a start of the monitor during a pause.
     """
     scene, first = commits_last_read(1, FOUR), new_evaluator()
     ticks = watch(scene, -6 * MINUTE, MINUTE, evaluator=first)
@@ -32,7 +32,7 @@ def test_a_single_partition_is_learned_after_two_rests_and_survives_a_restart() 
     assert {int(each.result.window.time_lag.age[0]) for each in ticks if 0 < each.time <= 4 * MINUTE} == {0}
 
 
-def test_a_rest_at_the_end_ends_the_habit() -> None:
+def test_an_idle_pause_at_the_end_ends_the_habit() -> None:
     """A repaired client has read everything at lag 0, and a record that it then leaves unread is a fault."""
     end = pausing(((-5 * MINUTE, -4 * MINUTE), (-2 * MINUTE, -MINUTE), (0, 2 * MINUTE), (4 * MINUTE, LATE)))
     commits = [(t, offset - (t < -30 * SECOND)) for t, offset in consume(end, LONG, LATE)]
