@@ -329,7 +329,7 @@ def on_small_volume(folder: Path, *, full: bool) -> tuple[str, ...]:
     words = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, str(folder))
     return (
         "-c",
-        f"import os, sys; os.execvp({words[0]!r}, [*{words!r}, sys.executable, '-m', 'stream.cli.app', *sys.argv[1:]])",
+        f"import os, sys; os.execvp({words[0]!r}, [*{words!r}, sys.executable, '-m', 'stream.cli', *sys.argv[1:]])",
     )
 
 
