@@ -17,7 +17,7 @@ from stream.health.features import lag as lags
 from stream.health.features.end_history import EndHistory
 from stream.health.features.end_states import EndStates
 from stream.health.features.memory.row_memory import RowMemory
-from stream.health.features.stable_ids import NameIds, PartitionIds
+from stream.health.features.stable_ids import NameIds, PartitionIds, row_keys
 from stream.health.inputs import NO_COMMIT, GroupStage
 
 if TYPE_CHECKING:
@@ -74,11 +74,6 @@ class PartitionHistory:
         """Size of the histories in bytes."""
         return self.high_watermark.nbytes + self.log_start.nbytes
 
-    def row_keys(self, inputs: HealthInputs) -> Ints:
-        """Return a key for each row that is the same at every tick (up to 16 M groups and 1 M topics)."""
-        group, topic = self._groups.assign(inputs.groups.names), self._topics.assign(inputs.topics)
-        return (group[inputs.group] << 40) | (topic[inputs.topic] << 20) | inputs.partition.astype(np.int64)
-
     def record(self, inputs: HealthInputs, absence: int) -> Observation:
         """Record one tick and return what it means for the rows of the inputs.
 
@@ -95,7 +90,9 @@ class PartitionHistory:
         rows = np.flatnonzero(uncommitted)
         since = np.full(len(inputs), NOT_KNOWN, np.int64)
         since[rows] = self.uncommitted_since(inputs, rows, absence)
-        memory = self.memory.record(inputs, self.row_keys(inputs), lag, self.high_watermark, history_row)
+        memory = self.memory.record(
+            inputs, row_keys(inputs, self._groups, self._topics), lag, self.high_watermark, history_row
+        )
         return Observation(lag, history_row, self.settled_since(inputs), uncommitted, since, memory)
 
     def observe(self, inputs: HealthInputs) -> Ints:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream.health.columns import Ints
+    from stream.health.inputs import HealthInputs
 
 
 class NameIds:
@@ -47,6 +48,12 @@ class NameIds:
     def removed(self) -> int:
         """Number of names removed so far. When it rises, drop the state of their numbers before the next tick."""
         return self._removed
+
+
+def row_keys(inputs: HealthInputs, groups: NameIds, topics: NameIds) -> Ints:
+    """Return a key for each row that is the same at every tick (up to 16 M groups and 1 M topics)."""
+    group, topic = groups.assign(inputs.groups.names), topics.assign(inputs.topics)
+    return (group[inputs.group] << 40) | (topic[inputs.topic] << 20) | inputs.partition.astype(np.int64)
 
 
 class PartitionIds:

@@ -13,7 +13,7 @@ import numpy as np
 
 from stream.health import hysteresis, stored_rows
 from stream.health.columns import NOT_KNOWN, max_by_owner
-from stream.health.features.stable_ids import NameIds
+from stream.health.features.stable_ids import NameIds, row_keys
 from stream.health.findings import Findings
 from stream.health.hysteresis import ShownVerdicts
 from stream.health.row_columns import KeptColumns
@@ -152,8 +152,7 @@ class ShareEvaluator:
             topic=np.array([at[each.topic] for _, each in partitions], np.int64),
             partition=np.array([each.partition for _, each in partitions], np.int32),
         )
-        keys = (self._groups.assign(groups)[rows.group] << 40) | (self._topics.assign(topics)[rows.topic] << 20)
-        keys |= rows.partition
+        keys = row_keys(rows, self._groups, self._topics)
         memory = remember(self._memory.aligned(rows, keys), [each for _, each in partitions], rows.now)
         previous = self._shown.aligned(rows, keys)
         window = ShareWindow(rows, self._limits, memory)
