@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from sandbox.cache import cache_folder
 from sandbox.kafka.compiler import compile_java
-from sandbox.kafka.jars import BROKER, streams_jars
+from sandbox.kafka.jars import BROKER, broker_jars, jar_set, streams_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
+from sandbox.ports import LOOPBACK, free_port
 from sandbox.programs.go_program import built
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 HERE: Final = Path(__file__).resolve().parent
 CONFLUENT: Final = "2.16.1"
 KAFKA_PYTHON: Final = "3.0.12"
+CONNECT: Final = "org.apache.kafka.connect.cli.ConnectDistributed"
 
 
 class Client(NamedTuple):
@@ -33,7 +35,7 @@ class Client(NamedTuple):
     name: str
     title: str
     version: str
-    language: Literal["java", "python", "node", "go"]
+    language: Literal["java", "connect", "python", "node", "go"]
     variant: str
     package: str = ""
     since: str = "1.1.1"
@@ -49,6 +51,7 @@ CLIENTS: Final = (
     Client("java-share", "Java share consumer", BROKER, "java", "share", since="4.2.1"),
     Client("streams-classic", "Kafka Streams, classic", BROKER, "java", "streams-classic"),
     Client("streams", "Kafka Streams, KIP-1071", BROKER, "java", "streams", since="4.2.1"),
+    Client("connect", "Kafka Connect, a worker without connectors", BROKER, "connect", ""),
     Client("confluent-kafka", "confluent-kafka (librdkafka), classic", CONFLUENT, "python", "confluent"),
     Client(
         "confluent-kafka-consumer", "confluent-kafka, KIP-848", CONFLUENT, "python", "confluent-consumer", since="4.0.2"
@@ -63,24 +66,53 @@ CLIENTS: Final = (
 )
 
 
-def command(client: Client, bootstrap: str, number: int) -> tuple[list[str], dict[str, str]]:
+def command(client: Client, bootstrap: str, number: int, folder: Path) -> tuple[list[str], dict[str, str]]:
     """Return the command that runs member `number` of the client's group, and additions to its environment.
 
-    Installs or builds what is missing. Raises CalledProcessError or the errors of Java and Go programs.
+    `folder` is for files that the member needs while it runs. Installs or builds what is missing. Raises
+    CalledProcessError or the errors of Java and Go programs.
     """
     arguments = [bootstrap, client.name]
     match client.language:
         case "java":
             return [*_java(), client.variant, *arguments, str(number)], {}
+        case "connect":
+            jars = {jar.name: jar for jar in (*jar_set("connect"), *broker_jars())}
+            config = _worker_properties(folder / f"{client.name}-{number}.properties", bootstrap, client.name)
+            path = class_path([*jars.values()])
+            return [str(find_java()), "-Xmx128m", *SMALL_JVM, "-cp", path, CONNECT, str(config)], {}
         case "python":
-            path = {"PYTHONPATH": str(_installed(client))} if client.package else {}
-            return [sys.executable, str(HERE / "consume.py"), client.variant, *arguments], path
+            added = {"PYTHONPATH": str(_installed(client))} if client.package else {}
+            return [sys.executable, str(HERE / "consume.py"), client.variant, *arguments], added
         case "node":
             module = _installed(client) / "node_modules" / client.package
             return ["node", str(HERE / "consume.js"), str(module), *arguments], {}
         case "go":
             program = built(HERE / "module", "recorded-clients", "the clients for Go")
             return [str(program), client.variant, *arguments], {}
+
+
+def _worker_properties(path: Path, bootstrap: str, group: str) -> Path:
+    """Write the properties of a worker with a port of its own, and return their path."""
+    topics = {
+        f"{kind}.storage.{key}": value
+        for kind in ("config", "offset", "status")
+        for key, value in (("topic", f"{group}-{kind}s"), ("replication.factor", "1"))
+    }
+    converters = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.storage.StringConverter")
+    rows = {
+        **topics,
+        **converters,
+        "bootstrap.servers": bootstrap,
+        "group.id": group,
+        "session.timeout.ms": "6000",
+        "heartbeat.interval.ms": "1000",
+        "listeners": f"http://{LOOPBACK}:{free_port()}",
+        "offset.storage.partitions": "1",
+        "status.storage.partitions": "1",
+    }
+    path.write_text("".join(f"{key}={value}\n" for key, value in rows.items()))
+    return path
 
 
 def _java() -> list[str]:

@@ -107,7 +107,7 @@ class Session:
         self._end("session over", 0)
 
     def _start(self, number: int) -> None:
-        words, env = command(self._client, self._bootstrap, number)
+        words, env = command(self._client, self._bootstrap, number, self._folder)
         self._members[number] = GuardedProcess(words, self._folder / f"{self._client.name}-{number}.log", env=env)
 
     def _produce(self, count: int) -> None:
@@ -154,7 +154,7 @@ def record(clients: Sequence[Client], folder: Path, version: str = BROKER) -> No
         _create_offsets_topic(broker.bootstrap)
         sessions = [Session(client, broker.bootstrap, broker.folder) for client in clients]
         for client in clients:
-            command(client, broker.bootstrap, 0)
+            command(client, broker.bootstrap, 0, broker.folder)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             done = [pool.submit(session.run) for session in sessions]
             failed = [error for each in done if (error := each.exception())]
