@@ -32,7 +32,7 @@ class GroupsOptions(OptionSection):
     )
     asked_per_tick: int = option(
         50,
-        "Classic groups that are described per tick, because the log does not show when they rebalance.",
+        "Classic groups that are described per tick, because the log does not show when they rebalance; 0: none.",
         ge=0,
         le=10_000,
     )
