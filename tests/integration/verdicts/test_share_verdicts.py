@@ -128,4 +128,4 @@ def test_sick_share_groups_are_found_and_healthy_ones_are_not(
         assert cli.main(["check", "accepts", *url]) == ExitCode.OK
         capsys.readouterr()
         assert cli.main(["check", "away", *url]) == ExitCode.GROUP_CRITICAL
-        assert "critical away share_no_members: jobs-0: The group has had no members" in capsys.readouterr().out
+        assert "critical away share no members: jobs-0: The group has had no members" in capsys.readouterr().out
