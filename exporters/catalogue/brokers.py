@@ -76,7 +76,7 @@ BROKER_DISKS: Final = Table(
                Exported("lagwarden_broker_bytes", STANDARD,
                         absent=f"{_NO_SIZES}; or a log directory of the broker is offline"), null=None),
         Column("left_replicas", INT32,
-               "Replicas deleted while the broker was away: their files stay, as -stray folders.",
+               "Replicas deleted or moved while the broker was away: their files stay, as -stray folders.",
                Exported("lagwarden_broker_left_replicas_total", absent=f"{_NO_SIZES}; or"
                " the broker is away, or a log directory of it is offline"), null=None, stability=EXPERIMENTAL),
     ),

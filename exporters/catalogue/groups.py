@@ -199,7 +199,7 @@ DEAD_GROUPS: Final = Table(
     (_DEATH[0].with_metric(Exported(
         "lagwarden_group_died_timestamp_seconds", LEAN,
         "When and why the group died: expired, deleted, topic deleted or unknown.",
-        "groups.dead_grace is over", ("death_cause",))), _DEATH[1]),
+        "the group is alive, or groups.dead_grace is over", ("death_cause",))), _DEATH[1]),
 )  # fmt: skip
 """One row per dead group: the part of GROUPS that /metrics shows of it (`exporters.selection`)."""
 

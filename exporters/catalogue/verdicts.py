@@ -118,7 +118,7 @@ FINDINGS: Final = Table(
 VERDICT_CHANGES: Final = Table(
     Source("tick.verdict_changes", SCRAPE),
     (Column("verdict", NAME, "The verdict."),),
-    (Column("groups", INT64, "Changes of groups to each verdict that is not fine.",
+    (Column("groups", INT64, "Changes of groups to each verdict, but between fine ones.",
             Exported("lagwarden_verdict_changes_total"),
             null="before the first evaluation"),),
 )  # fmt: skip
@@ -127,7 +127,7 @@ VERDICT_CHANGES: Final = Table(
 UNREADABLE_TAILS: Final = Table(
     Source("tick.unreadable_tails", SCRAPE),
     (Column("reason", NAME, "Why they cannot be read."),),
-    (Column("partitions", INT64, "Partitions whose last records cannot be read: they may be transaction markers only.",
+    (Column("partitions", INT64, "Partitions whose end (maybe markers only) cannot be read; not_authorized: no Read.",
             Exported("lagwarden_unreadable_tails"),
             null="there is none", stability=EXPERIMENTAL),),
 )  # fmt: skip
