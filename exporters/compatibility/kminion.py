@@ -63,7 +63,7 @@ _SNAPSHOT: Final = (
     gauge("kminion_kafka_consumer_group_info", "A group with its protocol and state: 1 if the state is Stable, else 0.",
         OtherSource.GROUPS, "is_stable", ("group_id", "protocol", "protocol_type", "state", "coordinator_id"),
         absent="the state of the group is unknown", instead="lagwarden_group_info",
-        difference="The states are read from the log, which has no state PreparingRebalance for classic groups. "
+        difference="A rebalance of a classic group is seen when it is described (`groups.asked_per_tick`). "
         f"{_CLASSIC_ONLY}"),
     gauge("kminion_kafka_consumer_group_members", "Members of the group.", OtherSource.GROUPS, "members", _GROUP,
         instead="lagwarden_group_members", difference=_CLASSIC_ONLY),
