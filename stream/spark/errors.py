@@ -25,6 +25,8 @@ _SPARK: Final = (Py4JJavaError, PySparkException)
 _TRACEBACK: Final = "Traceback (most recent call last):"
 # How Python reports an error of Java; its cause stands further down.
 _REPORTS_OF_JAVA: Final = ("py4j.", "pyspark.errors.exceptions.captured.")
+_CALL: Final = "An error occurred while calling "
+"""The first line of py4j's report of an error of Java, which is the next one, after a colon."""
 SLOW_START: Final = "Python worker failed to connect back"
 """Spark gives a Python process ten seconds to start, which is not configurable."""
 # Its causes are those of a closed socket.
@@ -89,17 +91,17 @@ def root_cause(text: str) -> str:
     """Return the line of a Spark error that describes it.
 
     That is the error of the last Python traceback that does not only report one of Java's, the end of a Python worker,
-    the last cause, or the first line.
+    the last cause, or the first line that is not only about the call.
     """
     raised = _python_error(text)
     if raised is not None:
         return raised
-    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip() and not line.startswith(_CALL)]
     ended = next((line for line in lines if _WORKER_ENDED in line), None)
     if ended is not None:
         return ended[ended.index(_WORKER_ENDED) :]
     causes = [line.partition("Caused by:")[2].strip() for line in lines if "Caused by:" in line]
-    cause = causes[-1] if causes else next(iter(lines), "no message")
+    cause = causes[-1] if causes else next(iter(lines), "no message").removeprefix(": ")
     closed_at_start = cause.startswith(_CLOSED) and any(_STARTS_WORKERS in line for line in lines)
     if closed_at_start or WORKER_NOT_STARTED in cause:
         return f"{_WORKER_ENDED} while it was starting ({cause})"

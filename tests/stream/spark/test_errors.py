@@ -92,6 +92,7 @@ CAUSES = {
     "java.lang.IllegalStateException: gone": "java.lang.IllegalStateException: gone",
     "\n\n  [STREAM_FAILED] it failed\n\tat x": "[STREAM_FAILED] it failed",
     "\tCaused by: x\n": "x",
+    "An error occurred while calling o63.load.\n: java.io.IOException: gone\n\tat x": "java.io.IOException: gone",
     WORKER_KILLED: "Python worker exited unexpectedly (crashed)",
     WORKER_KILLED_AT_ITS_START: f"{STARTING} (java.io.EOFException)",
     WORKER_GONE_AFTER_THE_FORK: (
