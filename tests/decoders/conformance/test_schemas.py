@@ -99,7 +99,7 @@ def test_every_table_agrees_with_the_message_schema(line: str) -> None:
             assert ours.is_valid(version), (line, name, version)
             assert ours.is_flexible(version) == (version in versions(schema["flexibleVersions"])), (line, name)
             compared += 1
-    assert compared >= 40
+    assert compared >= 30
 
 
 @pytest.mark.spark
