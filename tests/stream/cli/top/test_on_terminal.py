@@ -28,6 +28,7 @@ def test_filter_open_and_quit(url: str) -> None:
         program.wait_for("type to filter")
         program.press("bill\r")
         program.wait_for("billing: stopped (critical)")
+        program.wait_for("lines more")  # before, the page has no height, and no end to go to
         program.press("\x1b[F")
         program.wait_for("1 offset")
         program.press("\x1b[D")
