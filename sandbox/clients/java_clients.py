@@ -149,19 +149,19 @@ class JavaClients:
 
 def _command() -> Sequence[str]:
     jars = streams_jars()
-    path = class_path([*jars, _compiled(jars)])
+    path = class_path([*jars, compiled(SOURCE, jars)])
     return [str(find_java()), f"-Xmx{HEAP}", *SMALL_JVM, tools.QUIET, "-cp", path, SOURCE.stem]
 
 
-def _compiled(jars: Sequence[Path]) -> Path:
+def compiled(source: Path, jars: Sequence[Path]) -> Path:
     """Return the folder with the compiled program; it is compiled once per source text and then cached."""
-    digest = hashlib.sha256("\n".join([SOURCE.read_text(), *(jar.name for jar in jars)]).encode()).hexdigest()[:16]
-    folder = cache_folder() / "programs" / f"{SOURCE.stem}-{digest}"
+    digest = hashlib.sha256("\n".join([source.read_text(), *(jar.name for jar in jars)]).encode()).hexdigest()[:16]
+    folder = cache_folder() / "programs" / f"{source.stem}-{digest}"
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
             fresh = Path(scratch) / "classes"
-            compile_java(SOURCE, jars, fresh)
+            compile_java(source, jars, fresh)
             # When two processes compile at the same time, the second one finds a finished folder and uses that.
             with contextlib.suppress(OSError):
                 fresh.rename(folder)

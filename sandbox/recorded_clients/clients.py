@@ -11,19 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from sandbox.cache import cache_folder
-from sandbox.kafka.compiler import compile_java
+from sandbox.clients.java_clients import compiled
+from sandbox.collector.program import build
 from sandbox.kafka.jars import BROKER, broker_jars, jar_set, streams_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
-from sandbox.ports import LOOPBACK, free_port
+from sandbox.ports import free_port
 from sandbox.programs.go_program import built
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 HERE: Final = Path(__file__).resolve().parent
 CONFLUENT: Final = "2.16.1"
+CONFLUENT_JS: Final = "@confluentinc/kafka-javascript"
 KAFKA_PYTHON: Final = "3.0.12"
-CONNECT: Final = "org.apache.kafka.connect.cli.ConnectDistributed"
 
 
 class Client(NamedTuple):
@@ -35,11 +36,13 @@ class Client(NamedTuple):
     name: str
     title: str
     version: str
-    language: Literal["java", "connect", "python", "node", "go"]
+    language: Literal["java", "connect", "python", "node", "go", "collector", "rust"]
     variant: str
     package: str = ""
     since: str = "1.1.1"
     """The first release of brokers whose groups it can join."""
+    members: bool = True
+    """False for a client that assigns partitions to itself: it joins no group."""
 
 
 CLIENTS: Final = (
@@ -51,7 +54,9 @@ CLIENTS: Final = (
     Client("java-share", "Java share consumer", BROKER, "java", "share", since="4.2.1"),
     Client("streams-classic", "Kafka Streams, classic", BROKER, "java", "streams-classic"),
     Client("streams", "Kafka Streams, KIP-1071", BROKER, "java", "streams", since="4.2.1"),
-    Client("connect", "Kafka Connect, a worker without connectors", BROKER, "connect", ""),
+    Client("connect", "Kafka Connect, a worker without connectors", BROKER, "connect", "cli.ConnectDistributed worker"),
+    Client("connect-sink", "Kafka Connect, a sink", BROKER, "connect", "cli.ConnectStandalone worker sink"),
+    Client("mirror-mm2", "MirrorMaker 2, at the target", BROKER, "connect", "mirror.MirrorMaker mirror"),
     Client("confluent-kafka", "confluent-kafka (librdkafka), classic", CONFLUENT, "python", "confluent"),
     Client(
         "confluent-kafka-consumer", "confluent-kafka, KIP-848", CONFLUENT, "python", "confluent-consumer", since="4.0.2"
@@ -66,94 +71,62 @@ CLIENTS: Final = (
 )
 
 
-def command(client: Client, bootstrap: str, number: int, folder: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the command that runs member `number` of the client's group, and additions to its environment.
+def command(client: Client, bootstrap: str, number: int, folder: Path, source: str = "") -> list[str]:
+    """Return the command that runs member `number` of the client's group.
 
-    `folder` is for files that the member needs while it runs. Installs or builds what is missing. Raises
-    CalledProcessError or the errors of Java and Go programs.
+    `folder` is for files that the member needs while it runs; `source` is the bootstrap of the cluster that is
+    mirrored. Installs or builds what is missing. Raises CalledProcessError or the errors of Java and Go programs.
     """
     arguments = [bootstrap, client.name]
+    values = {"bootstrap": bootstrap, "group": client.name, "number": number, "source": source, "folder": folder}
     match client.language:
         case "java":
-            return [*_java(), client.variant, *arguments, str(number)], {}
+            jars = jar_set(client.package) if client.package else streams_jars()
+            program = HERE / f"{client.package.title() or 'Consume'}.java"
+            return [*_java([*jars, compiled(program, jars)]), program.stem, client.variant, *arguments, str(number)]
         case "connect":
-            jars = {jar.name: jar for jar in (*jar_set("connect"), *broker_jars())}
-            config = _worker_properties(folder / f"{client.name}-{number}.properties", bootstrap, client.name)
-            path = class_path([*jars.values()])
-            return [str(find_java()), "-Xmx128m", *SMALL_JVM, "-cp", path, CONNECT, str(config)], {}
+            main, *names = client.variant.split()
+            files = [_configured(f"{name}.properties", values | {"port": free_port()}) for name in names]
+            jars = [*{jar.name: jar for jar in (*jar_set("connect"), *broker_jars())}.values()]
+            return [*_java(jars), f"org.apache.kafka.connect.{main}", *files]
         case "python":
-            added = {"PYTHONPATH": str(_installed(client))} if client.package else {}
-            return [sys.executable, str(HERE / "consume.py"), client.variant, *arguments], added
+            added = f"PYTHONPATH={_installed(client)}" if client.package else "_="
+            if client.variant == "spark":
+                added = f"PYSPARK_SUBMIT_ARGS=--jars {','.join(map(str, jar_set('spark')))} pyspark-shell"
+            return ["env", added, sys.executable, str(HERE / "consume.py"), client.variant, *arguments]
         case "node":
             module = _installed(client) / "node_modules" / client.package
-            return ["node", str(HERE / "consume.js"), str(module), *arguments], {}
+            return ["node", str(HERE / "consume.js"), str(module), *arguments]
         case "go":
-            program = built(HERE / "module", "recorded-clients", "the clients for Go")
-            return [str(program), client.variant, *arguments], {}
+            words = [str(built(HERE / "module", "recorded-clients", "the clients for Go")), client.variant, *arguments]
+        case "rust":
+            target = cache_folder() / "programs" / f"rust-{client.version}"
+            manifest = ["--manifest-path", str(HERE / "rust" / "Cargo.toml"), "--target-dir", str(target)]
+            subprocess.run(["cargo", "build", "--quiet", "--release", "--locked", *manifest], check=True)
+            words = [str(target / "release" / "recorded-clients"), *arguments]
+        case "collector":
+            words = [str(build()), "--config", _configured("collector.yaml", values)]
+    return words
 
 
-def _worker_properties(path: Path, bootstrap: str, group: str) -> Path:
-    """Write the properties of a worker with a port of its own, and return their path."""
-    topics = {
-        f"{kind}.storage.{key}": value
-        for kind in ("config", "offset", "status")
-        for key, value in (("topic", f"{group}-{kind}s"), ("replication.factor", "1"))
-    }
-    converters = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.storage.StringConverter")
-    rows = {
-        **topics,
-        **converters,
-        "bootstrap.servers": bootstrap,
-        "group.id": group,
-        "session.timeout.ms": "6000",
-        "heartbeat.interval.ms": "1000",
-        "listeners": f"http://{LOOPBACK}:{free_port()}",
-        "offset.storage.partitions": "1",
-        "status.storage.partitions": "1",
-    }
-    path.write_text("".join(f"{key}={value}\n" for key, value in rows.items()))
-    return path
+def _java(jars: Sequence[Path]) -> list[str]:
+    return [str(find_java()), "-Xmx256m", *SMALL_JVM, "-cp", class_path(jars)]
 
 
-def _java() -> list[str]:
-    folder, jars = cache_folder() / "programs" / f"Consume-{BROKER}", streams_jars()
-    source = HERE / "Consume.java"
-    compiled = folder / "Consume.class"
-    if not compiled.exists() or compiled.stat().st_mtime < source.stat().st_mtime:
-        folder.mkdir(parents=True, exist_ok=True)
-        compile_java(source, jars, folder)
-    return [str(find_java()), "-Xmx96m", *SMALL_JVM, "-cp", class_path([*jars, folder]), "Consume"]
+def _configured(name: str, values: Mapping[str, object]) -> str:
+    """Write the configuration `name` of this folder with the values of a member, and return its path."""
+    path = Path(f"{values['folder']}/{values['group']}-{values['number']}-{name}")
+    path.write_text((HERE / name).read_text().format_map(values))
+    return str(path)
 
 
 def _installed(client: Client) -> Path:
     """Return the folder in which the package of a client is installed."""
-    folder = cache_folder() / "clients" / f"{client.package}-{client.version}"
+    folder = cache_folder() / "clients" / f"{client.package.replace('/', '-')}-{client.version}"
+    npm = ["npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(folder)]
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--target", str(folder)]
     if not folder.exists():
-        _run(
-            [
-                "npm",
-                "install",
-                "--silent",
-                "--no-fund",
-                "--no-audit",
-                "--prefix",
-                f"{folder}",
-                f"{client.package}@{client.version}",
-            ]
-            if client.language == "node"
-            else [
-                sys.executable,
-                "-m",
-                "pip",
-                "install",
-                "-q",
-                "--target",
-                f"{folder}",
-                f"{client.package}=={client.version}",
-            ]
-        )
+        node = client.language == "node"
+        words = [*npm, f"{client.package}@{client.version}"] if node else [*pip, f"{client.package}=={client.version}"]
+        subprocess.run(words, check=True)
     return folder
-
-
-def _run(words: Sequence[str]) -> None:
-    subprocess.run(words, check=True)

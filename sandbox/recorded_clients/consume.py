@@ -53,13 +53,27 @@ async def _aiokafka(bootstrap: str, group: str) -> None:
     await consumer.stop()
 
 
+def spark(bootstrap: str, group: str) -> None:
+    """Read with Spark's Kafka source, which commits to a checkpoint of its own, and print what was read."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - only the library in use is installed
+
+    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    options = {"kafka.bootstrap.servers": bootstrap, "subscribe": group, "groupIdPrefix": f"{group}-reader"}
+    source = session.readStream.format("kafka").options(**options, startingOffsets="earliest").load()
+    query = source.selectExpr("CAST(value AS STRING)").writeStream.format("console").start()
+    stopped.wait()
+    query.stop()
+
+
 def main() -> None:
     """Run the library that the command line names."""
     library, bootstrap, group = sys.argv[1:]
     if library == "confluent-consumer":
         confluent(bootstrap, group, "consumer")
     else:
-        {"confluent": confluent, "kafka-python": kafka_python, "aiokafka": aiokafka}[library](bootstrap, group)
+        {"confluent": confluent, "kafka-python": kafka_python, "aiokafka": aiokafka, "spark": spark}[library](
+            bootstrap, group
+        )
 
 
 if __name__ == "__main__":

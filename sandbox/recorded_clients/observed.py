@@ -63,10 +63,16 @@ class ClientCapture:
         for record in self.records:
             versions = found.setdefault(record.type.number, set())
             versions.update([] if record.version is None else [record.version])
-        return ", ".join(
+        texts = (
             f"{number} v{'/'.join(map(str, sorted(versions)))}" if versions else f"{number}"
             for number, versions in sorted(found.items())
         )
+        return ", ".join(texts) or "none"
+
+    @property
+    def joined(self) -> bool:
+        """True if the client was ever a member of its group."""
+        return any(each.type.number != COMMIT for each in self.records)
 
     @property
     def generations(self) -> list[Mapping[str, Any]]:
@@ -79,7 +85,7 @@ class ClientCapture:
     def assignor(self) -> str:
         """Protocol type and assignor of a classic group, else the assignor that members of KIP-848 name."""
         found = {f"{each['protocol_type']}: {each['protocol']}" for each in self.generations}
-        return ", ".join(sorted(found)) or "by the broker"
+        return ", ".join(sorted(found)) or ("by the broker" if self.joined else "-")
 
     @property
     def subscription(self) -> str:
@@ -144,11 +150,15 @@ class ClientCapture:
     @property
     def killed(self) -> str:
         """The number of generations or epochs that follow the kill of a member."""
+        if not self.joined:
+            return "-"
         return _effect(self.group_after("two members"), self.group_after("killed"))
 
     @property
     def stopped(self) -> str:
         """State and members of the group after the clean stop of each member, and after the session."""
+        if not self.joined:
+            return "-"
         return " → ".join(_state(self.group_after(phase)) for phase in ("stopped one", "stopped both", "session over"))
 
 

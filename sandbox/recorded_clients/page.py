@@ -21,7 +21,8 @@ records that they wrote. The captures are in `tests/captures/clients`; a test de
 page with them. `python -m sandbox.recorded_clients.record` records them again, and `python -m
 sandbox.recorded_clients.page` writes this page.
 
-Each client has its own defaults, except for a session of six seconds and a start at the beginning of the log.
+Each client has its own defaults, except for a session of six seconds, a start at the beginning of the log, and a commit
+each second where it would be each minute (Kafka Connect, MirrorMaker 2) or only with checkpoints (Flink).
 Its topic has four partitions, of which two never get a record. It reads alone, rests for twelve seconds, gets a
 second member, is killed, comes back, and both members are stopped with SIGTERM.
 
@@ -45,6 +46,12 @@ and when the last member is gone.
 |---|---|---|---|---|
 """
 END: Final = """
+MirrorMaker 2 assigns the partitions of its source to itself and commits nothing there. Its workers are the group
+`SOURCE-mm2` of the target, and also `TARGET-mm2` of the source, for heartbeats, where no direction but the one is
+enabled. With `sync.group.offsets.enabled` it commits at the target for groups of the source, as a group without
+members ([mirrored groups](health.md#mirrored-groups)); until its next flush, a minute by default, such a group stands
+at offset 1 although everything has been read at the source.
+
 Spark's Kafka source and other readers that assign partitions to themselves without a group id commit nothing,
 so that no monitor of this topic can show them.
 """

@@ -6,6 +6,7 @@ client in `tests/captures/clients` has the records of its group, and `phases.jso
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import sys
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 CAPTURES: Final = Path(__file__).resolve().parents[2] / "tests" / "captures" / "clients"
 PHASES: Final = "phases.json"
+READER: Final = "-reader"
+"""The end of the name of the group whose offsets MirrorMaker copies, and of the prefix that Spark is given."""
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 PARTITIONS: Final = 4
 """Partitions of a client's topic; only the first two have records."""
@@ -65,16 +68,20 @@ class Session:
     def __init__(self, client: Client, bootstrap: str, folder: Path) -> None:
         self.phases: dict[str, int] = {}
         self._client = client
-        self._bootstrap = bootstrap
+        self._bootstrap = self._source = bootstrap
         self._folder = folder
         self._members: dict[int, GuardedProcess] = {}
         self._written = 0
+        self._last = int(client.members)
 
     def run(self) -> None:
         """Run all phases. Raises TimeoutError with the log of the clients."""
-        create_topics(self._bootstrap, {self._client.name: PARTITIONS})
+        mirrors = "MirrorMaker" in self._client.variant
         try:
-            self._phases()
+            with Broker() if mirrors else contextlib.nullcontext() as source:
+                self._source = source.bootstrap if source else self._bootstrap
+                create_topics(self._source, {self._client.name: PARTITIONS})
+                self._phases()
         except TimeoutError as error:
             logs = [path.read_text(errors="replace")[-500:] for path in self._folder.glob(f"{self._client.name}-?.log")]
             raise TimeoutError("\n".join([f"{self._client.name}: {error}", *logs])) from error
@@ -88,9 +95,10 @@ class Session:
         self._wait_for_members(1)
         self._end("alone", SHORT)
         self._end("at rest", REST)
-        self._start(1)
+        self._start(self._last)
         self._wait_for_members(2)
         self._produce(5)
+        self._wait_for_members(2)
         self._end("two members", SHORT)
         self._members[0].kill()
         self._wait_for_members(1)
@@ -98,23 +106,32 @@ class Session:
         self._start(0)
         self._wait_for_members(2)
         self._produce(5)
+        self._wait_for_members(2)
         self._end("back", SHORT)
         self._members[0].terminate(LIMIT)
         self._end("stopped one", SHORT)
-        self._members[1].terminate(LIMIT)
+        self._members[self._last].terminate(LIMIT)
         self._end("stopped both", SHORT)
         self._wait_for_members(0)
         self._end("session over", 0)
 
     def _start(self, number: int) -> None:
-        words, env = command(self._client, self._bootstrap, number, self._folder)
-        self._members[number] = GuardedProcess(words, self._folder / f"{self._client.name}-{number}.log", env=env)
+        if number in self._members and self._members[number].running:
+            return
+        words = command(self._client, self._bootstrap, number, self._folder, self._source)
+        self._members[number] = GuardedProcess(words, self._folder / f"{self._client.name}-{number}.log")
 
     def _produce(self, count: int) -> None:
-        producer = Producer(client_config(self._bootstrap))
+        producer = Producer(client_config(self._source))
         for number in range(2 * count):
             producer.produce(self._client.name, f"record {number}", partition=number % 2)
         producer.flush(10)
+        self._written += count
+        if self._source != self._bootstrap:
+            reader = Member(self._source, f"{self._client.name}{READER}", "simple")
+            read = [TopicPartition(self._client.name, number, self._written) for number in range(2)]
+            eventually(lambda: reader.commit(read))
+            reader.leave()
 
     def _end(self, phase: str, seconds: float) -> None:
         time.sleep(seconds)
@@ -129,6 +146,9 @@ class Session:
         )
 
     def _has_members(self, count: int) -> bool:
+        if not self._client.members:
+            printed = (self._folder / f"{self._client.name}-0.log").read_text(errors="replace")
+            return count == 0 or printed.count("record ") >= 2 * self._written
         replay = Replay()
         replay.read(rows_of(self._bootstrap, self._client.name))
         group = replay.driver_state.columns().memberships.get(self._client.name)
@@ -138,14 +158,15 @@ class Session:
 
 
 def rows_of(bootstrap: str, group: str) -> list[LogRow]:
-    """Return the committed rows of the offsets topic whose key has this group."""
+    """Return the committed rows of the offsets topic whose key has this group, or a group of its readers."""
     with Cluster([bootstrap]) as cluster:
-        return [row for row in LiveTopics(cluster, [OFFSETS_TOPIC]).rows() if _group(row) == group]
+        rows = list(LiveTopics(cluster, [OFFSETS_TOPIC]).rows())
+    return [row for row in rows if (found := _group(row)) == group or found.startswith(f"{group}{READER}")]
 
 
-def _group(row: LogRow) -> str | None:
+def _group(row: LogRow) -> str:
     record = decode(row.key, row.value, frozenset({"group", "group_id"}))
-    return record.key.get("group", record.key.get("group_id")) if isinstance(record, Record) else None
+    return str(record.key.get("group", record.key.get("group_id", ""))) if isinstance(record, Record) else ""
 
 
 def record(clients: Sequence[Client], folder: Path, version: str = BROKER) -> None:
