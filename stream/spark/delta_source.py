@@ -72,6 +72,7 @@ class DeltaReader(DataSourceStreamReader):
     def __init__(self, options_text: str) -> None:
         # As text: the processes that pass the reader on without using it need not import the classes of the options.
         self._text = options_text
+        self._latest: SourceOffsets | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- Spark's name
         """Return where a fresh query begins."""
@@ -80,13 +81,22 @@ class DeltaReader(DataSourceStreamReader):
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802 -- Spark's name
         """Return the end of the next batch; the start while the cluster does not answer."""
         folded, starts = self._options.folded, SourceOffsets.of_json(start)
+        self._latest = None
         if folded is not None and starts.positions == self._options.starts:
             return SourceOffsets(folded.ends, folded.epochs).to_json()
 
         keep_arrow_from_pandas()
         from stream.spark.topic_ends import next_ends
 
-        return next_ends(self._options, starts).to_json()
+        end, self._latest = next_ends(self._options, starts)
+        return end.to_json()
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 -- Spark's name
+        """Return the ends of the topic as the last `latestOffset` found them; None if it did not ask, or in vain.
+
+        For Spark's progress reports: it is called in the same process, right after `latestOffset`.
+        """
+        return None if self._latest is None else self._latest.to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the tasks of a batch."""

@@ -30,8 +30,13 @@ def cluster_of(access: ClusterAccess) -> Cluster:
     return Cluster(access.bootstrap_servers, access.login, request_timeout=access.request_timeout)
 
 
-def next_ends(options: TopicReading, starts: SourceOffsets, *, refuse_cut: bool = False) -> SourceOffsets:
-    """Return where the next batch ends, given where it starts. Raises permanent ClusterErrors.
+def next_ends(
+    options: TopicReading, starts: SourceOffsets, *, refuse_cut: bool = False
+) -> tuple[SourceOffsets, SourceOffsets | None]:
+    """Return where the next batch ends, given where it starts, and the ends of the topic.
+
+    The ends of the topic are the last stable offsets of the partitions that answered, whatever the limit of a batch;
+    None if no broker answered. Raises permanent ClusterErrors.
 
     A partition whose leader does not answer keeps its position; all do while no broker answers. A partition of this
     instance that was added to the topic is read from its log start offset. A partition whose log lost what was read of
@@ -48,12 +53,14 @@ def next_ends(options: TopicReading, starts: SourceOffsets, *, refuse_cut: bool 
     except ClusterError as error:
         if not error.passes:
             raise
-        return starts
+        return starts, None
     added = {partition: row["log_start_offset"] for partition, row in rows.items() if partition not in starts.positions}
-    stable = {partition: row["last_stable_offset"] for partition, row in rows.items() if partition not in held}
+    latest = {partition: row["last_stable_offset"] for partition, row in rows.items()}
+    stable = {partition: end for partition, end in latest.items() if partition not in held}
     ends = batch_ends({**starts.positions, **added}, stable, options.most_offsets)
     kept = {each: epoch for each, epoch in starts.epochs.items() if each not in stable}
-    return SourceOffsets(ends, {**kept, **{each: epochs[each] for each in stable if each in epochs}}, owner)
+    now = {each: epochs[each] for each in stable if each in epochs}
+    return SourceOffsets(ends, {**kept, **now}, owner), SourceOffsets(latest, epochs, owner)
 
 
 def _owner(cluster: Cluster, starts: SourceOffsets) -> str | None:

@@ -33,7 +33,8 @@ capture = spark.read.format("consumer_offsets").load("/tmp/offsets.avro")
 Except in `events`, a row is a record, not a state: the table has every commit that the log still has, and a stream goes
 on with each new one. Compaction removes all but the last record of a key after a while; what an export has written
 stays ([queries.md](queries.md)). A read ends at the last stable offset of its beginning. Nothing is written to the
-cluster.
+cluster. Spark's progress reports of a stream have the ends of the topic as `latestOffset`, beside the `endOffset` of
+the batch.
 
 A record that cannot be decoded, or a batch of records that the reader had to pass, is a row with its `error`, never a
 failed query. Values are null where Kafka has none (-1).

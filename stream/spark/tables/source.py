@@ -162,6 +162,7 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._names = names
         self._target: SourceOffsets | None = None
+        self._latest: SourceOffsets | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- Spark's name
         """Return where a fresh query begins. Raises ClusterError."""
@@ -195,13 +196,17 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else ALL
         starts = SourceOffsets.of_json(start)
         reading = dataclasses.replace(_brokers(self._options), most_offsets=most)
-        found = next_ends(reading, starts, refuse_cut=True)
+        found, self._latest = next_ends(reading, starts, refuse_cut=True)
         if self._target is None:
             return found.to_json()
         # Not the ends that were found: without an answer these are the starts, and Spark would take them for the end.
         added = {each: 0 for each in self._target.positions if each not in starts.positions}
         ends = batch_ends({**starts.positions, **added}, self._target.positions, most)
         return dataclasses.replace(found, positions=ends).to_json()
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 -- Spark's name
+        """Return the ends of the topic as the last `latestOffset` found them; None if no broker answered."""
+        return None if self._latest is None else self._latest.to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the tasks of a batch."""

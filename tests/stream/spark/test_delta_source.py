@@ -87,8 +87,12 @@ def test_a_batch_ends_at_the_stable_offsets(monkeypatch: pytest.MonkeyPatch) -> 
     """A cluster that does not answer is no failure: the batch has no new records."""
     for name, (ends, start, most, expected) in BATCHES.items():
         with_ends(monkeypatch, ends)
-        end = reader_of(options(most_offsets=most)).latestOffset(offsets(start), None)
+        reader = reader_of(options(most_offsets=most))
+        end = reader.latestOffset(offsets(start), None)
         assert (name, end) == (name, {TOPIC: {str(partition): offset for partition, offset in expected.items()}})
+        answered = [] if ends is AWAY else [each for each in ends if each[3] is None]
+        latest = {TOPIC: {str(partition): stable for partition, _, stable, _ in answered}} if answered else None
+        assert (name, reader.reportLatestOffset()) == (name, latest), "the ends, whatever the limit of a batch"
 
 
 def test_what_was_read_is_confirmed_by_a_new_leader(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,6 +212,7 @@ def test_the_first_batch_ends_at_its_folded_offsets(monkeypatch: pytest.MonkeyPa
     assert reader.initialOffset() == {TOPIC: {"0": 2, "1": 0, "2": 5, "3": 0}}, "the log start offsets in the options"
     first = {TOPIC: {"0": 7, "1": 0, "2": 5, "3": 0}, "leader_epochs": {"0": 4}}
     assert reader.latestOffset(reader.initialOffset(), None) == first
+    assert reader.reportLatestOffset() is None
     with_ends(monkeypatch, ENDS)
     assert reader.latestOffset(first, None) == {TOPIC: {"0": 10, "1": 0, "2": 500, "3": 7}}
 

@@ -143,6 +143,7 @@ def test_a_stream_has_fixed_offsets_and_a_limit(monkeypatch: pytest.MonkeyPatch)
     first = reader.latestOffset(start, ReadMaxRows(4))
     last = reader.latestOffset(first, ReadMaxRows(4))
     assert (first[TOPIC], last[TOPIC]) == ({"0": 6, "1": 0}, {"0": 8, "1": 0})
+    assert reader.reportLatestOffset() == {TOPIC: {"0": 20, "1": 3}, "leader_epochs": {"0": 5}, "cluster_id": "own"}
     assert reader.latestOffset(last, ReadMaxRows(ALL)) == last
     assert [each["offset"] for each in rows(reader, reader.partitions(start, last))] == [5, 6, 2, 3, 4]
     assert last["cluster_id"] == "own", "kept from batch to batch"
