@@ -4,8 +4,6 @@ Speed does not change the exit code, because it depends on the machine and its l
 were met.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime as dt
 import json
@@ -14,8 +12,9 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bench import kminion, report
 from bench.oracle import final_state
@@ -25,9 +24,6 @@ from bench.service import Start, start_and_restart
 from bench.topic import broker_with
 from bench.traffic import Traffic
 from bench.warm import STEADY_GROUPS, Measured
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 QUICK: Final = 500_000
 SMALL: Final = 1_000_000

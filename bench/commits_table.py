@@ -6,15 +6,14 @@ formats the records. A round measures each once, so that other load on the machi
 several rounds counts. CPU seconds are those of the measured processes, without the broker's.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -35,9 +34,6 @@ from stream.tables.build import table_batches
 from stream.tables.columns import COMMITS
 from stream.tables.keys import AskedNames
 from stream.tables.logged import read_topic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _RECORDS: Final = 500_000
 _ROUNDS: Final = 4

@@ -4,22 +4,15 @@ Independent of `decoders`, whose results the benchmark checks. Layouts: Kafka's 
 GroupMetadataKey and GroupMetadataValue.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import struct
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bench.traffic import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from bench.traffic import Chunk, Traffic
+from bench.traffic import Chunk, Kind, Traffic
 
 _EPOCH: Final = 7
 TOPIC_ID: Final = bytes(range(0x10, 0x20))

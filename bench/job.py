@@ -1,11 +1,11 @@
 """What the job does in a batch, without Spark: folds and reduces the records of many groups, shard by shard."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from bench.encoding import commit_keys, group_keys, object_column, values
 from bench.traffic import START_MS, Chunk, Kind, Traffic
@@ -14,14 +14,7 @@ from stream.groups.fold import Fold
 from stream.groups.placement import Placement, partition_for
 from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_state
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from stream.groups.shard import ShardChange
+from stream.groups.shard import ShardChange, empty_state
 
 _RULES: Final = StateLimits(keep_slots=10)
 _SLOT_MS: Final = 30_000

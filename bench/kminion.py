@@ -5,27 +5,23 @@ docs/internals/performance.md used revision 4f3867a), and name the binary in the
 reads `__consumer_offsets` (`scrapeMode: offsetsTopic`) and otherwise has its default configuration.
 """
 
-from __future__ import annotations
-
 import http.client
 import os
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import yaml
 
 from bench.monitor import get
+from bench.oracle import FinalState
 from bench.processes import Watch
 from bench.service import Start
+from bench.traffic import Traffic
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
-
-if TYPE_CHECKING:
-    from bench.oracle import FinalState
-    from bench.traffic import Traffic
 
 VARIABLE: Final = "KMINION_BINARY"
 _LIMIT: Final = 300.0

@@ -4,8 +4,6 @@ Memory is the proportional set size of all processes, so a page that several pro
 the machine does not change it. One topic is written per size; `lagwarden run` starts on it once per heap size.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import functools
@@ -13,19 +11,15 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from bench import report
 from bench.monitor import TRIGGER_SECONDS, Monitor
 from bench.topic import Writer, broker_for
-from bench.traffic import Traffic, chunks, one_commit_each
+from bench.traffic import Chunk, Traffic, chunks, one_commit_each
 from stream.service.processes import ROLES, ProcessUsage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bench.traffic import Chunk
 
 PARTITIONS_PER_GROUP: Final = 20
 _DEFAULT_SIZE: Final = 33_000

@@ -1,18 +1,14 @@
 """A `lagwarden run` that a benchmark starts, feeds and stops; what it does is read from its own endpoints."""
 
-from __future__ import annotations
-
 import http.client
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 TRIGGER_SECONDS: Final = 5.0
 _READY_LIMIT: Final = 900.0

@@ -3,19 +3,12 @@
 Measurements of the benchmark are valid only when the job's state equals this one.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bench.traffic import Kind, chunks
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bench.traffic import Chunk, Traffic
+from bench.traffic import Chunk, Kind, Traffic, chunks
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,16 +1,12 @@
 """CPU seconds and resident memory of a process tree, for driver, JVM and Python workers, from /proc."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import threading
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from typing import Final, Self
 
 DRIVER: Final = "driver"
 JVM: Final = "JVM"

@@ -1,21 +1,16 @@
 """Measurements as Markdown tables, with targets next to the measured values."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import platform
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bench.processes import ROLES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bench.scrape import Scrape
-    from bench.service import Start
-    from bench.warm import Measured
+from bench.scrape import Scrape
+from bench.service import Start
+from bench.warm import Measured
 
 _COSTS: Final = ("CPU s", *(f"peak MB {role}" for role in ROLES))
 

@@ -3,8 +3,6 @@
 Client and server share this process and its interpreter lock, so a real scrape is rather faster.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import http.client
 import time

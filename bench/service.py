@@ -1,20 +1,15 @@
 """Measures `lagwarden run`: from the start of the process to a correct answer, and again after a stop."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from bench.monitor import Monitor
+from bench.oracle import FinalState
 from bench.processes import Watch
+from bench.traffic import Traffic
 from bench.verify import metric_differences
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bench.oracle import FinalState
-    from bench.traffic import Traffic
 
 # The oracle has the commit time of each partition, which other presets and the budget leave out.
 _SETTINGS: Final = {"metrics.preset": "full", "metrics.series_budget": "10000000"}

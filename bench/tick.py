@@ -5,8 +5,6 @@ state, without Spark, in another process; the driver state is seeded with it as 
 before each tick.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import gc
@@ -17,8 +15,9 @@ import pickle
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -40,11 +39,7 @@ from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.verdicts.evaluate import VerdictEvaluator
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.tick.verdicts.evaluated_tick import TickDetails
+from stream.tick.verdicts.evaluated_tick import TickDetails
 
 _Result = TypeVar("_Result")
 TICKS: Final = 3

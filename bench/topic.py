@@ -4,26 +4,20 @@ The bytes of every key and value are the same in each run. The record timestamps
 writes batches three times as fast without explicit timestamps.
 """
 
-from __future__ import annotations
-
 import contextlib
 import struct
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
 from confluent_kafka import Producer, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from bench.encoding import commit_keys, group_keys, object_column, values
-from bench.traffic import Kind, chunks
+from bench.traffic import Chunk, Kind, Traffic, chunks
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topics
 from stream.groups.placement import partition_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from bench.traffic import Chunk, Traffic
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 _LIMIT: Final = 300.0

@@ -5,18 +5,13 @@ column is a function of the record's index and of the seed of its chunk, so that
 than one chunk of them.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 CHUNK: Final = 500_000
 """Records per chunk."""

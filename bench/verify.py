@@ -1,22 +1,16 @@
 """Compares the job's state with the oracle, and describes each kind of difference in one line."""
 
-from __future__ import annotations
-
 import re
 import struct
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
 from bench.encoding import commit_keys
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bench.oracle import FinalState
-    from bench.traffic import Traffic
-    from stream.groups.driver_state import GroupColumns
-
+from bench.oracle import FinalState
+from bench.traffic import Traffic
+from stream.groups.driver_state import GroupColumns
 
 _SAMPLE: Final = re.compile(
     r'^lagwarden_partition_(\w+)\{group="([^"]*)",topic="([^"]*)",partition="(\d+)"\} (\S+)$', re.MULTILINE

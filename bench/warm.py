@@ -12,13 +12,16 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
 
 from bench.oracle import FinalState, initial_state
 from bench.processes import Watch
 from bench.topic import OFFSETS_TOPIC, Writer
-from bench.traffic import Traffic, chunks, one_commit_each
+from bench.traffic import Chunk, Traffic, chunks, one_commit_each
 from bench.verify import differences
 from stream.cluster.records.ranges import unread_ranges
 from stream.cluster.records.read import ROWS, read_records
@@ -38,13 +41,8 @@ from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from stream.spark.session import SessionOptions, open_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import pyarrow as pa
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-    from bench.traffic import Chunk
 
 TRIGGER_SECONDS: Final = 2.0
 STEADY_ROUNDS: Final = 5

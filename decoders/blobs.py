@@ -7,22 +7,16 @@ or a `DecodeError` (its `type` is None, its `version` that of the blob), or None
 everywhere. No function raises. Bytes after the last known field are ignored, because later versions only append fields.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from decoders import wire
 from decoders.errors import DecodeError, DecodeReason, MalformedBytes
+from decoders.records import Fields
 from decoders.scalar import read_message
-from decoders.schema import versions
+from decoders.schema import Message, versions
 from decoders.tables import embedded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from decoders.records import Fields
-    from decoders.schema import Message
-    from decoders.wire import Reader
+from decoders.wire import Reader
 
 _NEWEST_ASSIGNMENT_INFO: Final = 11
 

@@ -1,7 +1,5 @@
 """Events decoded from `__transaction_state` and `__share_group_state`."""
 
-from __future__ import annotations
-
 import dataclasses
 
 

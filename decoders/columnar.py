@@ -19,13 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.cursors import BinaryColumn, Cursors
-from decoders.schema import RecordContent, versions
+from decoders.schema import Message, RecordContent, versions
 from decoders.tables import BY_NUMBER, offsets, types_with
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-    from decoders.schema import Message
 
     Int16s = npt.NDArray[np.int16]
     Int32s = npt.NDArray[np.int32]

@@ -9,21 +9,16 @@ that the cursor did not run past the buffer. This is safe because the cursor onl
 and slices past the end are empty.
 """
 
-from __future__ import annotations
-
 import functools
 import struct
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from decoders import wire
 from decoders.compose import tags_reader
 from decoders.errors import MalformedBytes
 from decoders.schema import ArrayOf, Field, FieldType, Message, Primitive, Struct
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from decoders.wire import Reader
+from decoders.wire import Reader
 
 
 class Declined(Exception):  # noqa: N818  # not an error: the composed reader is used instead

@@ -4,20 +4,15 @@
 struct of a flexible version, presence markers before nullable structs. The readers raise `MalformedBytes`.
 """
 
-from __future__ import annotations
-
 import functools
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from decoders import wire
 from decoders.errors import DecodeReason, MalformedBytes
+from decoders.records import Fields
 from decoders.schema import ArrayOf, Field, FieldType, Message, Struct
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from decoders.records import Fields
-    from decoders.wire import Reader
+from decoders.wire import Reader
 
 
 @functools.cache

@@ -5,8 +5,6 @@ uuid). This module has offsets and classic groups, `decoders.group_events` the n
 `decoders.cluster_events` the other internal topics.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 from decoders.cluster_events import ClusterEvent

@@ -5,8 +5,6 @@ epoch of the target assignment, and per member its metadata, target assignment a
 comes from one of those records.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Literal
 

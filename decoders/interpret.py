@@ -4,21 +4,17 @@ Each record type has one entry in a table, found by its name: a function for its
 newer groups, else here) and one for its tombstone (all here). The events depend on this record alone.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from decoders import cluster_events as cluster_facts
 from decoders import events as facts
 from decoders import group_events as group_facts
 from decoders import interpret_groups as groups
+from decoders.events import Event
+from decoders.group_events import GroupKind
 from decoders.records import Fields, Record, none_if_unset
-
-if TYPE_CHECKING:
-    from decoders.events import Event
-    from decoders.group_events import GroupKind
 
 ToRecorded = Callable[[Fields, Fields], Any]
 """(key, value) -> event of a record with a value."""

@@ -1,15 +1,10 @@
 """Events from values of the newer group types: one function per record type, (key, value) -> event. No tombstones."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from decoders import group_events as facts
-from decoders.records import none_if_unset
-
-if TYPE_CHECKING:
-    from decoders.group_events import GroupKind, Tasks, TopicPartitions
-    from decoders.records import Fields
+from decoders.group_events import GroupKind, Tasks, TopicPartitions
+from decoders.records import Fields, none_if_unset
 
 _MEMBER_STATES: Final = {0: "stable", 1: "unrevoked", 2: "unreleased"}
 _STREAMS_MEMBER_STATES: Final = {1: "stable", 2: "unrevoked", 3: "unreleased"}  # from 1, unlike the other group types

@@ -5,8 +5,6 @@ Python and Java replace malformed bytes by U+FFFD under the same rule, except fo
 `new String(bytes, UTF_8)` of Java 17 on 700,000 sequences of up to four bytes.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

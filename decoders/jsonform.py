@@ -6,19 +6,15 @@ base64, a uuid is its 22-character text, null is null. Strings are escaped as Ja
 control characters, with short forms where they exist, else upper-case hex.
 """
 
-from __future__ import annotations
-
 import base64
 import functools
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from decoders import blobs
+from decoders.records import Fields, Record
 from decoders.schema import ArrayOf, Field, FieldType, Message, Primitive, Struct
 from decoders.tables import embedded
-
-if TYPE_CHECKING:
-    from decoders.records import Fields, Record
 
 
 def console(record: Record) -> str:

@@ -1,12 +1,9 @@
 """Decoded records: field values by name, not yet interpreted as events."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from decoders.schema import Message, RecordType
+from decoders.schema import Message, RecordType
 
 Fields = dict[str, Any]
 """Field name to value: int, bool, str, bytes (also for a uuid: 16 raw bytes), None, a tuple, or nested Fields."""

@@ -5,23 +5,16 @@ those of `decoders.compose`, which report the errors. The `decode...` functions 
 module also handles the frame around a message: type, version, and the choice of the layout that fits a value.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from decoders import wire
 from decoders.compiled import DECLINE_ERRORS, compiled_reader
 from decoders.compose import message_reader
 from decoders.errors import DecodeError, DecodeReason, MalformedBytes
-from decoders.records import Record
-from decoders.schema import Primitive
+from decoders.records import Fields, Record
+from decoders.schema import Message, Primitive, RecordType
 from decoders.tables import BY_NUMBER, SHARE_STATE_TYPES, TRANSACTION_TYPES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from decoders.records import Fields
-    from decoders.schema import Message, RecordType
 
 NO_FIELDS: Final = frozenset[str]()
 """For `only`: check that a record can be read, without returning its fields."""

@@ -13,8 +13,6 @@ bytes that a broker accepts:
 - Bytes after the last field are not read; the callers decide about them.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from typing import Any, Final

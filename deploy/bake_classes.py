@@ -17,7 +17,9 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -39,9 +41,6 @@ from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from stream.spark.session import SessionOptions, end_session, open_session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 

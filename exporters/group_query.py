@@ -3,17 +3,13 @@
 Pure, standard library only. `exporters.group_search` applies a query to a snapshot.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import enum
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final, Self
 
 from exporters.wording import SEVERITIES
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
 
 STATES: Final = (
     "PreparingRebalance", "CompletingRebalance", "Stable", "Empty", "Dead", "Assigning", "Reconciling", "NotReady",

@@ -1,24 +1,18 @@
 """Applies a query (`exporters.group_query`) to the groups of a snapshot, for API and command line."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.group_query import UNKNOWN, SortKey
+from exporters.group_query import UNKNOWN, GroupQuery, SortKey
+from exporters.readmodel import Snapshot
 from exporters.wording import SEVERITIES
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from exporters.group_query import GroupQuery
-    from exporters.readmodel import Snapshot
-
-    MemberSearch = Callable[[str | None, str | None], Collection[str]]
-    """Returns the groups with a member of this client id and on this host; None: any."""
+MemberSearch = Callable[[str | None, str | None], Collection[str]]
+"""Returns the groups with a member of this client id and on this host; None: any."""
 
 _DEAD: Final = "Dead"
 _WORDS: Final = ("verdict", "severity", "state", "kind")

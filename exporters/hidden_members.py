@@ -1,17 +1,13 @@
 """Hides the identity of group members, for an HTTP server whose readers may see groups but not their clients."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import hmac
 import secrets
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from exporters.readmodel import GroupDetail, MemberDetail
+from exporters.readmodel import GroupDetail, MemberDetail
 
 _DIGITS: Final = 12
 """48 bits: of a million groups of 10,000 members, not one is expected to have two members of the same name."""

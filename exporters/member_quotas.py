@@ -6,22 +6,15 @@ and not the user, so it is not known which quota applies, and brokers report thr
 client. The sentences therefore say "may".
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from exporters.readmodel import QuotaDetail
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from exporters.cluster.exposition import PublishedCluster
-    from exporters.cluster.model import ClusterFacts
-    from exporters.readmodel import GroupDetail, MemberDetail
+from exporters.cluster.exposition import PublishedCluster
+from exporters.cluster.model import ClusterFacts
+from exporters.readmodel import GroupDetail, MemberDetail, QuotaDetail
 
 _DEFAULT: Final = "<default>"
 """The name of the entity for all that have no quota of their own, as in kafka-configs."""

@@ -1,7 +1,5 @@
 """Times within the range of dates, and times as RFC 3339 text. Standard library only."""
 
-from __future__ import annotations
-
 import datetime as dt
 from typing import Final
 

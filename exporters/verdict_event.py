@@ -1,14 +1,9 @@
 """Events about changed verdicts, as the webhook and the event stream send them. Pure."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from exporters.group_query import PARAMETERS, UNKNOWN
-
-if TYPE_CHECKING:
-    from exporters.group_query import GroupQuery
+from exporters.group_query import PARAMETERS, UNKNOWN, GroupQuery
 
 EVENT_FILTERS: Final = ("filter", "owner", "verdict", "severity")
 """The parameters of a query that an event can be compared with."""

@@ -3,16 +3,12 @@
 The status page, the terminal commands and the exposition share these words. Standard library only, no markup.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    EvidenceValue = str | float | int | bool | None
+EvidenceValue = str | float | int | bool | None
 
 FINE: Final = "fine"
 """The severity of a verdict that needs no attention and no sentence."""

@@ -5,15 +5,14 @@ streams groups, which librdkafka does not support, the console tool and a small 
 `python -m sandbox.all_kinds` writes `tests/captures/all-kinds.avro`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from confluent_kafka import Producer, TopicPartition
 
@@ -30,9 +29,6 @@ from sandbox.waiting import eventually, wait_until
 from stream.cluster.transport.client import Cluster
 from stream.offline.capture import CaptureFile, CaptureWriter
 from stream.offline.live import LiveTopics
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CAPTURE: Final = Path(__file__).resolve().parents[1] / "tests" / "captures" / "all-kinds.avro"
 TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")

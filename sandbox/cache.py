@@ -1,7 +1,5 @@
 """The folder for everything that can be created again: jars, class archives, a formatted log directory."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,13 +1,8 @@
 """Certificates of a test authority, made with openssl: for brokers and servers that are to be reached by TLS."""
 
-from __future__ import annotations
-
 import dataclasses
 import subprocess
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

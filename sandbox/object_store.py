@@ -3,11 +3,10 @@
 Its objects are in its memory. It has conditional writes, and what Hadoop's client uses.
 """
 
-from __future__ import annotations
-
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final, Self
+from pathlib import Path
+from typing import Any, Final, Self
 
 import botocore.session
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
@@ -15,9 +14,6 @@ from werkzeug.serving import WSGIRequestHandler, run_simple
 
 from sandbox.ports import LOOPBACK, accepts, free_port
 from sandbox.process import GuardedProcess
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BUCKET: Final = "kafka-state"
 CREDENTIALS: Final = {"AWS_ACCESS_KEY_ID": "AKIAOFTHESANDBOX0000", "AWS_SECRET_ACCESS_KEY": "secret-of-the-sandbox"}

@@ -1,7 +1,5 @@
 """Free ports on the loopback address, and an HTTP server there."""
 
-from __future__ import annotations
-
 import contextlib
 import http.server
 import socket

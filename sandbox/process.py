@@ -5,18 +5,14 @@ process holds open; when this process dies by SIGKILL the pipe closes and the gu
 would not do: it fires when the *thread* that started the child ends.)
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import os
 import signal
 import subprocess
-from typing import TYPE_CHECKING, Final, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Self
 
 GUARD: Final = 'read -r _; kill -s KILL -- "-$1" 2>/dev/null'
 

@@ -4,8 +4,6 @@ Workers share nothing with the driver but what a test gives both: they have thei
 without PYTHONPATH, and executors use an interpreter that has third-party packages, but not lagwarden.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -13,8 +11,9 @@ import socket
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from sandbox.kafka.java import SMALL_JVM, find_java
 from sandbox.ports import LOOPBACK, free_port
@@ -22,9 +21,6 @@ from sandbox.process import GuardedProcess
 from sandbox.waiting import wait_until
 from stream.spark.executors.jvm_environment import scala_version
 from stream.spark.java import MODULE_OPTIONS, spark_home
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 _PACKAGE: Final = "org.apache.spark.deploy"
 _START_SECONDS: Final = 120.0

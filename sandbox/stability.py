@@ -6,8 +6,6 @@ The arguments after `--` go to pytest. During the last `--loaded` runs one proce
 when any run failed.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import dataclasses
@@ -16,14 +14,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from xml.etree import ElementTree as ET
 
 from sandbox.process import GuardedProcess
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 BUSY_PROCESSES: Final = 2
 RUN_LIMIT: Final = 3600.0

@@ -3,16 +3,12 @@
 Waits whose limit depends on the load of the machine.
 """
 
-from __future__ import annotations
-
 import os
 import time
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from confluent_kafka import KafkaException
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 T = TypeVar("T")
 LIMIT: Final = 30.0

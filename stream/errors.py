@@ -5,14 +5,10 @@ its meaning. They stay below 64 and so differ from the codes of shells (126 and 
 interrupt is the one of shells.
 """
 
-from __future__ import annotations
-
 import contextlib
 import enum
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import Self
 
 
 class ExitCode(enum.IntEnum):

@@ -4,8 +4,6 @@ Connects directly: proxies of the environment are not used. Redirects are not fo
 configured address.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import http.client
@@ -13,13 +11,10 @@ import socket
 import ssl
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from email.message import Message
+from pathlib import Path
 from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from email.message import Message
-    from pathlib import Path
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,18 +4,14 @@ Sets up structlog, and standard logging for the libraries. Other modules only ca
 `_without_secrets` masks secrets in every line, in case one is logged by mistake.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Final, Literal, TextIO
+from typing import Final, Literal, TextIO
 
 import structlog
-
-if TYPE_CHECKING:
-    from structlog.typing import EventDict, Processor, WrappedLogger
+from structlog.typing import EventDict, Processor, WrappedLogger
 
 STARS: Final = "**********"
 _PY4J_FOLDER: Final = f"{os.sep}py4j{os.sep}"

@@ -5,8 +5,6 @@ allocator and the C library keep the dropped memory, fragmented over their heaps
 half of the process. So Arrow takes the C library's, which has one heap for all threads and gives back what is free.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import functools
@@ -14,11 +12,9 @@ import os
 import sys
 import types
 import warnings
+from collections.abc import Callable, Iterator
 from importlib import metadata
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Final
 
 CHILD_ENVIRONMENT: Final = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",

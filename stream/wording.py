@@ -1,13 +1,9 @@
 """Formats numbers for people: durations, times, counts and rates."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
+from typing import Final
 
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 """Lengths in ms, and their symbols."""

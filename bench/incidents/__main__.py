@@ -3,13 +3,12 @@
 `burrow` writes the log of Burrow's rules from capture and offsets only, as an example of a monitor that runs offline.
 """
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bench.incidents import files
 from bench.incidents.labels import load_labels
@@ -21,9 +20,6 @@ from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.report import summary, write_page
 from sandbox.verdict_scenarios.scenario import END
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 RECORDED: Final = Path(__file__).parent / "data"
 """The recording of the repository."""

@@ -1,21 +1,17 @@
 """The files of a recording: its capture, its offsets over time, its labels and its logs of verdicts."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
 
 from bench.incidents.labels import load_labels
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.offsets_log import commits_of
 from sandbox.verdict_scenarios.record import RecordedEnds, RunRecord
 from stream.offline.capture import CaptureFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 CAPTURE: Final = "offsets.avro"
 ENDS: Final = "ends.csv.gz"

@@ -5,25 +5,19 @@ afterwards: a later change of a scenario does not change a recording. All times 
 run is `faster` times as fast as production.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 from sandbox.clients.group_names import topic_name
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.assess import AFTER_PAUSE, MAX_TICKS_LATE, blocked_since
-from sandbox.verdict_scenarios.scenario import FINE
+from sandbox.verdict_scenarios.pace import RunPace
+from sandbox.verdict_scenarios.record import RunRecord
+from sandbox.verdict_scenarios.scenario import FINE, ExpectedVerdict, ScenarioKind, VerdictScenario
 from stream.health.burrow.rules import INTERVALS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from sandbox.verdict_scenarios.pace import RunPace
-    from sandbox.verdict_scenarios.record import RunRecord
-    from sandbox.verdict_scenarios.scenario import ExpectedVerdict, ScenarioKind, VerdictScenario
 
 FORMAT: Final = 1
 """The version of labels.json."""

@@ -1,11 +1,10 @@
 """Makes a recording: runs the verdict scenarios once and writes all files of it."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bench.incidents import files
 from bench.incidents.labels import label_run
@@ -13,15 +12,11 @@ from bench.incidents.tables import scores_page
 from bench.incidents.verdict_log import VerdictRow, write_log
 from sandbox.verdict_scenarios.assess import verdicts_of
 from sandbox.verdict_scenarios.burrow import burrow_statuses
+from sandbox.verdict_scenarios.record import RunRecord
 from sandbox.verdict_scenarios.runner import run_scenarios
+from sandbox.verdict_scenarios.scenario import VerdictScenario
 from stream.health.burrow.rules import BurrowStatus
 from stream.health.verdict import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from sandbox.verdict_scenarios.record import RunRecord
-    from sandbox.verdict_scenarios.scenario import VerdictScenario
 
 _SEVERITIES: Final = {
     BurrowStatus.NOTFOUND: Severity.UNKNOWN,

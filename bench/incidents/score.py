@@ -1,17 +1,10 @@
 """The score of one monitor: which sick groups it found, how late, with which cause, and its false alarms."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bench.incidents.verdict_log import periods
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from bench.incidents.labels import GroupLabel, LabelledFault, RecordingLabels
-    from bench.incidents.verdict_log import VerdictPeriod, VerdictRow
+from bench.incidents.labels import GroupLabel, LabelledFault, RecordingLabels
+from bench.incidents.verdict_log import VerdictPeriod, VerdictRow, periods
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,21 +1,15 @@
 """Scores as Markdown tables."""
 
-from __future__ import annotations
-
 import statistics
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
 
 from bench.incidents import files
-from bench.incidents.labels import load_labels
+from bench.incidents.labels import RecordingLabels, load_labels
 from bench.incidents.score import GroupScore, score
 from bench.incidents.verdict_log import CAUSES, causes_of, read_log
 from bench.report import table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from bench.incidents.labels import RecordingLabels
 
 Scores = tuple[GroupScore, ...]
 _LOGS: Final = (("lagwarden", files.LAGWARDEN_LOG, CAUSES), ("Burrow's rules", files.BURROW_LOG, "burrow"))

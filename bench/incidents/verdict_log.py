@@ -5,18 +5,14 @@ A row holds until the next row of the same group and partition, so a log may hav
 of severity `warning` or `critical`.
 """
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.verdict_scenarios.burrow import EXACT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 HEADER: Final = ("time", "group", "partition", "verdict", "severity")
 SEVERITIES: Final = ("unknown", "fine", "notice", "warning", "critical")

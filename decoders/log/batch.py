@@ -7,20 +7,16 @@ Source: org.apache.kafka.common.record.internal.DefaultRecordBatch and DefaultRe
 (delete horizon).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 import google_crc32c
 
 from decoders.javatext import java_text
 from decoders.log.codecs import DEFAULT_LIMIT, Codec, codec_of, decompress
 from decoders.log.errors import Damaged, LogFault
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 """Base offset, length, leader epoch, magic, crc, attributes, last offset delta, base timestamp, max timestamp, producer

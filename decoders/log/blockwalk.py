@@ -3,8 +3,6 @@
 Source: the LZ4 frame format 1.6, RFC 8878 for zstd, org.apache.kafka.common.compress.Lz4BlockInputStream.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Final
 

@@ -6,8 +6,6 @@ size). Snappy stores its size. For gzip, zlib stops at the limit.
 Source: the classes of org.apache.kafka.common.compress, and xerial's SnappyInputStream for snappy's framing.
 """
 
-from __future__ import annotations
-
 import enum
 import threading
 import zlib

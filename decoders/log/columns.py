@@ -9,26 +9,22 @@ responses (`decoders.log.fetched`).
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from decoders.log.batch import CONTROL, HEADER, TRANSACTIONAL
+from decoders.log.batch import CONTROL, HEADER, TRANSACTIONAL, LogRecord
 from decoders.log.codecs import Codec, codec_of, decompress
 from decoders.log.errors import Damaged
-from decoders.log.frames import MAGIC_AT
+from decoders.log.frames import MAGIC_AT, BatchBlock, LogBatch
 from decoders.log.transactions import BatchOutcome
-from decoders.log.vectors import PADDING, LogColumns, Part, headers_at, read_fast
+from decoders.log.vectors import PADDING, Headers, Ints, LogColumns, Part, headers_at, read_fast
 from decoders.log.zstd_many import decompress_together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from decoders.log.batch import LogRecord
-    from decoders.log.frames import BatchBlock, LogBatch
     from decoders.log.partition import PartitionLog
-    from decoders.log.vectors import Headers, Ints
 
 SCHEMA: Final = pa.schema(
     [

@@ -6,17 +6,13 @@ and not an error.
 Source: org.apache.kafka.common.record.internal.ControlRecordType and EndTransactionMarker; the schema EndTxnMarker.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from decoders.log.batch import LogRecord
 from decoders.log.errors import Damaged, LogFault
-
-if TYPE_CHECKING:
-    from decoders.log.batch import LogRecord
 
 _KEY: Final = struct.Struct(">hh")
 _MARKER: Final = struct.Struct(">hi")

@@ -7,8 +7,6 @@ Source: org.apache.kafka.storage.internals.log.LogFileUtils, LocalLog#parseTopic
 PartitionMetadataFile.
 """
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import re

@@ -4,8 +4,6 @@ Code that reads bytes raises `Damaged` (documented on each such function). Code 
 `partition`) returns `LogError` values instead and raises only `OSError`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 

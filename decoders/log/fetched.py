@@ -14,27 +14,21 @@ import array
 import bisect
 import dataclasses
 import struct
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
 
 import google_crc32c
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from decoders.log.batch import CONTROL, CRC_STARTS, FRAME, HEADER, TRANSACTIONAL, int64_of
 from decoders.log.codecs import DEFAULT_LIMIT
 from decoders.log.columns import headers_of, read_batches
 from decoders.log.errors import Damaged, LogFault
-from decoders.log.frames import MAGIC_AT, SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock
+from decoders.log.frames import MAGIC_AT, SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock, LogBatch
 from decoders.log.transactions import transaction_marker
-from decoders.log.vectors import LogColumns, headers_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    import numpy.typing as npt
-
-    from decoders.log.frames import LogBatch
-    from decoders.log.vectors import Headers, Ints
+from decoders.log.vectors import Headers, Ints, LogColumns, headers_at
 
 _LENGTH: Final = struct.Struct(">i")
 _LENGTH_MAGIC_CRC: Final = struct.Struct(">i4xbI")

@@ -3,15 +3,11 @@
 A FIFO would block the reader forever, and a device has no end.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
-from typing import IO, TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import IO, Final
 
 LARGEST_STATE_FILE: Final = 256 << 20
 """The largest index or state file in bytes that is read; brokers limit an index to 10 MB by default."""

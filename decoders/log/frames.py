@@ -1,16 +1,12 @@
 """The results of a walk over a log file: batches, blocks of batches, and where and why the walk stopped."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from decoders.log.batch import FRAME, HEADER, RecordBatch, record_batch
 from decoders.log.errors import LogFault
 from decoders.log.legacy import SMALLEST, LegacyBatch, legacy_batch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 LogBatch = RecordBatch | LegacyBatch
 

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from decoders.log.batch import FRAME, LOG_APPEND_TIME, LogRecord, int64_of
 from decoders.log.codecs import DEFAULT_LIMIT, Codec, codec_of, decompress
 from decoders.log.errors import Damaged, LogFault
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _HEADER: Final = struct.Struct(">qiIbb")
 _TIMESTAMP: Final = struct.Struct(">q")

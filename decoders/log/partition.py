@@ -6,27 +6,22 @@ continues with the next segment.
 `decoders.log.columns` turns the records into Arrow columns.
 """
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, Self
 
+from decoders.log.batch import LogRecord
 from decoders.log.codecs import DEFAULT_LIMIT
 from decoders.log.directory import PartitionDirectory, read_directory
 from decoders.log.errors import Damaged, LogError, LogFault
+from decoders.log.frames import BatchBlock, LogBatch
 from decoders.log.segment import Segment
 from decoders.log.transactions import (
     BatchOutcome,
     TransactionMarkers,
     is_transactional_data,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from decoders.log.batch import LogRecord
-    from decoders.log.frames import BatchBlock, LogBatch
 
 _ATTEMPTS: Final = 5
 

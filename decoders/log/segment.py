@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import google_crc32c
 
@@ -19,9 +20,6 @@ from decoders.log.batch import CRC_STARTS, FRAME, HEADER
 from decoders.log.errors import LogError, LogFault
 from decoders.log.files import open_to_read
 from decoders.log.frames import SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock, LogBatch, Tail
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CHUNK: Final = 4 << 20
 """Bytes per read: large enough to make the cost of a read negligible, small enough for many open segments."""

@@ -8,17 +8,12 @@ effect.
 Source: OffsetMetadataManager#replayEndTransactionMarker, ProducerStateManager; KIP-98, KIP-890.
 """
 
-from __future__ import annotations
-
 import bisect
 import enum
-from typing import TYPE_CHECKING
 
 from decoders.log.batch import RecordBatch
 from decoders.log.control import EndMarker, end_marker
-
-if TYPE_CHECKING:
-    from decoders.log.frames import LogBatch
+from decoders.log.frames import LogBatch
 
 
 class BatchOutcome(enum.Enum):

@@ -5,8 +5,6 @@ read with vectors of cursors over one buffer, and Arrow slices keys and values o
 not fit exactly or has headers is declined as a whole.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

@@ -6,16 +6,12 @@ Splitting the result at the separator gives the contents. Unusual streams are de
 by one with `decoders.log.codecs`.
 """
 
-from __future__ import annotations
-
 import secrets
 import struct
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import cramjam
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SEPARATOR: Final = secrets.token_bytes(16)
 # RFC 8878: magic, descriptor (single segment), content size, one last raw block.

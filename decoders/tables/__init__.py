@@ -5,8 +5,6 @@ are not in it are unknown. Types without tables were removed from Kafka. The col
 only place that says which types belong to which kind of group; `types_with` selects by them.
 """
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 from decoders.schema import RecordContent, RecordType

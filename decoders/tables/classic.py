@@ -5,8 +5,6 @@ KIP-211); v3 since 2.3-IV0 (static membership, KIP-345). v4 (flexible) is readab
 it.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from decoders.schema import BYTES, INT32, INT64, STRING, ArrayOf, Field, Message, Struct

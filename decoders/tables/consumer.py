@@ -4,8 +4,6 @@ First written by 3.7 (early access). 3.8 changed the layout of types 4, 5, 7 and
 tables are the old layouts. Tagged fields were added later; if absent they have their default.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from decoders.schema import BYTES, INT8, INT16, INT32, INT64, STRING, UUID, ArrayOf, Field, Message, Struct

@@ -4,8 +4,6 @@ The version precedes the body (`decoders.blobs` reads it). AssignmentInfo of Kaf
 format and has no table.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from decoders.schema import BYTES, INT16, INT32, INT64, STRING, ArrayOf, Field, Message, Struct

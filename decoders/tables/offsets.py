@@ -6,8 +6,6 @@ protocol (KIP-211 removed the expire timestamp); v3 from 2.1-IV1 to 4.0 (leader 
 (4.1 reads only v0).
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from decoders.schema import INT32, INT64, STRING, UUID, Field, Message, Struct

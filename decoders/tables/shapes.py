@@ -1,7 +1,5 @@
 """Message shapes shared by many tables: keys of a group or of a member, and messages that are always flexible."""
 
-from __future__ import annotations
-
 from decoders.schema import STRING, Field, Message, Struct
 
 

@@ -5,8 +5,6 @@ layouts. A share group commits no offsets to this topic; its positions are in `_
 (`decoders.tables.share_state`).
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from decoders.schema import INT8, INT32, INT64, STRING, UUID, ArrayOf, Field, Struct

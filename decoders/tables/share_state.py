@@ -5,8 +5,6 @@ higher epoch replaces the previous one. 4.0 (early access) wrote both as the sam
 bytes and without timestamps.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, UUID, ArrayOf, Field, Message, RecordType, Struct

@@ -3,8 +3,6 @@
 First written by 4.1 (early access). Their offsets are type 1 records; the group id is the application id.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, ArrayOf, Field, Struct

@@ -5,8 +5,6 @@ while the state is Empty. If a transaction commits offsets of a group, they incl
 `__consumer_offsets`.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from decoders.schema import INT8, INT16, INT32, INT64, STRING, ArrayOf, Field, Message, RecordType, Struct

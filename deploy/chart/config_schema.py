@@ -4,8 +4,6 @@ What may stand under the value `config` is what may stand in lagwarden's file, l
 Written for JSON Schema draft 7, the one that every Helm understands.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from stream.config.options import SECRETS, SECTIONS, Config

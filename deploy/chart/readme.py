@@ -4,18 +4,14 @@ A value's description is the comment right above it. The prose around the table 
 table, so a value without a description cannot exist.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import yaml
 
 from deploy.chart.values_schema import CHART
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 PATH: Final = CHART / "README.md"
 VALUES: Final = CHART / "values.yaml"

@@ -5,8 +5,6 @@ fetch, 450 MB on disk, some ten seconds. They are no part of the project's envir
 them. `python -m deploy.chart.tools` fetches what is missing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import hashlib
@@ -17,16 +15,14 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import yaml
 
 from stream.config.values import cache_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 REQUIREMENTS: Final = Path(__file__).resolve().parents[1] / "chart-tools.txt"
 

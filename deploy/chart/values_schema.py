@@ -5,8 +5,6 @@ is refused with its path. Only what Kubernetes or Prometheus define themselves (
 left to them.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

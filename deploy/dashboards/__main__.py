@@ -1,17 +1,13 @@
 """Writes the chart's dashboards: `python -m deploy.dashboards`; a test compares."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from deploy.chart.values_schema import CHART
 from deploy.dashboards.group import group
 from deploy.dashboards.monitor import monitor
 from deploy.dashboards.overview import overview
 from deploy.dashboards.parts import json_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FOLDER: Final = CHART / "dashboards"
 

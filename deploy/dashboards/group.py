@@ -1,13 +1,10 @@
 """The Group dashboard: one group over time, by partition, with its rebalances and verdicts as annotations."""
 
-from __future__ import annotations
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
+from grafana_foundation_sdk.builders.dashboard import Dashboard
 
 from deploy.dashboards.parts import OF_GROUP, SCOPE, Panel, Query, Unit, board, choice, marks
-
-if TYPE_CHECKING:
-    from grafana_foundation_sdk.builders.dashboard import Dashboard
 
 _PARTITIONS: Final = '{OF_GROUP, topic=~"$topic"}'
 _OF_TOPIC: Final = '{SCOPE, topic=~"$topic"}'

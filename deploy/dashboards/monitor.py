@@ -1,13 +1,10 @@
 """The Monitor dashboard: whether lagwarden itself is fresh, keeps up, understands what it reads, and what it costs."""
 
-from __future__ import annotations
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
+from grafana_foundation_sdk.builders.dashboard import Dashboard
 
 from deploy.dashboards.parts import Panel, Query, Unit, board
-
-if TYPE_CHECKING:
-    from grafana_foundation_sdk.builders.dashboard import Dashboard
 
 _BAD_IF_NONE: Final = ("red", ((1.0, "green"),))
 

@@ -1,13 +1,10 @@
 """The Overview dashboard: all groups, the findings that need attention, and the age of the data."""
 
-from __future__ import annotations
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
+from grafana_foundation_sdk.builders.dashboard import Dashboard
 
 from deploy.dashboards.parts import Panel, Query, Unit, board, listing
-
-if TYPE_CHECKING:
-    from grafana_foundation_sdk.builders.dashboard import Dashboard
 
 _UNHEALTHY: Final = 'lagwarden_group_verdict{SCOPE, severity=~"warning|critical"}'
 _SAME_GROUP: Final = "on (job, instance, cluster, group)"

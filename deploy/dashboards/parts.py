@@ -10,16 +10,14 @@ import enum
 import itertools
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from grafana_foundation_sdk.builders import common, dashboard, prometheus, stat, table, timeseries
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models import common as common_models
 from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SOURCE: Final = common_models.DataSourceRef(type_val="prometheus", uid="${datasource}")
 TARGET: Final = 'job=~"$job", instance=~"$instance"'

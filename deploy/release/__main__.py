@@ -3,18 +3,13 @@
 The exit code is 1 if the versions of the tree differ from the tag; nothing is written then.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from deploy.release.artifacts import build_wheel, package_chart, write_checksums, write_constraints, write_sbom
 from deploy.release.versions import differing_versions, project_version
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

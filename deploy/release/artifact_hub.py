@@ -5,8 +5,6 @@
 by cosign.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import yaml

@@ -1,7 +1,5 @@
 """The files of a release: the wheel and its constraints, the packaged chart, the SBOM and their checksums."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import re
@@ -9,16 +7,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from deploy.chart.tools import python_tools
 from deploy.chart.values_schema import CHART
 from deploy.release.artifact_hub import release_annotations, with_annotations
 from deploy.release.versions import ROOT, project_version
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 CHECKSUMS: Final = "SHA256SUMS"
 _IMAGE: Final = re.compile(r"(?P<repository>[^@\s]+)@(?P<digest>sha256:[0-9a-f]{64})")

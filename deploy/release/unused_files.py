@@ -5,8 +5,6 @@ learning, Connect, the Scala shell. The jars of Kubernetes, of a standalone clus
 of the image runs it, with `strip` of binutils, before the class archive is written. It imports nothing of the project.
 """
 
-from __future__ import annotations
-
 import platform
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The places of the tree that hold the version of a release, compared with the tag."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Final

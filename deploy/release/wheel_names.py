@@ -6,19 +6,15 @@ known here ends the build. hatchling loads this file by its path: it imports not
 (docs/internals/decisions/0014-one-top-level-package.md).
 """
 
-from __future__ import annotations
-
 import ast
 import shutil
 import tempfile
+from collections.abc import Collection, Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from collections.abc import Set as AbstractSet
 
 TOP: Final = "lagwarden"
 _DOCSTRING: Final = '"""lagwarden, a monitor of consumer groups. Its modules may change with any version."""\n'

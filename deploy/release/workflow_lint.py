@@ -3,8 +3,6 @@
 The module is checked by its checksum and built once into lagwarden's cache folder.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

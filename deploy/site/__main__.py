@@ -1,7 +1,5 @@
 """`python -m deploy.site` writes the site to `build/site/html`, and fails on any broken link or foreign resource."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

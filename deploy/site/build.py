@@ -1,7 +1,5 @@
 """The build of the site: staging, the generator, and a check that pages load nothing from another host."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,14 +1,10 @@
 """Links and anchors of Markdown files, as the forge makes them."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from typing import Final
 
 _FENCE: Final = re.compile(r"^\s*(```+|~~~+)")
 CODE: Final = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")

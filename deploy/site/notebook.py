@@ -1,7 +1,5 @@
 """`python -m deploy.site.notebook PAGE` prints a Markdown page as a Jupyter notebook that runs its Python and SQL."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

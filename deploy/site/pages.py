@@ -1,7 +1,5 @@
 """Which pages the site has, and in which order."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 

@@ -4,18 +4,14 @@ The generator's Markdown is older than the forge's: nested content needs four sp
 Links to files that are no pages lead to the forge, if its address is known, and are plain text otherwise.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
+from collections.abc import Set as AbstractSet
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from deploy.site.markdown import CODE, LINK, MarkdownLink, destination, prose
 from deploy.site.pages import index_of, listed, navigation, pages_of
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
 
 _ITEM: Final = re.compile(r"^( *)([-*+]|\d+\.) +")
 _PICTURES: Final = frozenset({".png", ".svg", ".gif", ".jpg"})

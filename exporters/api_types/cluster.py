@@ -1,7 +1,5 @@
 """The types of the responses about the cluster and its topics."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typing_extensions import TypedDict

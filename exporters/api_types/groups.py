@@ -1,7 +1,5 @@
 """The types of the responses about groups."""
 
-from __future__ import annotations
-
 from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict

@@ -1,27 +1,19 @@
 """JSON objects that have the columns of a table as fields, for the OpenAPI document."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final
 
 import pyarrow as pa
-from pydantic import Field
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
 from typing_extensions import TypedDict, get_type_hints
 
 from exporters.catalogue.metric import Stability
+from exporters.catalogue.table import Column, Table
 from exporters.readmodel.group_detail import ByTopic, ForPages, UnixTime
 from exporters.timestamps import rfc3339
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pydantic import GetCoreSchemaHandler
-    from pydantic_core import CoreSchema
-
-    from exporters.catalogue.table import Column, Table
 
 STABILITY: Final = "x-stability"
 """The extension of OpenAPI that says how stable an operation or field is; a field without it is as its operation."""

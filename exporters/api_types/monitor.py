@@ -1,12 +1,10 @@
 """The types of the responses about the monitor itself, readiness and errors, and of its events."""
 
-from __future__ import annotations
-
 from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
-from exporters.api_types.groups import EvidenceValue  # noqa: TC001 -- pydantic reads annotations
+from exporters.api_types.groups import EvidenceValue
 from exporters.api_types.json_object import EXPERIMENTAL
 
 

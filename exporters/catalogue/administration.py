@@ -1,7 +1,5 @@
 """The tables about the metadata quorum, reassignments, features and quotas, with their columns and metrics."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from exporters.catalogue.metric import POLL, Source

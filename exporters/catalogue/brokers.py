@@ -1,7 +1,5 @@
 """The tables about brokers, the controller, settings, and sizes on disk, with their columns and metrics."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from exporters.catalogue.metric import POLL, Source

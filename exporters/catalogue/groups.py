@@ -3,8 +3,6 @@
 What an evaluation finds is null before the first one, which follows the initial catch-up, and in a capture.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from exporters.catalogue.metric import SNAPSHOT, CountedSince, Source, ValueConversion

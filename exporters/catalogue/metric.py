@@ -8,12 +8,10 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Collection
+from typing import Any, Final, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    import pyarrow as pa
+import pyarrow as pa
 
 
 class MetricKind(enum.Enum):

@@ -13,8 +13,6 @@ rejects them elsewhere.
 `exporters.text` renders them.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from exporters.catalogue.administration import ADMIN_METRICS

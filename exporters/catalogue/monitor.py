@@ -3,8 +3,6 @@
 Rendered at each scrape, also before the first snapshot. Columns of STATUS are paths of fields from `MonitorStatus` on.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from exporters.catalogue.metric import SCRAPE, Source, ValueConversion

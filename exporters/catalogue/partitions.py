@@ -1,7 +1,5 @@
 """The tables with one row per partition or topic of a group, and per partition that groups read."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pyarrow as pa

@@ -1,23 +1,17 @@
 """Describes all metrics, for people and for programs. As a program, this module prints `docs/metrics.md`."""
 
-from __future__ import annotations
-
 import collections
 import itertools
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from exporters.catalogue.estimate import BOUNDS
-from exporters.catalogue.metric import Preset, Stability
+from exporters.catalogue.metric import Metric, Preset, Stability
 from exporters.catalogue.metrics import CHAPTERS, METRICS, SELF_METRICS
 from exporters.catalogue.partitions import LOG_ENDS
 from exporters.catalogue.share import SHARE_METRICS
 from exporters.catalogue.topics import REPLICA_METRICS, TOPIC_METRICS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from exporters.catalogue.metric import Metric
 
 _SIZES: Final = ((100, 10), (1_000, 20), (2_000, 17), (10_000, 20))
 """Examples of clusters: groups, and partitions of each group."""

@@ -3,8 +3,6 @@
 Rendered at each scrape.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from exporters.catalogue.metric import SCRAPE, Source

@@ -7,7 +7,8 @@ folding of groups with generated names all come from the declarations in the oth
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 import pyarrow as pa
 
@@ -20,9 +21,6 @@ from exporters.catalogue.metric import (
     Stability,
     ValueConversion,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 TIMESTAMP: Final = pa.timestamp("ms")

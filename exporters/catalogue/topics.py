@@ -1,7 +1,5 @@
 """The tables per topic and per partition of the cluster, with their columns and metrics."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from exporters.catalogue.metric import POLL, Source

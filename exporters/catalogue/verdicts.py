@@ -1,7 +1,5 @@
 """The tables about all groups: verdicts and common causes, with their columns and metrics."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pyarrow as pa

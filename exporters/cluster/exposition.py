@@ -6,24 +6,27 @@ Joining two expositions copies nothing: it combines their compressed texts and c
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+from exporters.catalogue.metric import Source
 from exporters.catalogue.metrics import CLUSTER_METRICS
+from exporters.cluster.model import ClusterFacts
 from exporters.compatibility.cluster_tables import other_cluster_facts
-from exporters.readmodel import SERIES_DROPPED
+from exporters.readmodel import SERIES_DROPPED, MonitorStatus
+from exporters.selection.budget import SeriesBudget
 from exporters.selection.series import EVERYTHING, SeriesSelection, filter_by_name
 from exporters.text.compressed_text import CompressedText
-from exporters.text.exposition import EMPTY, Exposition, ExpositionFormat, MetricFamily, compressed_comments
+from exporters.text.exposition import (
+    EMPTY,
+    Exposition,
+    ExpositionFormat,
+    MetricFamily,
+    PublishedSnapshot,
+    compressed_comments,
+)
 from exporters.text.samples import label_texts, sample_lines
-
-if TYPE_CHECKING:
-    from exporters.catalogue.metric import Source
-    from exporters.cluster.model import ClusterFacts
-    from exporters.readmodel import MonitorStatus
-    from exporters.selection.budget import SeriesBudget
-    from exporters.text.exposition import PublishedSnapshot
 
 
 # Compared by identity: tables cannot be hashed.

@@ -9,15 +9,13 @@ columns, times are UTC. One `ClusterFacts` is the result of one poll; polls are 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.catalogue import administration, brokers, share, topics
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 BROKER_FEATURES: Final = administration.BROKER_FEATURES.schema
 CLUSTER_TOTALS: Final = administration.CLUSTER_TOTALS.schema

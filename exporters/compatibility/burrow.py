@@ -5,8 +5,6 @@ core/internal/httpserver/prometheus.go. Both have the status by Burrow's rules, 
 (`stream.health.burrow`).
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherSource, gauge

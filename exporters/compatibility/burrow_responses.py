@@ -5,22 +5,17 @@ are filled is that of core/internal/evaluator/caching.go and core/internal/stora
 where Burrow has 0. No HTTP here.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.compatibility.snapshot_tables import BURROW_CODES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from exporters.readmodel import Snapshot
+from exporters.readmodel import Snapshot
 
 Json = dict[str, Any]
 BodyAndStatus = tuple[bytes, int]

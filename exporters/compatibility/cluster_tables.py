@@ -3,18 +3,14 @@
 The rules are those of `exporters.compatibility.snapshot_tables`.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.cluster.model import ClusterFacts
 from exporters.compatibility.other_exporter import OtherSource
-
-if TYPE_CHECKING:
-    from exporters.cluster.model import ClusterFacts
 
 _CLEANUP_POLICY: Final = "cleanup.policy"
 _TOPIC_SCOPE: Final = "topic"

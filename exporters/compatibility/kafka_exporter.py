@@ -1,7 +1,5 @@
 """The metrics of kafka_exporter (danielqsj/kafka_exporter, kafka_exporter.go), all of type gauge."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from exporters.catalogue.metric import ValueConversion

@@ -1,7 +1,5 @@
 """The metrics of kafka-lag-exporter (seglo/kafka-lag-exporter, Metrics.scala), all of type gauge."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherSource, gauge

@@ -1,7 +1,5 @@
 """The metrics of KMinion (redpanda-data/kminion, prometheus/*.go) with its default namespace."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from exporters.catalogue.metric import MetricKind, ValueConversion

@@ -4,19 +4,14 @@ A page has the name of its exporter. The part between the markers is generated f
 is written by hand. A test compares.
 """
 
-from __future__ import annotations
-
 import collections
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from exporters.compatibility.other_exporter import OtherSource
+from exporters.compatibility.other_exporter import OtherExporter, OtherMetric, OtherSource
 from exporters.compatibility.selection import OTHER_BY_NAME
-
-if TYPE_CHECKING:
-    from exporters.compatibility.other_exporter import OtherExporter, OtherMetric
 
 _BEGIN: Final = "<!-- generated: begin -->\n"
 _END: Final = "<!-- generated: end -->\n"

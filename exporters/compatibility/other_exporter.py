@@ -1,7 +1,5 @@
 """The types of the tables: one exporter, one of its metrics, and one of its metrics that lagwarden does not have."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any, Final
 

@@ -1,17 +1,13 @@
 """All exporters whose names lagwarden can show, and the configured ones with the name of their cluster."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exporters.compatibility.burrow import BURROW, BURROW_EXPORTER
 from exporters.compatibility.kafka_exporter import KAFKA_EXPORTER
 from exporters.compatibility.kafka_lag_exporter import KAFKA_LAG_EXPORTER
 from exporters.compatibility.kminion import KMINION
-
-if TYPE_CHECKING:
-    from exporters.compatibility.other_exporter import OtherExporter, OtherMetric
+from exporters.compatibility.other_exporter import OtherExporter, OtherMetric
 
 OTHER_EXPORTERS: Final = (KAFKA_EXPORTER, KAFKA_LAG_EXPORTER, KMINION, BURROW_EXPORTER, BURROW)
 OTHER_BY_NAME: Final = {other.name: other for other in OTHER_EXPORTERS}

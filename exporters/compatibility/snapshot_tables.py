@@ -4,24 +4,17 @@ An unknown value is null, also where an exporter writes 0, -1 or NaN for it. A v
 fact is kept: kafka_exporter's -1 says that the group has no commit for the partition.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from exporters.compatibility.other_exporter import OtherSource
-from exporters.readmodel import NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from exporters.readmodel import Snapshot
+from exporters.readmodel import NAME, Snapshot
 
 UNKNOWN_MEMBER: Final = "unknown"
 """The label of kafka-lag-exporter where no member owns the partition (Domain.GroupTopicPartition)."""

@@ -4,20 +4,16 @@ At a limit, a connection without a running request is closed for a newer one; so
 reading. A request that makes progress is never interrupted for another. All of it runs on the server's event loop.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import enum
 import ipaddress
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+import pyarrow as pa
 
 from exporters.readmodel import HTTP_REFUSALS, rows_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import pyarrow as pa
 
 
 class RefusalReason(enum.StrEnum):

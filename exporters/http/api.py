@@ -6,40 +6,33 @@ Fields have the names of the columns of the read model; `exporters.api_types` ha
 `null`, times are RFC 3339 strings in UTC with milliseconds. No HTTP here.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.api_types.groups import GroupDetailObject
+from exporters.api_types.groups import (
+    GroupDetailObject,
+    GroupResponse,
+    GroupsResponse,
+    TopicGroupRow,
+    TopicGroupsResponse,
+)
 from exporters.api_types.json_object import as_json
-from exporters.group_query import ALL_GROUPS
-from exporters.group_search import select_groups
+from exporters.api_types.monitor import ReadinessResponse
+from exporters.group_query import ALL_GROUPS, GroupQuery
+from exporters.group_search import MemberSearch, select_groups
+from exporters.readmodel import (
+    GroupDetail,
+    MonitorStatus,
+    OtherInstance,
+    Snapshot,
+)
+from exporters.text.exposition import PublishedSnapshot
 from exporters.timestamps import rfc3339
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from exporters.api_types.groups import (
-        GroupResponse,
-        GroupsResponse,
-        TopicGroupRow,
-        TopicGroupsResponse,
-    )
-    from exporters.api_types.monitor import ReadinessResponse
-    from exporters.group_query import GroupQuery
-    from exporters.group_search import MemberSearch
-    from exporters.readmodel import (
-        GroupDetail,
-        MonitorStatus,
-        OtherInstance,
-        Snapshot,
-    )
-    from exporters.text.exposition import PublishedSnapshot
 
 _OF_THE_GROUP: Final = ["group", "state", "severity", "team"]
 

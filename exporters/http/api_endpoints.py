@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -14,20 +15,16 @@ from exporters.http.api import encode, group_json, groups_json, no_such_group, r
 from exporters.http.event_stream.response import EventStream
 from exporters.http.negotiation import accepts_gzip, preferred_format
 from exporters.http.openapi.document import openapi_json
-from exporters.http.rendered_responses import JSON, NO_STORE, RESPONSE_SECONDS, requested_name
+from exporters.http.rendered_responses import JSON, NO_STORE, RESPONSE_SECONDS, RenderedResponses, requested_name
+from exporters.http.served_data import ServedData
 from exporters.http.streamed_response import StreamedResponse
+from exporters.text.compressed_text import PlainText
+from exporters.text.exposition import PublishedSnapshot
 from exporters.text.self_metrics import render_self_metrics
 from exporters.verdict_event import NO_EVENT_FILTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from starlette.requests import Request
-
-    from exporters.http.rendered_responses import RenderedResponses
-    from exporters.http.served_data import ServedData
-    from exporters.text.compressed_text import PlainText
-    from exporters.text.exposition import PublishedSnapshot
 
 
 class NoSnapshotError(Exception):

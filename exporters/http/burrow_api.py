@@ -7,23 +7,20 @@ from __future__ import annotations
 
 import functools
 import socket
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from exporters.compatibility import burrow_responses as burrow
-from exporters.compatibility.burrow_responses import BurrowRequest
+from exporters.compatibility.burrow_responses import BodyAndStatus, BurrowCluster, BurrowRequest
+from exporters.readmodel import Snapshot
+from exporters.text.exposition import PublishedSnapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable, Mapping
-
     from starlette.requests import Request
     from starlette.responses import Response
-
-    from exporters.compatibility.burrow_responses import BodyAndStatus, BurrowCluster
-    from exporters.readmodel import Snapshot
-    from exporters.text.exposition import PublishedSnapshot
 
     OfSnapshot = Callable[[BurrowRequest, Snapshot, Mapping[str, str]], BodyAndStatus]
 

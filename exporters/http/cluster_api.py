@@ -7,35 +7,32 @@ value is `null`, with a reason. Before the first poll, and if polling is disable
 from __future__ import annotations
 
 import math
+from collections.abc import Awaitable, Callable, Hashable
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from starlette.routing import Route
 
-from exporters.cluster.model import SHARE_GROUPS_FACT
+from exporters.api_types.cluster import (
+    BrokerObject,
+    ClusterResponse,
+    ConfigRow,
+    QuorumObject,
+    QuotaRow,
+    SharePartitionRow,
+    TopicResponse,
+    TotalsObject,
+    VersionsObject,
+)
+from exporters.cluster.exposition import PublishedCluster
+from exporters.cluster.model import SHARE_GROUPS_FACT, ClusterFacts
 from exporters.http.api import encode, table_rows
 from exporters.timestamps import rfc3339
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable
-
-    import pyarrow as pa
     from starlette.requests import Request
     from starlette.responses import Response
-
-    from exporters.api_types.cluster import (
-        BrokerObject,
-        ClusterResponse,
-        ConfigRow,
-        QuorumObject,
-        QuotaRow,
-        SharePartitionRow,
-        TopicResponse,
-        TotalsObject,
-        VersionsObject,
-    )
-    from exporters.cluster.exposition import PublishedCluster
-    from exporters.cluster.model import ClusterFacts
 
 BodyAndCode = tuple[bytes, int]
 """A response body and its status code."""

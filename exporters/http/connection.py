@@ -5,19 +5,13 @@ subclasses its protocol, which is not a public interface: `pyproject.toml` has a
 `tests/exporters/http/test_uvicorn_internals.py` checks the parts that are used here.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+import asyncio
+from typing import Any, Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.utils import get_remote_addr
 
-from exporters.http.admission import RefusalReason, address_key
-
-if TYPE_CHECKING:
-    import asyncio
-
-    from exporters.http.admission import Admission
+from exporters.http.admission import Admission, RefusalReason, address_key
 
 REQUEST_SECONDS: Final = 30.0
 """Time limit for a request to arrive completely: from the connect, or from its first byte on a reused connection."""

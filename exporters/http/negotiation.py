@@ -1,13 +1,9 @@
 """Content negotiation: the exposition format and the compression of a response. Pure; RFC 9110 section 12.5."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from exporters.text.exposition import ExpositionFormat
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _OPENMETRICS: Final = "application/openmetrics-text"
 # 1.0.0 is the version that is served; Prometheus named the same format 0.0.1 before it was a standard.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from exporters.http.rendered_responses import requested_name, root_of
-from exporters.page.document import ASSETS, asset
+from exporters.cluster.model import ClusterFacts
+from exporters.http.rendered_responses import RenderedResponses, requested_name, root_of
+from exporters.http.served_data import ServedData
+from exporters.page.document import ASSETS, Page, asset
 from exporters.page.group import group_page
 from exporters.page.group_filter import GroupFilter
 from exporters.page.overview import overview_page
@@ -16,14 +19,7 @@ from exporters.page.runbook import runbook_page
 from exporters.page.topic import topic_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
     from starlette.requests import Request
-
-    from exporters.cluster.model import ClusterFacts
-    from exporters.http.rendered_responses import RenderedResponses
-    from exporters.http.served_data import ServedData
-    from exporters.page.document import Page
 
 
 class PageEndpoints:

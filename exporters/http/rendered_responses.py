@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
@@ -12,17 +13,13 @@ from exporters.http.api import encode
 from exporters.http.negotiation import accepts_gzip
 from exporters.http.shared_renderings import SharedRenderings
 from exporters.http.streamed_response import StreamedResponse
-from exporters.page.document import VIEW_TYPE
+from exporters.page.document import VIEW_TYPE, Page
 from exporters.page.group import failed_page
+from exporters.text.compressed_text import PlainText
 from exporters.text.exposition import gzipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
-
     from starlette.requests import Request
-
-    from exporters.page.document import Page
-    from exporters.text.compressed_text import PlainText
 
 # Enough for a million series over a slow link. Prometheus aborts after its scrape timeout, 10 s by default.
 RESPONSE_SECONDS: Final = 60.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from starlette.responses import JSONResponse
@@ -15,8 +16,6 @@ from starlette.responses import JSONResponse
 from exporters.http.admission import address_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 PROBES: Final = frozenset({"/livez", "/readyz"})

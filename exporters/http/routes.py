@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -31,16 +32,12 @@ from exporters.http.event_stream.response import EVENTS_PATH
 from exporters.http.page_endpoints import PageEndpoints
 from exporters.http.rendered_responses import JSON, NO_STORE, RenderedResponses, bad_request
 from exporters.http.request_limits import PROBES, RequestLimiter, RequestLimits
+from exporters.http.served_data import ServedData
 from exporters.page.document import ASSETS
-from exporters.readmodel import HttpStatus
+from exporters.readmodel import HttpStatus, MonitorStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from starlette.requests import Request
-
-    from exporters.http.served_data import ServedData
-    from exporters.readmodel import MonitorStatus
 
 MOST_STREAMS: Final = 64
 MOST_STREAMS_PER_ADDRESS: Final = 32

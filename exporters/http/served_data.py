@@ -1,23 +1,17 @@
 """What the HTTP server serves: functions that return the published data, called at each request."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from exporters.cluster.exposition import PublishedCluster
+from exporters.compatibility.burrow_responses import BurrowCluster
+from exporters.group_search import MemberSearch
 from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.page.lag_samples import LagSamples
 from exporters.page.links import PageLinks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from exporters.cluster.exposition import PublishedCluster
-    from exporters.compatibility.burrow_responses import BurrowCluster
-    from exporters.group_search import MemberSearch
-    from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance
-    from exporters.text.exposition import PublishedSnapshot
+from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance
+from exporters.text.exposition import PublishedSnapshot
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

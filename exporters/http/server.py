@@ -4,13 +4,13 @@ HTTP clients must not delay or stop the job: they are served on a separate threa
 replaces the references that this thread reads.
 """
 
-from __future__ import annotations
-
+import asyncio
 import errno
 import functools
 import socket
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import uvicorn
 
@@ -19,12 +19,7 @@ from exporters.http.access.web_access import WebAccess
 from exporters.http.admission import Admission, ConnectionLimits
 from exporters.http.connection import LimitedConnection
 from exporters.http.routes import build_app, with_http
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Sequence
-
-    from exporters.http.served_data import ServedData
+from exporters.http.served_data import ServedData
 
 # Longer than the usual scrape intervals, so that a scraper keeps its connection.
 _KEEP_ALIVE_SECONDS: Final = 75

@@ -4,16 +4,12 @@ Rendering is CPU-bound: more threads do not make it faster, and each leaves its 
 for a moment, so a flood of requests does not occupy memory afterwards.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from collections.abc import Callable, Hashable
+from typing import Final, Generic, TypeVar
 
 from starlette.concurrency import run_in_threadpool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
 
 THREADS: Final = 4
 """Concurrent renderings; others wait."""

@@ -6,16 +6,15 @@ The bytes of a snapshot are shared by all clients; a client costs one slice and 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 
+from exporters.text.compressed_text import PlainText
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from starlette.types import Receive, Scope, Send
-
-    from exporters.text.compressed_text import PlainText
 
 _SLICE: Final = 256 * 1024
 """Bytes per slice."""

@@ -12,26 +12,23 @@ import dataclasses
 import itertools
 import math
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.sdk.metrics.export import AggregationTemporality, Gauge, HistogramDataPoint, NumberDataPoint, Sum
 from opentelemetry.sdk.metrics.export import Histogram as HistogramData
 from opentelemetry.sdk.metrics.export import Metric as OtlpMetric
 
-from exporters.catalogue.metric import CountedSince, MetricKind, field_at
+from exporters.catalogue.metric import CountedSince, Metric, MetricKind, field_at
 from exporters.catalogue.metrics import SELF_METRICS
+from exporters.cluster.exposition import ServedMetrics
+from exporters.readmodel import Histogram, Snapshot
 from exporters.text.exposition import ExpositionFormat
 from exporters.text.samples import CLUSTER_LABEL
 from exporters.text.self_metrics import process_metrics, self_metric_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from prometheus_client import Metric as PrometheusMetric
-
-    from exporters.catalogue.metric import Metric
-    from exporters.cluster.exposition import ServedMetrics
-    from exporters.readmodel import Histogram, Snapshot
 
 UNITS: Final = {"seconds": "s", "bytes": "By", "ratio": "1", "": ""}
 """The units of the catalogue as OTLP writes them (UCUM). Receivers that add units to names find them there already."""

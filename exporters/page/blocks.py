@@ -1,18 +1,12 @@
 """The blocks of which pages consist: sections, notes, lists of facts, tables with their rows, and links to pages."""
 
-from __future__ import annotations
-
 import urllib.parse
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from exporters.page.formatting import known, named, time_lag
-from exporters.page.html_tree import Element, el
+from exporters.page.html_tree import Content, Element, el
 from exporters.wording import number, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from exporters.page.html_tree import Content
 
 ROWS: Final = 1000
 """Limit of the rows per table of a group or topic; the API has all rows."""

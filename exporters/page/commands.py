@@ -1,18 +1,12 @@
 """Commands about a group, ready to be copied into a shell: explain it, describe it, preview a reset of its offsets."""
 
-from __future__ import annotations
-
 import shlex
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from exporters.page.blocks import note, titled
-from exporters.page.html_tree import Element, el
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from exporters.page.html_tree import Content
-    from exporters.page.links import PageLinks
+from exporters.page.html_tree import Content, Element, el
+from exporters.page.links import PageLinks
 
 _TOOLS: Final = {"share": "bin/kafka-share-groups.sh", "streams": "bin/kafka-streams-groups.sh"}
 """Kafka's tool by the kind of a group, in the folder of Kafka; it is `_OFFSETS_TOOL` for all others."""

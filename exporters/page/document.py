@@ -5,22 +5,16 @@ for the page's *view* (title and content as JSON, `exporters.page.html_tree.tree
 all wording, sorting and escaping stays on the server.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import importlib.resources
 import json
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias, TypedDict
 
 from exporters.page.formatting import listed, named
-from exporters.page.html_tree import el, html, tree
+from exporters.page.html_tree import Content, Element, el, html, tree
 from exporters.wording import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from exporters.page.html_tree import Content, Element
 
 VIEW_TYPE: Final = "application/vnd.lagwarden.view+json"
 """The media type by which the script asks for a page's view."""

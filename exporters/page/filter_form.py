@@ -3,20 +3,14 @@
 One input is shown; all else is folded, unless the filter uses it.
 """
 
-from __future__ import annotations
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
+import pyarrow as pa
 
 from exporters.page.formatting import state_class
-from exporters.page.group_filter import MEMBER_TEXTS, TEXTS, UNKNOWN_VALUE
-from exporters.page.html_tree import Element, el
+from exporters.page.group_filter import MEMBER_TEXTS, TEXTS, UNKNOWN_VALUE, GroupFilter
+from exporters.page.html_tree import Content, Element, el
 from exporters.wording import number, phrase
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from exporters.page.group_filter import GroupFilter
-    from exporters.page.html_tree import Content
 
 _LABELS: Final = {"topic": "Topic", "client": "Client id", "host": "Host", "owner": "Owner"}
 

@@ -3,16 +3,12 @@
 The words themselves are in `exporters.wording`.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from exporters.page.html_tree import Content, Element, Node, el
 from exporters.wording import SEVERITIES, ago, count, duration, duration_or_zero, number, phrase, printable, utc
 from exporters.wording import rate as rate_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 UNKNOWN: Final = el("span", "unknown", class_="unknown")
 NONE: Final = el("span", "\N{EN DASH}", class_="unknown")

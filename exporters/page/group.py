@@ -1,33 +1,27 @@
 """The page of one group at `/group?name=…` and `/groups/…`: verdict, facts, partitions, members, history."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import urllib.parse
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.page.blocks import WAITING, fact_list, failure, group_link, group_url, note, titled
 from exporters.page.commands import commands_section
-from exporters.page.document import Page
+from exporters.page.document import Page, Samples
 from exporters.page.formatting import expiry, known, lasting, listed, named, offsets, since, state, text, time_lag
 from exporters.page.group_tables import members_section, partitions_section, share_partitions_section, topics_section
-from exporters.page.html_tree import el
+from exporters.page.html_tree import Content, Element, el
 from exporters.page.links import NEXT_RECORD, PageLinks
 from exporters.page.monitor_card import snapshot_age
 from exporters.page.overview_tables import in_milliseconds
 from exporters.page.partition_strip import strips_section
 from exporters.page.verdict_section import findings_section, history_section, partition_in_card, verdict_card
+from exporters.readmodel import GroupDetail, OtherInstance, Snapshot
+from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import count, number, phrase, printable, ranges, utc
-
-if TYPE_CHECKING:
-    from exporters.page.document import Samples
-    from exporters.page.html_tree import Content, Element
-    from exporters.readmodel import GroupDetail, OtherInstance, Snapshot
-    from exporters.text.exposition import PublishedSnapshot
 
 _DEAD: Final = "Dead"
 _SHARE: Final = "share"

@@ -1,15 +1,11 @@
 """The view of the overview page: filters, order and first row, parsed from a query and written as a URL."""
 
-from __future__ import annotations
-
 import dataclasses
 import urllib.parse
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Mapping
+from typing import Final, Self
 
 from exporters.group_query import UNKNOWN, GroupQuery, SortKey, SortOrder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 WORDS: Final = ("severity", "verdict", "state")
 """The columns that are filtered by one word."""

@@ -1,25 +1,17 @@
 """The tables of a group's page: topics, members, and partitions with their owners."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
-
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.page.blocks import ROWS, lag_cells, note, section, table_row, titled, topic_link
+from exporters.page.blocks import ROWS, Head, lag_cells, note, section, table_row, titled, topic_link
 from exporters.page.formatting import NONE, badge, expiry, known, listed, named, rate, since, time_lag
-from exporters.page.html_tree import el
+from exporters.page.html_tree import Content, Element, Node, el
 from exporters.page.partition_strip import partition_id
+from exporters.readmodel import GroupDetail, MemberDetail, SharePartitionDetail
 from exporters.wording import ago, number, phrase, printable, ranges
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import pyarrow as pa
-
-    from exporters.page.blocks import Head
-    from exporters.page.html_tree import Content, Element, Node
-    from exporters.readmodel import GroupDetail, MemberDetail, SharePartitionDetail
 
 Owners = dict[tuple[str, int], str]
 """The client id of the owner, by topic and partition."""

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import html as escaping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 VOID: Final = frozenset({"br", "input", "link", "meta"})
 """Elements without an end tag."""

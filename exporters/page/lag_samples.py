@@ -3,22 +3,18 @@
 A snapshot is recorded when any client reads it, also Prometheus. Its columns are shared, not copied, except the rates.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from exporters.page.document import Sample
-    from exporters.page.sparkline import LagPoint
-    from exporters.readmodel import Snapshot
+from exporters.page.document import Sample
+from exporters.page.sparkline import LagPoint
+from exporters.readmodel import Snapshot
 
 BYTES: Final = 32 * 1024 * 1024
 """Limit of the kept columns: about 15 minutes of 5,000 groups."""

@@ -1,18 +1,13 @@
 """The legend of the overview page: every verdict with its meaning and what to do, the worst first."""
 
-from __future__ import annotations
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
+import pyarrow as pa
 
 from exporters.page.blocks import table, table_row
 from exporters.page.formatting import badge
-from exporters.page.html_tree import el
+from exporters.page.html_tree import Content, Element, el
 from exporters.wording import SEVERITIES, phrase, printable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from exporters.page.html_tree import Content, Element
 
 _TITLE: Final = "Legend of the verdicts"
 _HEADS: Final = (("Verdict", ""), ("Severity", ""), ("Meaning", "long"), ("What to do", "long"))

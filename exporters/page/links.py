@@ -3,8 +3,6 @@
 The configured name of the cluster, which the dashboards select by and all pages show, is here too.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import urllib.parse
 from typing import Final

@@ -1,10 +1,8 @@
 """The table of live groups on the overview page: one line per group, sortable, one page of rows."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,14 +10,11 @@ import pyarrow.compute as pc
 from exporters.group_query import SortKey
 from exporters.page.blocks import group_link, note, owner_link, table, table_row, titled
 from exporters.page.formatting import badge, expiry, known, lasting, rate, since, state, text, time_lag
-from exporters.page.html_tree import Element, el
+from exporters.page.group_filter import GroupFilter
+from exporters.page.html_tree import Content, Element, el
 from exporters.page.overview_tables import alert_note
 from exporters.page.sparkline import LagPoint, sparkline
 from exporters.wording import number, printable
-
-if TYPE_CHECKING:
-    from exporters.page.group_filter import GroupFilter
-    from exporters.page.html_tree import Content
 
 ROWS: Final = 100
 """Limit of the rows of live groups on one page."""

@@ -1,21 +1,16 @@
 """The card of the monitor: readiness, freshness of the snapshot, and progress of the catch-up."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow.compute as pc
 
 from exporters.page.blocks import fact_list
 from exporters.page.formatting import UNKNOWN, named, text
-from exporters.page.html_tree import Element, el
+from exporters.page.html_tree import Content, Element, el
+from exporters.readmodel import MonitorStatus
+from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import ago, duration, number, printable
-
-if TYPE_CHECKING:
-    from exporters.page.html_tree import Content
-    from exporters.readmodel import MonitorStatus
-    from exporters.text.exposition import PublishedSnapshot
 
 OLD_SECONDS: Final = 60.0
 """Age from which a snapshot is out of date: several ticks have been missed."""

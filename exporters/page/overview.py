@@ -3,34 +3,26 @@
 The number of rows is limited; the filter, further pages and the API show the rest.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow.compute as pc
 
+from exporters.cluster.model import ClusterFacts
 from exporters.group_query import SortKey
-from exporters.group_search import MembersHiddenError, select_groups
+from exporters.group_search import MemberSearch, MembersHiddenError, select_groups
 from exporters.page.blocks import WAITING, note
 from exporters.page.document import Page
 from exporters.page.filter_form import chip, counts, filter_section
-from exporters.page.html_tree import Element, el
+from exporters.page.group_filter import GroupFilter
+from exporters.page.html_tree import Content, Element, el
 from exporters.page.legend import verdict_legend
-from exporters.page.live_groups import GroupActivity, group_rates, live_section, page_of
+from exporters.page.live_groups import GroupActivity, Trends, group_rates, live_section, page_of
 from exporters.page.monitor_card import freshness, is_old, monitor_card
 from exporters.page.overview_tables import attention_section, common_causes_section, dead_section, in_milliseconds
+from exporters.readmodel import MonitorStatus, Snapshot
+from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import ATTENTION, SEVERITIES, count, number, printable
-
-if TYPE_CHECKING:
-    from exporters.cluster.model import ClusterFacts
-    from exporters.group_search import MemberSearch
-    from exporters.page.group_filter import GroupFilter
-    from exporters.page.html_tree import Content
-    from exporters.page.live_groups import Trends
-    from exporters.readmodel import MonitorStatus, Snapshot
-    from exporters.text.exposition import PublishedSnapshot
-
 
 _DEAD: Final = "Dead"
 _LINKS: Final = (("metrics", "metrics"), ("api/v1/groups", "groups as JSON"), ("readyz", "readiness"))

@@ -1,20 +1,15 @@
 """The sections of the overview page beside the live groups: common causes, groups that need attention, dead groups."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.page.blocks import group_link, owner_link, table, table_row, titled
 from exporters.page.formatting import badge, known, lasting, offsets, severity_class, since, text, time_lag
-from exporters.page.html_tree import el
+from exporters.page.group_filter import GroupFilter
+from exporters.page.html_tree import Content, Element, el
 from exporters.wording import ATTENTION, number, phrase, printable, utc
-
-if TYPE_CHECKING:
-    from exporters.page.group_filter import GroupFilter
-    from exporters.page.html_tree import Content, Element
 
 ROWS: Final = 200
 """Limit of the rows per table of live and dead groups."""

@@ -4,22 +4,16 @@ A cell is a link to the row of its partition in the table of partitions. The lin
 which would stop at each of a thousand cells before it reaches the table.
 """
 
-from __future__ import annotations
-
 import collections
 import itertools
 import urllib.parse
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from exporters.page.blocks import note, titled
 from exporters.page.formatting import named, severity_class
-from exporters.page.html_tree import Element, el
+from exporters.page.html_tree import Content, Element, el
 from exporters.wording import count, number, phrase, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from exporters.page.html_tree import Content
 
 CELLS: Final = 1000
 """Limit of the cells of all topics."""

@@ -4,21 +4,16 @@ The file becomes the same tree of elements and text as every page, so HTML in it
 leads to its page; of a link to a file that the server does not have, only the text is shown.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.resources
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from exporters.page.document import Page
 from exporters.page.formatting import named
-from exporters.page.html_tree import el, flat
-
-if TYPE_CHECKING:
-    from exporters.page.html_tree import Content
+from exporters.page.html_tree import Content, el, flat
 
 _FOLDER: Final = importlib.resources.files("exporters.page") / "runbooks"
 _ENDING: Final = ".md"

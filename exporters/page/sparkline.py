@@ -1,15 +1,11 @@
 """A small chart of a group's lag in one row of a table, as SVG without a script."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
 
 from exporters.page.formatting import NONE
 from exporters.page.html_tree import Element, el
 from exporters.wording import duration, number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 LagPoint: TypeAlias = tuple[float, int | None]
 """Unix seconds and lag; None: unknown."""

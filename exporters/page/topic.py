@@ -1,16 +1,17 @@
 """The page of one topic at `/topic?name=…`: the groups that read it, and how much of what is kept they have read."""
 
-from __future__ import annotations
-
 import urllib.parse
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.cluster.model import ClusterFacts
 from exporters.page.blocks import (
     ROWS,
     WAITING,
+    Head,
     fact_list,
     failure,
     group_link,
@@ -23,18 +24,11 @@ from exporters.page.blocks import (
 )
 from exporters.page.document import Page
 from exporters.page.formatting import NONE, badge, known, named, severity_class, text
-from exporters.page.html_tree import el
+from exporters.page.html_tree import Content, Element, el
 from exporters.page.monitor_card import snapshot_age
+from exporters.readmodel import Snapshot
+from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import SEVERITIES, duration, number, printable, size
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from exporters.cluster.model import ClusterFacts
-    from exporters.page.blocks import Head
-    from exporters.page.html_tree import Content, Element
-    from exporters.readmodel import Snapshot
-    from exporters.text.exposition import PublishedSnapshot
 
 _GROUPS: Final = (
     ("Group", ""), ("Verdict", ""), ("Lag", "number"), ("Greatest lag", "number"), ("Time lag", "number"),

@@ -1,21 +1,14 @@
 """The verdict on a group's page: sentence, evidence and next step, findings per partition, and history."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from exporters.page.blocks import ROWS, note, section, table_row, titled
 from exporters.page.formatting import badge, known, lasting, listed, named, severity_class
-from exporters.page.html_tree import Element, el
-from exporters.page.links import NEXT_RECORD
+from exporters.page.html_tree import Content, Element, el
+from exporters.page.links import NEXT_RECORD, PageLinks
+from exporters.readmodel import FindingDetail, GroupDetail, TransitionDetail, VerdictChange
 from exporters.wording import FINE, ago, count, duration, evidence_words, number, phrase, printable, unix_time, utc
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from exporters.page.html_tree import Content
-    from exporters.page.links import PageLinks
-    from exporters.readmodel import FindingDetail, GroupDetail, TransitionDetail, VerdictChange
 
 _FINDINGS: Final = (
     ("Topic", ""),

@@ -11,9 +11,8 @@ A `Snapshot` is a frozen set of Arrow tables with the schemas below. Rules for e
 `MonitorStatus` is the health of the monitor itself, readable before the first snapshot and while Kafka is unreachable.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -46,9 +45,6 @@ from exporters.readmodel.monitor_status import (
     WebhookStatus,
 )
 from exporters.readmodel.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 # All other public names are defined here.
 __all__ = [

@@ -1,9 +1,7 @@
 """Members, history and findings of one group."""
 
-from __future__ import annotations
-
 import dataclasses
-from collections.abc import Mapping  # noqa: TC003 -- the types of the API are read from the annotations
+from collections.abc import Mapping
 from typing import Annotated
 
 UnixTime = Annotated[float, "Unix seconds"]

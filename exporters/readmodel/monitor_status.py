@@ -3,17 +3,12 @@
 None: not known (yet). Counters are never None.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+
+import pyarrow as pa
 
 from exporters.catalogue import monitor, service, verdicts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

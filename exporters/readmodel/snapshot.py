@@ -1,18 +1,13 @@
 """The state of all groups at one time."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.catalogue import groups, partitions, verdicts
 from exporters.wording import FINE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,20 +5,14 @@ of dead groups, then those of partitions, then those of topics, then those of gr
 groups or for none, because a sum over half of its series would look like a correct result.
 """
 
-from __future__ import annotations
+from collections.abc import Mapping
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
+import pyarrow as pa
 
 from exporters.catalogue.groups import DEAD_GROUPS
-from exporters.catalogue.metric import Preset
+from exporters.catalogue.metric import Metric, Preset
 from exporters.readmodel import SERIES_DROPPED, rows_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
-
-    from exporters.catalogue.metric import Metric
 
 _OTHER_LEVEL: Final = -2
 _DEAD_LEVEL: Final = -1

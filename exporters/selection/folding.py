@@ -5,27 +5,21 @@ series per partition and no counters: both would end and begin again with each g
 that all of its groups share. It is in maintenance, or not_alerted, while all of them are.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import functools
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.catalogue.groups import GROUPS
-from exporters.readmodel import FOLDED_GROUPS, NAME, OWNERS
+from exporters.readmodel import FOLDED_GROUPS, NAME, OWNERS, Snapshot
 from exporters.selection.muted_groups import muted_by_configuration
 from exporters.selection.name_filter import first_match
 from exporters.wording import ATTENTION, SEVERITIES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from exporters.readmodel import Snapshot
 
 # `first` is that of the worst verdict.
 _AGGREGATION: Final = {column.name: column.fold for column in GROUPS.columns if column.fold}

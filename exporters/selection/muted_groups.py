@@ -1,13 +1,7 @@
 """The groups whose alerts the configuration mutes: those in a maintenance window, and silenced ones."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+import pyarrow as pa
 import pyarrow.compute as pc
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def muted_by_configuration(groups: pa.Table) -> pa.ChunkedArray:

@@ -4,16 +4,11 @@ A pattern is a regular expression in the syntax of Prometheus (RE2, which matche
 whole name, as in Prometheus. Names are Arrow columns; each distinct name is matched once.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def pattern_error(pattern: str) -> str | None:

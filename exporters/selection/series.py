@@ -5,32 +5,35 @@ group stays the sum over all of its partitions. A dead group has one series, and
 groups with generated names are folded (`exporters.selection.folding`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import functools
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.catalogue.metric import Preset
+from exporters.catalogue.metric import Metric, Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
+from exporters.cluster.model import ClusterFacts
 from exporters.compatibility.selection import OtherSelection
 from exporters.compatibility.snapshot_tables import other_snapshot
-from exporters.readmodel import DEAD_GROUPS, MAINTENANCE, NAME, NOT_ALERTED, OWNERS, SERIES_DROPPED, SUMMARY, TARGETS
+from exporters.readmodel import (
+    DEAD_GROUPS,
+    MAINTENANCE,
+    NAME,
+    NOT_ALERTED,
+    OWNERS,
+    SERIES_DROPPED,
+    SUMMARY,
+    TARGETS,
+    Snapshot,
+)
 from exporters.selection.budget import SeriesBudget
 from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.selection.muted_groups import muted_by_configuration
 from exporters.selection.name_filter import NameFilter, first_match
 from exporters.text.samples import has_sample
-
-if TYPE_CHECKING:
-    from exporters.catalogue.metric import Metric
-    from exporters.cluster.model import ClusterFacts
-    from exporters.readmodel import Snapshot
-
 
 Model = TypeVar("Model", "Snapshot", "ClusterFacts")
 

@@ -11,12 +11,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import struct
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Iterable, Iterator
+from typing import Final, Self
 
 from isal import isal_zlib
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 KEPT_PLAIN: Final = 256 << 10
 """Texts up to this length in bytes are also kept uncompressed. A megabyte is inflated in 0.4 ms."""

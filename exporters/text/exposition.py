@@ -17,29 +17,25 @@ import dataclasses
 import enum
 import functools
 import hashlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
 
 import pyarrow as pa
 
-from exporters.catalogue.metric import MetricKind
+from exporters.catalogue.metric import Metric, MetricKind, Source
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
+from exporters.readmodel import Snapshot
 from exporters.selection.series import SeriesSelector
 from exporters.text.compressed_text import (
     EMPTY_CHECKSUM,
     CompressedText,
+    PlainText,
     TextChecksum,
     TextCompressor,
     gzip_member,
     total_checksum,
 )
 from exporters.text.samples import LabelTexts, one_array, sample_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from exporters.catalogue.metric import Metric, Source
-    from exporters.readmodel import Snapshot
-    from exporters.text.compressed_text import PlainText
 
 ROWS_AT_ONCE: Final = 32_768
 

@@ -4,20 +4,14 @@ A line is `name{label="value",...} number`. Arrow's string kernels join the colu
 the text: no Python runs per row, and the kernels release the GIL.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.catalogue.metric import ValueConversion
+from exporters.catalogue.metric import Metric, ValueConversion
 from exporters.wording import SEVERITIES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from exporters.catalogue.metric import Metric
 
 CLUSTER_LABEL: Final = "cluster"
 """The label of all series that has the configured name of the cluster (metrics.cluster_name)."""

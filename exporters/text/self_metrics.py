@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -18,16 +19,13 @@ from prometheus_client.openmetrics.exposition import generate_latest as openmetr
 from exporters.catalogue.metric import Metric, MetricKind, ValueConversion, field_at
 from exporters.catalogue.metrics import SELF_METRICS
 from exporters.catalogue.monitor import STATUS
+from exporters.readmodel import Histogram, MonitorStatus
 from exporters.text.exposition import ExpositionFormat, comment_lines
 from exporters.text.samples import CLUSTER_LABEL, cluster_label, escape, label_texts, sample_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from prometheus_client import Metric as PrometheusMetric
     from prometheus_client.registry import Collector
-
-    from exporters.readmodel import Histogram, MonitorStatus
 
 _OPENMETRICS_END: Final = b"# EOF\n"
 

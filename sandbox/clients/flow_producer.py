@@ -1,20 +1,15 @@
 """The producers of scenarios: one thread writes all plain topics, one thread each the topics with transactions."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from confluent_kafka import KafkaException, Producer
 
 from sandbox.clients.members import REQUEST_TIMEOUT, client_config
+from sandbox.clients.traffic import ScenarioTopic
 from sandbox.clients.transactions import LONGEST_TIMEOUT_MS, transactional_producer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from sandbox.clients.traffic import ScenarioTopic
 
 PERIOD: Final = 0.5
 """Seconds of the wall clock between two turns of a producer: every fetch of a consumer is answered once per turn."""

@@ -1,7 +1,5 @@
 """Names of groups and topics in scenarios, chosen so that a group is in the partition of the offsets topic it needs."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from stream.groups.placement import partition_for

@@ -4,8 +4,6 @@
 standard input is closed, so it never outlives this process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import itertools
@@ -13,19 +11,17 @@ import json
 import subprocess
 import tempfile
 import threading
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from sandbox.cache import cache_folder
 from sandbox.kafka import tools
 from sandbox.kafka.compiler import compile_java
 from sandbox.kafka.jars import streams_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
 
 SOURCE: Final = Path(__file__).with_name("JavaClients.java")
 LIMIT: Final = 90.0

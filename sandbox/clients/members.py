@@ -1,15 +1,9 @@
 """One librdkafka consumer: its configuration, what it has read, what it commits, and how it idles without leaving."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
 
-from typing import TYPE_CHECKING, Final, Literal
-
-from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from confluent_kafka import Message
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, Message, TopicPartition
 
 GroupKind = Literal["classic", "consumer", "simple"]
 """The kinds of group as lagwarden names them: consumer is KIP-848, simple means offsets without membership."""

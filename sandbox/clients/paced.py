@@ -1,22 +1,15 @@
 """Clients that a scenario drives turn by turn: they read for real, process as slowly as set, and commit for real."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Sequence
+from typing import Final, Protocol
 
-from confluent_kafka import OFFSET_BEGINNING, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaException, Producer, TopicPartition
 
+from sandbox.clients.java_clients import JavaClients
 from sandbox.clients.members import REQUEST_TIMEOUT, Config, GroupKind, Member
+from sandbox.clients.traffic import ClientBehaviour
 from sandbox.clients.transactions import LONGEST_TIMEOUT_MS, transactional_producer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from confluent_kafka import Producer
-
-    from sandbox.clients.java_clients import JavaClients
-    from sandbox.clients.traffic import ClientBehaviour
 
 Place = tuple[str, int]
 """A topic and a partition."""

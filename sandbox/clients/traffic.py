@@ -1,12 +1,8 @@
 """The traffic of a scenario as data: records per topic, and the way members process and commit."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Final
 
 RATE: Final = 20.0
 """Records per second of the run and partition of an ordinary flow."""

@@ -1,15 +1,11 @@
 """The transactional producer of the sandbox's clients."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from confluent_kafka import Producer
 
 from sandbox.clients.members import REQUEST_TIMEOUT, client_config
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LONGEST_TIMEOUT_MS: Final = 900_000
 """The largest transaction timeout that brokers accept by default (`transaction.max.timeout.ms`)."""

@@ -1,7 +1,5 @@
 """The OpenTelemetry collector, built once from Go modules into the cache folder: OTLP in, a file of JSON out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

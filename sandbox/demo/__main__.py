@@ -1,7 +1,5 @@
 """`python -m sandbox.demo` runs the demo."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -4,8 +4,6 @@ A worker does something only in its turns, one per `PERIOD`, and has no thread o
 the broker has confirmed everything that was committed in it, so that between turns no offset changes.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Final
 

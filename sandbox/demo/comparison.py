@@ -4,20 +4,15 @@ Offsets and lags are compared with those of Kafka's own tool, partition by parti
 table of the demo's groups expects.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
+from sandbox.demo.groups import DemoGroup
 from sandbox.demo.scrape import PartitionKey, Scrape, scrape
 from sandbox.kafka import tools
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sandbox.demo.groups import DemoGroup
-    from sandbox.kafka.tools import GroupOffset
+from sandbox.kafka.tools import GroupOffset
 
 LIMIT: Final = 60.0
 """Seconds in which lagwarden must have read all commits from before a pause."""

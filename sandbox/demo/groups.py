@@ -3,14 +3,11 @@
 `DEMO_GROUPS` is the one table. `sandbox.demo.behaviours` implements each behaviour, `sandbox.demo.workload` runs them.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
-if TYPE_CHECKING:
-    from sandbox.clients.members import GroupKind
+from sandbox.clients.members import GroupKind
 
 LagTrend = Literal["near zero", "zero", "grows", "grows on one partition", "jumps"]
 """The group's lag while traffic flows: near zero means records of about a second, jumps follow each rewind."""

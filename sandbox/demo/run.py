@@ -6,8 +6,6 @@ them, the verdict of each group must be the one that the table of groups expects
 uses a temporary folder that is removed at the end.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import faulthandler
@@ -15,8 +13,9 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import yaml
 from rich.console import Console
@@ -34,9 +33,6 @@ from sandbox.process import GuardedProcess
 from sandbox.programs.prometheus import Prometheus
 from sandbox.programs.prometheus_tools import ToolMissingError
 from sandbox.waiting import LoadedLimit, load_per_core
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 READY_LIMIT: Final = 180.0
 """Seconds of a quiet machine from lagwarden's start until it is ready; most of it is the start of Spark."""

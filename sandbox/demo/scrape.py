@@ -1,17 +1,13 @@
 """Reads lagwarden from outside as Prometheus does: one scrape of `/metrics`, parsed by the official client."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LIMIT: Final = 10.0
 

@@ -1,20 +1,14 @@
 """The transactional group of the traffic: its offsets take effect only when their transaction is committed."""
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, Producer, TopicPartition
 
 from sandbox.clients.members import REQUEST_TIMEOUT, Member
 from sandbox.clients.transactions import transactional_producer
 from sandbox.demo.behaviours import TrafficGroup
-
-if TYPE_CHECKING:
-    from confluent_kafka import Producer, TopicPartition
-
-    from sandbox.demo.groups import DemoGroup
+from sandbox.demo.groups import DemoGroup
 
 ABORT_EVERY: Final = 5
 

@@ -1,20 +1,15 @@
 """The output of the demo: a live table on a terminal, plain lines elsewhere, and the comparison at the end."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from rich.table import Table
 from rich.text import Text
 
+from sandbox.demo.comparison import PartitionComparison
+from sandbox.demo.scrape import GroupLine
 from stream.health.verdict import SEVERITY, Severity, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sandbox.demo.comparison import PartitionComparison
-    from sandbox.demo.scrape import GroupLine
 
 HEADER = ("group", "kind", "state", "members", "lag", "time lag", "last commit", "verdict")
 COMPARISON_HEADER = ("group", "topic", "partition", "offset: kafka", "lagwarden", "lag: kafka", "lagwarden", "")

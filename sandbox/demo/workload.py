@@ -5,12 +5,11 @@ returns, committed offsets and end offsets no longer change while every member k
 of the cluster can be compared number by number.
 """
 
-from __future__ import annotations
-
 import collections
 import threading
 import time
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Callable, Sequence
+from typing import Final, Self
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -33,9 +32,6 @@ from sandbox.demo.groups import DEMO_GROUPS, TOPICS, Behaviour, DemoGroup, DemoT
 from sandbox.demo.transactional import TransactionalGroup
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import eventually
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 LIMIT: Final = 60.0
 """Seconds in which all workers must be idle, or settled."""

@@ -10,8 +10,9 @@ import atexit
 import shutil
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from sandbox.kafka.broker_properties import (
     SETTINGS_OF_RELEASES,
@@ -27,9 +28,6 @@ from sandbox.kafka.java import SMALL_JVM, ClassArchive, class_path, find_java
 from sandbox.ports import LOOPBACK, accepts, free_port_pair
 from sandbox.process import GuardedProcess
 from sandbox.waiting import LoadedLimit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 START_LIMIT: Final = 60.0
 """Seconds of a quiet machine in which a broker must open its port; a kill with many partitions makes it a quarter."""

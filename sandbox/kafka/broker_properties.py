@@ -1,23 +1,19 @@
 """The properties of a sandbox broker, each with its reason, and its log directory, which is formatted only once."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import dataclasses
 import subprocess
 import tempfile
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.cache import cache_folder
 from sandbox.kafka.jars import broker_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
 from sandbox.ports import LOOPBACK
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CLUSTER_ID: Final = "bGFnd2FyZGVuc2FuZGJveA"
 """The cluster id of every sandbox broker, 16 bytes in base64; the formatted log directory contains it."""

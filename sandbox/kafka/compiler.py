@@ -1,16 +1,11 @@
 """Compiles the few Java programs of tests and sandbox; the machine needs only a Java runtime."""
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from sandbox.kafka.jars import jar_set
 from sandbox.kafka.java import SMALL_JVM, find_java
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 class CompileError(RuntimeError):

@@ -5,8 +5,6 @@ A set is in `CACHE/jars/SET/`, which is created by one rename after all checksum
 the listed names is complete. `python -m sandbox.kafka.jars [SET ...]` fetches what is missing and prints the folders.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib
@@ -15,16 +13,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.cache import cache_folder
 from sandbox.kafka.java import JavaMissingError, find_java
 from sandbox.kafka.trust_store import trust_options
 from stream.spark.java import packaged_java
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 HERE: Final = Path(__file__).resolve().parent
 CHECKSUMS: Final = HERE / "jars.sha256"

@@ -9,15 +9,13 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 from sandbox.cache import cache_folder
 from stream.spark import java as runtime
 from stream.spark.class_archive import archive_list, base_archive_path, runtime_build, write_base_archive
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 SMALL_JVM: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.awt.headless=true")
 """Flags for short or small programs: a collector without threads, no second compiler, no statistics file in /tmp."""

@@ -5,14 +5,9 @@ start offset. Therefore the files of a stopped broker are shortened at a batch b
 the broker rebuilds when it starts; the result is a valid log that ends earlier.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from decoders.log.batch import FRAME
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def truncate_log(folder: Path, share: float) -> int:

@@ -4,19 +4,14 @@ It writes what brokers of all releases write: batches of magic 2, message sets o
 batches.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import struct
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import cramjam
 import google_crc32c
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 

@@ -1,7 +1,5 @@
 """Asks a broker as a new client does, to tell a broker that does not answer from a client that does not read."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from pathlib import Path

@@ -1,18 +1,13 @@
 """Several brokers that are also the controllers of their cluster, for tests that take voters of the quorum away."""
 
-from __future__ import annotations
-
 import contextlib
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.broker_properties import Voting
 from sandbox.kafka.jars import BROKER
 from sandbox.ports import free_port_pair
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 @contextlib.contextmanager

@@ -16,14 +16,12 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 from urllib.parse import parse_qs, unquote_plus
 
 from sandbox.ports import LOOPBACK, LoopbackHttpServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TOKEN_PATH: Final = "/token"  # noqa: S105 -- a path
 KEYS_PATH: Final = "/keys"

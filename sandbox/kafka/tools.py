@@ -5,20 +5,16 @@ its own header and each known form of failure becomes a ToolError. A call starts
 Source: `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand` of 4.3.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import re
 import subprocess
 import uuid
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from sandbox.kafka.jars import BROKER, TOOLS, tools_jars
 from sandbox.kafka.java import SMALL_JVM, ClassArchive, class_path, find_java
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CONSUMER_GROUPS: Final = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 SCALA_CONSUMER_GROUPS: Final = "kafka.admin.ConsumerGroupCommand"

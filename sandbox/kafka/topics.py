@@ -1,15 +1,10 @@
 """Creates topics, and waits until they can be written to."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from sandbox.waiting import LIMIT, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def create_topics(bootstrap: str, partitions: Mapping[str, int], config: Mapping[str, str] | None = None) -> None:

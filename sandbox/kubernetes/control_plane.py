@@ -3,13 +3,13 @@
 RBAC, pod security admission and all default admission plugins are on. Of the controllers run those of CONTROLLERS.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import ssl
 import subprocess
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
 
 import httpx
 import yaml
@@ -18,10 +18,6 @@ from sandbox.kubernetes.programs import require_programs
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 CONTROLLERS: Final = ("statefulset-controller", "serviceaccount-controller", "garbage-collector-controller")
 """Pods of StatefulSets, the account `default` of each namespace, and objects without an owner."""

@@ -6,8 +6,6 @@ has. Every module is checked against `module/go.sum`. The modules and what is co
 an interrupted build continues.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

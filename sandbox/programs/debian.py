@@ -1,18 +1,13 @@
 """Programs from Debian packages, unpacked into the cache folder: nothing is installed or changed on the machine."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sandbox.cache import cache_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class PackagesMissingError(RuntimeError):

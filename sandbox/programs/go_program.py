@@ -3,8 +3,6 @@
 The `go.mod` of a module has the versions, and every module is checked against its `go.sum`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

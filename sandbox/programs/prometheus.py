@@ -3,14 +3,13 @@
 It listens on 127.0.0.1, keeps its data in a folder of the caller's, and ends with its context.
 """
 
-from __future__ import annotations
-
 import json
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import yaml
 
@@ -20,9 +19,6 @@ from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.programs.prometheus_tools import find_tool
 from sandbox.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 JOB: Final = "lagwarden"
 """The name of the scrape job that the rules expect."""

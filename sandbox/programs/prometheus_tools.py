@@ -3,15 +3,11 @@
 `python -m sandbox.programs.prometheus_tools` fetches what is missing: 30 MB.
 """
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from sandbox.programs.debian import PackagesMissingError, unpacked, unpacked_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROGRAMS: Final = {
     "prometheus": "prometheus",

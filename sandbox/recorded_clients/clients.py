@@ -3,12 +3,11 @@
 Libraries that are no dependency of the project are installed into the cache folder, at the versions of the table.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from sandbox.cache import cache_folder
 from sandbox.clients.java_clients import compiled
@@ -17,9 +16,6 @@ from sandbox.kafka.jars import BROKER, broker_jars, jar_set, streams_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
 from sandbox.ports import free_port
 from sandbox.programs.go_program import built
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 HERE: Final = Path(__file__).resolve().parent
 CONFLUENT: Final = "2.16.1"

@@ -3,8 +3,6 @@
 It records them in a temporary folder, and prints the rows of `docs/clients.md` that are not those of the captures.
 """
 
-from __future__ import annotations
-
 import difflib
 import sys
 import tempfile

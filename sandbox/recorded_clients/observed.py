@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from decoders import blobs
 from decoders.errors import DecodeError
 from decoders.records import Record
 from decoders.scalar import decode
 from sandbox.recorded_clients.record import CAPTURES, PHASES
+from stream.groups.membership.model import Membership
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from stream.groups.membership.model import Membership
-    from stream.offline.rows import LogRow
+from stream.offline.rows import LogRow
 
 COMMIT: Final = 1
 GROUP: Final = 2

@@ -1,17 +1,13 @@
 """Writes `docs/clients.md` from the captures: `python -m sandbox.recorded_clients.page > docs/clients.md`."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from sandbox.kafka.jars import BROKER
 from sandbox.recorded_clients.clients import CLIENTS
 from sandbox.recorded_clients.observed import ClientCapture
 from sandbox.recorded_clients.record import CAPTURES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAD: Final = f"""\
 # Clients

@@ -4,16 +4,15 @@ Each client consumes alone, rests, gets a second member, is killed, comes back a
 client in `tests/captures/clients` has the records of its group, and `phases.json` the times at which its phases ended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from confluent_kafka import Producer, TopicPartition
 
@@ -30,11 +29,7 @@ from stream.cluster.transport.client import Cluster
 from stream.offline.capture import CaptureWriter
 from stream.offline.live import LiveTopics
 from stream.offline.replay import Replay
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream.offline.rows import LogRow
+from stream.offline.rows import LogRow
 
 CAPTURES: Final = Path(__file__).resolve().parents[2] / "tests" / "captures" / "clients"
 PHASES: Final = "phases.json"

@@ -3,14 +3,12 @@
 The environment variable PLAY_STRETCH makes a run slower (`pace`).
 """
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sandbox.verdict_scenarios import record
 from sandbox.verdict_scenarios.assess import outcomes
@@ -19,9 +17,6 @@ from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.report import summary, write_page
 from sandbox.verdict_scenarios.runner import run_scenarios
 from sandbox.verdict_scenarios.scenario import END
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,14 +1,10 @@
 """The actions of verdict scenarios: calls of the methods of a group, each a value that is performed later."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, Final, ParamSpec
 
 from sandbox.verdict_scenarios.group import VerdictGroup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 Values = ParamSpec("Values")
 INCOMPLETE_ASSIGNOR: Final = "JavaClients$IncompleteAssignor"

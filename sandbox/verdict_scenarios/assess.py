@@ -1,19 +1,13 @@
 """Compares the verdicts on each group with the expected ones: found, how late, with the exact cause, false alarms."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.scenario import FINE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from sandbox.verdict_scenarios.record import RunRecord
-    from sandbox.verdict_scenarios.scenario import ExpectedVerdict, VerdictScenario
+from sandbox.verdict_scenarios.record import RunRecord
+from sandbox.verdict_scenarios.scenario import FINE, ExpectedVerdict, VerdictScenario
 
 SICK: Final = ("warning", "critical")
 MAX_TICKS_LATE: Final = 3

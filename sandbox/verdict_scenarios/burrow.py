@@ -4,25 +4,20 @@ Times are converted to those of production, so that Burrow's ten intervals and i
 seconds are its defaults. Pending commits are included, as in Burrow.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import numpy as np
 
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.assess import ScenarioOutcome, TimedVerdict, assess
 from sandbox.verdict_scenarios.burrow_store import Ring, columns_of_rings
+from sandbox.verdict_scenarios.record import RecordedCommit, RunRecord
+from sandbox.verdict_scenarios.scenario import VerdictScenario
 from stream.health.burrow.rules import INTERVALS, BurrowStatus, evaluate, roll_up
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from sandbox.verdict_scenarios.record import RecordedCommit, RunRecord
-    from sandbox.verdict_scenarios.scenario import VerdictScenario
 
 Place = tuple[str, str, int]
 ALARM: Final = "alarm"

@@ -3,17 +3,12 @@
 The rules of insertion are those of core/internal/storage/inmemory.go.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from stream.health.burrow.rules import INTERVALS, NONE, Rings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclasses.dataclass(slots=True)

@@ -1,28 +1,27 @@
 """The group of one verdict scenario: its topics, its producers, its clients and how they behave."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeVar
 
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 
+from sandbox.clients.flow_producer import FlowProducer
 from sandbox.clients.group_names import topic_name
-from sandbox.clients.members import REQUEST_TIMEOUT, client_config
-from sandbox.clients.paced import PacedConsumer, PacedJavaConsumer, SelfAssigningConsumer, TransactionalConsumer
+from sandbox.clients.java_clients import JavaClients
+from sandbox.clients.members import REQUEST_TIMEOUT, GroupKind, client_config
+from sandbox.clients.paced import (
+    PacedClient,
+    PacedConsumer,
+    PacedJavaConsumer,
+    SelfAssigningConsumer,
+    TransactionalConsumer,
+)
+from sandbox.clients.traffic import ClientBehaviour
 from sandbox.verdict_scenarios import pace
 from sandbox.waiting import LIMIT, eventually, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sandbox.clients.flow_producer import FlowProducer
-    from sandbox.clients.java_clients import JavaClients
-    from sandbox.clients.members import GroupKind
-    from sandbox.clients.paced import PacedClient
-    from sandbox.clients.traffic import ClientBehaviour
 
 _Client = TypeVar("_Client")
 _FIRST_BROKER: Final = 1

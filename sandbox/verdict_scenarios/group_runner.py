@@ -1,30 +1,23 @@
 """Runs one verdict scenario: a thread drives the group's clients turn by turn and performs the script in time."""
 
-from __future__ import annotations
-
 import functools
 import math
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from confluent_kafka import KafkaException
 
+from sandbox.clients.flow_producer import FlowProducer
 from sandbox.clients.group_names import group_name
-from sandbox.clients.java_clients import JavaClientError
+from sandbox.clients.java_clients import JavaClientError, JavaClients
 from sandbox.clients.members import REQUEST_TIMEOUT
-from sandbox.clients.paced import PacedConsumer, RejoinError
+from sandbox.clients.paced import PacedClient, PacedConsumer, RejoinError
 from sandbox.verdict_scenarios import pace
+from sandbox.verdict_scenarios.actions import ScenarioAction
 from sandbox.verdict_scenarios.group import VerdictGroup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from sandbox.clients.flow_producer import FlowProducer
-    from sandbox.clients.java_clients import JavaClients
-    from sandbox.clients.paced import PacedClient
-    from sandbox.verdict_scenarios.actions import ScenarioAction
-    from sandbox.verdict_scenarios.scenario import TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.scenario import TimedStep, VerdictScenario
 
 TURN: Final = 0.25
 """Seconds of the run between two turns of a group."""

@@ -1,7 +1,5 @@
 """Groups that are healthy but unusual: none of them may get a verdict of severity warning or critical."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Final
 

@@ -3,8 +3,6 @@
 `READY_LIMIT` and `STOP_LIMIT` are seconds of the wall clock at any pace.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import itertools
@@ -14,27 +12,22 @@ import sys
 import threading
 import time
 import urllib.request
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import Collection, Iterable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Final, Self
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
 
 from sandbox.clients.members import REQUEST_TIMEOUT, client_config
 from sandbox.kafka.probe import answer_to_new_client
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.verdict_scenarios import pace
+from sandbox.verdict_scenarios.pace import RunPace
 from sandbox.verdict_scenarios.record import GroupVerdict, RecordedEnds, VerdictSnapshot
 from sandbox.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from concurrent.futures import Future
-    from pathlib import Path
-
-    from confluent_kafka.admin import ListOffsetsResultInfo
-
-    from sandbox.verdict_scenarios.pace import RunPace
 
 READY_LIMIT: Final = 180.0
 STOP_LIMIT: Final = 45.0

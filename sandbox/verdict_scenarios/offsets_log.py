@@ -1,11 +1,11 @@
 """The records of the offsets topic of a run: read from the broker, written as a capture, and the commits in them."""
 
-from __future__ import annotations
-
 import collections
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
 
-from confluent_kafka import OFFSET_BEGINNING, TIMESTAMP_NOT_AVAILABLE, Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, TIMESTAMP_NOT_AVAILABLE, Consumer, Message, TopicPartition
 
 from decoders import scalar
 from decoders.errors import DecodeError
@@ -15,12 +15,6 @@ from sandbox.clients.members import REQUEST_TIMEOUT, client_config
 from sandbox.verdict_scenarios.record import RecordedCommit
 from stream.offline.capture import CaptureWriter
 from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from confluent_kafka import Message
 
 MAX_RECORDS: Final = 5_000
 

@@ -1,14 +1,14 @@
 """The outages of a run, each at its time and recorded by name: of a leader, of the broker, and of the monitor."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from sandbox.clients.group_names import topic_name
+from sandbox.kafka.broker import Broker
 from sandbox.kafka.log_truncation import truncate_log
 from sandbox.verdict_scenarios.group_runner import scenario_group
+from sandbox.verdict_scenarios.monitor import MonitorProcess
 from sandbox.verdict_scenarios.outages import (
     BROKER_RESTART_AT,
     KEPT_SHARE,
@@ -19,14 +19,8 @@ from sandbox.verdict_scenarios.outages import (
     RUN_AFTER_MONITOR_RESTART,
     TRUNCATED,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from sandbox.kafka.broker import Broker
-    from sandbox.verdict_scenarios.monitor import MonitorProcess
-    from sandbox.verdict_scenarios.pace import RunClock
-    from sandbox.verdict_scenarios.scenario import VerdictScenario
+from sandbox.verdict_scenarios.pace import RunClock
+from sandbox.verdict_scenarios.scenario import VerdictScenario
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -3,8 +3,6 @@
 All other groups are running too: a healthy one must stay so, a sick one must keep its verdict.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from sandbox.clients.traffic import Flow, ScenarioTopic

@@ -5,8 +5,6 @@ the monitor are divided by `FASTER`. A micro-batch of Spark and the work of brok
 On a slow machine, a second of the run can take several seconds of the wall clock (`PLAY_STRETCH`). `RunPace` converts.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import time

@@ -1,15 +1,11 @@
 """The record of a run: every snapshot of the monitor, every commit, the end offsets, and the time of each mark."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from sandbox.verdict_scenarios.pace import RunPace
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _KINDS_OF_ENDS: Final = ("offsets", "stable", "starts")
 _KINDS_OF_PERIODS: Final = ("pauses", "lost_memberships")

@@ -1,21 +1,21 @@
 """The page about a run: its totals next to the results of Burrow's rules."""
 
-from __future__ import annotations
-
 import itertools
 import statistics
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
 
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import AFTER_PAUSE, MAX_TICKS_LATE, ScenarioOutcome, blocked_since
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from sandbox.verdict_scenarios.assess import ExpectationResult
-    from sandbox.verdict_scenarios.burrow import BurrowOutcome
-    from sandbox.verdict_scenarios.record import RunRecord
+from sandbox.verdict_scenarios.assess import (
+    AFTER_PAUSE,
+    MAX_TICKS_LATE,
+    ExpectationResult,
+    ScenarioOutcome,
+    blocked_since,
+)
+from sandbox.verdict_scenarios.burrow import BurrowOutcome
+from sandbox.verdict_scenarios.record import RunRecord
 
 RESULTS: Final = """\
 # Verdicts, tried on real groups

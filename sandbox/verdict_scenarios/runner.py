@@ -1,11 +1,11 @@
 """Runs all verdict scenarios at once on one broker, watched by one `lagwarden run`, and records what was shown."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
 
 from confluent_kafka import Consumer, TopicPartition
 
@@ -13,6 +13,7 @@ from sandbox.clients.flow_producer import FlowProducer
 from sandbox.clients.group_names import topic_name
 from sandbox.clients.java_clients import JavaClients
 from sandbox.clients.members import client_config
+from sandbox.clients.traffic import ScenarioTopic
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.topics import create_topic_led_by, create_topics
 from sandbox.verdict_scenarios import pace
@@ -21,19 +22,11 @@ from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, GroupRunn
 from sandbox.verdict_scenarios.monitor import MonitorProcess, SnapshotRecorder
 from sandbox.verdict_scenarios.offsets_log import commits_of, read_rows, write_capture
 from sandbox.verdict_scenarios.outage_script import OutageTargets, run_outages, two_broker_topics
-from sandbox.verdict_scenarios.pace import RunClock
+from sandbox.verdict_scenarios.pace import RunClock, RunPace
 from sandbox.verdict_scenarios.record import RunRecord
-from sandbox.verdict_scenarios.scenario import END
+from sandbox.verdict_scenarios.scenario import END, VerdictScenario
 from sandbox.waiting import eventually
 from stream.offline.rows import OFFSETS_TOPIC
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from sandbox.clients.traffic import ScenarioTopic
-    from sandbox.verdict_scenarios.pace import RunPace
-    from sandbox.verdict_scenarios.scenario import VerdictScenario
 
 CHECKS: Final = 1.0
 """Seconds of the run between two checks of the broker for retention, and for compaction."""

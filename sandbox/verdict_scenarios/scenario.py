@@ -4,16 +4,12 @@ Times are seconds of the run; 0 is when traffic begins. The actions are in `acti
 and `runner`, the scenarios themselves in `sick`, `healthy` and `outages`.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Mapping
+from typing import Final, Literal
 
 from sandbox.clients.traffic import ClientBehaviour, ScenarioTopic
 from sandbox.verdict_scenarios.actions import ScenarioAction, start_consumer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ScenarioKind = Literal["sick", "healthy"]
 EVENT: Final = 60.0

@@ -6,19 +6,14 @@ continues an inconsistent log without an error, from a wrong position. The state
 `stream.checkpoint.state_files`. Reads files only; starts no JVM.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from stream.checkpoint.files import DamagedError, listed, whole
+from stream.checkpoint.files import CheckpointPath, DamagedError, listed, whole
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.cluster.offsets_topic import NAME
-
-if TYPE_CHECKING:
-    from stream.checkpoint.files import CheckpointPath
 
 _VERSION: Final = re.compile(r"v\d+")
 

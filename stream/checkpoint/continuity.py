@@ -6,17 +6,12 @@ compacted log that long after their compaction (KAFKA-4545, KIP-354), and a read
 whole group, that no longer exists.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from stream.cluster.epoch_ends import is_cut
 from stream.cluster.offsets_topic import NAME
 from stream.wording import duration_in_one_unit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,19 +12,21 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stream.checkpoint.audit import batches, check_log, read_offsets
-from stream.checkpoint.continuity import ReadPositions, gap
-from stream.checkpoint.files import DamagedError, check_regular, rename
+from stream.checkpoint.continuity import OffsetsTopicEnds, ReadPositions, gap
+from stream.checkpoint.files import CheckpointPath, DamagedError, check_regular, rename
 from stream.checkpoint.first_read import FOLDER as FIRST_READ
 from stream.checkpoint.first_read import KeptRead, discard
-from stream.checkpoint.lock import take_lock, unusable
+from stream.checkpoint.lock import CheckpointLock, take_lock, unusable
 from stream.checkpoint.manifest import (
     FORMAT,
     MANIFEST,
     NOT_YET_LIVE,
+    Layout,
     Manifest,
     check_cluster,
     earlier_checkpoint,
@@ -34,17 +36,8 @@ from stream.checkpoint.manifest import (
 )
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.checkpoint.state_files import check_state
-from stream.groups.instances import EVERY_GROUP
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream.checkpoint.continuity import OffsetsTopicEnds
-    from stream.checkpoint.files import CheckpointPath
-    from stream.checkpoint.lock import CheckpointLock
-    from stream.checkpoint.manifest import Layout
-    from stream.cluster.offsets_topic import OffsetsTopic
-    from stream.groups.instances import InstancePart
+from stream.cluster.offsets_topic import OffsetsTopic
+from stream.groups.instances import EVERY_GROUP, InstancePart
 
 VERDICTS: Final = "verdicts.zip"
 """The stored verdicts (`stream.tick.verdicts.store`); set aside together with the state."""

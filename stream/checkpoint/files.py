@@ -4,19 +4,15 @@ Hadoop keeps the checksums of `NAME` in `.NAME.crc`: `crc`, a zero byte, the num
 CRC-32 of each chunk.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import struct
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stream.checkpoint.objects.path import ObjectPath
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CheckpointPath = Path | ObjectPath
 """A file or folder of a checkpoint: in a directory, or in an object store."""

@@ -4,22 +4,16 @@ A process that ends before leaves the folded ranges in files, and the next start
 read twice. The index is written last and has the checksum of each file.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from stream.checkpoint.files import replace_bytes
+from stream.checkpoint.files import CheckpointPath, replace_bytes
 from stream.checkpoint.spark_offsets import SourceOffsets
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream.checkpoint.files import CheckpointPath
 
 FOLDER: Final = "first-read"
 _INDEX: Final = "index.json"

@@ -1,21 +1,15 @@
 """The lock of a checkpoint, and the refusals of places that cannot have one."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import fcntl
-from typing import IO, TYPE_CHECKING, Final, Protocol
+from pathlib import Path
+from typing import IO, Final, Protocol
 
-from stream.checkpoint.files import DamagedError, check_regular
+from stream.checkpoint.files import CheckpointPath, DamagedError, check_regular
 from stream.checkpoint.objects.lease import ObjectLease
 from stream.checkpoint.objects.path import ObjectPath
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream.checkpoint.files import CheckpointPath
 
 _IS_LOCKED: Final = frozenset({errno.EACCES, errno.EAGAIN})
 """Errors of a lock that another process has; all others are of a volume that has no locks."""

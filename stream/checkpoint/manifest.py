@@ -1,21 +1,16 @@
 """The manifest of a checkpoint: its cluster, its topic, and the layout of its state."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from stream.checkpoint.files import DamagedError, check_regular, replace_bytes
+from stream.checkpoint.files import CheckpointPath, DamagedError, check_regular, replace_bytes
 from stream.checkpoint.objects.store import StoreUnavailableError
 from stream.errors import ExitCode, Refusal
 from stream.groups.instances import EVERY_GROUP
 from stream.groups.placement import Placement
-
-if TYPE_CHECKING:
-    from stream.checkpoint.files import CheckpointPath
 
 FORMAT: Final = 2
 """The version of the checkpoint format; incremented when older state cannot be continued. 1: Spark's Kafka source."""

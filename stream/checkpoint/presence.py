@@ -4,21 +4,16 @@ Spark creates missing folders again and continues, so the query itself does not 
 cannot be continued. Each required file and folder is kept open, so that no other one gets its inode number.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 from stream.checkpoint.manifest import MANIFEST
+from stream.checkpoint.objects.path import ObjectPath
 from stream.checkpoint.storage_watch import is_away
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from stream.checkpoint.objects.path import ObjectPath
 
 _REQUIRED: Final = (
     "",

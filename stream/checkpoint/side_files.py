@@ -1,22 +1,16 @@
 """Files without which the process continues: a failed write is logged once and counted."""
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+import pyarrow as pa
 import structlog
 
 from exporters.readmodel import FILE_FAILURES, rows_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pyarrow as pa
-
-    from stream.checkpoint.files import CheckpointPath
+from stream.checkpoint.files import CheckpointPath
 
 _log = structlog.get_logger(__name__)
 

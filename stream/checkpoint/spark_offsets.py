@@ -4,14 +4,10 @@
 Those of the job have no cluster, because its manifest names it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, Final, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Any, Final, Self
 
 TOPIC: Final = "__consumer_offsets"
 _EPOCHS: Final = "leader_epochs"

@@ -5,19 +5,14 @@ state partition. Spark reports a damaged file with an error that does not name i
 partition without files as empty, and a file with a damaged block as if it ended there.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from stream.checkpoint.files import DamagedError, check_sums, listed, sums_of, whole
+from stream.checkpoint.files import CheckpointPath, DamagedError, check_sums, listed, sums_of, whole
 from stream.checkpoint.objects.path import ObjectPath
-
-if TYPE_CHECKING:
-    from stream.checkpoint.files import CheckpointPath
 
 _UNREADABLE: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError)
 

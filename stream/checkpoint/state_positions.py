@@ -5,17 +5,11 @@ the position of the offset log, either only transaction markers are in between, 
 log; only a read of the topic shows which.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from stream.cluster.offsets_topic import NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from stream.groups.placement import Placement
-    from stream.groups.shard import ShardState
+from stream.groups.placement import Placement
+from stream.groups.shard import ShardState
 
 
 def misplaced(

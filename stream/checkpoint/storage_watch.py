@@ -4,19 +4,15 @@ A call into a file system that has lost its server may block for minutes, so the
 report it.
 """
 
-from __future__ import annotations
-
 import errno
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import structlog
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.checkpoint.files import CheckpointPath
+from stream.checkpoint.files import CheckpointPath
 
 _log = structlog.get_logger(__name__)
 _POLL_SECONDS: Final = 5.0

@@ -5,26 +5,19 @@ the interruption. Detects that the topic was created again, lost unread records,
 `stream.checkpoint.continuity`; the job acts on them.
 """
 
-from __future__ import annotations
-
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
 from stream.checkpoint.continuity import OffsetsTopicEnds, ReadPositions, gap
+from stream.checkpoint.directory import CheckpointDirectory
 from stream.checkpoint.side_files import HEARTBEAT, SideFiles
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.cluster.epoch_ends import read_epoch_ends
 from stream.cluster.offsets_topic import NAME, describe
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
-from stream.groups.instances import EVERY_GROUP
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from stream.checkpoint.directory import CheckpointDirectory
-    from stream.cluster.transport.client import Cluster
-    from stream.groups.instances import InstancePart
+from stream.groups.instances import EVERY_GROUP, InstancePart
 
 
 class TopicWatch:

@@ -1,20 +1,15 @@
 """The space that the checkpoint uses, and the space that its volume has left."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 from exporters.readmodel import CheckpointSpace
+from stream.checkpoint.files import CheckpointPath
 from stream.checkpoint.objects.path import ObjectPath
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from stream.checkpoint.files import CheckpointPath
 
 _STATE: Final = "state"
 """Folder of the state in Spark's checkpoint: full snapshots are zip files, the batches since then changelogs."""

@@ -6,8 +6,6 @@ Do not grant a monitor `--consumer --topic '*'`: that is the right to read every
 lets lagwarden read messages is printed as a comment with its cost, so that the administrator selects the topics.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shlex
@@ -15,7 +13,7 @@ from typing import Annotated, Final
 
 import typer
 
-from stream.cli.options import PlainJson  # noqa: TC001 -- typer reads the annotations
+from stream.cli.options import PlainJson
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

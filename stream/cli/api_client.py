@@ -11,21 +11,18 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from exporters.group_query import ALL_GROUPS
+from exporters.group_query import ALL_GROUPS, GroupQuery
 from exporters.wording import duration
-from stream.cli.group_source import unix_time
+from stream.cli.group_source import Answer, unix_time
 from stream.cli.instance_login import LOGIN_ADVICE, instance_login
 from stream.cli.render.tables import display_text
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from exporters.group_query import GroupQuery
-    from stream.cli.group_source import Answer
     from stream.config.options import HttpOptions
 
 TIMEOUT_SECONDS: Final = 15.0

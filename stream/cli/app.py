@@ -15,6 +15,7 @@ import os
 import re
 import sys
 import traceback
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -37,8 +38,6 @@ from stream.cli.render.stdout import report_internal_error
 from stream.errors import Caution, ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from stream.config.options import Config
 
 app: Final = typer.Typer(

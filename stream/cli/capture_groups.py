@@ -4,41 +4,35 @@ End offsets, existing topics and, unless configured, the retention of offsets ar
 expiration are null here. The snapshot time is the timestamp of the newest record.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.group_query import ALL_GROUPS
+from exporters.group_query import ALL_GROUPS, GroupQuery
 from exporters.http.api import group_json, groups_json
+from exporters.readmodel import GroupDetail, Snapshot
 from exporters.text.exposition import EMPTY, PublishedSnapshot
 from exporters.timestamps import LATEST_MS
+from stream.cli.group_source import Answer
+from stream.config.options import GroupsOptions
+from stream.groups.decode_stats import DecodeStats
+from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.model import find_groups
 from stream.offline.folder import open_source
 from stream.offline.replay import Replay
+from stream.offline.rows import LogRow, RowSource, TopicAndPartition
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext, TickFacts, derive
 from stream.tick.ends_index import NO_ENDS
 from stream.tick.snapshot.build import build
 from stream.tick.snapshot.group_detail import group_detail
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from exporters.group_query import GroupQuery
-    from exporters.readmodel import GroupDetail, Snapshot
-    from stream.cli.group_source import Answer
-    from stream.config.options import GroupsOptions
-    from stream.groups.decode_stats import DecodeStats
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.lifecycle.model import GroupHistory
-    from stream.offline.rows import LogRow, RowSource, TopicAndPartition
 
 _NOTE: Final = "a capture has no end offsets: lag is unknown; ages are relative to its newest record"
 _NO_RETENTION: Final = (

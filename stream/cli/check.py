@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -19,9 +21,6 @@ from stream.cli.options import ConfigFile, InstanceUrl, PlainJson, open_instance
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     from stream.cli.api_client import InstanceClient
     from stream.cli.group_source import Answer
 

@@ -4,17 +4,14 @@ A shell shows no errors here: without an instance there is nothing to complete.
 """
 
 # ruff: noqa: PLC0415 -- as in `stream.cli.app`
-from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterable
+from typing import Annotated
 
 import typer
 
 from stream.cli.options import instance_url
 from stream.errors import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 def complete_words(words: Iterable[str]) -> Callable[[str], list[str]]:

@@ -1,10 +1,9 @@
 """The command `dump-log`, with the options of Kafka's `kafka-dump-log`."""
 
 # ruff: noqa: FBT002, PLR0917 -- typer passes flags and options by name
-from __future__ import annotations
 
 import sys
-from pathlib import Path  # noqa: TC003 -- typer reads annotations when it runs
+from pathlib import Path
 from typing import Annotated
 
 import typer

@@ -6,14 +6,13 @@ imported inside the commands, as in `stream.cli.app`.
 
 # ruff: noqa: FBT002 -- typer passes flags and options by name
 # ruff: noqa: PLC0415 -- see above
-from __future__ import annotations
 
 import functools
 from typing import Annotated
 
 import typer
 
-from stream.cli.completion import GroupName  # noqa: TC001 -- typer reads the annotations
+from stream.cli.completion import GroupName
 from stream.cli.options import ConfigFile, InstanceUrl, JsonOutput, open_instance
 from stream.cli.render.stdout import print_api_json, print_notes
 from stream.errors import ExitCode, imports_of_extra

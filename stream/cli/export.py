@@ -3,7 +3,7 @@
 # ruff: noqa: PLC0415, PLR0917 -- see above; typer passes options by name
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 -- typer reads annotations when it runs
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer

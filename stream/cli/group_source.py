@@ -4,19 +4,15 @@ Both answer as the HTTP API does, in values of JSON: tables and `--json` have on
 has what reads those answers: times, and the error for an unknown group.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import difflib
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Iterable
+from typing import Any, Final, Protocol
 
 from exporters.group_query import ALL_GROUPS, GroupQuery, SortKey
 from exporters.wording import duration, duration_or_zero
 from stream.cli.render.tables import display_text
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Answer = dict[str, Any]
 """A JSON object of the API."""

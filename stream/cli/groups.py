@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -29,9 +31,6 @@ from stream.cli.render.stdout import print_api_json, print_notes
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
     from stream.cli.group_source import Answer, GroupSource
     from stream.cli.render.tables import TextTable
 

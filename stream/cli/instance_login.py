@@ -3,17 +3,13 @@
 There are no options for it: every user of a machine can read the arguments of a process.
 """
 
-from __future__ import annotations
-
 import base64
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VARIABLES: Final = {
     "LAGWARDEN_USER": "the user",

@@ -12,7 +12,8 @@ import contextlib
 import dataclasses
 import json
 import sys
-from pathlib import Path  # noqa: TC003 -- typer reads annotations when it runs
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -30,8 +31,6 @@ from stream.cli.render.stdout import print_lines, print_notes, print_problems, p
 from stream.errors import ExitCode, Refusal, imports_of_extra
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from stream.cli.capture_groups import CaptureGroups
     from stream.cli.group_source import Answer
     from stream.offline.rows import LogRow, RowSource

@@ -4,12 +4,10 @@ A check returns a sentence on success, a Caution if `run` would start and it nee
 otherwise, with the text and the exit code of `run`.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from stream.checkpoint.lock import unusable
 from stream.checkpoint.objects.path import ObjectPath
@@ -17,6 +15,7 @@ from stream.cluster.offsets_topic import NAME, describe
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import login_from_options
+from stream.config.options import Config
 from stream.config.values import is_loopback
 from stream.errors import Caution, ExitCode, Refusal
 from stream.service.web_access import open_web_access
@@ -24,11 +23,6 @@ from stream.service.wiring import checkpoint_root, object_storage
 from stream.spark.executors.driver_machine import address_for, check_python, check_reachable
 from stream.spark.java import find_java
 from stream.spark.jvm_process import NO_JAVA, JvmStartError, start_refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from stream.config.options import Config
 
 
 def run_checks(config: Config) -> Iterator[str | Refusal]:

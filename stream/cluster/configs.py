@@ -5,20 +5,15 @@ know, has no value but a reason. kafka-python's own call is not used: on a denia
 error.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterable
+from typing import Any, Final
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from stream.cluster.transport.client import Cluster
 
 OFFSETS_TOPIC_SETTINGS: Final = (
     "cleanup.policy",

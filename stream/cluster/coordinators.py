@@ -4,20 +4,15 @@ The coordinator of a group leads its partition of `__consumer_offsets`, but it i
 several listeners, or after partitions were added, only the cluster's answer is right.
 """
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Final
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError, Unsupported
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from stream.cluster.transport.client import Cluster
 
 _KEYS_AT_ONCE: Final = 1_000
 # Brokers before 3.0 take one key per request, so the number of lookups is limited.

@@ -5,22 +5,16 @@ completed, so its state is not in the log. One call describes a limited number o
 Errors are values: a group that could not be described has a reason.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Sequence
+from typing import Any, Final
 
-from stream.cluster.coordinators import by_node
+from stream.cluster.coordinators import Coordinators, by_node
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from stream.cluster.coordinators import Coordinators
-    from stream.cluster.transport.client import Cluster
 
 MOST_GROUPS: Final = 1_000
 """The number of groups that one call describes; the others are returned with NOT_ASKED."""

@@ -4,19 +4,14 @@ A leader that is elected with a shorter log, or starts with a shorter one, write
 does not show this when the log has grown past it again; the end of the epoch under which it was read does.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from stream.cluster.leaders import find_leaders
 from stream.cluster.transport import requests
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason, of_code
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream.cluster.transport.client import Cluster
 
 _PERMANENT: Final = (ErrorReason.NOT_AUTHORIZED, ErrorReason.UNSUPPORTED)
 NO_EPOCH: Final = -1

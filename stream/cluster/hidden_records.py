@@ -5,21 +5,16 @@ partition whose leader does not answer is continued at the next call, and a part
 position is marked with `position_lost`.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 from decoders.log.fetched import FetchedBatches
 from stream.cluster.leaders import find_leaders
 from stream.cluster.transport import requests
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from stream.cluster.transport.client import Cluster
 
 _ROUND_BYTES: Final = 8 << 20
 """Bytes of one round, shared by the partitions; each gets at least _LEAST_BYTES, and always one whole batch."""

@@ -3,17 +3,12 @@
 Read on every call, with one metadata request per few thousand topics; nothing is cached.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Mapping
+from typing import Final
 
 from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from stream.cluster.transport.client import Cluster
 
 Leader = tuple[int, int] | ErrorReason
 """The node and its leader epoch, or the reason why there is none."""

@@ -5,22 +5,17 @@ compacted. A broker also lists replicas of topics that were deleted and are stil
 broker or a log directory without an answer has a row with the error.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from stream.cluster.transport.client import Cluster
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 

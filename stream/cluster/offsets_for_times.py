@@ -5,24 +5,18 @@ end offsets that `partition_offsets` reads in every tick. So the requests are sm
 Errors are values, in the row of their partition.
 """
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 import pyarrow as pa
 
-from stream.cluster.leaders import find_leaders
+from stream.cluster.leaders import Leaders, find_leaders
 from stream.cluster.transport import error_codes as reasons
 from stream.cluster.transport import requests
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from stream.cluster.leaders import Leaders
-    from stream.cluster.transport.client import Cluster
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 

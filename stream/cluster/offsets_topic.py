@@ -4,18 +4,14 @@ Read before the streaming query starts, which needs a topic that exists and may 
 new cluster the first consumer does.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import uuid
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from stream.cluster.transport import requests
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.connection_errors import no_topic_right
 from stream.cluster.transport.errors import Unreachable
-
-if TYPE_CHECKING:
-    from stream.cluster.transport.client import Cluster
 
 NAME: Final = "__consumer_offsets"
 

@@ -9,22 +9,17 @@ A transaction *hangs* if its coordinator does not have the partition among those
 operator ends it (`kafka-transactions abort`).
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
 
 import pyarrow as pa
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from stream.cluster.transport.client import Cluster
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 MOMENT: Final = pa.timestamp("ms")

@@ -5,16 +5,10 @@ members, because a rebalance writes no record until it has completed, and one wi
 member that is joining has caused no other record yet.
 """
 
-from __future__ import annotations
+from collections.abc import Iterable, Mapping
 
-from typing import TYPE_CHECKING
-
+from stream.groups.membership.memberships import Membership
 from stream.groups.membership.model import CLASSIC, SIMPLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from stream.groups.membership.memberships import Membership
 
 
 def describe_candidates(memberships: Mapping[str, Membership], now: int, recent_ms: int) -> list[str]:

@@ -6,21 +6,15 @@ form in all versions (`org.apache.kafka.coordinator.group.GroupCoordinatorConfig
 is unreachable is left out; the configured values apply if no broker answers.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from stream.cluster.admin.features import read_versions
-from stream.cluster.configs import read_broker_configs
+from stream.cluster.configs import TopicConfig, read_broker_configs
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 from stream.groups.expiry.broker_rules import ExpiryRules, OffsetsRetention, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from stream.cluster.configs import TopicConfig
-    from stream.cluster.transport.client import Cluster
 
 RETENTION: Final = "offsets.retention.minutes"
 CHECK_INTERVAL: Final = "offsets.retention.check.interval.ms"

@@ -7,13 +7,8 @@ The name of a deleted topic is kept while something refers to its id. An id with
 period, because a reference may be read later than the deletion. The number of deleted topics is bounded.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,22 +5,17 @@ Errors are values: a topic that cannot be described has a row with the error. Fa
 `stream.cluster_facts.topics` and `topic_ids`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import uuid
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Final
 
 import pyarrow as pa
 
 from stream.cluster.admin.quorum import Quorum, read_quorum
 from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.client import Broker, Cluster
 from stream.cluster.transport.error_codes import ErrorReason
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from stream.cluster.transport.client import Broker, Cluster
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 _NODES: Final = pa.list_(pa.int32())

@@ -9,27 +9,22 @@ One scan reads the topic from start to end, over several ticks if needed, and ke
 Source: org.apache.kafka.coordinator.transaction.TransactionLog; KIP-98, KIP-890.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
 
 from decoders.cluster_events import TransactionalIdExpired, TransactionStateRecorded
+from decoders.events import Event
 from decoders.interpret import event_of
+from decoders.log.batch import LogRecord
 from decoders.records import Record
 from decoders.scalar import decode_transaction
 from stream.cluster.leaders import find_leaders
 from stream.cluster.open_transactions import ENDS_BY_ITSELF
 from stream.cluster.records.ranges import ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from decoders.events import Event
-    from decoders.log.batch import LogRecord
-    from stream.cluster.transport.client import Cluster
 
 NAME: Final = "__transaction_state"
 _LIMIT_SECONDS: Final = 5.0

@@ -6,18 +6,14 @@ So they can be counted only when the metadata changes. A reassignment away from 
 same way. See docs/internals/decisions/0013-replicas-left-on-absent-brokers.md.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from stream.cluster.topology import Topology
+from stream.cluster.topology import Topology
 
 
 class _Replica(NamedTuple):

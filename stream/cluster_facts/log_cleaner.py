@@ -13,17 +13,13 @@ stopped long before the monitor started. A sign must persist for a while, becaus
 compact first. A hanging transaction also prevents compaction and causes the same signs.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from stream import wording as say
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
 
 PATIENCE_SECONDS: Final = 600.0
 """The time a log may be overdue: a cleaner compacts the dirtiest log first, and several gigabytes take minutes."""

@@ -5,28 +5,29 @@ hundred topics that groups read. Changes nothing on the cluster and creates no t
 null and counted; raises only if no broker answers.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.cluster.model import ClusterFacts, share_group_facts
+from exporters.readmodel import Snapshot
 from stream.cluster.admin.features import mixed_versions, read_versions
-from stream.cluster.admin.followers import followers_out_of_sync, read_follower_lags
+from stream.cluster.admin.followers import FollowerLag, followers_out_of_sync, read_follower_lags
 from stream.cluster.admin.quotas import read_quotas
 from stream.cluster.admin.reassignments import read_reassignments
-from stream.cluster.configs import read_broker_configs, read_topic_config, read_topic_configs
+from stream.cluster.configs import Settings, read_broker_configs, read_topic_config, read_topic_configs
 from stream.cluster.log_dirs import (
     failed_directories,
     read_replica_sizes,
     size_per_broker,
 )
 from stream.cluster.offsets_topic import NAME
-from stream.cluster.topology import read_topology
+from stream.cluster.topology import Topology, read_topology
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts import tables
@@ -35,17 +36,7 @@ from stream.cluster_facts.log_cleaner import LogGrowth
 from stream.cluster_facts.offsets_topic import OffsetsTopicSizes
 from stream.cluster_facts.share_groups import ShareGroups
 from stream.cluster_facts.topics import MIN_ISR, partitions_table, topics_table
-from stream.groups.instances import EVERY_GROUP
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from exporters.readmodel import Snapshot
-    from stream.cluster.admin.followers import FollowerLag
-    from stream.cluster.configs import Settings
-    from stream.cluster.topology import Topology
-    from stream.cluster.transport.client import Cluster
-    from stream.groups.instances import InstancePart
+from stream.groups.instances import EVERY_GROUP, InstancePart
 
 BROKER_SETTINGS: Final = (
     "log.cleaner.enable",

@@ -6,15 +6,15 @@ with their time, until they are too old. Of several instances, each keeps the gr
 partitions by group, so each reads all of it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.cluster_events import SharePartitionStateRecorded, SharePartitionStateRemoved
 from decoders.interpret import event_of
+from decoders.log.batch import LogRecord
 from decoders.records import Record
 from decoders.scalar import decode_share_state
 from exporters.cluster.model import (
@@ -28,23 +28,16 @@ from exporters.readmodel import rows_table
 from stream.cluster.epoch_ends import is_cut, read_epoch_ends
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
 from stream.cluster.partition_offsets import read_ends
-from stream.cluster.records.ranges import ReadTally, unread_ranges
+from stream.cluster.records.ranges import OffsetRange, ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
+from stream.cluster.topology import Topology
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason, of_failure
 from stream.cluster.transport.errors import ClusterError, Unreachable
 from stream.cluster_facts.share_state import FinishedRecords, SharePartition, SharePartitionKey, ShareState
-from stream.groups.instances import EVERY_GROUP
+from stream.cluster_facts.tables import Unknown
+from stream.groups.instances import EVERY_GROUP, InstancePart
 from stream.groups.placement import partition_for
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from decoders.log.batch import LogRecord
-    from stream.cluster.records.ranges import OffsetRange
-    from stream.cluster.topology import Topology
-    from stream.cluster.transport.client import Cluster
-    from stream.cluster_facts.tables import Unknown
-    from stream.groups.instances import InstancePart
 
 NAME: Final = "__share_group_state"
 MOST_PARTITIONS: Final = 10_000

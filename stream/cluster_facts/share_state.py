@@ -6,19 +6,14 @@ the leader only and never in the log. Source: org.apache.kafka.coordinator.share
 PersisterStateBatchCombiner; KIP-932, KIP-1226.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from decoders.cluster_events import SharePartitionStateRecorded, SharePartitionStateRemoved
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from decoders.events import Event
+from decoders.events import Event
 
 SharePartitionKey = tuple[str, bytes, int]
 """Group, topic id and partition."""

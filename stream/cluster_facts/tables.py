@@ -3,10 +3,9 @@
 Also selects the partitions that get series of their own if there are too many, and counts unknown facts.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -31,20 +30,15 @@ from exporters.cluster.model import (
     UNKNOWN_FACTS,
 )
 from exporters.readmodel import rows_table
-from stream.cluster.admin.features import finalized_features, version_sets
+from stream.cluster.admin.features import BrokerVersions, finalized_features, version_sets
+from stream.cluster.admin.followers import FollowerLag
+from stream.cluster.admin.quorum import Quorum
+from stream.cluster.admin.quotas import Quota
+from stream.cluster.admin.reassignments import Reassignment
+from stream.cluster.configs import Settings
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
+from stream.cluster.topology import Topology
 from stream.cluster.transport.error_codes import ErrorReason
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from stream.cluster.admin.features import BrokerVersions
-    from stream.cluster.admin.followers import FollowerLag
-    from stream.cluster.admin.quorum import Quorum
-    from stream.cluster.admin.quotas import Quota
-    from stream.cluster.admin.reassignments import Reassignment
-    from stream.cluster.configs import Settings
-    from stream.cluster.topology import Topology
 
 _Value = TypeVar("_Value")
 _Key = TypeVar("_Key")

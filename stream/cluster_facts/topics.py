@@ -5,9 +5,8 @@ Pure: a function of a Topology, over whole columns. The ratios are the percentag
 it is an in-sync replica. CMAK divides floating-point numbers; here the ceiling is exact.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.cluster.model import CLUSTER_TOPICS, TOPIC_PARTITIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream.cluster.configs import Settings
-    from stream.cluster.topology import Topology
+from stream.cluster.configs import Settings
+from stream.cluster.topology import Topology
 
 Int64s = npt.NDArray[np.int64]
 

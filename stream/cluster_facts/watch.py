@@ -6,18 +6,18 @@ result; after the third failure in a row the result is discarded, because leader
 The progress of share groups stays as long as their verdicts do.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import threading
 import time
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Callable
+from typing import Final, Self
 
 import structlog
 
 from exporters.cluster.exposition import PublishedCluster
-from exporters.cluster.model import SHARE_GROUPS_FACT, SHARE_READ_FACT
+from exporters.cluster.model import SHARE_GROUPS_FACT, SHARE_READ_FACT, ClusterFacts
 from exporters.selection.series import EVERYTHING, SeriesSelection
+from exporters.text.exposition import PublishedSnapshot
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
@@ -25,13 +25,7 @@ from stream.cluster_facts.poll import ClusterPoll, PollOptions
 from stream.cluster_facts.share_groups import NAME as SHARE_STATE_TOPIC
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from exporters.cluster.model import ClusterFacts
-    from exporters.text.exposition import PublishedSnapshot
-    from stream.config.options import Config
+from stream.config.options import Config
 
 _log = structlog.get_logger(__name__)
 _SOON_SECONDS: Final = 10.0

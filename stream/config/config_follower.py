@@ -1,19 +1,14 @@
 """Follows the configuration file while the process runs: some options of a changed file apply without a restart."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
 
 import structlog
 
 from exporters.http.access.web_access import file_version
 from stream.config.loader import ConfigRefusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from stream.config.options import Config
+from stream.config.options import Config
 
 _log = structlog.get_logger(__name__)
 FOLLOWED: Final = frozenset({"groups.owners", "groups.maintenance", "groups.silences", "metrics.targets"})

@@ -6,13 +6,13 @@ A login has no secret: it can be printed, pickled and sent to another process, w
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from stream.config.secret_sources import Secret
 
+if TYPE_CHECKING:
     from stream.config.options import KafkaOptions
-    from stream.config.secret_sources import Secret
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,13 +5,12 @@ Each source overrides the previous one. A key is `section.option`; its environme
 `section.option_file` or `LAGWARDEN_SECTION_OPTION_FILE`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import yaml
 from pydantic import ValidationError
@@ -20,9 +19,6 @@ from stream.config.object_address import shown_address
 from stream.config.options import SECRETS, SECTIONS, Config, OptionSection, contradictions_between
 from stream.config.secret_sources import Secret, SecretEntry, SecretFile, SecretUnavailable, SecretVariable
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 SectionT = TypeVar("SectionT", bound=OptionSection)
 

@@ -1,7 +1,5 @@
 """Maintenance windows: a single span of time, and a weekly schedule in the local time of a zone; and silences. Pure."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import math

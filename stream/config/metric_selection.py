@@ -1,18 +1,12 @@
 """Converts the section `metrics` of the configuration into the selection of series for the exposition."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from exporters.catalogue.metric import Preset
 from exporters.compatibility.selection import OtherSelection
 from exporters.selection.folding import FoldRules
 from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import Granularity, SeriesSelection
+from stream.config.options import MetricsOptions
 from stream.config.values import parse_target
-
-if TYPE_CHECKING:
-    from stream.config.options import MetricsOptions
 
 
 def selection_from_options(metrics: MetricsOptions, *, hide_members: bool = False) -> SeriesSelection:

@@ -4,10 +4,9 @@
 these classes.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -21,9 +20,6 @@ from stream.config.sections.job import JobOptions
 from stream.config.sections.kafka import ClusterOptions, KafkaOptions
 from stream.config.sections.option import OptionSection
 from stream.config.sections.output import HistoryOptions, LogOptions, MetricsOptions, OtlpOptions, WebhookOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = [
     "SECRETS",

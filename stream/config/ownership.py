@@ -3,8 +3,6 @@
 A pattern is one of `stream.config.values.check_pattern`; it must match the whole name of a group.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import re

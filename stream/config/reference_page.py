@@ -3,20 +3,17 @@
 A test compares the page with the classes, so that every option is documented.
 """
 
-from __future__ import annotations
-
 import sys
 import types
 import typing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from pydantic.fields import FieldInfo
 
 from stream.config.options import SECTIONS, OptionSection
 from stream.config.secret_sources import Secret
 from stream.errors import ExitCode
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 _PREFACE: Final = """\
 # Configuration

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import yaml
@@ -15,8 +16,6 @@ from pydantic_core import core_schema
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
 

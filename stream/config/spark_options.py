@@ -3,8 +3,6 @@
 `stream.spark.session` and `stream.spark.executors.settings` set them; a test compares.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from stream.config.master_url import MasterKind

@@ -3,8 +3,6 @@
 pydantic calls them, as `stream.config.options` declares, and turns a ValueError into a validation error.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import re

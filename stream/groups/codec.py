@@ -9,11 +9,10 @@ Format 2 had no aborted commits. Format 1 had neither the timestamp nor historie
 state get histories without transitions.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import struct
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -27,9 +26,6 @@ from stream.groups.key_table import KeyTable
 from stream.groups.lifecycle.table import HistoryTable
 from stream.groups.lifecycle.tracker import build_histories
 from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, ShardState
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _Table = TypeVar("_Table", Runs, KeyTable)
 _Keyed = TypeVar("_Keyed", bound=KeyTable)

@@ -7,30 +7,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from stream.groups.commits.aborts import AbortedCommits
+from stream.groups.commits.counts import CommitCounts
 from stream.groups.commits.run_table import Runs, concat_runs, no_runs
+from stream.groups.lifecycle.model import GroupHistory
+from stream.groups.membership.memberships import Member, Membership
 from stream.groups.membership.subscriptions import LongSubscriptions
 from stream.groups.row_order import RowLabels, RowOrder
-from stream.groups.shard import ShardChange
-from stream.groups.shard_copy import ShardCopy, share_runs
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from collections.abc import Set as AbstractSet
-
-    from numpy.typing import NDArray
-
-    from stream.groups.commits.counts import CommitCounts
-    from stream.groups.lifecycle.model import GroupHistory
-    from stream.groups.membership.memberships import Member, Membership
-    from stream.groups.shard import ShardState
-    from stream.groups.shard_copy import ChangeEvents
+from stream.groups.shard import ShardChange, ShardState
+from stream.groups.shard_copy import ChangeEvents, ShardCopy, share_runs
 
 _NO_GROUPS: Final = frozenset[str]()
 

@@ -8,10 +8,12 @@ per shard. Malformed records are counted with their reason and change nothing.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from decoders import scalar
 from decoders.errors import DecodeError
@@ -20,26 +22,19 @@ from stream.groups.commits import aborts as abort_table
 from stream.groups.commits import tombstones as tombstone_table
 from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.decoded import decode_commits
-from stream.groups.commits.folded import fold_commits
+from stream.groups.commits.folded import FoldedCommits, fold_commits
 from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commit_keys
-from stream.groups.commits.run_table import join_runs, no_runs
+from stream.groups.commits.run_table import Runs, join_runs, no_runs
 from stream.groups.commits.runs import NEVER
 from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.membership.record_types import record_type_of
 from stream.groups.membership.summary import groups_of
-from stream.groups.record_columns import distinct_partitions
+from stream.groups.record_columns import RecordColumns, distinct_partitions
 from stream.groups.shard import MembershipRecords, ShardDelta
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from stream.groups.commits.folded import FoldedCommits
-    from stream.groups.commits.run_table import Runs
     from stream.groups.placement import Placement
-    from stream.groups.record_columns import RecordColumns
 
 MAX_UNJOINED_RUNS: Final = 400_000
 """Rows of runs that are collected before they are joined: bounds the memory of a long task."""

@@ -4,16 +4,12 @@ A group's records are in one partition of the topic, so instances that own diffe
 `i/n` owns the partitions whose number leaves the remainder `i` when divided by `n`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Final, Self, TypeVar
 
 from stream.groups.placement import partition_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 MOST: Final = 1000
 """The largest number of instances."""

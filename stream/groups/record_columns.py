@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from decoders.errors import DecodeError
 from stream.groups.decode_stats import DecodeFault, FaultSample, hexadecimal
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from decoders.errors import DecodeError
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

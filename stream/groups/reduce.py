@@ -9,6 +9,7 @@ state has no clock.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
@@ -31,8 +32,6 @@ from stream.groups.shard import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from numpy.typing import NDArray
 
 

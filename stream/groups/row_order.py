@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 Partitions = np.ndarray[tuple[int], np.dtype[np.int32]]
 ShardLabels = tuple[pa.DictionaryArray, pa.DictionaryArray, Partitions]

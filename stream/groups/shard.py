@@ -7,24 +7,21 @@ Three types share one layout, and the type says what a value may contain. `Shard
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
+import pyarrow as pa
 
 from stream.groups.commits.aborts import AbortedCommits
-from stream.groups.commits.run_table import no_runs
+from stream.groups.commits.run_table import Runs, no_runs
 from stream.groups.commits.runs import NEVER
 from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.key_table import KeyTable
 from stream.groups.lifecycle.table import HistoryTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
     from numpy.typing import NDArray
-
-    from stream.groups.commits.run_table import Runs
 
 NOTHING_READ: Final = -1
 """Position of a shard that has read no record yet."""

@@ -3,38 +3,30 @@
 A change replaces the rows that it touches, and the newest position wins, so applying a batch twice has no effect.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
 from stream.groups.commits import aborts as abort_table
 from stream.groups.commits.aborts import AbortedCommits
-from stream.groups.commits.counts import new_commits
+from stream.groups.commits.counts import CommitCounts, new_commits
 from stream.groups.commits.run_table import Runs, concat_runs, find_rows, no_runs
 from stream.groups.commits.runs import Spans, columns_of
 from stream.groups.commits.slots import Slots
+from stream.groups.commits.tombstones import OffsetTombstones
+from stream.groups.lifecycle.model import GroupHistory, Transition
 from stream.groups.lifecycle.record import unpack_history
+from stream.groups.lifecycle.table import HistoryTable
 from stream.groups.membership.memberships import Memberships
-from stream.groups.shard import NOTHING_READ
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Set as AbstractSet
-
-    from numpy.typing import NDArray
-
-    from stream.groups.commits.counts import CommitCounts
-    from stream.groups.commits.tombstones import OffsetTombstones
-    from stream.groups.lifecycle.model import GroupHistory, Transition
-    from stream.groups.lifecycle.table import HistoryTable
-    from stream.groups.membership.subscriptions import LongSubscriptions
-    from stream.groups.row_order import ShardLabels
-    from stream.groups.shard import ShardChange
+from stream.groups.membership.subscriptions import LongSubscriptions
+from stream.groups.row_order import ShardLabels
+from stream.groups.shard import NOTHING_READ, ShardChange
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

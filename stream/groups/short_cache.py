@@ -1,13 +1,8 @@
 """A cache of results for short arguments, so that the names and blobs that clients write decide no memory."""
 
-from __future__ import annotations
-
 import functools
-from collections.abc import Sized
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable, Sized
+from typing import TypeVar
 
 _Argument = TypeVar("_Argument", bound=Sized)
 _Result = TypeVar("_Result")

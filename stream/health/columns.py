@@ -1,7 +1,5 @@
 """The types of columns that health works with, and sums and maxima of rows by their owner."""
 
-from __future__ import annotations
-
 from typing import Final, TypeAlias
 
 import numpy as np

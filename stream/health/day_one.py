@@ -6,15 +6,13 @@ A new monitor finds groups that failed long ago. Without this, each of them woul
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from stream.health.columns import Flags
+from stream.health.evaluator import EvaluationResult
 from stream.health.verdict import Severity, Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.evaluator import EvaluationResult
 
 _GOES_ON: Final = frozenset({Verdict.FALLING_BEHIND, Verdict.SKEWED})
 """Faults of groups that make progress."""

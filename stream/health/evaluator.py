@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from stream.health import hysteresis, stored_rows
-from stream.health.burrow.status_tracker import BurrowStatusTracker
-from stream.health.evidence import evidence
+from stream.health.burrow.status_tracker import BurrowStatuses, BurrowStatusTracker
+from stream.health.columns import Codes, Ints
+from stream.health.evidence import Value, evidence
 from stream.health.features import window as windows
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.features.window import Window
@@ -24,16 +26,8 @@ from stream.health.rules.log.unknown import briefly_unknown_rows
 from stream.health.rules.members import members_text
 from stream.health.rules.membership.unassigned import may_be_assigned_soon
 from stream.health.rules.rule import first_matches, unread_text
-from stream.health.share.evaluator import ShareEvaluator
+from stream.health.share.evaluator import ShareEvaluator, ShareFindings
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream.health.burrow.status_tracker import BurrowStatuses
-    from stream.health.columns import Codes, Ints
-    from stream.health.evidence import Value
-    from stream.health.share.evaluator import ShareFindings
 
 _RATE_VERDICTS: Final = [
     CODE[each] for each in (Verdict.OK, Verdict.RECOVERING, Verdict.SKEWED, Verdict.FALLING_BEHIND)

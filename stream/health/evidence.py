@@ -1,20 +1,15 @@
 """The evidence of a verdict: the numbers that a rule used, by name."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 
+from stream.groups.membership.model import MemberClient
+from stream.health.features.window import Window
+from stream.health.inputs import AbortStreak
 from stream.health.rules.log import unknown
 from stream.health.rules.members import owner_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.groups.membership.model import MemberClient
-    from stream.health.features.window import Window
-    from stream.health.inputs import AbortStreak
 
 Value = int | float | str | bool | None
 """Times are ms since 1970 (`..._time`, `..._since`), durations ms, rates offsets per second. None: not known."""

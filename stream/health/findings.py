@@ -1,27 +1,19 @@
 """The verdicts on the rows of a window at one tick, and their findings: sentence, evidence and next step."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
 from stream.health import hysteresis
-from stream.health.rules.rule import about, counted_text
-from stream.health.verdict import SEVERITY, VERDICTS, Verdict, roll_up
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Self
-
-    from stream.health.columns import Codes, Flags, Ints
-    from stream.health.evidence import Value
-    from stream.health.features.window import Window
-    from stream.health.hysteresis import ShownVerdicts
-    from stream.health.rules.rule import Rule
-    from stream.health.share.window import ShareWindow
-    from stream.health.verdict import Severity
+from stream.health.columns import Codes, Flags, Ints
+from stream.health.evidence import Value
+from stream.health.features.window import Window
+from stream.health.hysteresis import ShownVerdicts
+from stream.health.rules.rule import Rule, about, counted_text
+from stream.health.share.window import ShareWindow
+from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict, roll_up
 
 _Window = TypeVar("_Window", "Window", "ShareWindow")
 

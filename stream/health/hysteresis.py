@@ -12,22 +12,17 @@ The state packs into a few bytes per row. After a restart the shown verdicts, go
 the rules have observed enough to decide.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN
+from stream.health.columns import NOT_KNOWN, Codes, Flags, Ints
 from stream.health.row_columns import RowColumns, column
 from stream.health.rules import RULES
+from stream.health.rules.rule import Rule
 from stream.health.share.rules import SHARE_RULES
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Codes, Flags, Ints
-    from stream.health.rules.rule import Rule
 
 CHANGE: Final = 2
 """Ticks until one fault replaces another, or a notice is shown or withdrawn."""

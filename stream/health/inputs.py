@@ -9,26 +9,20 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream.groups.commits.runs import no_spans
+from stream.groups.commits.runs import Spans, no_spans
 from stream.groups.commits.slots import Slots
-from stream.health.features.lag import PartitionEnds
+from stream.groups.membership.model import MemberClient
+from stream.health.columns import Codes, Flags, Ints
+from stream.health.features.control_records import LogTails
+from stream.health.features.lag import Lag, PartitionEnds
 from stream.health.features.offset_out_of_range import CommitOrigins
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream.groups.commits.runs import Spans
-    from stream.groups.membership.model import MemberClient
-    from stream.health.columns import Codes, Flags, Ints
-    from stream.health.features.control_records import LogTails
-    from stream.health.features.lag import Lag
-    from stream.health.share.progress import ShareProgress
+from stream.health.share.progress import ShareProgress
 
 NO_COMMIT: Final = -1
 """In `spans.last_offset`: a partition that a member owns, or of a subscribed topic, without any commit."""

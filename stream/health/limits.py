@@ -1,7 +1,5 @@
 """The time limits of the rules. None of them counts records: how many are many depends on the topic."""
 
-from __future__ import annotations
-
 import dataclasses
 
 

@@ -7,16 +7,13 @@ where the numbers other than `NOT_KNOWN` span so little; every other column, and
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from collections.abc import Collection, Mapping
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream.health.columns import NOT_KNOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from numpy.typing import NDArray
 
 _Table = TypeVar("_Table")
 _NARROW: Final = (np.uint8, np.uint16, np.uint32)

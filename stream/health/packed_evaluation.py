@@ -1,9 +1,8 @@
 """An evaluation in few bytes, from which the findings of single groups are read until the next tick."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Mapping
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from stream.health.features.time_lag import Rates, TimeLag
 from stream.health.features.window import Window
 from stream.health.inputs import HealthInputs, OffsetsOutage
 from stream.health.packed_columns import PackedTable
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 _OF_GROUPS: Final = ("group_verdict", "group_row", "group_rows", "group_since", "group_skipped", "share")
 _TABLES: Final[Mapping[type, Collection[str]]] = {

@@ -4,24 +4,18 @@ A declaration says which value a row has that was never observed, and how the co
 Between two ticks a table is packed (`packed_columns`): most rows hold the default in most columns.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from collections.abc import Sequence
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from stream.health import stored_rows
-from stream.health.columns import NOT_KNOWN, find_keys
+from stream.health.columns import NOT_KNOWN, Ints, find_keys
+from stream.health.inputs import HealthInputs
 from stream.health.packed_columns import PackedTable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream.health.columns import Ints
-    from stream.health.inputs import HealthInputs
-    from stream.health.stored_rows import StoredRows
+from stream.health.stored_rows import StoredRows
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

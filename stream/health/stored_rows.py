@@ -4,19 +4,15 @@ The bytes are an Arrow stream, compressed with zstd. Columns are found by name, 
 bytes of an older or newer version, and ignores columns that it does not know.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream.health.columns import Codes, Ints
-    from stream.health.inputs import HealthInputs
+from stream.health.columns import Codes, Ints
+from stream.health.inputs import HealthInputs
 
 FORMAT: Final = 2
 NAME: Final = pa.dictionary(pa.int32(), pa.string())

@@ -6,8 +6,6 @@ incomplete last block. Nothing else is ever cut off: a file that is damaged in a
 completely, is refused and not changed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import datetime as dt
@@ -15,7 +13,9 @@ import importlib.metadata
 import io
 import json
 import os
-from typing import IO, TYPE_CHECKING, Any, Final, NoReturn, Self
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, Final, NoReturn, Self
 
 import fastavro
 from fastavro.write import Writer
@@ -29,13 +29,7 @@ from stream.offline.container import (
     read_header,
 )
 from stream.offline.paths import display_path, open_to_append, open_to_read, os_error_text, unwritable_refusal
-from stream.offline.rows import LogRow, Origin, UnreadableRefusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from stream.offline.rows import TopicAndPartition
+from stream.offline.rows import LogRow, Origin, TopicAndPartition, UnreadableRefusal
 
 SCHEMA: Final[dict[str, Any]] = {
     "type": "record",

@@ -6,18 +6,14 @@ an unknown codec and read errors of the system.
 Source: Apache Avro 1.12 specification, "Object Container Files".
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import io
 import zlib
-from typing import IO, TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import IO, Any, Final
 
 import fastavro
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MAX_BLOCK_BYTES: Final = 64 << 20
 """The maximum size of a block in bytes, both compressed and uncompressed."""

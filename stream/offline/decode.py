@@ -1,19 +1,14 @@
 """Formats rows as lines of JSON, like Kafka's console formatters since 4.0, or as an error if one cannot be decoded."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from decoders import jsonform, scalar
 from decoders.errors import DecodeError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from decoders.records import Record
-    from stream.offline.rows import LogRow
+from decoders.records import Record
+from stream.offline.rows import LogRow
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

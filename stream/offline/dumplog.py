@@ -3,21 +3,14 @@
 `decoders.log.dump` makes the output. A file that cannot be dumped does not affect the other files.
 """
 
-from __future__ import annotations
-
 import stat
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
-from decoders.log.dump.items import item_json, item_text
-from decoders.log.dump.output import GAPS, Dump, as_text, offsets, share_group_state, transaction_log
+from decoders.log.dump.items import DumpItem, item_json, item_text
+from decoders.log.dump.output import GAPS, Decode, Dump, as_text, offsets, share_group_state, transaction_log
 from decoders.log.files import kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from decoders.log.dump.items import DumpItem
-    from decoders.log.dump.output import Decode
 
 DECODERS: Final[Mapping[str, Decode]] = {
     "--print-data-log": as_text,

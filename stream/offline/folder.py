@@ -4,11 +4,11 @@
 must stop at an open transaction instead, because its records count if it is committed.
 """
 
-from __future__ import annotations
-
 import base64
 import itertools
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 
@@ -19,13 +19,7 @@ from decoders.log.partition import PartitionLog
 from decoders.log.transactions import BatchOutcome
 from stream.errors import imports_of_extra
 from stream.offline.paths import display_path, is_directory, os_error_text
-from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin, UnreadableRefusal
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from pathlib import Path
-
-    from stream.offline.rows import RowSource, TopicAndPartition
+from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin, RowSource, TopicAndPartition, UnreadableRefusal
 
 _ADVICE: Final = "name a partition's directory, such as __consumer_offsets-0, or the broker's log directory"
 

@@ -1,22 +1,15 @@
 """Topics of a live cluster as a source of rows, read without a consumer group."""
 
-from __future__ import annotations
-
 import base64
 import uuid
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
 
-from stream.cluster.records.ranges import ReadTally, unread_ranges
+from stream.cluster.records.ranges import OffsetRange, ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
-from stream.offline.rows import LogRow, Origin, UnreadableRefusal
+from stream.cluster.transport.client import Cluster
+from stream.offline.rows import LogRow, Origin, TopicAndPartition, UnreadableRefusal
 from stream.wording import count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from stream.cluster.records.ranges import OffsetRange
-    from stream.cluster.transport.client import Cluster
-    from stream.offline.rows import TopicAndPartition
 
 _NO_ID: Final = uuid.UUID(int=0)
 UNKNOWN_TOPIC: Final = 3

@@ -1,17 +1,13 @@
 """Opens paths that users enter. Never blocks; paths that are not regular files are refused in one line."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import stat
-from typing import IO, TYPE_CHECKING, Final
+from pathlib import Path
+from typing import IO, Final
 
 from decoders.log.files import kind_of, open_regular
 from stream.offline.rows import UnreadableRefusal, UnwritableRefusal
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LONGEST_SHOWN: Final = 200
 

@@ -4,9 +4,8 @@ Tasks, state store and micro-batches are left out; fold, reduce and driver state
 the rows are split into batches does not matter, because merging adjacent runs is associative.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +16,8 @@ from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_state
-from stream.offline.rows import OFFSETS_TOPIC, batch_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream.groups.shard import ShardState
-    from stream.offline.rows import LogRow
+from stream.groups.shard import ShardState, empty_state
+from stream.offline.rows import OFFSETS_TOPIC, LogRow, batch_rows
 
 ROWS_PER_BATCH: Final = 65_536
 _SLOT_MS: Final = 30_000

@@ -4,25 +4,18 @@ An event is the meaning of one record, given the previous ones; consecutive comm
 are one event. Times are the timestamps of the records, in Unix ms. The timeline of a compacted log is incomplete.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from decoders import scalar
 from decoders.errors import DecodeError
-from decoders.events import OffsetCommitted, OffsetRemoved
+from decoders.events import Event, OffsetCommitted, OffsetRemoved
 from decoders.interpret import event_of
 from decoders.records import Record
-from stream.offline.rows import OFFSETS_TOPIC
+from stream.offline.rows import OFFSETS_TOPIC, LogRow
 from stream.offline.timeline_membership import MembershipTimeline
 from stream.wording import count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from decoders.events import Event
-    from stream.offline.rows import LogRow
 
 _REPLACED: Final = "\ufffd"
 _MAX_GAP_MS: Final = 3_600_000

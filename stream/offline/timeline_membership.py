@@ -3,17 +3,12 @@
 Decoded events in, pairs of kind and sentence out.
 """
 
-from __future__ import annotations
-
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from decoders import group_events as facts
-from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved
+from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved, ClassicMember, Event
 from stream.wording import count
-
-if TYPE_CHECKING:
-    from decoders.events import ClassicMember, Event
 
 EventTexts = list[tuple[str, str]]
 

@@ -1,18 +1,14 @@
 """What users enter as text: keys and values in hexadecimal or base64, one pair per line, times, and time ranges."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import dataclasses
 import datetime as dt
 import enum
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from stream.offline.rows import LogRow
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _NULLS: Final = frozenset({"", "-", "null", "NULL"})
 

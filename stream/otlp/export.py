@@ -1,19 +1,13 @@
 """Runs the export by OTLP if it is configured. Only then the packages of OpenTelemetry are imported."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
+from exporters.cluster.exposition import PublishedCluster
+from exporters.readmodel import MonitorStatus, OtlpStatus
+from exporters.text.exposition import PublishedSnapshot
+from stream.config.options import OtlpOptions
 from stream.errors import imports_of_extra
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from exporters.cluster.exposition import PublishedCluster
-    from exporters.readmodel import MonitorStatus, OtlpStatus
-    from exporters.text.exposition import PublishedSnapshot
-    from stream.config.options import OtlpOptions
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import dataclasses
 import socket
 import threading
 import time
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit
@@ -22,20 +23,15 @@ from opentelemetry.sdk.metrics.export import MetricsData, ResourceMetrics, Scope
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-from exporters.cluster.exposition import ServedMetrics
+from exporters.cluster.exposition import PublishedCluster, ServedMetrics
 from exporters.otlp.data_points import metric_batches
-from exporters.readmodel import OTLP_FAILURES, OtlpStatus, rows_table
+from exporters.readmodel import OTLP_FAILURES, MonitorStatus, OtlpStatus, rows_table
+from exporters.text.exposition import PublishedSnapshot
+from stream.config.options import OtlpOptions
 from stream.otlp.request import send
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from opentelemetry.sdk.metrics.export import Metric
-
-    from exporters.cluster.exposition import PublishedCluster
-    from exporters.readmodel import MonitorStatus
-    from exporters.text.exposition import PublishedSnapshot
-    from stream.config.options import OtlpOptions
 
 _log = structlog.get_logger(__name__)
 FAILURES: Final = (

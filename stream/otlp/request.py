@@ -1,26 +1,20 @@
 """One request of the export: headers from a file, repetitions within its timeout, and its outcome."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import http.client
 import ssl
+import threading
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
 
+from stream.config.options import OtlpOptions
 from stream.config.secret_sources import SecretUnavailable, read_secret_file
-from stream.http_post import post_within
-
-if TYPE_CHECKING:
-    import threading
-    from collections.abc import Mapping
-
-    from stream.config.options import OtlpOptions
-    from stream.http_post import PostResponse
+from stream.http_post import PostResponse, post_within
 
 _MOST_READ: Final = 65_536
 _HEADERS: Final = {"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip", "User-Agent": "lagwarden"}

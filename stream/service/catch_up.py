@@ -6,15 +6,11 @@ stable offset that it had at start. Positions of finished batches are exact. Whi
 progress; that is displayed and shows the watchdog that the batch goes on, and does not affect readiness.
 """
 
-from __future__ import annotations
-
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from exporters.readmodel import CatchUp
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _RATE_SECONDS: Final = 10.0
 _RATE_SAMPLES: Final = 64

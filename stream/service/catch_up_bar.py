@@ -1,16 +1,13 @@
 """Displays the catch-up: a progress bar on a terminal, otherwise a log line every ten seconds."""
 
-from __future__ import annotations
-
 import time
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
 import structlog
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-if TYPE_CHECKING:
-    from exporters.readmodel import CatchUp
+from exporters.readmodel import CatchUp
 
 _log = structlog.get_logger(__name__)
 _LINE_SECONDS: Final = 10.0

@@ -4,17 +4,12 @@ A process that reaches its limit opens no more sockets and files: the HTTP serve
 write its state. The limit applies to each process, so the process nearest to its limit is reported per role.
 """
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
+import pyarrow as pa
 
 from exporters.readmodel import DESCRIPTORS, rows_table
 from stream.service.processes import RoleTable, processes_by_role
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import pyarrow as pa
 
 
 class Descriptors(RoleTable):

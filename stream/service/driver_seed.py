@@ -1,33 +1,27 @@
 """Fills the driver state before the query starts: by reading a long topic first, else from the state store."""
 
-from __future__ import annotations
-
 import sys
+import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
 
+from stream.checkpoint.continuity import OffsetsTopicEnds
+from stream.checkpoint.directory import CheckpointDirectory
 from stream.checkpoint.first_read import FOLDER as FIRST_READ
+from stream.config.options import Config
 from stream.service.catch_up import CatchUpProgress
 from stream.service.catch_up_bar import CatchUpView
 from stream.service.first_read.reader import FirstReadError, read_first, result_of
 from stream.service.first_read.request import FirstRead
-from stream.service.status import CATCHING_UP, STARTING
-
-if TYPE_CHECKING:
-    import threading
-    from concurrent.futures import Future
-
-    from stream.checkpoint.continuity import OffsetsTopicEnds
-    from stream.checkpoint.directory import CheckpointDirectory
-    from stream.config.options import Config
-    from stream.service.kept_state import KeptState
-    from stream.service.status import ServiceStatus
-    from stream.spark.pipeline import PipelineOptions
-    from stream.spark.types import SparkSession
-    from stream.tick.publisher import Publisher
+from stream.service.kept_state import KeptState
+from stream.service.status import CATCHING_UP, STARTING, ServiceStatus
+from stream.spark.pipeline import PipelineOptions
+from stream.spark.types import SparkSession
+from stream.tick.publisher import Publisher
 
 _log = structlog.get_logger(__name__)
 _POLL_SECONDS: Final = 0.1

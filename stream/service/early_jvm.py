@@ -4,17 +4,16 @@ This module imports neither PySpark nor numpy. From here on, a signal to stop en
 temporary files.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import signal
 import threading
+from collections.abc import Iterator
 from importlib import metadata
-from typing import TYPE_CHECKING
 
 import structlog
 
+from stream.config.options import Config
 from stream.process_memory import keep_arrow_from_pandas, limit_heaps
 from stream.service.system_limits import raise_limit
 from stream.service.temporary_folder import temporary_folder
@@ -22,11 +21,6 @@ from stream.spark.class_archive import ClassArchive
 from stream.spark.executors.jvm_environment import jvm_environment
 from stream.spark.jvm_process import UI_ENVIRONMENT, JvmOptions, JvmProcess, JvmStartError, start_refusal
 from stream.spark.object_store.client_jars import find_jars
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream.config.options import Config
 
 _log = structlog.get_logger(__name__)
 

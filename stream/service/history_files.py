@@ -1,30 +1,24 @@
 """Keeps what a monitor finds as Parquet: the changes of verdicts, and the transitions of groups as table `events`."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import uuid
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from exporters.verdict_event import VerdictEvent
 from stream.checkpoint.files import replace_bytes
-from stream.checkpoint.side_files import HISTORY
+from stream.checkpoint.side_files import HISTORY, SideFiles
+from stream.groups.lifecycle.model import Transition
 from stream.groups.placement import partition_for
 from stream.tables.columns import EVENTS, TIME
 from stream.tables.events import CauseFacts, event_row
 from stream.tables.rows import column_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from exporters.verdict_event import VerdictEvent
-    from stream.checkpoint.side_files import SideFiles
-    from stream.groups.lifecycle.model import Transition
-    from stream.tick.context import DerivedState
+from stream.tick.context import DerivedState
 
 _TEXTS: Final = ("group", "before", "verdict", "severity", "sentence", "next_step", "team")
 _VERDICTS: Final = pa.schema([("time", TIME), *((name, pa.string()) for name in _TEXTS)])

@@ -1,23 +1,32 @@
 """The monitor job: continues the query from the kept state, and starts over from an empty one if that is unusable."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import structlog
 
+from exporters.http.event_stream.recent_events import RecentEvents
+from stream.checkpoint.continuity import OffsetsTopicEnds
+from stream.checkpoint.directory import CheckpointDirectory
 from stream.checkpoint.topic_watch import TopicWatch
+from stream.cluster.offsets_topic import OffsetsTopic
+from stream.cluster.transport.client import Cluster
+from stream.config.options import Config
 from stream.errors import ExitCode, Refusal
 from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
 from stream.service.driver_seed import DriverSeed
-from stream.service.kept_state import StateUnusableError
+from stream.service.first_read.request import FirstRead
+from stream.service.history_files import HistoryFiles
+from stream.service.kept_state import KeptState, StateUnusableError
 from stream.service.startup import check_part, open_kept_state, read_tombstone_seconds, wait_for_ends
-from stream.service.status import CATCHING_UP, STARTING
+from stream.service.status import CATCHING_UP, STARTING, ServiceStatus
 from stream.service.supervisor import QuerySupervisor, end_of_query
 from stream.service.ticker import Ticker, TickThread
 from stream.service.web_access import page_links
@@ -32,31 +41,13 @@ from stream.service.wiring import (
 from stream.spark.errors import SparkCallError, SparkFailure, spark_call
 from stream.spark.pipeline import start
 from stream.spark.task_progress import ProgressReceiver
+from stream.spark.types import SparkSession, StreamingQuery
 from stream.tick.lookups.scheduler import LookupScheduler
+from stream.tick.publisher import Publisher
 from stream.tick.verdicts.store import VerdictStore
 from stream.webhook.alert_poster import AlertPoster
 from stream.webhook.announcer import VerdictAnnouncer
 from stream.webhook.notifier import WebhookNotifier
-
-if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable, Mapping
-    from concurrent.futures import Future
-
-    import pyarrow as pa
-
-    from exporters.http.event_stream.recent_events import RecentEvents
-    from stream.checkpoint.continuity import OffsetsTopicEnds
-    from stream.checkpoint.directory import CheckpointDirectory
-    from stream.cluster.offsets_topic import OffsetsTopic
-    from stream.cluster.transport.client import Cluster
-    from stream.config.options import Config
-    from stream.service.first_read.request import FirstRead
-    from stream.service.history_files import HistoryFiles
-    from stream.service.kept_state import KeptState
-    from stream.service.status import ServiceStatus
-    from stream.spark.types import SparkSession, StreamingQuery
-    from stream.tick.publisher import Publisher
 
 _log = structlog.get_logger(__name__)
 

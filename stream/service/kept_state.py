@@ -4,32 +4,25 @@ Owns the checkpoint of the process. A state that cannot be read is set aside and
 its start, in the same process if possible; otherwise the checkpoint is marked, and the next start does it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import structlog
 
+from stream.checkpoint.directory import CheckpointDirectory
 from stream.checkpoint.objects.path import ObjectPath
 from stream.checkpoint.presence import ObjectPresence, Presence
 from stream.checkpoint.state_positions import misplaced, unseen
 from stream.checkpoint.storage_watch import StorageWatch
 from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_topic import NAME
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
+from stream.groups.shard import ShardState
 from stream.service.query_errors import is_of_the_process, is_of_the_state, is_unrelated
-from stream.spark.errors import SparkCallError, spark_call
+from stream.service.status import ServiceStatus
+from stream.spark.errors import SparkCallError, SparkFailure, spark_call
 from stream.spark.state_reader import UnreadableShardError, stored_shards
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream.checkpoint.directory import CheckpointDirectory
-    from stream.cluster.transport.client import Cluster
-    from stream.groups.shard import ShardState
-    from stream.service.status import ServiceStatus
-    from stream.spark.errors import SparkFailure
-    from stream.spark.types import SparkSession
+from stream.spark.types import SparkSession
 
 _log = structlog.get_logger(__name__)
 

@@ -1,7 +1,5 @@
 """The processes of the monitor by role, and what each role uses: memory and CPU, from /proc."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
@@ -9,16 +7,14 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
+
+import pyarrow as pa
 
 from exporters.readmodel import PROCESSES, rows_table
 from stream.service.first_read.reader import PROGRAM
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    import pyarrow as pa
 
 ROLES: Final = ("driver", "jvm", "python_daemon", "python_worker")
 """Each role is started by the previous one: this process, the JVM, the daemon of its Python workers, the workers.

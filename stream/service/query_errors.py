@@ -4,17 +4,12 @@ Spark reports everything as one type of error, with the text of the exception th
 errors of the cluster are recognised by the names of their classes, a full volume by the messages of the system.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stream.cluster.transport import errors
 from stream.errors import ExitCode, Refusal
-from stream.spark.errors import SLOW_START, WORKER_NOT_STARTED
-
-if TYPE_CHECKING:
-    from stream.spark.errors import SparkFailure
+from stream.spark.errors import SLOW_START, WORKER_NOT_STARTED, SparkFailure
 
 CLUSTER_ERROR: Final = re.compile(rf"\b{re.escape(errors.__name__)}\.(\w+): (.+)")
 """Matches a ClusterError in the text of a traceback: the name of its class, and its message with the advice."""

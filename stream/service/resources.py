@@ -3,23 +3,18 @@
 The HTTP server only shows them: a JVM or a volume that does not answer must not delay a response.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from exporters.readmodel import CheckpointSpace, HeapUsage
+from stream.checkpoint.files import CheckpointPath
 from stream.checkpoint.usage import checkpoint_space
 from stream.service.processes import end_planners
 from stream.spark.heap import heap_usage, shrink_heap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.checkpoint.files import CheckpointPath
-    from stream.spark.types import SparkSession
+from stream.spark.types import SparkSession
 
 _POLL_SECONDS: Final = 15.0
 _SETTLE_SECONDS: Final = 90.0

@@ -4,14 +4,13 @@ The HTTP server starts first, so that health checks are answered from the first 
 cluster is contacted. Then follow the checkpoint, its state, the query, and the ticks.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
 
@@ -22,11 +21,14 @@ from exporters.http.server import AddressUnavailableError, HttpServer
 from exporters.selection.series import SeriesSelector
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.watch import ClusterWatch
+from stream.config.config_follower import ConfigFollower
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
+from stream.config.options import Config
 from stream.config.values import is_loopback
 from stream.errors import ExitCode, Refusal
 from stream.otlp.export import otlp_export
+from stream.service.early_jvm import StartedJvm
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
@@ -34,20 +36,12 @@ from stream.service.web_access import open_web_access, page_links, served_burrow
 from stream.service.wiring import executor_files, session_options
 from stream.spark.executors.executor_check import check_executors
 from stream.spark.executors.watch import ExecutorWatch
-from stream.spark.session import end_session, open_session
+from stream.spark.jvm_process import JvmProcess
+from stream.spark.session import SessionOptions, end_session, open_session
+from stream.spark.types import SparkSession
 from stream.tick.offsets_topic_lag import OffsetsTopicLag
 from stream.tick.publisher import Publisher
 from stream.tick.run_tick import TickParts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream.config.config_follower import ConfigFollower
-    from stream.config.options import Config
-    from stream.service.early_jvm import StartedJvm
-    from stream.spark.jvm_process import JvmProcess
-    from stream.spark.session import SessionOptions
-    from stream.spark.types import SparkSession
 
 _log = structlog.get_logger(__name__)
 _JVM_GRACE_SECONDS: Final = 12.0

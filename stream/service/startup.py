@@ -1,10 +1,10 @@
 """Startup: waits for the cluster and the offsets topic, and opens the state from which the query continues."""
 
-from __future__ import annotations
-
 import functools
+import threading
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import numpy as np
 import structlog
@@ -15,23 +15,16 @@ from stream.cluster.configs import read_topic_config
 from stream.cluster.epoch_ends import read_epoch_ends
 from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
 from stream.cluster.partition_offsets import read_ends
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
+from stream.config.options import Config
 from stream.errors import ExitCode, Refusal
-from stream.groups.instances import EVERY_GROUP
+from stream.groups.instances import EVERY_GROUP, InstancePart
 from stream.service.kept_state import KeptState
-from stream.service.status import WAITING
+from stream.service.status import WAITING, ServiceStatus
 from stream.service.wiring import checkpoint_layout, checkpoint_root
 from stream.tick.ends_index import EndsIndex
 from stream.tick.offsets_topic_lag import OffsetsTopicLag
-
-if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable, Mapping
-
-    from stream.cluster.transport.client import Cluster
-    from stream.config.options import Config
-    from stream.groups.instances import InstancePart
-    from stream.service.status import ServiceStatus
 
 _log = structlog.get_logger(__name__)
 _RETRY_SECONDS: Final = 2.0

@@ -3,13 +3,12 @@
 Nothing here is computed from groups.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import structlog
 
@@ -19,30 +18,27 @@ from exporters.readmodel import (
     INTERNAL_ERRORS,
     OFFSETS_SKIPPED,
     RECORDS_READ,
+    ExecutorCount,
     MonitorStatus,
     OtherInstance,
+    OtlpStatus,
     QueryStatus,
     RecordCounts,
     TickStatus,
+    WebhookStatus,
     rows_table,
 )
 from stream.checkpoint.side_files import SideFiles
 from stream.groups.decode_stats import DecodeStats
-from stream.groups.instances import EVERY_GROUP, owner_of
+from stream.groups.instances import EVERY_GROUP, InstancePart, owner_of
+from stream.service.catch_up import CatchUpProgress
 from stream.service.descriptors import Descriptors
 from stream.service.processes import ProcessUsage
 from stream.service.resources import Resources
 from stream.service.system_limits import memory_limit
+from stream.tick.offsets_topic_lag import UnansweredPartition
+from stream.tick.run_tick import TickResult
 from stream.wording import ranges
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from exporters.readmodel import ExecutorCount, OtlpStatus, WebhookStatus
-    from stream.groups.instances import InstancePart
-    from stream.service.catch_up import CatchUpProgress
-    from stream.tick.offsets_topic_lag import UnansweredPartition
-    from stream.tick.run_tick import TickResult
 
 _log = structlog.get_logger(__name__)
 _ANSWER_LOG_SECONDS: Final = 60.0

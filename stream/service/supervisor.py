@@ -1,43 +1,36 @@
 """Supervises the running query until it ends, its state or topic is no longer valid, or the process is to stop."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from concurrent.futures import Future
+from typing import Any, Final
 
 import structlog
 
 from exporters.readmodel import QueryStatus
+from stream.checkpoint.topic_watch import TopicWatch
 from stream.cluster.offsets_topic import NAME
 from stream.errors import ExitCode
 from stream.service.catch_up import CatchUpProgress
 from stream.service.catch_up_bar import CatchUpView
+from stream.service.kept_state import KeptState
 from stream.service.processes import CREATOR, end_planning
 from stream.service.query_errors import is_slow_start, refusal_in
 from stream.service.resources import ResourcePoller
-from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING
-from stream.spark.errors import SparkCallError
+from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING, ServiceStatus
+from stream.service.ticker import TickThread
+from stream.spark.errors import SparkCallError, SparkFailure
 from stream.spark.heap import shrink_heap
 from stream.spark.query import Watchdog, failure, kill_jvm, last_report, stop
+from stream.spark.types import SparkSession, StreamingQuery
+from stream.tick.publisher import Publisher
 from stream.wording import ranges
-
-if TYPE_CHECKING:
-    import threading
-    from concurrent.futures import Future
-
-    from stream.checkpoint.topic_watch import TopicWatch
-    from stream.service.kept_state import KeptState
-    from stream.service.status import ServiceStatus
-    from stream.service.ticker import TickThread
-    from stream.spark.errors import SparkFailure
-    from stream.spark.types import SparkSession, StreamingQuery
-    from stream.tick.publisher import Publisher
 
 _log = structlog.get_logger(__name__)
 _CATCH_UP_POLL_SECONDS: Final = 0.1

@@ -1,7 +1,5 @@
 """The limits of this process and its children that the system sets: memory, cores and open file descriptors."""
 
-from __future__ import annotations
-
 import math
 import os
 import resource

@@ -5,22 +5,18 @@ that is killed often. So each process has a folder of its own, locked while it r
 processes have left.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
 
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _PREFIX: Final = "lagwarden-"
 _LOCK: Final = "in-use"

@@ -1,27 +1,22 @@
 """Runs the ticks in a thread of their own, and applies each result to the status of the monitor."""
 
-from __future__ import annotations
-
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import structlog
 
+from stream.checkpoint.topic_watch import TopicWatch
+from stream.cluster.transport.client import Cluster
+from stream.service.history_files import HistoryFiles
 from stream.service.startup import leader_epochs, log_bounds
+from stream.service.status import ServiceStatus
+from stream.tick.context_poller import ContextPoller
+from stream.tick.ends_index import EndsIndex
+from stream.tick.publisher import Publisher
 from stream.tick.run_tick import EndsUnavailableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from stream.checkpoint.topic_watch import TopicWatch
-    from stream.cluster.transport.client import Cluster
-    from stream.service.history_files import HistoryFiles
-    from stream.service.status import ServiceStatus
-    from stream.tick.context_poller import ContextPoller
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.publisher import Publisher
-    from stream.webhook.announcer import VerdictAnnouncer
+from stream.webhook.announcer import VerdictAnnouncer
 
 _log = structlog.get_logger(__name__)
 _STOP_SECONDS: Final = 3.0

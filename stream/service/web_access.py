@@ -1,12 +1,12 @@
 """TLS and logins of the HTTP server, and what it hides, from the options of the section `http`."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import structlog
 
+from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.burrow import BURROW
 from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.hidden_members import HiddenMembers
@@ -14,14 +14,9 @@ from exporters.http.access.web_access import WebAccess
 from exporters.http.access.web_config import WebConfigError
 from exporters.member_quotas import MemberQuotas
 from exporters.page.links import PageLinks
+from exporters.readmodel import GroupDetail
+from stream.config.options import Config, HttpOptions
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from exporters.cluster.exposition import PublishedCluster
-    from exporters.readmodel import GroupDetail
-    from stream.config.options import Config, HttpOptions
 
 _COMMAND_CONFIG: Final = "client.properties"
 """The file that the commands of the pages name for TLS and SASL settings: that of Kafka's own documentation."""

@@ -1,17 +1,20 @@
 """Builds the parts of the service from the configuration: the only place that converts its options and their units."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
+from stream.checkpoint.directory import CheckpointDirectory
+from stream.checkpoint.files import CheckpointPath
 from stream.checkpoint.manifest import Layout
 from stream.checkpoint.objects.path import ObjectPath
 from stream.checkpoint.objects.store import DEFAULT_REGION, StoreAccess
+from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import login_from_options
 from stream.config.metric_selection import selection_from_options
 from stream.config.object_address import ObjectAddress
+from stream.config.options import Config, JobOptions
 from stream.config.secret_sources import SecretFile
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.placement import Placement
@@ -20,6 +23,7 @@ from stream.health.limits import HealthLimits
 from stream.service.system_limits import usable_cores
 from stream.spark.executors.driver_machine import address_for
 from stream.spark.executors.settings import ExecutorOptions, KubernetesExecutors
+from stream.spark.jvm_process import JvmOptions
 from stream.spark.object_store.client_jars import find_jars
 from stream.spark.object_store.settings import ObjectStorage
 from stream.spark.pipeline import PipelineOptions
@@ -28,16 +32,7 @@ from stream.spark.session import TASK_ATTEMPTS, SessionOptions
 from stream.tick.context_poller import ContextPoller
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.verdicts.evaluate import VerdictEvaluator
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream.checkpoint.directory import CheckpointDirectory
-    from stream.checkpoint.files import CheckpointPath
-    from stream.cluster.transport.client import Cluster
-    from stream.config.options import Config, JobOptions
-    from stream.spark.jvm_process import JvmOptions
-    from stream.tick.verdicts.store import VerdictStore
+from stream.tick.verdicts.store import VerdictStore
 
 _REGION_VARIABLES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _READ_SHARE: Final = 0.9

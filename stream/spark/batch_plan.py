@@ -1,12 +1,8 @@
 """Which offsets a micro-batch reads, and which task reads which partitions. Pure functions of positions and ends."""
 
-from __future__ import annotations
-
 import heapq
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Final
 
 SMALL_BATCH: Final = 50_000
 """Offsets that one task reads: a second task costs more than it saves."""

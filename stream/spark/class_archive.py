@@ -18,12 +18,10 @@ import hashlib
 import os
 import subprocess
 import time
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from stream.spark.java import class_path, find_java, spark_home
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _STALE_SECONDS: Final = 3600.0
 _BASE_SECONDS: Final = 120.0

@@ -6,19 +6,17 @@ empty state.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from stream.groups.codec import pack
-from stream.groups.shard import empty_delta
+from stream.groups.fold import Fold
+from stream.groups.shard import ShardDelta, empty_delta
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream.groups.fold import Fold
     from stream.groups.placement import Placement
-    from stream.groups.shard import ShardDelta
 
 _SCHEMA: Final = pa.schema([("shard", pa.int32()), ("delta", pa.binary()), ("tally", pa.string())])
 FOLDED_SCHEMA: Final = _SCHEMA.append(pa.field("change", pa.binary()))

@@ -11,6 +11,7 @@ heavy is imported at its top; what asks the cluster, reads and folds is imported
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -20,8 +21,6 @@ from stream.process_memory import keep_arrow_from_pandas
 from stream.spark.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType

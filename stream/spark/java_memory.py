@@ -1,7 +1,5 @@
 """The options of the JVM that decide how much memory it takes; docs/internals/performance.md has what each saves."""
 
-from __future__ import annotations
-
 from typing import Final
 
 OPTIONS: Final = (

@@ -1,18 +1,15 @@
 """Connects PySpark to the JVM of `stream.spark.jvm_process`."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import structlog
 from pyspark import accumulators
 from pyspark.java_gateway import launch_gateway
 
-if TYPE_CHECKING:
-    from stream.spark.jvm_process import JvmProcess
+from stream.spark.jvm_process import JvmProcess
 
 _log = structlog.get_logger(__name__)
 _environment: Final = threading.Lock()

@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -32,8 +33,6 @@ from stream.spark.java import MODULE_OPTIONS, NEWEST, OLDEST, class_path, execut
 from stream.spark.java_memory import EXECUTOR_OPTIONS, FEW_ROWS_OPTIONS, memory_options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from stream.spark.class_archive import ClassArchive
 
 _log = structlog.get_logger(__name__)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from decoders.log.vectors import LogColumns
 from stream.checkpoint.spark_offsets import TOPIC
 from stream.cluster.records.ranges import OffsetRange, ReadTally
 from stream.cluster.records.read import ROWS, read_records
@@ -12,17 +16,12 @@ from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.fold import Fold
 from stream.groups.record_columns import RecordColumns
 from stream.process_memory import release_memory
+from stream.spark.batch_plan import ReadRange
 from stream.spark.delta_rows import delta_rows
 from stream.spark.task_progress import ProgressSender
 from stream.spark.topic_ends import cluster_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import pyarrow as pa
-
-    from decoders.log.vectors import LogColumns
-    from stream.spark.batch_plan import ReadRange
     from stream.spark.reading_options import ReadingOptions
 
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 import base64
 import dataclasses
 import pickle
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.groups.placement import Placement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from stream.config.kafka_login import KafkaLogin
-    from stream.groups.placement import Placement
     from stream.spark.batch_plan import ReadRange
 
 

@@ -4,8 +4,6 @@ The settings that decide speed and correctness were measured on a real `__consum
 docs/internals/performance.md.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os
@@ -14,7 +12,9 @@ import shlex
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
 
 import structlog
 from py4j.protocol import Py4JError
@@ -28,18 +28,11 @@ from stream.process_memory import empty_pandas
 from stream.spark.errors import SparkFailure
 from stream.spark.executors.code_archive import write_code_archive
 from stream.spark.executors.driver_machine import check_python, check_reachable
-from stream.spark.executors.settings import executor_settings
+from stream.spark.executors.settings import ExecutorOptions, executor_settings
 from stream.spark.java import class_path
 from stream.spark.jvm import connect, hush_accumulators, set_login_user, skip_installed_data_sources
 from stream.spark.jvm_process import UI_HOST, JvmOptions, JvmProcess, JvmStartError, start_refusal
-from stream.spark.object_store.settings import executor_jars, forget_credentials, storage_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from stream.spark.executors.settings import ExecutorOptions
-    from stream.spark.object_store.settings import ObjectStorage
+from stream.spark.object_store.settings import ObjectStorage, executor_jars, forget_credentials, storage_settings
 
 _log = structlog.get_logger(__name__)
 

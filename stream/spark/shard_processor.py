@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,16 +12,13 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from stream.groups.codec import pack, unpack_delta, unpack_state
-from stream.groups.reduce import reduce
+from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues, ValueState
 
     from stream.groups.placement import Placement
-    from stream.groups.reduce import StateLimits
 
 STATE: Final = "shard"
 """Name of the state variable; `state_reader` reads it at start."""

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from stream.groups.codec import unpack_state
+from stream.groups.shard import ShardState
 from stream.spark.shard_processor import STATE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from stream.groups.shard import ShardState
 
 
 class UnreadableShardError(Exception):

@@ -5,8 +5,6 @@ A datagram begins with the token of the receiver, which is new at each start: ot
 Reason: docs/internals/decisions/0007-progress-of-tasks-by-datagrams.md.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hmac
 import json
@@ -14,10 +12,8 @@ import secrets
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Final
 
 _LARGEST_DATAGRAM: Final = 65_535
 _CLOSE_SECONDS: Final = 1.0

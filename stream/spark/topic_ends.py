@@ -6,6 +6,7 @@ Apart from the reading, because this process starts while nothing else can happe
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stream.checkpoint.spark_offsets import TOPIC, SourceOffsets
@@ -19,8 +20,6 @@ from stream.errors import ExitCode, Refusal
 from stream.spark.batch_plan import batch_ends
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from stream.spark.reading_options import ClusterAccess, TopicReading
 
 

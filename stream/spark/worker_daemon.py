@@ -5,8 +5,6 @@ the workers share the pages of these modules. PySpark forbids threads before the
 computes anything when it is imported.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 

@@ -1,27 +1,20 @@
 """Makes the rows of a table from records."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
+import pyarrow as pa
 
-from stream.tables.columns import COMMITS, EVENTS, GROUPS, MEMBERS, RECORDS
+from stream.tables.columns import COMMITS, EVENTS, GROUPS, MEMBERS, RECORDS, OffsetsTable
 from stream.tables.commits import commit_rows
-from stream.tables.events import UNKNOWN_CAUSE_FACTS, event_rows
+from stream.tables.events import UNKNOWN_CAUSE_FACTS, CauseFacts, event_rows
+from stream.tables.keys import AskedNames
+from stream.tables.logged import LoggedRecords
 from stream.tables.memberships import group_rows, member_rows
 from stream.tables.records import json_rows
 from stream.tables.rows import problem_row
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    import pyarrow as pa
-
-    from stream.tables.columns import OffsetsTable
-    from stream.tables.events import CauseFacts
-    from stream.tables.keys import AskedNames
-    from stream.tables.logged import LoggedRecords
-
-    Rows = Callable[[LoggedRecords, pa.Schema, AskedNames], Iterator[pa.RecordBatch]]
+Rows = Callable[[LoggedRecords, pa.Schema, AskedNames], Iterator[pa.RecordBatch]]
 
 _ROWS: Final[Mapping[str, Rows]] = {
     COMMITS.name: commit_rows,

@@ -4,17 +4,13 @@ The Arrow schema, Spark's schema and docs/tables.md are made from these rows. Co
 the end of a table.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import pyarrow as pa
 
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 TIME: Final = pa.timestamp("us", tz="UTC")
 """A time, as Spark has it. Kafka's are in ms."""

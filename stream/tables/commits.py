@@ -1,11 +1,11 @@
 """Rows of the table `commits`, decoded by the job's own columnar decoder."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from decoders import scalar
 from decoders.errors import DecodeError
@@ -13,18 +13,11 @@ from decoders.javatext import java_text
 from decoders.jsonform import uuid_text
 from decoders.schema import RecordContent
 from decoders.tables import types_with
-from stream.groups.commits.decoded import decode_commits
+from stream.groups.commits.decoded import DecodedCommits, decode_commits
 from stream.groups.commits.keys import RecordRole
 from stream.tables.keys import AskedNames, NamedKeys
+from stream.tables.logged import LoggedRecords
 from stream.tables.rows import Columns, batch_of, error_text, record_rows, times
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from stream.groups.commits.decoded import DecodedCommits
-    from stream.tables.logged import LoggedRecords
 
 _TYPES: Final = sorted(types_with(RecordContent.OFFSET))
 _DETAILS: Final = frozenset(("leader_epoch", "metadata", "expire_time", "topic_id"))

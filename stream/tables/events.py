@@ -1,24 +1,19 @@
 """Rows of the table `events`: what the job's own state makes of the records, as the API's transitions of groups."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
 
 import pyarrow as pa
 
 from stream.groups.commits.keys import RecordRole
 from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.expiry.causes import cause_of, transition_sentence
+from stream.groups.lifecycle.model import Transition
 from stream.offline.replay import Replay
 from stream.tables.keys import AskedNames, NamedKeys
+from stream.tables.logged import LoggedRecords
 from stream.tables.rows import column_of, problem_row
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from stream.groups.lifecycle.model import Transition
-    from stream.tables.logged import LoggedRecords
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
 from stream.groups.commits.keys import DistinctKeys, RecordRole
 from stream.groups.membership.summary import groups_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

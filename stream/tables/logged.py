@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream.cluster.records.ranges import ReadTally
+from decoders.log.vectors import LogColumns
+from stream.cluster.records.ranges import OffsetRange, ReadTally
 from stream.cluster.records.read import ROWS, read_records
+from stream.cluster.transport.client import Cluster
 from stream.groups.record_columns import RecordColumns
 from stream.offline.live import tally_problems
 from stream.offline.rows import OFFSETS_TOPIC
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from decoders.log.vectors import LogColumns
-    from stream.cluster.records.ranges import OffsetRange
-    from stream.cluster.transport.client import Cluster
 
 NO_PARTITION: Final = -1
 """The offsets partition of records from a file whose folder does not name one."""

@@ -1,9 +1,8 @@
 """Rows of the tables `groups` and `members`, from the events of single records."""
 
-from __future__ import annotations
-
 import functools
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +10,7 @@ import pyarrow as pa
 from decoders import group_events as facts
 from decoders import scalar
 from decoders.errors import DecodeError
-from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved
+from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved, ClassicMember, Event
 from decoders.interpret import event_of
 from decoders.jsonform import uuid_text
 from decoders.schema import RecordContent
@@ -21,13 +20,8 @@ from stream.groups.membership.classic import assigned_rows, standby_rows
 from stream.groups.membership.model import CLASSIC
 from stream.groups.membership.subscriptions import topics_of_blob
 from stream.tables.keys import AskedNames, NamedKeys
+from stream.tables.logged import LoggedRecords
 from stream.tables.rows import batch_of, column_of, error_text, record_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from decoders.events import ClassicMember, Event
-    from stream.tables.logged import LoggedRecords
 
 Row = dict[str, Any]
 """The columns of a row that are not null, by name; times in ms."""

@@ -1,8 +1,6 @@
 """Rows of the table `records`: every record as JSON, decoded one by one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +10,8 @@ from decoders.errors import DecodeError
 from decoders.tables import BY_NUMBER
 from stream.groups.commits.keys import RecordRole
 from stream.tables.keys import AskedNames, NamedKeys
+from stream.tables.logged import LoggedRecords
 from stream.tables.rows import batch_of, error_text, record_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream.tables.logged import LoggedRecords
 
 _DECODED = frozenset(("json", "error", "version"))
 

@@ -1,22 +1,15 @@
 """Rows of the tables as Arrow batches: the columns that all tables of records have, and the choice of columns."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from stream.tables.logged import NO_PARTITION
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from decoders.errors import DecodeError
-    from stream.groups.record_columns import RecordColumns
-    from stream.tables.logged import LoggedRecords
+from decoders.errors import DecodeError
+from stream.groups.record_columns import RecordColumns
+from stream.tables.logged import NO_PARTITION, LoggedRecords
 
 Columns = dict[str, "Callable[[], pa.Array]"]
 """The columns of some rows by name; each is made only if it is asked for."""

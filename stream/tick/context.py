@@ -4,27 +4,21 @@ Values only; each is complete when it is made. `stream.tick.context_poller` and 
 What the cluster did not answer is not known, never guessed.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+import pyarrow as pa
+
+from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.causes import RemovalCause, cause_of
 from stream.groups.expiry.predict import ExpiryPrediction, OffsetsRetention, predict
-from stream.groups.membership.unassigned import UnassignedTracker
-from stream.tick.hidden_commits.model import nothing_hidden
+from stream.groups.lifecycle.model import Transition
+from stream.groups.membership.unassigned import UnassignedCounts, UnassignedTracker
+from stream.tick.ends_index import EndsIndex
+from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits, nothing_hidden
 from stream.tick.inputs.polled_cluster import NOT_POLLED, PolledCluster
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.lifecycle.model import Transition
-    from stream.groups.membership.unassigned import UnassignedCounts
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
-    from stream.tick.lookups.log_tails import KnownTails
+from stream.tick.lookups.log_tails import KnownTails
 
 Causes = Mapping[tuple[str, int], RemovalCause]
 """The cause of each removal as decided when it happened, by group and log position of the transition."""

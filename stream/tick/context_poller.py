@@ -5,9 +5,7 @@ broker reports it), the states of a few rebalancing groups per tick. A failed re
 they were, or are unknown.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
 
@@ -17,14 +15,12 @@ from stream.cluster.rate_limit import RequestBudget, describe_candidates
 from stream.cluster.retention_config import read_retention
 from stream.cluster.topic_ids import TopicIds
 from stream.cluster.topology import read_topology
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
+from stream.groups.driver_state import GroupColumns
+from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership.unassigned import subscribed_topics
 from stream.tick.context import ClusterContext
-
-if TYPE_CHECKING:
-    from stream.cluster.transport.client import Cluster
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.expiry.predict import OffsetsRetention
 
 _log = structlog.get_logger(__name__)
 _RETENTION_SECONDS: Final = 600.0

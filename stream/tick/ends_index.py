@@ -4,24 +4,17 @@ One tick builds one `EndsIndex` from the polled table. Lookups, hidden commits, 
 offsets topic all read from it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from stream.cluster.partition_offsets import ENDS
-from stream.health.columns import NOT_KNOWN
+from stream.health.columns import NOT_KNOWN, Flags, Ints
 from stream.health.features import lag as lags
 from stream.health.features.lag import PartitionEnds
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream.health.columns import Flags, Ints
 
 _PARTITION: Final = 0xFFFFFFFF
 """The bits of a place that hold the partition."""

@@ -1,9 +1,8 @@
 """The lag of the reader on the offsets topic, and the gaps that open transactions cause there."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -12,14 +11,9 @@ import pyarrow.compute as pc
 from exporters.readmodel import OFFSETS_PARTITIONS, OFFSETS_UNAVAILABLE, OFFSETS_UNAVAILABLE_GROUPS, TIMESTAMP
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.error_codes import ErrorReason
-from stream.groups.instances import EVERY_GROUP
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream.groups.instances import InstancePart
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.tick.ends_index import EndsIndex
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,44 +1,37 @@
 """Holds the driver state and publishes a snapshot of it at each tick."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
+from exporters.cluster.model import ClusterFacts
+from exporters.readmodel import GroupDetail
+from exporters.text.exposition import PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
+from stream.cluster.transport.client import Cluster
+from stream.config.ownership import GroupPolicies
 from stream.groups.commits.counts import CommitCounts
-from stream.groups.driver_state import DriverState
+from stream.groups.driver_state import DriverState, GroupColumns
+from stream.groups.lifecycle.model import Transition
+from stream.groups.membership.memberships import Member
 from stream.groups.membership.model import find_groups
+from stream.groups.shard import ShardChange, ShardState
 from stream.health.packed_evaluation import PackedEvaluation
 from stream.process_memory import release_memory
+from stream.tick.context import DerivedState
+from stream.tick.context_poller import ContextPoller
 from stream.tick.inputs.polled_cluster import PollReader
-from stream.tick.run_tick import FaultyGroupsError, TickParts, read_end_offsets, run_tick
+from stream.tick.lookups.scheduler import LookupScheduler
+from stream.tick.offsets_topic_lag import UnansweredPartition
+from stream.tick.run_tick import FaultyGroupsError, TickParts, TickResult, read_end_offsets, run_tick
 from stream.tick.snapshot.group_detail import group_detail, with_share_partitions
 from stream.tick.terminations import Terminations
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from exporters.cluster.model import ClusterFacts
-    from exporters.readmodel import GroupDetail
-    from exporters.text.exposition import PublishedSnapshot
-    from stream.cluster.transport.client import Cluster
-    from stream.config.ownership import GroupPolicies
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.lifecycle.model import Transition
-    from stream.groups.membership.memberships import Member
-    from stream.groups.shard import ShardChange, ShardState
-    from stream.tick.context import DerivedState
-    from stream.tick.context_poller import ContextPoller
-    from stream.tick.lookups.scheduler import LookupScheduler
-    from stream.tick.offsets_topic_lag import UnansweredPartition
-    from stream.tick.run_tick import TickResult
-    from stream.tick.verdicts.evaluate import VerdictEvaluator
-    from stream.tick.verdicts.evaluated_tick import TickDetails
+from stream.tick.verdicts.evaluate import VerdictEvaluator
+from stream.tick.verdicts.evaluated_tick import TickDetails
 
 _SEARCHES: Final = 3
 """Maximum number of times one tick is run again without the groups that made it fail."""

@@ -6,17 +6,13 @@ so that all other groups are published. It is tried again, alone, when its state
 minutes; a trial that fails doubles the time to the next one. Used by the tick thread.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import structlog
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from stream.groups.driver_state import GroupColumns
+from stream.groups.driver_state import GroupColumns
 
 _log = structlog.get_logger(__name__)
 REASON: Final = "internal_error"

@@ -3,28 +3,36 @@
 End offsets are requested after the driver state is copied, so that an end offset is never older than a commit.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping
 
-from exporters.readmodel import TickStatus
+from exporters.compatibility.selection import OtherSelection
+from exporters.readmodel import Snapshot, TickStatus
 from exporters.selection.series import EVERYTHING, SeriesSelector
 from exporters.text.exposition import EMPTY, Exposition, PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.config.ownership import GroupPolicies
+from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.predict import predict
 from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
 from stream.tick.common_cause.analysis import CommonCauseAnalysis
 from stream.tick.common_cause.tables import common_causes_table, covered_groups_table
 from stream.tick.context import UNKNOWN_CLUSTER, DerivedState, LookupResults, TickFacts, count_unassigned, derive
+from stream.tick.context_poller import ContextPoller
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import blocked_partitions_table, nothing_hidden
-from stream.tick.inputs.polled_cluster import NOT_POLLED
-from stream.tick.offsets_topic_lag import OffsetsTopicLag, unavailable_groups_table, unavailable_table
+from stream.tick.hidden_commits.model import HiddenCommits, blocked_partitions_table, nothing_hidden
+from stream.tick.inputs.polled_cluster import NOT_POLLED, PolledCluster
+from stream.tick.lookups.scheduler import LookupScheduler
+from stream.tick.offsets_topic_lag import (
+    OffsetsTopicLag,
+    UnansweredPartition,
+    unavailable_groups_table,
+    unavailable_table,
+)
 from stream.tick.quarantine import Quarantine
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.snapshot.compatibility import compatibility_table
@@ -33,20 +41,7 @@ from stream.tick.snapshot.quarantined import with_quarantined
 from stream.tick.terminations import Terminations
 from stream.tick.verdicts.columns import unreadable_tails
 from stream.tick.verdicts.evaluate import VerdictEvaluator
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from exporters.compatibility.selection import OtherSelection
-    from exporters.readmodel import Snapshot
-    from stream.cluster.transport.client import Cluster
-    from stream.groups.driver_state import GroupColumns
-    from stream.tick.context_poller import ContextPoller
-    from stream.tick.hidden_commits.model import HiddenCommits
-    from stream.tick.inputs.polled_cluster import PolledCluster
-    from stream.tick.lookups.scheduler import LookupScheduler
-    from stream.tick.offsets_topic_lag import UnansweredPartition
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 
 class EndsUnavailableError(Exception):

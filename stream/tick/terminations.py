@@ -4,33 +4,25 @@ Batches record change events as they arrive. A tick evaluates them, because only
 (which topics exist, how long offsets are retained). What the initial catch-up replays gets a cause, but is not counted.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 import numpy as np
 import structlog
 
 from exporters.readmodel import DEATHS, EXPIRY_CHECKS, Histogram, TerminationCounts, rows_table
-from stream.groups.expiry.broker_rules import UNKNOWN
+from stream.groups.driver_state import GroupColumns
+from stream.groups.expiry.broker_rules import UNKNOWN, OffsetsRetention
 from stream.groups.expiry.causes import RemovalCause, transition_sentence
 from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, predict_removed
-from stream.groups.lifecycle.model import TransitionType
+from stream.groups.expiry.predict import ExpiryPrediction, Times
+from stream.groups.lifecycle.model import Transition, TransitionType
+from stream.groups.membership.memberships import Membership
 from stream.groups.membership.model import SIMPLE
-from stream.tick.context import RemovedCommit
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.expiry.broker_rules import OffsetsRetention
-    from stream.groups.expiry.predict import ExpiryPrediction, Times
-    from stream.groups.lifecycle.model import Transition
-    from stream.groups.membership.memberships import Membership
-    from stream.groups.shard_copy import ChangeEvents, RemovedOffset
-    from stream.tick.context import Causes, ClusterContext, CommitRemovals
+from stream.groups.shard_copy import ChangeEvents, RemovedOffset
+from stream.tick.context import Causes, ClusterContext, CommitRemovals, RemovedCommit
 
 _log = structlog.get_logger(__name__)
 _LOGGED_DEATHS: Final = 20

@@ -1,27 +1,20 @@
 """Keeps the alerts of the latest snapshot for one or several Alertmanagers, of which each gets all of them."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Self
 
-from stream.webhook.alertmanager import HOLD_SECONDS, Alertmanager
-from stream.webhook.alerts import alerts_of
+from exporters.page.links import PageLinks
+from exporters.readmodel import Snapshot, WebhookStatus
+from stream.config.options import WebhookOptions
+from stream.webhook.alertmanager import HOLD_SECONDS, Alertmanager, Labels
+from stream.webhook.alerts import Alert, alerts_of
 from stream.webhook.gaps import KnowledgeGaps
 from stream.webhook.notifier import webhook_targets
+from stream.webhook.request import WebhookTarget
 from stream.webhook.sender import webhook_status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from exporters.page.links import PageLinks
-    from exporters.readmodel import Snapshot, WebhookStatus
-    from stream.config.options import WebhookOptions
-    from stream.webhook.alertmanager import Labels
-    from stream.webhook.alerts import Alert
-    from stream.webhook.request import WebhookTarget
 
 RESOLVED_SECONDS: Final = 900.0
 """How long the end of an alert is sent again, in case that Alertmanager has lost it; as Prometheus does."""

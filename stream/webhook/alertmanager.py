@@ -5,24 +5,18 @@ minutes ahead, and sent again before it. A process that ends resolves nothing at
 same labels. Nothing is kept on disk: what was not accepted is sent with the next request.
 """
 
-from __future__ import annotations
-
 import collections
 import json
 import random
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import structlog
 
-from stream.webhook.request import RequestFailedError, post
+from stream.webhook.request import RequestFailedError, WebhookTarget, post
 from stream.webhook.sender import Deliveries, failure_reason, pause_seconds, response_cause
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.webhook.request import WebhookTarget
 
 Labels = tuple[tuple[str, str], ...]
 

@@ -4,24 +4,18 @@ An alert has the name, the labels and the links of the alert of the shipped rule
 same routes apply. The verdict is a label, so a change of the verdict ends one alert and begins another.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Container, Iterable, Mapping
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.page.links import alert_of_verdict
+from exporters.page.links import PageLinks, alert_of_verdict
+from exporters.readmodel import Snapshot
 from exporters.selection.muted_groups import muted_by_configuration
 from exporters.timestamps import rfc3339
 from exporters.wording import ATTENTION, phrase
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
-
-    from exporters.page.links import PageLinks
-    from exporters.readmodel import Snapshot
 
 JOB: Final = "lagwarden"
 """The label `job` of the shipped rules."""

@@ -1,21 +1,14 @@
 """Announces verdict changes to the event stream of the HTTP server, and to the webhook if there is one."""
 
-from __future__ import annotations
+from collections.abc import Callable, Sequence
 
-from typing import TYPE_CHECKING
-
-from exporters.http.event_stream.recent_events import MOST_EVENTS
+from exporters.http.event_stream.recent_events import MOST_EVENTS, RecentEvents
+from exporters.readmodel import FindingDetail, Snapshot
+from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
+from stream.webhook.alert_poster import AlertPoster
 from stream.webhook.events import forgotten_groups, record_announced, verdict_changes, verdict_events
 from stream.webhook.gaps import KnowledgeGaps
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from exporters.http.event_stream.recent_events import RecentEvents
-    from exporters.readmodel import FindingDetail, Snapshot
-    from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
-    from stream.webhook.alert_poster import AlertPoster
-    from stream.webhook.notifier import WebhookNotifier
+from stream.webhook.notifier import WebhookNotifier
 
 
 class VerdictAnnouncer:

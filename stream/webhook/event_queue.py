@@ -4,22 +4,16 @@ The events of a tick and the verdicts that they announce are one transaction, wh
 crash, either both are stored, or the next tick finds the change again: an event is never lost and never made twice.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
 
 import structlog
 
-from exporters.verdict_event import AnnouncedVerdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from exporters.verdict_event import VerdictEvent
+from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 
 _log = structlog.get_logger(__name__)
 FILE: Final = "webhook.db"

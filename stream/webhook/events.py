@@ -5,24 +5,19 @@ up and not. Nor is the first verdict of a group, if it is fine or unknown, nor a
 (`stream.webhook.gaps`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 import pyarrow as pa
 
+from exporters.readmodel import FindingDetail, Snapshot
 from exporters.timestamps import rfc3339
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from exporters.wording import FINE
 from stream.webhook.gaps import UNKNOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-
-    from exporters.readmodel import FindingDetail, Snapshot
 
 TYPE: Final = "lagwarden.group.verdict_changed.v1"
 """The type of the events; a change that breaks receivers gets another number."""

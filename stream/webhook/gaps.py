@@ -4,15 +4,12 @@ A restart, a broker that is away for a moment, or a poll of share groups that fa
 next answer. The receiver of `stopped` must not take that for an end of the fault, nor its return for a new one.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-if TYPE_CHECKING:
-    from exporters.readmodel import Snapshot
+from exporters.readmodel import Snapshot
 
 GAP_SECONDS: Final = 300.0
 """The time for which a verdict must be unknown, without a break, before that is an event."""

@@ -1,24 +1,19 @@
 """Compares each snapshot with the announced verdicts, and queues the events."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, Self
 
+from exporters.readmodel import FindingDetail, Snapshot, WebhookStatus
+from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
+from stream.config.options import WebhookOptions
 from stream.errors import ExitCode, Refusal
 from stream.webhook.event_queue import EventQueue, QueueUnavailableError
 from stream.webhook.events import forgotten_groups, record_announced, verdict_changes, verdict_events
 from stream.webhook.gaps import KnowledgeGaps
 from stream.webhook.request import CONTENT_TYPE, WebhookTarget
 from stream.webhook.sender import WebhookSender, webhook_status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from exporters.readmodel import FindingDetail, Snapshot, WebhookStatus
-    from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
-    from stream.config.options import WebhookOptions
 
 _MOST_EVENTS: Final = 1000
 """Changes announced per tick; each costs a finding. After the first start every group that is not fine is one."""

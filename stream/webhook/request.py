@@ -1,19 +1,15 @@
 """One request to the webhook: a POST of an event, or of alerts, with a limit on its time."""
 
-from __future__ import annotations
-
 import dataclasses
 import email.utils
 import http.client
 import ssl
 import time
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from stream.config.secret_sources import SecretUnavailable, read_secret_file
 from stream.http_post import post_within
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONTENT_TYPE: Final = "application/cloudevents+json; charset=utf-8"
 _MOST_READ: Final = 65_536

@@ -5,26 +5,19 @@ that it is sent at least once. All other responses and errors are counted and tr
 event that the receiver refuses for its content five times is dropped, so that it does not block all later ones.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import random
 import threading
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Mapping, Sequence
+from typing import Final, Self
 from urllib.parse import urlsplit
 
 import structlog
 
 from exporters.readmodel import WEBHOOK_DROPS, WEBHOOK_FAILURES, WebhookStatus, rows_table
-from stream.webhook.event_queue import QueueUnavailableError
-from stream.webhook.request import RequestFailedError, post
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream.webhook.event_queue import EventQueue, QueuedEvent
-    from stream.webhook.request import WebhookResponse, WebhookTarget
+from stream.webhook.event_queue import EventQueue, QueuedEvent, QueueUnavailableError
+from stream.webhook.request import RequestFailedError, WebhookResponse, WebhookTarget, post
 
 _log = structlog.get_logger(__name__)
 FAILURES: Final = (

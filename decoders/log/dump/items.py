@@ -3,13 +3,9 @@
 `item_text` formats a part as the tool prints it, `item_json` as a JSON object.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 _NULLS: Final = frozenset({"<DELETE>", "null"})
 """What decoders print for a record without a value."""

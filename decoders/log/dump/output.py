@@ -7,11 +7,10 @@ fails on damaged data, this reports the damage and continues.
 Source: org.apache.kafka.tools.DumpLogSegments.
 """
 
-from __future__ import annotations
-
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
 
 from decoders import jsonform, scalar
 from decoders.errors import DecodeError, DecodeReason
@@ -20,14 +19,9 @@ from decoders.log.batch import LogRecord, RecordBatch
 from decoders.log.control import control_type, end_marker
 from decoders.log.dump.items import DumpItem
 from decoders.log.errors import Damaged
+from decoders.log.frames import LogBatch
 from decoders.log.segment import Segment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from decoders.log.frames import LogBatch
-    from decoders.records import Record
+from decoders.records import Record
 
 Decode = Callable[[LogRecord], tuple[str | None, str | None]]
 """Formats a record's key and value; None for a part that is not printed."""

@@ -10,20 +10,18 @@ from __future__ import annotations
 import fnmatch
 import ipaddress
 import socket
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import anyio
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
+from exporters.http.access.web_access import Credentials
 from exporters.http.request_limits import PROBES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from exporters.http.access.web_access import Credentials
 
 
 class AllowedHosts:

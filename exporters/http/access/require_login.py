@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import secrets
 import time
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -14,14 +15,11 @@ import bcrypt
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
+from exporters.http.access.web_access import Credentials
 from exporters.http.request_limits import PROBES, RequestLimits, RunningRequests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from exporters.http.access.web_access import Credentials
 
 _KEPT_LOGINS: Final = 256
 _WAITING: Final = RequestLimits(total=8, per_address=4, reserve=8)

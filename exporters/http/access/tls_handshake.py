@@ -4,18 +4,12 @@ uvicorn would let asyncio do the handshakes, which the limits on connections do 
 begin one and stop. Here a connection is admitted when it is accepted, and the handshake has a time limit.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Final
+import ssl
+from typing import Final
 
-from exporters.http.admission import RefusalReason, address_key
-
-if TYPE_CHECKING:
-    import ssl
-
-    from exporters.http.admission import Admission
+from exporters.http.admission import Admission, RefusalReason, address_key
 
 HANDSHAKE_SECONDS: Final = 10.0
 

@@ -1,18 +1,14 @@
 """The web configuration in force, which follows its files while the server runs."""
 
-from __future__ import annotations
-
 import dataclasses
 import ssl
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
 
 from exporters.http.access.web_config import WebConfig, WebConfigError, read_web_config
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 _CHECK_SECONDS: Final = 1.0
 _MOST_READS: Final = 3

@@ -4,18 +4,14 @@ Source: https://prometheus.io/docs/prometheus/latest/configuration/https/ and pr
 server cannot do is refused, so that no setting of the file is silently without effect.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import ssl
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 _TLS: Final = "tls_server_config"
 _USERS: Final = "basic_auth_users"

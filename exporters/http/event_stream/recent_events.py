@@ -1,19 +1,15 @@
 """The recent verdict events in memory, from which every stream reads at its own position."""
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import dataclasses
 import itertools
 import secrets
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from exporters.verdict_event import VerdictEvent
+from exporters.verdict_event import VerdictEvent
 
 MOST_EVENTS: Final = 1000
 MOST_BYTES: Final = 4 * 1024 * 1024

@@ -11,17 +11,16 @@ import contextlib
 import dataclasses
 import functools
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 
+from exporters.group_query import GroupQuery
+from exporters.http.event_stream.recent_events import EventPosition, RecentEvents
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.types import Receive, Scope, Send
-
-    from exporters.group_query import GroupQuery
-    from exporters.http.event_stream.recent_events import EventPosition, RecentEvents
 
 EVENTS_PATH: Final = "/api/v1/events"
 MEDIA_TYPE: Final = "text/event-stream"

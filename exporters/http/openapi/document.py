@@ -1,7 +1,5 @@
 """Builds the OpenAPI 3.1 document from the table of operations. Schemas come from `exporters.api_types`."""
 
-from __future__ import annotations
-
 import functools
 import json
 from importlib import metadata

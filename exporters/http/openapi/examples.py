@@ -1,11 +1,11 @@
 """Examples of the large responses, made by the functions of the API from a small world, so that they have its form."""
 
-from __future__ import annotations
-
 import functools
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+from exporters.api_types.monitor import VerdictCloudEvent
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.api import group_json, groups_json, topic_groups_json
 from exporters.http.cluster_api import cluster_json, topic_json
@@ -24,11 +24,6 @@ from exporters.readmodel import (
 )
 from exporters.text.exposition import EMPTY, PublishedSnapshot
 from exporters.timestamps import rfc3339
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from exporters.api_types.monitor import VerdictCloudEvent
 
 _NOW: Final = NOON / 1000
 _SENTENCE: Final = "No commit for 5 min, where 20 s is the longest to expect; 400 offsets unread."

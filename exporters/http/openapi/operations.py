@@ -1,9 +1,8 @@
 """The operations of the HTTP API, one row each, from which the OpenAPI document is made."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Mapping
+from typing import Any, Final, Literal
 
 from exporters.api_types.cluster import ClusterResponse, TopicResponse
 from exporters.api_types.groups import GroupResponse, GroupsResponse, TopicGroupsResponse
@@ -13,9 +12,6 @@ from exporters.group_query import PARAMETERS, QueryParameter
 from exporters.http.cluster_api import NOT_POLLED
 from exporters.http.rendered_responses import INTERNAL_ERROR, MEMBERS_HIDDEN
 from exporters.verdict_event import EVENT_FILTERS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """The facts of a small cluster, some of them unknown, for the examples of the OpenAPI document. Times are Unix ms."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The sick groups, each with the verdicts that must be shown and the time from which they can be known."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from sandbox.verdict_scenarios.sick.moving import MOVING

@@ -1,7 +1,5 @@
 """Groups that commit, and are too slow, go back, or lose records to retention."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from sandbox.clients.traffic import RATE, ClientBehaviour, Flow, ScenarioTopic

@@ -1,7 +1,5 @@
 """Topics, times and steps that several sick groups share."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Final
 

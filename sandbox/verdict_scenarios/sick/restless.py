@@ -1,7 +1,5 @@
 """Groups whose membership or subscription is the fault."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from sandbox.clients.traffic import ScenarioTopic

@@ -1,7 +1,5 @@
 """Groups whose group id is used by two applications or two clients."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from sandbox.clients.traffic import RATE, ClientBehaviour, ScenarioTopic

@@ -1,7 +1,5 @@
 """Groups whose commits end: hung and killed processes, members that leave, a batch that no longer runs."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from sandbox.clients.traffic import ClientBehaviour

@@ -1,7 +1,5 @@
 """Groups of which a partition no longer advances, or was never committed, while clients run."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from sandbox.clients.traffic import ClientBehaviour, ScenarioTopic

@@ -1,7 +1,5 @@
 """Groups whose stored offsets are the fault: removed, left out, skipped, below the start of the log."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from sandbox.clients.traffic import RATE, ClientBehaviour, Flow, ScenarioTopic

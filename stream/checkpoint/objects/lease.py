@@ -17,17 +17,14 @@ import os
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import structlog
 
+from stream.checkpoint.objects.path import ObjectPath
 from stream.checkpoint.objects.store import ConditionFailedError
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.checkpoint.objects.path import ObjectPath
 
 _log = structlog.get_logger(__name__)
 LEASE_SECONDS: Final = 30.0

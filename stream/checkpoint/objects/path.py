@@ -10,14 +10,11 @@ import dataclasses
 import fnmatch
 import io
 import itertools
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from stream.checkpoint.objects.store import ObjectInfo, ObjectStore, StoreAccess
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from stream.config.object_address import ObjectAddress
+from stream.config.object_address import ObjectAddress
 
 _WILDCARDS: Final = frozenset("*?[")
 

@@ -5,17 +5,13 @@ credentials and rights, `StoreUnavailableError` for the rest. Credentials are fo
 web identity, in the container or the instance; none is an argument here.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import errno
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _CONNECT_SECONDS: Final = 3.0
 _READ_SECONDS: Final = 10.0

@@ -4,20 +4,15 @@ Responses are parts of those of the HTTP API, short enough for an agent to read:
 entries there are in total.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 from exporters.group_query import GroupQuery, GroupQueryError, SortKey
 from exporters.wording import ATTENTION
+from stream.cli.api_client import InstanceClient
 from stream.cli.group_source import Answer, find_group  # the SDK reads the annotations of the questions
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from stream.cli.api_client import InstanceClient
 
 MOST_GROUPS: Final = 200
 """The greatest number of groups in a response."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from stream.cli.render.stdout import print_lines
 from stream.cli.render.tables import TextTable, plain_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from rich.console import RenderableType
 
 COLOURS: Final[Mapping[str, str]] = {

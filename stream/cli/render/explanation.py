@@ -4,12 +4,11 @@ The input is the answer of the API for one group (`stream.cli.group_source.Answe
 Verdicts, their sentences and next steps are written by `stream.health`. Pure; `now` is Unix seconds.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
 from exporters.wording import FINE, duration, evidence_words
-from stream.cli.group_source import unix_time
+from stream.cli.group_source import Answer, unix_time
 from stream.cli.render.blocks import COLOURS, Sentence, TextBlock, plain_sentence
 from stream.cli.render.group_tables import (
     findings_table,
@@ -18,14 +17,8 @@ from stream.cli.render.group_tables import (
     transitions_table,
     verdicts_table,
 )
-from stream.cli.render.tables import display_text
+from stream.cli.render.tables import TextTable, display_text
 from stream.wording import count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from stream.cli.group_source import Answer
-    from stream.cli.render.tables import TextTable
 
 _SHARE: Final = "share"
 _FINDINGS_LIMIT: Final = 200

@@ -7,17 +7,11 @@ times are relative to `now`, Unix seconds.
 Source of the columns: ConsumerGroupCommand of Kafka 4.
 """
 
-from __future__ import annotations
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
-
-from stream.cli.group_source import age, format_time_lag, time_left, unix_time
+from stream.cli.group_source import Answer, age, format_time_lag, time_left, unix_time
 from stream.cli.render.tables import TableColumn, TextTable, display_text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from stream.cli.group_source import Answer
 
 # Columns that are right-aligned.
 _NUMBERS: Final = frozenset((

@@ -1,23 +1,18 @@
 """What `replay` prints in addition to the commands about groups: commit counts, decode statistics and record events."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from stream.cli.capture_groups import CaptureGroups
+from stream.cli.group_source import Answer
 from stream.cli.render.group_tables import groups_table
 from stream.cli.render.stdout import printable
 from stream.cli.render.tables import TableColumn, TextTable
+from stream.groups.decode_stats import DecodeStats
+from stream.offline.timeline import TimelineEvent
 from stream.wording import utc_time
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from stream.cli.capture_groups import CaptureGroups
-    from stream.cli.group_source import Answer
-    from stream.groups.decode_stats import DecodeStats
-    from stream.offline.timeline import TimelineEvent
 
 
 def replay_table(rows: Sequence[Answer], now: float, groups: CaptureGroups) -> TextTable:

@@ -1,20 +1,17 @@
 """Printing of lines, errors and a progress bar, and the escaping of unprintable characters."""
 
 # ruff: noqa: PLC0415 -- rich is loaded when it draws: `--help` of every verb passes through here
-from __future__ import annotations
 
 import contextlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import typer
 
 from stream.errors import ExitCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 @contextlib.contextmanager

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from stream.cli.render.stdout import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rich.console import Console, ConsoleOptions, RenderableType
 
 _NAME_WIDTH: Final = 24

@@ -13,22 +13,20 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import App
 from textual.binding import Binding
 
+from stream.cli.api_client import InstanceClient
 from stream.cli.render.stdout import report_internal_error
 from stream.cli.top.poller import PollResult, poll_forever, poll_groups
 from stream.cli.top.screens import GroupListScreen, GroupScreen
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from textual.binding import BindingType
-
-    from stream.cli.api_client import InstanceClient
 
 _REDRAW_SECONDS: Final = 1.0
 """The interval at which ages are redrawn."""

@@ -1,14 +1,9 @@
 """The state of the list of groups in `lagwarden top`, and the pure functions that change it. No terminal, no clock."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream.cli.group_source import Answer
+from stream.cli.group_source import Answer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

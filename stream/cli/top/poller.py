@@ -1,21 +1,13 @@
 """The requests of `lagwarden top`, for a thread of their own: keys are answered while one is in flight."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import queue
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from stream.cli.api_client import note_of_part
-from stream.cli.group_source import WORST_FIRST
+from stream.cli.api_client import InstanceClient, note_of_part
+from stream.cli.group_source import WORST_FIRST, Answer
 from stream.errors import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.cli.api_client import InstanceClient
-    from stream.cli.group_source import Answer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -11,18 +12,15 @@ from textual.containers import VerticalScroll
 from textual.screen import Screen
 from textual.widgets import Static
 
+from stream.cli.group_source import Answer
 from stream.cli.render.tables import display_text
 from stream.cli.top import model, view
+from stream.cli.top.poller import PollResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
-
-    from stream.cli.group_source import Answer
-    from stream.cli.top.poller import PollResult
 
 
 class GroupListScreen(Screen[None]):

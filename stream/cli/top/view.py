@@ -13,18 +13,16 @@ from rich.table import Table
 from rich.text import Text
 
 from exporters.wording import SEVERITIES, duration
-from stream.cli.group_source import age, format_time_lag, time_left, unix_time
+from stream.cli.group_source import Answer, age, format_time_lag, time_left, unix_time
 from stream.cli.render.blocks import COLOURS, draw_blocks
 from stream.cli.render.explanation import explain
 from stream.cli.render.group_tables import common_cause_lines
 from stream.cli.render.tables import TableColumn, TextTable, display_text, fit_columns
+from stream.cli.top.model import GroupListState
+from stream.cli.top.poller import PollResult
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from stream.cli.group_source import Answer
-    from stream.cli.top.model import GroupListState
-    from stream.cli.top.poller import PollResult
 
 LIST_KEYS: Final = "type to filter · ↑↓ · Enter opens · q quits"
 TYPING_KEYS: Final = "↑↓ · Enter opens · Esc shows all · Ctrl-C quits"

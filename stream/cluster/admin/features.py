@@ -5,20 +5,15 @@ Brokers whose ranges of requests and features are equal are taken for equal. Err
 describe` shows the same features.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from stream.cluster.transport.client import Cluster
-    from stream.cluster.transport.error_codes import ErrorReason
 
 Range = tuple[int, int]
 """The lowest and the highest supported version."""

@@ -6,20 +6,15 @@ the replica id of Kafka's replica verification (ListOffsetsRequest.DEBUGGING_REP
 topic is sufficient. Errors are values.
 """
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
+from stream.cluster.topology import Topology
 from stream.cluster.transport import error_codes as reasons
 from stream.cluster.transport import requests
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from stream.cluster.topology import Topology
-    from stream.cluster.transport.client import Cluster
 
 MOST_FOLLOWERS: Final = 1_000
 """The maximum number of followers that one call looks up, the first by topic and partition."""

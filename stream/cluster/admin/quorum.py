@@ -4,22 +4,17 @@ One DescribeQuorum request (KIP-595, KIP-836), which the broker forwards to the 
 the leader's clock. Errors are values. `kafka-metadata-quorum describe` shows the same.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from uuid import UUID
-
-    from stream.cluster.transport.client import Cluster
 
 FETCH_PATIENCE: Final = 10_000
 """The longest time between two fetches of a voter that follows, in ms.

@@ -4,17 +4,13 @@ One DescribeClientQuotas request (KIP-546, brokers from 2.6). Errors are values.
 entity types users, clients and ips shows the same. Brokers do not report throttle times to other clients.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from stream.cluster.transport.client import Cluster
-    from stream.cluster.transport.error_codes import ErrorReason
 
 DEFAULT_ENTITY: Final = "<default>"
 """The name of the quota for all users, clients or addresses without a quota of their own, as in kafka-configs."""

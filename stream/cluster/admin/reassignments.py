@@ -4,17 +4,13 @@ One ListPartitionReassignments request (KIP-455, brokers from 2.4). Errors are v
 `kafka-reassign-partitions --list` shows the same.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from stream.cluster.transport.client import Cluster
-    from stream.cluster.transport.error_codes import ErrorReason
 
 _NOT_CONTROLLER: Final = 41
 

@@ -4,24 +4,19 @@ Errors that may end by themselves are retried with growing pauses; `failing_sinc
 All times are seconds of a monotonic clock.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from decoders.log.batch import FRAME
+from decoders.log.errors import Damaged
 from decoders.log.fetched import FetchedBatches
+from decoders.log.frames import LogBatch
+from decoders.log.vectors import LogColumns
 from stream.cluster.records.ranges import OffsetRange, ReadTally, SkipReason
 from stream.cluster.transport.connection_errors import no_topic_right
 from stream.cluster.transport.errors import ClusterError, Unreachable, Unsupported
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from decoders.log.errors import Damaged
-    from decoders.log.frames import LogBatch
-    from decoders.log.vectors import LogColumns
 
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 1.0

@@ -5,21 +5,16 @@ the request, so one partition after the other is finished. A partition that cann
 others. All times are seconds of a monotonic clock.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
+from stream.cluster.leaders import Leader
 from stream.cluster.records.partition_read import FetchedPart, Lookup, PartitionRead
+from stream.cluster.records.ranges import OffsetRange, ReadTally
 from stream.cluster.transport.connection_errors import no_topic_right
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from stream.cluster.leaders import Leader
-    from stream.cluster.records.ranges import OffsetRange, ReadTally
 
 LIMIT_SECONDS: Final = 120.0
 """The default time without progress after which a read fails: a rolling restart of a cluster takes less per broker."""

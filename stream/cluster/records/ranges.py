@@ -1,22 +1,16 @@
 """The offsets to read of each partition, and how many of them were passed without being read."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import enum
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from decoders.log.errors import LogFault
 from stream.cluster.partition_offsets import read_ends
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.connection_errors import no_topic_right
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from decoders.log.errors import LogFault
-    from stream.cluster.transport.client import Cluster
 
 
 @dataclasses.dataclass(slots=True)

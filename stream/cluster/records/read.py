@@ -5,14 +5,13 @@ aborted records as Kafka's `read_committed` consumer does. `plan` decides what i
 puts the records together.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import functools
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,21 +19,15 @@ import pyarrow as pa
 import structlog
 
 from decoders.log.batch import LogRecord
+from decoders.log.vectors import LogColumns
 from stream.cluster.leaders import find_leaders
 from stream.cluster.partition_offsets import read_ends
-from stream.cluster.records.partition_read import Lookup
-from stream.cluster.records.plan import LIMIT_SECONDS, ReadPlan
+from stream.cluster.records.partition_read import FetchedPart, Lookup
+from stream.cluster.records.plan import LIMIT_SECONDS, Ends, FetchCall, ReadPlan
 from stream.cluster.records.ranges import OffsetRange, ReadTally
 from stream.cluster.transport import requests
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from decoders.log.vectors import LogColumns
-    from stream.cluster.records.partition_read import FetchedPart
-    from stream.cluster.records.plan import Ends, FetchCall
-    from stream.cluster.transport.client import Cluster
 
 _log = structlog.get_logger(__name__)
 

@@ -5,9 +5,8 @@ if it does not exist. So send it only for groups and transactional ids that are 
 exists too.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
 from kafka.protocol.admin.client_quotas import DescribeClientQuotasRequest
 from kafka.protocol.admin.cluster import DescribeLogDirsRequest, DescribeQuorumRequest
@@ -21,9 +20,6 @@ from kafka.protocol.admin.transactions import (
 )
 from kafka.protocol.api_key import ApiKey
 from kafka.protocol.metadata import ApiVersionsRequest, FindCoordinatorRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
 
 _GROUP: Final = 0
 """The key type of groups (FindCoordinatorRequest's KeyType; 1 is that of transactional ids)."""

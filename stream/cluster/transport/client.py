@@ -7,13 +7,13 @@ it, so the next request finds a cluster that is available again.
 Threads: every method may be called from any thread; one I/O thread does the work.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from types import TracebackType
+from typing import Any, Final, Self
 
 from kafka.net.selector import NetworkSelector
 
@@ -25,10 +25,6 @@ from stream.cluster.transport.exchange import GRACE_SECONDS, Exchange
 from stream.cluster.transport.login.authenticator import authenticator_for
 from stream.cluster.transport.login.tls_context import TlsContext
 from stream.config.kafka_login import KafkaLogin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Sequence
-    from types import TracebackType
 
 _TUNING: Final = {
     "client_id": "lagwarden",

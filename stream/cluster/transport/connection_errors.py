@@ -4,12 +4,11 @@ Contains all messages about connections. Pure functions of the exception, the ad
 protocol.
 """
 
-from __future__ import annotations
-
 import errno
 import re
 import ssl
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import kafka.errors
 
@@ -27,9 +26,6 @@ from stream.cluster.transport.errors import (
     WrongProtocol,
     certificate_advice,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _CHECK_ADDRESS: Final = "check kafka.bootstrap_servers, the broker and the network between"
 _CHECK_PROTOCOL: Final = "set kafka.security_protocol to what the broker's listener uses"

@@ -3,10 +3,8 @@
 `client` is the only user. kafka-python is pinned to one minor release because undocumented methods are overridden.
 """
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kafka.errors import KafkaConnectionError, KafkaTimeoutError
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
@@ -17,10 +15,8 @@ from stream.cluster.transport.corrections.decoder_errors import FailsRequests
 from stream.cluster.transport.corrections.handshake_limit import LimitsHandshake
 from stream.cluster.transport.corrections.no_background import OpensForRequests
 from stream.cluster.transport.corrections.tls_alert import RefusesTlsAlert
-
-if TYPE_CHECKING:
-    from stream.cluster.transport.login.authenticator import Authenticator
-    from stream.cluster.transport.login.tls_context import TlsContext
+from stream.cluster.transport.login.authenticator import Authenticator
+from stream.cluster.transport.login.tls_context import TlsContext
 
 
 class _PlainTransport(RefusesTlsAlert, KafkaTCPTransport):  # type: ignore[misc]

@@ -1,14 +1,9 @@
 """The reasons why a value of the cluster is unknown, with their mapping from Kafka's error codes and ClusterErrors."""
 
-from __future__ import annotations
-
 import enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from stream.cluster.transport.errors import NotAuthorised, TimedOut, Unsupported
-
-if TYPE_CHECKING:
-    from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, NotAuthorised, TimedOut, Unsupported
 
 
 class ErrorReason(enum.StrEnum):

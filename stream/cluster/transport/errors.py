@@ -5,7 +5,6 @@ without an action: an unreachable broker may restart, a wrong password stays wro
 """
 
 # ruff: noqa: N818 -- each class is named after its cause: "login refused"
-from __future__ import annotations
 
 from typing import ClassVar, Final
 

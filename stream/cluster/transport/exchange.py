@@ -4,21 +4,16 @@
 ClusterError instead of the answer.
 """
 
-from __future__ import annotations
-
 import copy
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
 
 from kafka.errors import KafkaConnectionError, NodeNotReadyError
 
 from stream.cluster.transport import connection_errors as causes
+from stream.cluster.transport.connections import Connections
 from stream.cluster.transport.errors import ClusterError, CutOff, TimedOut, Unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from stream.cluster.transport.connections import Connections
 
 GRACE_SECONDS: Final = 0.5
 """The additional time, in seconds, before the outer time limit ends a request that exceeded its own."""

@@ -4,15 +4,11 @@ Every request sets the fields whose default would be wrong: no request creates a
 for a field may ignore it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
 from kafka.protocol.metadata import MetadataRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
 
 LATEST: Final = -1
 EARLIEST: Final = -2

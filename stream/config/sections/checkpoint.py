@@ -1,7 +1,5 @@
 """Where the state is kept."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

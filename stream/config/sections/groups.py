@@ -1,7 +1,5 @@
 """The history and the evaluation of groups."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stream.config.ownership import GroupPolicies, MaintenanceEntries, OwnerEntries, SilenceEntries

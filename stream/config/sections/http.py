@@ -1,7 +1,5 @@
 """The HTTP server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stream.config.sections.option import OptionSection, option

@@ -1,7 +1,5 @@
 """The Spark job: its master, executors, intervals and limits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Final
 

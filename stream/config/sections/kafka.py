@@ -1,7 +1,5 @@
 """How lagwarden reaches and logs in to Kafka, and which facts of the cluster it asks for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Final, Literal
 

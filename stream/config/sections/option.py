@@ -1,7 +1,5 @@
 """An option as a field of its section."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue

@@ -1,7 +1,5 @@
 """What leaves the process beside HTTP: log, metrics, webhook, history and OTLP."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit

@@ -17,13 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stream.groups.commits.run_table import find_rows
+from stream.groups.commits.run_table import Runs, find_rows
 from stream.groups.key_table import KeyTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from stream.groups.commits.run_table import Runs
 
 KEPT_MS: Final = 86_400_000
 """Time after which aborted commits are dropped: a group that never commits has nothing else that ends its rows."""

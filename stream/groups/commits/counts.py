@@ -4,21 +4,14 @@ The counts live as long as the process. They are not derived from the number of 
 tombstone and includes what the log had before the process started.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from stream.groups.commits.run_table import Runs
-    from stream.groups.commits.runs import Spans
+from stream.groups.commits.run_table import Runs
+from stream.groups.commits.runs import Spans
 
 
 class CommitCounts:

@@ -1,25 +1,19 @@
 """The decoded offset commits of a batch; the scalar interpreter decodes what the columnar one declines."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from decoders import scalar
-from decoders.columnar import decode_commit_values
+from decoders.columnar import CommitColumns, decode_commit_values
 from decoders.errors import DecodeError
+from stream.groups.commits.keys import DistinctKeys
 from stream.groups.commits.runs import TOPIC_ID
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from decoders.columnar import CommitColumns
-    from stream.groups.commits.keys import DistinctKeys
-    from stream.groups.decode_stats import FaultSample
-    from stream.groups.record_columns import RecordColumns
+from stream.groups.decode_stats import FaultSample
+from stream.groups.record_columns import RecordColumns
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

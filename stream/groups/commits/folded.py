@@ -1,26 +1,19 @@
 """The offset commits of one batch, folded: one run per key, one row per offset tombstone."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream.groups.commits import runs as run_columns
 from stream.groups.commits import slots as slot_columns
+from stream.groups.commits.decoded import DecodedCommits
 from stream.groups.commits.run_table import Runs
 from stream.groups.commits.runs import NEVER
 from stream.groups.commits.slots import Slots
 from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.record_columns import distinct_partitions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from stream.groups.commits.decoded import DecodedCommits
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

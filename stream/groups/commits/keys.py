@@ -11,17 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders import scalar
-from decoders.columnar import decode_keys
+from decoders.columnar import KeyColumns, decode_keys
 from decoders.cursors import BinaryColumn
 from decoders.errors import DecodeError
+from decoders.records import Record
 from decoders.schema import RecordContent
 from decoders.tables import types_with
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from decoders.columnar import KeyColumns
-    from decoders.records import Record
 
 _OFFSET_TYPES: Final = sorted(types_with(RecordContent.OFFSET))
 _CANONICAL_TYPE: Final = _OFFSET_TYPES[-1]

@@ -12,14 +12,13 @@ All functions work on columns: one row per run, numpy for numbers, Arrow for byt
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 TOPIC_ID: Final = pa.binary(16)

@@ -10,6 +10,7 @@ The slots of many keys are one table, sorted by (row, number): keys without rece
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -17,8 +18,6 @@ import numpy as np
 from stream.groups.key_table import KeyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
 

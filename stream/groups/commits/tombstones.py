@@ -8,22 +8,19 @@ evidence, wherever the batches begin. A state does not keep it.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stream.groups.commits.run_table import find_rows
+from stream.groups.commits.run_table import Runs, find_rows
 from stream.groups.commits.runs import columns_of
 from stream.groups.key_table import KeyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
-
-    from stream.groups.commits.run_table import Runs
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

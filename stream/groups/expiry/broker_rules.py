@@ -6,16 +6,12 @@ Sources: KIP-211; `GroupMetadata#removeExpiredOffsets` (Scala coordinator), `Off
 `ClassicGroup#offsetExpirationCondition`, `#isSubscribedToTopic` of each kind of group (Java coordinator).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from collections.abc import Collection
+from typing import Final, Literal, Protocol
 
 from stream.groups.membership.memberships import CLASSIC, SIMPLE, Membership
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 NEVER: Final = -1
 """In place of a time: the broker keeps the offset while nothing changes."""

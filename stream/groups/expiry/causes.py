@@ -4,11 +4,10 @@ The broker writes the same tombstone whether an offset expired, was deleted by a
 distinguishes them: an offset cannot expire before its due time (`expiry.predict`), so an earlier removal is a deletion.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from stream.groups.expiry.broker_rules import (
     EMPTY,
@@ -22,9 +21,6 @@ from stream.groups.expiry.broker_rules import (
 from stream.groups.lifecycle.model import Removal, Transition, TransitionType
 from stream.groups.membership.memberships import SIMPLE
 from stream.wording import count, duration_in_one_unit, moment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TOLERANCE_MS: Final = 5_000
 """A tombstone may come this much (ms) before the due time: its timestamp is the time when the broker began the batch,

@@ -12,25 +12,19 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from stream.groups.commits.run_table import find_rows
-from stream.groups.expiry.broker_rules import NEVER
+from stream.groups.expiry.broker_rules import NEVER, OffsetsRetention
 from stream.groups.expiry.causes import TOLERANCE_MS, late_after, missing_after
-from stream.groups.expiry.predict import CommitTimesByOffset, predict_commits
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream.groups.expiry.broker_rules import OffsetsRetention
-    from stream.groups.expiry.predict import Times
-    from stream.groups.membership.memberships import Membership
-    from stream.groups.shard_copy import RemovedOffset
+from stream.groups.expiry.predict import CommitTimesByOffset, Times, predict_commits
+from stream.groups.membership.memberships import Membership
+from stream.groups.shard_copy import RemovedOffset
 
 BOUNDS: Final = (0.0, 1.0, 5.0, 15.0, 60.0, 120.0, 240.0, 360.0, 480.0, 600.0, 660.0, 1200.0, 3600.0)
 """Bounds of the error in seconds. A broker that checks every ten minutes spreads its tombstones evenly over the first

@@ -11,14 +11,17 @@ Source: `OffsetMetadataManager#cleanupExpiredOffsets`; the rules for one group a
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from stream.groups.commits.keys import group_of_commit_key
 from stream.groups.commits.run_table import find_rows
+from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.broker_rules import (
     EMPTY,
     NEVER,
@@ -29,15 +32,7 @@ from stream.groups.expiry.broker_rules import (
     exempt_topics,
     retention_start,
 )
-from stream.groups.membership.memberships import CLASSIC
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.membership.memberships import Membership
+from stream.groups.membership.memberships import CLASSIC, Membership
 
 __all__ = [
     "NEVER",

@@ -17,16 +17,14 @@ import pyarrow as pa
 
 from decoders.columnar import decode_keys
 from stream.groups.commits.keys import groups_of_commit_keys
-from stream.groups.commits.run_table import find_rows
+from stream.groups.commits.run_table import Runs, find_rows
 from stream.groups.commits.runs import NEVER
+from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.membership.summary import groups_of
+from stream.groups.shard import MembershipRecords, ShardState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from stream.groups.commits.run_table import Runs
-    from stream.groups.commits.tombstones import OffsetTombstones
-    from stream.groups.shard import MembershipRecords, ShardState
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,14 +4,10 @@
 them. Times are Unix milliseconds of the record that caused the change; for a first commit, the commit's own timestamp.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Final
 
 DEAD_STATE: Final = "Dead"
 """State of a group without records and offsets. The name is Kafka's; the state is never written to the log."""

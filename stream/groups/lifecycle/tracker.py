@@ -21,6 +21,7 @@ previous status of a group is rebuilt from the records and runs of the state; on
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -31,21 +32,16 @@ from stream.groups.commits.keys import groups_of_commit_keys
 from stream.groups.commits.run_table import find_rows
 from stream.groups.commits.runs import NEVER
 from stream.groups.lifecycle import record as group_record
-from stream.groups.lifecycle.events import EventType, events_by_group
+from stream.groups.lifecycle.events import Event, EventType, NewRecords, events_by_group
 from stream.groups.lifecycle.record import GroupRecord
 from stream.groups.lifecycle.table import HistoryTable, history_table
-from stream.groups.lifecycle.transitions import close_operation, open_operation, record_without_past
+from stream.groups.lifecycle.transitions import HistoryLimits, close_operation, open_operation, record_without_past
 from stream.groups.membership.record_types import TARGET_EPOCH_TYPES, record_type_of
 from stream.groups.membership.summary import MembershipSummaries, groups_of
+from stream.groups.shard import ShardState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
-
-    from stream.groups.lifecycle.events import Event, NewRecords
-    from stream.groups.lifecycle.transitions import HistoryLimits
-    from stream.groups.shard import ShardState
 
 _GRACE_FACTOR: Final = 2
 """Dead groups stay in the state for this multiple of the grace period. Whether a group is recreated depends on the

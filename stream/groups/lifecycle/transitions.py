@@ -5,18 +5,13 @@ timestamp (formats: group tombstones, conversions, member changes). Records of a
 status before and after it counts. Sources: KIP-848, `GroupMetadataManager`, `ClassicGroup`, `ConsumerGroup`.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stream.groups.lifecycle.model import TransitionType
-from stream.groups.lifecycle.record import NOTHING_REMOVED, GroupRecord, GroupStatus, removal_row, transition_row
+from stream.groups.lifecycle.record import NOTHING_REMOVED, GroupRecord, GroupStatus, Row, removal_row, transition_row
 from stream.groups.membership.model import CLASSIC, SIMPLE
-
-if TYPE_CHECKING:
-    from stream.groups.lifecycle.record import Row
-    from stream.groups.membership.summary import MembershipSummary
+from stream.groups.membership.summary import MembershipSummary
 
 _EMPTY: Final = "Empty"
 _RESET_MEMBER_COUNT: Final = frozenset({TransitionType.REBALANCED, TransitionType.EMPTIED, TransitionType.DEAD})

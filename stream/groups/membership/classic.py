@@ -4,20 +4,15 @@ The broker does not decode these blobs (except for the subscribed topics): clien
 group names. The protocols of consumers, Kafka Streams and Connect are decoded here; others are left unknown.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from decoders import blobs
 from decoders.errors import DecodeError
+from decoders.events import ClassicGroupRecorded, ClassicMember
 from stream.groups.membership import subscriptions
 from stream.groups.membership.model import CLASSIC, SIMPLE, MemberClient, Membership, identity
 from stream.groups.membership.partition_bits import merge_owned, union_of_shares
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from decoders.events import ClassicGroupRecorded, ClassicMember
 
 CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"

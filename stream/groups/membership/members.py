@@ -1,22 +1,24 @@
 """The members of one group with their subscriptions and assignments, for the detail view of a group."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from decoders import blobs
 from decoders import group_events as facts
+from decoders.events import ClassicGroupRecorded, ClassicMember
 from decoders.jsonform import uuid_text
 from stream.groups.membership import classic
-from stream.groups.membership.modern_group import instance_id_of, regex_of, subscribed_topics_of
+from stream.groups.membership.modern_group import (
+    CurrentAssignment,
+    JoinedMember,
+    ModernGroup,
+    TargetAssignment,
+    instance_id_of,
+    regex_of,
+    subscribed_topics_of,
+)
 from stream.groups.membership.subscriptions import topics_of_blob
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from decoders.events import ClassicGroupRecorded, ClassicMember
-    from stream.groups.membership.modern_group import CurrentAssignment, JoinedMember, ModernGroup, TargetAssignment
 
 Assignment = tuple[tuple[str, tuple[int, ...]], ...]
 """Partitions by topic name (or id as text), both ascending. Other entries are `connector NAME` with its tasks, where -1

@@ -5,16 +5,18 @@ these records alone, so it is the same whether the log was read from its beginni
 with offsets only has no membership here: it is a simple group.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+import pyarrow as pa
 
 from decoders import scalar
 from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
 from decoders.events import ClassicGroupRecorded
-from decoders.group_events import PartitionMetadataRecorded, ShareTopicsRecorded
+from decoders.group_events import GroupKind, PartitionMetadataRecorded, ShareTopicsRecorded
 from decoders.interpret import event_of
 from stream.groups.membership import classic, members
 from stream.groups.membership.members import Member
@@ -31,15 +33,7 @@ from stream.groups.membership.record_types import (
     record_type_of,
 )
 from stream.groups.membership.subscriptions import LongSubscriptions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from collections.abc import Set as AbstractSet
-
-    import pyarrow as pa
-
-    from decoders.group_events import GroupKind
-    from stream.groups.shard import MembershipRecords
+from stream.groups.shard import MembershipRecords
 
 __all__ = ["CLASSIC", "SIMPLE", "Member", "Membership", "Memberships"]
 

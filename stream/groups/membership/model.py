@@ -1,12 +1,8 @@
 """The membership of a group of any kind, as a value."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Final
 
 CLASSIC: Final = "classic"
 SIMPLE: Final = "simple"

@@ -6,22 +6,16 @@ ConsumerGroup#maybeUpdateGroupState and the same method of the other kinds. The 
 and for the newest record per key in any order: a tombstone removes all traces, and no record depends on another.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from decoders import group_events as facts
+from decoders.group_events import GroupKind, Tasks
 from stream.groups.membership import subscriptions
-from stream.groups.membership.model import MemberClient, Membership, identity
+from stream.groups.membership.model import MemberClient, Membership, Owned, identity
 from stream.groups.membership.partition_bits import merge_owned, union_of_shares
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from decoders.group_events import GroupKind, Tasks
-    from stream.groups.membership.model import Owned
 
 JoinedMember = facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded
 CurrentAssignment = facts.MemberAssignmentRecorded | facts.StreamsMemberAssignmentRecorded

@@ -1,16 +1,11 @@
 """Sets of partitions as bit masks: 40 bytes per topic of a group, and set operations are arithmetic."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import Any, Final
 
+from stream.groups.membership.model import Owned
 from stream.groups.short_cache import cache_short
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream.groups.membership.model import Owned
 
 HIGHEST: Final = 65_535
 """The highest partition in a mask. Assignments are written by clients and may contain any number."""

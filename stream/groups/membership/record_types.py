@@ -1,15 +1,11 @@
 """The record types that memberships and histories are read from, selected from `decoders.tables.RECORD_TYPES`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final, get_args
+from collections.abc import Mapping
+from typing import Final, get_args
 
 from decoders.group_events import GroupKind
 from decoders.schema import RecordContent
 from decoders.tables import types_with
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NEWER_KINDS: Final[tuple[GroupKind, ...]] = get_args(GroupKind)
 """Consumer, share and streams. A group with records of two newer kinds for a moment is of the first of them."""

@@ -1,22 +1,17 @@
 """The topics that members subscribe to, as sets that groups share: there are far fewer sets than groups."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 import weakref
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from decoders.errors import MalformedBytes
 from decoders.scalar import read_message
 from decoders.tables import embedded
+from stream.groups.membership.model import Membership
 from stream.groups.short_cache import cache_short
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream.groups.membership.model import Membership
 
 MOST_BYTES: Final = 128 << 20
 """Limit of the memory for long subscriptions; decoded they need about five times the bytes of their records."""

@@ -9,29 +9,25 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from decoders import scalar
 from decoders.errors import DecodeError
+from decoders.group_events import GroupKind
 from decoders.interpret import event_of
 from decoders.javatext import java_text
+from decoders.records import Fields
 from decoders.tables import BY_NUMBER
 from stream.groups.lifecycle.record import digest
 from stream.groups.membership.model import CLASSIC, SIMPLE, identity
-from stream.groups.membership.modern_group import ModernGroup, instance_id_of
+from stream.groups.membership.modern_group import JoinedMember, ModernGroup, instance_id_of
 from stream.groups.membership.record_types import CLASSIC_GROUP_TYPE, GROUP_TYPES, STATE_TYPES, record_type_of
+from stream.groups.shard import MembershipRecords
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from decoders.group_events import GroupKind
-    from decoders.records import Fields
-    from stream.groups.membership.modern_group import JoinedMember
-    from stream.groups.shard import MembershipRecords
-
-    _Change = tuple[AbstractSet[str], AbstractSet[str]]
-    _Records: TypeAlias = "_ClassicRecord | _NewerRecords"
+_Change = tuple[AbstractSet[str], AbstractSet[str]]
+_Records: TypeAlias = "_ClassicRecord | _NewerRecords"
 
 _CLASSIC_FIELDS: Final = frozenset(
     ("protocol_type", "generation", "current_state_timestamp", "members", "member_id", "group_instance_id")

@@ -5,21 +5,16 @@ partition counts the cluster returned. Groups without members are left out: thei
 anything.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+from stream.groups.membership.model import Membership
 from stream.groups.membership.partition_bits import mask_of_first, partitions_in_mask
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from collections.abc import Set as AbstractSet
-
-    from stream.groups.membership.model import Membership
 
 MOST_TOPICS: Final = 100_000
 """Limit of the subscribed topics of all groups that the cluster is asked for."""

@@ -6,18 +6,14 @@ is STOP at once, a group whose slots were all filled in late is WARN, and time i
 groups are evaluated (Burrow's lists, and its expiration of groups without a commit for a week) is up to the caller.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream.health.columns import Codes, Flags, Ints
+from stream.health.columns import Codes, Flags, Ints
 
 INTERVALS: Final = 10
 """Burrow's default window length, in commits and in end offsets."""

@@ -8,22 +8,17 @@ its slots and the history of its ends, where Burrow would read the log again.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream.health.burrow import rules as burrow
 from stream.health.burrow.rules import INTERVALS, NONE, BurrowStatus, Rings
-from stream.health.columns import find_keys
+from stream.health.columns import Codes, Flags, Ints, find_keys
 from stream.health.features import lag as lags
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream.health.columns import Codes, Flags, Ints
-    from stream.health.features.end_history import EndHistory
-    from stream.health.features.partition_history import PartitionHistory
-    from stream.health.features.window import Window
+from stream.health.features.end_history import EndHistory
+from stream.health.features.partition_history import PartitionHistory
+from stream.health.features.window import Window
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

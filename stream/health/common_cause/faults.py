@@ -1,20 +1,15 @@
 """The faults of rows that a common cause may explain: which rows have one, and when it began."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
+from stream.health.columns import Flags, Ints
+from stream.health.evaluator import EvaluationResult
+from stream.health.features.window import Window
 from stream.health.verdict import Severity, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.health.columns import Flags, Ints
-    from stream.health.evaluator import EvaluationResult
-    from stream.health.features.window import Window
 
 _ALSO: Final = frozenset({Verdict.FALLING_BEHIND})
 """Faults that are not critical."""

@@ -10,16 +10,13 @@ is none.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
+from stream.health.columns import Ints
 from stream.health.common_cause.shared import Dimension, SharedValues
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from stream.health.columns import Ints
 
 _NARROW_FIRST: Final = {dimension: position for position, dimension in enumerate(Dimension)}
 

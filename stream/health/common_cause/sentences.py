@@ -1,19 +1,14 @@
 """The texts of a common cause: a sentence with its numbers, and the next step."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from stream import wording as say
 from stream.health.common_cause.shared import Dimension
+from stream.health.common_cause.tracker import CommonCauseFinding
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream.health.common_cause.tracker import CommonCauseFinding
 
 _SHARED_BY: Final = {
     Dimension.OFFSETS_PARTITION: "stored in partition {} of __consumer_offsets",

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream.health.columns import Flags, Ints
+from stream.health.columns import Flags, Ints
 
 
 class Dimension(enum.StrEnum):

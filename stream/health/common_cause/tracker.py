@@ -6,18 +6,12 @@ after two evaluations with fewer than three of its groups unhealthy. A cause tha
 and further groups replaces that finding.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
-from stream.health.common_cause.search import CommonCauseLimits
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from stream.health.common_cause.search import CommonCause
-    from stream.health.common_cause.shared import Dimension
+from stream.health.common_cause.search import CommonCause, CommonCauseLimits
+from stream.health.common_cause.shared import Dimension
 
 _LASTING: Final = 2
 """Evaluations in a row with a cause until it is shown, and with too few unhealthy groups until it ends."""

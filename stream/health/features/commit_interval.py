@@ -10,21 +10,14 @@ of the commits in the later slot and from the silence at the end of the earlier 
 at once and then rests has a small mean interval, but its slot ends with silence.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN, max_by_owner
-from stream.health.features.end_history import BracketQuality
-
-if TYPE_CHECKING:
-    from stream.groups.commits.runs import Spans
-    from stream.groups.commits.slots import Slots
-    from stream.health.columns import Ints
-    from stream.health.features.end_history import EndHistory
+from stream.groups.commits.runs import Spans
+from stream.groups.commits.slots import Slots
+from stream.health.columns import NOT_KNOWN, Ints, max_by_owner
+from stream.health.features.end_history import BracketQuality, EndHistory
 
 
 def longest_wait(slots: Slots, rows: int, history: EndHistory, history_row: Ints, width: int) -> Ints:

@@ -10,18 +10,14 @@ A tail that cannot be read proves nothing: all of its offsets may be markers. No
 rest on such a lag alone.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.lag import OffsetDistances
+from stream.health.columns import Flags, Ints
+from stream.health.features.lag import OffsetDistances
 
 READABLE: Final = 1_000
 """Longer tails are not fetched, to limit the load on the brokers: more markers without any data are rare."""

@@ -3,21 +3,15 @@
 One row per partition, in the order of the histories of ends; times in ms.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream.health.columns import NOT_KNOWN
+from stream.health.columns import NOT_KNOWN, Flags, Ints
+from stream.health.inputs import HealthInputs
 from stream.health.row_columns import RowColumns, column
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream.health.columns import Flags, Ints
-    from stream.health.inputs import HealthInputs
 
 _GAP_TICKS: Final = 3
 """Partitions that were not polled for more ticks than this count as not having answered."""

@@ -1,15 +1,10 @@
 """The time for which something has been unread in each row without any progress."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.end_history import EndHistory
-    from stream.health.features.time_lag import TimeLag
+from stream.health.columns import Flags, Ints
+from stream.health.features.end_history import EndHistory
+from stream.health.features.time_lag import TimeLag
 
 
 def written_since(time_lag: TimeLag, history: EndHistory, history_row: Ints, committed: Ints, lost: Ints) -> Ints:

@@ -7,19 +7,13 @@ follow: `features.offset_out_of_range` says why a commit does not fit its log, a
 offsets that are known to hold no data.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream.health.columns import NOT_KNOWN
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream.health.columns import Flags, Ints
+from stream.health.columns import NOT_KNOWN, Flags, Ints
 
 BEYOND_END: Final = "beyond_end"
 """The committed offset is above the end: the topic was recreated, or its log was truncated."""

@@ -11,19 +11,13 @@ A group that has become slower is known to fall behind before that: each of the 
 rise, which is more than the window had before, while as much was written as before. So it is no burst of producers.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from stream.health.columns import max_by_owner
-from stream.health.features.end_history import UNKNOWN_OFFSET
-
-if TYPE_CHECKING:
-    from stream.groups.commits.slots import Slots
-    from stream.health.columns import Codes, Flags, Ints, Reals
-    from stream.health.features.end_history import EndHistory
+from stream.groups.commits.slots import Slots
+from stream.health.columns import Codes, Flags, Ints, Reals, max_by_owner
+from stream.health.features.end_history import UNKNOWN_OFFSET, EndHistory
 
 FALLS: Final = -1
 LEVEL: Final = 0

@@ -3,25 +3,19 @@
 Everything else in a window is derived from these columns.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream.health.columns import Codes, Flags, Ints
 from stream.health.features import control_records, lag, offset_out_of_range, time_lag
-from stream.health.inputs import NO_COMMIT
-
-if TYPE_CHECKING:
-    from stream.health.columns import Codes, Flags, Ints
-    from stream.health.features.control_records import TailState
-    from stream.health.features.end_history import EndHistory
-    from stream.health.features.lag import OffsetDistances
-    from stream.health.features.partition_history import Observation, PartitionHistory
-    from stream.health.features.time_lag import TimeLag
-    from stream.health.inputs import HealthInputs
-    from stream.health.limits import HealthLimits
+from stream.health.features.control_records import TailState
+from stream.health.features.end_history import EndHistory
+from stream.health.features.lag import OffsetDistances
+from stream.health.features.partition_history import Observation, PartitionHistory
+from stream.health.features.time_lag import TimeLag
+from stream.health.inputs import NO_COMMIT, HealthInputs
+from stream.health.limits import HealthLimits
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

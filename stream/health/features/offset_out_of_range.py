@@ -6,22 +6,15 @@ also shows it when the new log has already grown past the old commit, where offs
 stored, it follows from a fall of the end offset that was observed (`PartitionHistory.is_truncated`).
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
-from stream.health.columns import NOT_KNOWN
-from stream.health.features.lag import BEYOND_END
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from stream.health.columns import Codes, Ints
-    from stream.health.features.lag import Lag, OffsetDistances, PartitionEnds
+from stream.health.columns import NOT_KNOWN, Codes, Ints
+from stream.health.features.lag import BEYOND_END, Lag, OffsetDistances, PartitionEnds
 
 RECREATED: Final = "recreated"
 """The commit belongs to an earlier topic of the same name."""

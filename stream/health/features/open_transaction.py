@@ -1,17 +1,12 @@
 """Rows that an open transaction blocks: consumers with isolation.level=read_committed cannot read past it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from stream.health.features.lag import place
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.lag import OffsetDistances
-    from stream.health.inputs import HealthInputs
+from stream.health.columns import Flags, Ints
+from stream.health.features.lag import OffsetDistances, place
+from stream.health.inputs import HealthInputs
 
 MOST_MARKERS: Final = 3
 """Clients commit "last record + 1". Between that offset and an open transaction lie the markers of the transactions

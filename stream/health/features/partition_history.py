@@ -4,27 +4,21 @@ It is lost with the process and filled again from ListOffsets by timestamp (`Par
 kept over a restart (`stream.health.hysteresis`), and what is remembered of each row (`memory`).
 """
 
-from __future__ import annotations
-
 import bisect
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN
+from stream.health.columns import NOT_KNOWN, Flags, Ints
 from stream.health.features import lag as lags
 from stream.health.features.end_history import EndHistory
 from stream.health.features.end_states import EndStates
+from stream.health.features.lag import Lag
+from stream.health.features.memory.columns import Memory
 from stream.health.features.memory.row_memory import RowMemory
 from stream.health.features.stable_ids import NameIds, PartitionIds, row_keys
-from stream.health.inputs import NO_COMMIT, GroupStage
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.lag import Lag
-    from stream.health.features.memory.columns import Memory
-    from stream.health.inputs import HealthInputs
+from stream.health.inputs import NO_COMMIT, GroupStage, HealthInputs
 
 _LOG_START_POINTS: Final = 12
 """A log start moves by whole segments, a few times an hour: twelve points are six moves."""

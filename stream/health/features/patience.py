@@ -1,22 +1,15 @@
 """The time that each group may leave records unread before that is a fault, learned from its own commits."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN, consecutive_pairs, max_by_owner
+from stream.groups.commits.slots import Slots
+from stream.health.columns import NOT_KNOWN, Flags, Ints, consecutive_pairs, max_by_owner
 from stream.health.features import commit_interval
-from stream.health.inputs import NO_COMMIT, GroupStage
-
-if TYPE_CHECKING:
-    from stream.groups.commits.slots import Slots
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.end_history import EndHistory
-    from stream.health.inputs import HealthInputs
-    from stream.health.limits import HealthLimits
+from stream.health.features.end_history import EndHistory
+from stream.health.inputs import NO_COMMIT, GroupStage, HealthInputs
+from stream.health.limits import HealthLimits
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,15 +1,15 @@
 """How fast the group of each row reads, for how long a row has made no progress, and whether that can be decided."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from stream.health.columns import Codes, Flags, Ints
 from stream.health.features.commit_interval import slots_of_rows
 from stream.health.features.idle_time import idle_times, idle_times_without_commit, restarting_rows, written_since
 from stream.health.features.lag_trend import trend_of_rows
+from stream.health.features.measurements import Measurements, RecordedTick
 from stream.health.features.open_transaction import (
     MOST_MARKERS,
     rows_before_new_transaction,
@@ -18,7 +18,7 @@ from stream.health.features.open_transaction import (
 )
 from stream.health.features.patience import Patience, learn_patience, suspect_rows, transaction_patience
 from stream.health.features.stuck import overdue_rows, paused_rows, readable_rows, stuck_rows, unowned_rows
-from stream.health.features.time_lag import produce_and_consume_rates, rising_span
+from stream.health.features.time_lag import Rates, RisingSpan, produce_and_consume_rates, rising_span
 from stream.health.features.undecided import (
     excused_rows,
     latest_outage_end,
@@ -29,11 +29,6 @@ from stream.health.features.undecided import (
     young_rows,
     young_uncommitted_rows,
 )
-
-if TYPE_CHECKING:
-    from stream.health.columns import Codes, Flags, Ints
-    from stream.health.features.measurements import Measurements, RecordedTick
-    from stream.health.features.time_lag import Rates, RisingSpan
 
 _LONG_AGO: Final = 1 << 50
 

@@ -6,21 +6,17 @@ if it follows the commits of the group itself (`memory.own_deletes`). And where 
 the oldest unread record may be removed when it reaches that age.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from stream.health.columns import Codes, Flags, Ints, Reals
 from stream.health.features import lag_trend as trends
-
-if TYPE_CHECKING:
-    from stream.health.columns import Codes, Flags, Ints, Reals
-    from stream.health.features.end_history import EndHistory
-    from stream.health.features.lag import OffsetDistances
-    from stream.health.features.time_lag import Rates, TimeLag
-    from stream.health.inputs import HealthInputs
-    from stream.health.limits import HealthLimits
+from stream.health.features.end_history import EndHistory
+from stream.health.features.lag import OffsetDistances
+from stream.health.features.time_lag import Rates, TimeLag
+from stream.health.inputs import HealthInputs
+from stream.health.limits import HealthLimits
 
 NEVER: Final = -1
 _SHARE_OF_RETENTION: Final = 4

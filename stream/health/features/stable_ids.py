@@ -4,17 +4,12 @@ Each tick numbers its groups and topics by their sorted position, so a new name 
 name keeps its number as long as it exists, and each (topic, partition) keeps its row.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream.health.columns import Ints
-    from stream.health.inputs import HealthInputs
+from stream.health.columns import Ints
+from stream.health.inputs import HealthInputs
 
 
 class NameIds:

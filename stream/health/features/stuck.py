@@ -1,17 +1,10 @@
 """Rows without progress: those that are stuck, and those that only pause."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from stream.health.inputs import NO_OWNER, GroupStage
-
-if TYPE_CHECKING:
-    from stream.health.columns import Codes, Flags, Ints
-    from stream.health.features.control_records import TailState
-    from stream.health.inputs import HealthInputs
+from stream.health.columns import Codes, Flags, Ints
+from stream.health.features.control_records import TailState
+from stream.health.inputs import NO_OWNER, GroupStage, HealthInputs
 
 
 def unowned_rows(inputs: HealthInputs) -> Flags:

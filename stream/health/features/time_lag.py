@@ -4,20 +4,14 @@ The age is interpolated in the history of ends and never extrapolated: of a reco
 age is a lower bound, and flagged as such. Where nothing is unread the age is exactly 0, without any history.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN, max_by_owner
-from stream.health.features.end_history import UNKNOWN_OFFSET, BracketQuality
-
-if TYPE_CHECKING:
-    from stream.groups.commits.slots import Slots
-    from stream.health.columns import Flags, Ints, Reals
-    from stream.health.features.end_history import EndHistory
+from stream.groups.commits.slots import Slots
+from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, max_by_owner
+from stream.health.features.end_history import UNKNOWN_OFFSET, BracketQuality, EndHistory
 
 _SECOND: Final = 1_000.0
 _UNSEEN: Final = 30_000

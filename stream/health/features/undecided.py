@@ -1,17 +1,11 @@
 """Rows that cannot be evaluated at a tick, because too little is known of them, and rows that an outage excuses."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from stream.health.columns import Codes, Flags, Ints
 from stream.health.features import lag_trend
-
-if TYPE_CHECKING:
-    from stream.health.columns import Codes, Flags, Ints
-    from stream.health.features.end_history import EndHistory
-    from stream.health.features.time_lag import TimeLag
+from stream.health.features.end_history import EndHistory
+from stream.health.features.time_lag import TimeLag
 
 
 def observed_since(history: EndHistory, history_row: Ints, now: int) -> Ints:

@@ -18,27 +18,22 @@ Unknown is -1 in numbers and false in flags, and a rule that needs it does not m
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream.health.columns import Codes, Flags, Ints
 from stream.health.features import retention_loss
+from stream.health.features.control_records import TailState
+from stream.health.features.lag import OffsetDistances
 from stream.health.features.measurements import RecordedTick, measure
+from stream.health.features.memory.columns import Memory
 from stream.health.features.memory.subscriptions import left_rows
-from stream.health.features.partition_history import PartitionHistory
+from stream.health.features.partition_history import Observation, PartitionHistory
 from stream.health.features.progress import measure_pace, measure_progress, undecided
 from stream.health.features.stuck import proven_stuck_rows
-from stream.health.inputs import GroupStage
-
-if TYPE_CHECKING:
-    from stream.health.columns import Codes, Flags, Ints
-    from stream.health.features.control_records import TailState
-    from stream.health.features.lag import OffsetDistances
-    from stream.health.features.memory.columns import Memory
-    from stream.health.features.partition_history import Observation
-    from stream.health.features.time_lag import Rates, TimeLag
-    from stream.health.inputs import HealthInputs
-    from stream.health.limits import HealthLimits
+from stream.health.features.time_lag import Rates, TimeLag
+from stream.health.inputs import GroupStage, HealthInputs
+from stream.health.limits import HealthLimits
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

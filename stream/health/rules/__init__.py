@@ -22,10 +22,9 @@ Causes come before their effects, and what cannot be undone before what can.
 10. No fault (below_log_start, commits_last_read, caught_up, ok). `ok` matches every row.
 """
 
-from __future__ import annotations
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
-
+from stream.health.features.window import Window
 from stream.health.rules.log import below_log_start, held_back, losing_data, no_leader, truncated, unknown
 from stream.health.rules.membership import (
     mirrored,
@@ -57,10 +56,7 @@ from stream.health.rules.progress import (
     stalled,
     stopped,
 )
-
-if TYPE_CHECKING:
-    from stream.health.features.window import Window
-    from stream.health.rules.rule import Rule
+from stream.health.rules.rule import Rule
 
 RULES: Final[tuple[Rule[Window], ...]] = (
     mirrored.RULE,

@@ -3,20 +3,15 @@
 Their names are unbounded: of labels, only the one of an unhealthy group's finding names a member.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
 from stream import wording as say
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream.groups.membership.model import MemberClient
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.window import Window
+from stream.groups.membership.model import MemberClient
+from stream.health.columns import Flags, Ints
+from stream.health.features.window import Window
 
 _NAMED: Final = 3
 """Members, topics and subscriptions that a sentence lists."""

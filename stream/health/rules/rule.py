@@ -1,23 +1,16 @@
 """A rule: one pure function over the window, and the texts for a row that it matches."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 
 from stream import wording as say
-from stream.health.verdict import CODE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from stream.health.columns import Codes, Flags, Ints
-    from stream.health.features.window import Window
-    from stream.health.verdict import Verdict
-
+from stream.health.columns import Codes, Flags, Ints
+from stream.health.features.window import Window
+from stream.health.verdict import CODE, Verdict
 
 _Window = TypeVar("_Window")
 OWNER: Final = ("owner_client", "owner_host", "owner_member", "generation")

@@ -4,33 +4,27 @@ A fault is shown at the first poll at which its rule matches, because the rules 
 polls in a row without any and with a known lag.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 import numpy as np
 
 from stream.health import hysteresis, stored_rows
-from stream.health.columns import NOT_KNOWN, max_by_owner
+from stream.health.columns import NOT_KNOWN, Flags, Ints, max_by_owner
+from stream.health.evidence import Value
 from stream.health.features.stable_ids import NameIds, row_keys
 from stream.health.findings import Findings
 from stream.health.hysteresis import ShownVerdicts
+from stream.health.inputs import HealthInputs
+from stream.health.limits import HealthLimits
 from stream.health.row_columns import KeptColumns
 from stream.health.rules.rule import first_matches
 from stream.health.share.memory import ShareMemory, remember
+from stream.health.share.progress import ShareProgress
 from stream.health.share.rules import RULES
 from stream.health.share.window import ShareWindow
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict, roll_up
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from stream.health.columns import Flags, Ints
-    from stream.health.evidence import Value
-    from stream.health.inputs import HealthInputs
-    from stream.health.limits import HealthLimits
-    from stream.health.share.progress import ShareProgress
 
 _POLLS_TO_CHANGE: Final = 1
 """A poll takes longer than the ticks for which other verdicts must last."""

@@ -1,20 +1,14 @@
 """What is remembered of the partitions of share groups: when each last moved, and what became of its deliveries."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN
+from stream.health.columns import NOT_KNOWN, Flags, Ints
 from stream.health.row_columns import RowColumns, column
 from stream.health.share.progress import SharePartitionProgress
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream.health.columns import Flags, Ints
 
 LONGEST_HABIT: Final = 900_000
 """A longer pause (ms) while records wait is a fault and not a habit: nothing is learned from it."""

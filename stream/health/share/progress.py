@@ -1,12 +1,8 @@
 """The progress of share groups at one poll of the cluster: the input of their verdicts."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import NamedTuple
 
 
 class SharePartitionProgress(NamedTuple):

@@ -4,20 +4,16 @@ Verdicts that say what becomes of the records come before those about time: a gr
 and moves. A fault is shown at the first poll at which its rule matches, because the rules themselves wait.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from stream import wording as say
+from stream.health.columns import Flags
 from stream.health.inputs import GroupStage
 from stream.health.rules.rule import Rule
+from stream.health.share.window import ShareWindow
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.share.window import ShareWindow
 
 FRUITLESS_POLLS: Final = 3
 """The number of polls at which deliveries must have ended, none of them accepted: one record that no member can process

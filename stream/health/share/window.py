@@ -1,19 +1,13 @@
 """The columns that the rules for share groups read, one row per group and partition with known progress."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.inputs import GroupStage
-
-if TYPE_CHECKING:
-    from stream.health.columns import Codes, Flags, Ints
-    from stream.health.inputs import HealthInputs
-    from stream.health.limits import HealthLimits
-    from stream.health.share.memory import ShareMemory
+from stream.health.columns import Codes, Flags, Ints
+from stream.health.inputs import GroupStage, HealthInputs
+from stream.health.limits import HealthLimits
+from stream.health.share.memory import ShareMemory
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

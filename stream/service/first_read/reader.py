@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
@@ -17,13 +18,11 @@ import structlog
 
 from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
+from stream.groups.shard import ShardChange
 from stream.process_memory import CHILD_ENVIRONMENT
 from stream.spark.jvm_process import OutputReader, describe_exit_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from stream.groups.shard import ShardChange
     from stream.service.first_read.request import FirstRead
 
 _log = structlog.get_logger(__name__)

@@ -3,24 +3,17 @@
 The driver writes the request to a file; `worker` reads it.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Self
 
 from stream.checkpoint.first_read import KeptRead, result_file
 from stream.checkpoint.spark_offsets import SourceOffsets
-from stream.spark.batch_plan import SMALL_BATCH, batch_ends, split_into_tasks
-from stream.spark.reading_options import FoldedRanges
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from stream.groups.reduce import StateLimits
-    from stream.spark.batch_plan import ReadRange
-    from stream.spark.pipeline import PipelineOptions
-    from stream.spark.reading_options import ReadingOptions
+from stream.groups.reduce import StateLimits
+from stream.spark.batch_plan import SMALL_BATCH, ReadRange, batch_ends, split_into_tasks
+from stream.spark.pipeline import PipelineOptions
+from stream.spark.reading_options import FoldedRanges, ReadingOptions
 
 _LIMIT_SECONDS: Final = 30.0
 """Seconds without progress after which the read fails. The query then reads the topic, and waits longer."""

@@ -12,6 +12,7 @@ import pickle
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,8 +26,6 @@ from stream.spark.delta_rows import FOLDED_SCHEMA
 from stream.spark.offsets_reading import read_deltas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from stream.service.first_read.request import FirstRead
 
 _POLL_SECONDS: Final = 0.2

@@ -4,8 +4,6 @@ Python imports from the archive, so it is on the PYTHONPATH of every Python proc
 any file: the daemon of the workers is itself one of its modules.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import zipfile
 from pathlib import Path

@@ -1,17 +1,12 @@
 """What a cluster needs of the driver's machine: an address, a route to the master, and the interpreter of executors."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import socket
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from stream.config.master_url import MasterKind
+from stream.config.master_url import MasterKind, MasterUrl
 from stream.errors import ExitCode, Refusal
-
-if TYPE_CHECKING:
-    from stream.config.master_url import MasterUrl
 
 LOOPBACK: Final = "127.0.0.1"
 _CONNECT_SECONDS: Final = 5.0

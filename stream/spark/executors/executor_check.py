@@ -10,6 +10,7 @@ import functools
 import importlib
 import os
 import socket
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,8 +20,6 @@ from stream.errors import ExitCode, Refusal
 from stream.spark.errors import SLOW_START, SparkCallError, spark_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from pyspark.sql import SparkSession
 
 _log = structlog.get_logger(__name__)

@@ -1,19 +1,12 @@
 """The environment of the driver's JVM for a session with executors. Imports no PySpark: the JVM starts before it."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
-from stream.config.master_url import MasterKind
+from stream.config.master_url import MasterKind, MasterUrl
 from stream.spark.executors.code_archive import FILE_NAME
 from stream.spark.java import spark_home
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from stream.config.master_url import MasterUrl
 
 
 def jvm_environment(master: MasterUrl, folder: Path, inherited: Mapping[str, str] = os.environ) -> dict[str, str]:

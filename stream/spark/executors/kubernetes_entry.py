@@ -5,18 +5,14 @@ Spark runs the image with the argument `executor` and passes everything else in 
 script, so the command `lagwarden executor` takes its place.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from stream.errors import ExitCode, Refusal
 from stream.spark.java import class_path, find_java
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _MAIN_CLASS: Final = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _OPTION: Final = re.compile(r"SPARK_JAVA_OPT_(\d+)")

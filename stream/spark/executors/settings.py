@@ -5,16 +5,14 @@ from __future__ import annotations
 import dataclasses
 import os
 import socket
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from stream.config.master_url import MasterKind
+from stream.config.master_url import MasterKind, MasterUrl
 from stream.spark.executors.code_archive import FILE_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from stream.config.master_url import MasterUrl
     from stream.config.secret_sources import Secret
 
 _IN_A_POD: Final = "KUBERNETES_SERVICE_HOST"

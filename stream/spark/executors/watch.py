@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -12,8 +13,6 @@ from exporters.readmodel import ExecutorCount
 from stream.spark.errors import GONE_ERRORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
 _log = structlog.get_logger(__name__)

@@ -1,14 +1,10 @@
 """The jars of Hadoop's S3 client, which are no part of PySpark. Imports no PySpark: the JVM starts before it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from stream.errors import ExitCode, Refusal
 from stream.spark.java import spark_home
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _CLOUD: Final = "spark-hadoop-cloud_*.jar"
 _ADVICE: Final = "fetch the jars as docs/object-store.md says, and set checkpoint.s3_jars to their folder"

@@ -1,12 +1,8 @@
 """The settings of Spark for a checkpoint in an object store, and the credentials that it must not keep."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any, Final
 
 _FILE_MANAGER: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
 _CREDENTIALS: Final = ("fs.s3a.access.key", "fs.s3a.secret.key", "fs.s3a.session.token")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,9 +17,6 @@ from stream.spark.tables.source import FORMAT, ConsumerOffsets
 from stream.tables.columns import TABLES, table_of
 
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Mapping, Sequence
-
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 

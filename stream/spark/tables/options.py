@@ -1,12 +1,11 @@
 """The options of the data source: their names, their checks, and the read that they describe."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stream.config.kafka_login import login_from_options
 from stream.config.loader import load_section
@@ -16,9 +15,6 @@ from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.spark.reading_options import ClusterAccess, TopicReading
 from stream.tables.columns import OffsetsTable, table_of
 from stream.tables.events import UNKNOWN_RETENTION
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 OPTIONS: Final = {
     "table": "The table, by default `commits`.",

@@ -3,16 +3,11 @@
 A test compares the page with the options and the columns.
 """
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stream.spark.tables.options import OPTIONS
-from stream.tables.columns import TABLES
-
-if TYPE_CHECKING:
-    from stream.tables.columns import OffsetsTable, RowField
+from stream.tables.columns import TABLES, OffsetsTable, RowField
 
 _PREFACE: Final = """\
 # The offsets topic as Spark tables

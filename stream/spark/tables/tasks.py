@@ -1,32 +1,24 @@
 """What the tasks of a table read, and where a read of the whole topic begins and ends."""
 
-from __future__ import annotations
-
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
 
 from stream.checkpoint.spark_offsets import TOPIC, SourceOffsets
 from stream.cluster.records.ranges import OffsetRange, unread_ranges
 from stream.cluster.transport.errors import ClusterError
 from stream.offline.live import UNKNOWN_TOPIC
 from stream.process_memory import release_memory
+from stream.spark.batch_plan import ReadRange
+from stream.spark.reading_options import TopicReading
+from stream.spark.tables.options import TableOptions
 from stream.spark.topic_ends import cluster_of
 from stream.tables.build import table_batches
 from stream.tables.events import CauseFacts
-from stream.tables.files import read_files
+from stream.tables.files import FileRead, read_files
 from stream.tables.keys import AskedNames
-from stream.tables.logged import read_topic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import pyarrow as pa
-
-    from stream.spark.batch_plan import ReadRange
-    from stream.spark.reading_options import TopicReading
-    from stream.spark.tables.options import TableOptions
-    from stream.tables.files import FileRead
-    from stream.tables.logged import LoggedRecords
+from stream.tables.logged import LoggedRecords, read_topic
 
 
 def whole_topic(reading: TopicReading) -> tuple[SourceOffsets, SourceOffsets]:

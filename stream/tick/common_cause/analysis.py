@@ -1,28 +1,19 @@
 """Looks for common causes at each tick, and keeps what outlives a tick: leaders, brokers, hosts, shown findings."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
-from stream.health.common_cause.faults import row_faults
-from stream.health.common_cause.search import CommonCauseLimits, find_causes
+from stream.health.common_cause.faults import RowFaults, row_faults
+from stream.health.common_cause.search import CommonCause, CommonCauseLimits, find_causes
+from stream.health.common_cause.sentences import BrokerAbsence
 from stream.health.common_cause.shared import Dimension
-from stream.health.common_cause.tracker import CommonCauseTracker
+from stream.health.common_cause.tracker import CommonCauseFinding, CommonCauseTracker
 from stream.tick.common_cause.columns import followers, shared_values
 from stream.tick.common_cause.recent import BrokerWatch, RecentHosts, RecentLeaders
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream.health.common_cause.faults import RowFaults
-    from stream.health.common_cause.search import CommonCause
-    from stream.health.common_cause.sentences import BrokerAbsence
-    from stream.health.common_cause.tracker import CommonCauseFinding
-    from stream.tick.inputs.polled_cluster import Replicas
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from stream.tick.inputs.polled_cluster import Replicas
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

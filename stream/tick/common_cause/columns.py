@@ -1,25 +1,18 @@
 """Builds what groups share (`stream.health.common_cause.shared`) from an evaluated tick. Pure."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from stream.cluster.offsets_topic import NAME
-from stream.health.columns import NOT_KNOWN, max_by_owner
+from stream.health.columns import NOT_KNOWN, Ints, max_by_owner
+from stream.health.common_cause.faults import RowFaults
 from stream.health.common_cause.shared import Dimension, SharedValues, unique_pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream.health.columns import Ints
-    from stream.health.common_cause.faults import RowFaults
-    from stream.tick.common_cause.recent import RecentHosts, RecentLeaders
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.inputs.polled_cluster import Replicas
-    from stream.tick.inputs.rows import InputRows
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from stream.tick.common_cause.recent import RecentHosts, RecentLeaders
+from stream.tick.ends_index import EndsIndex
+from stream.tick.inputs.polled_cluster import Replicas
+from stream.tick.inputs.rows import InputRows
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 _NEVER = np.iinfo(np.int64).max
 

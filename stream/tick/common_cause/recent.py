@@ -3,21 +3,15 @@
 When a broker or a host fails, its partitions have no leader any more, and its members are removed.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN
+from stream.groups.membership.model import Membership
+from stream.health.columns import NOT_KNOWN, Ints
 from stream.health.common_cause.sentences import BrokerAbsence
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream.groups.membership.model import Membership
-    from stream.health.columns import Ints
-    from stream.tick.ends_index import EndsIndex
+from stream.tick.ends_index import EndsIndex
 
 _KEPT_MS: Final = 900_000
 """Time for which a leader is remembered after another one has taken over, and a host after its member has left."""

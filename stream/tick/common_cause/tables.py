@@ -1,21 +1,17 @@
 """Converts common causes to tables of the read model."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 
 from exporters.readmodel import COMMON_CAUSES, COVERED_GROUPS
 from stream.health.common_cause import sentences
+from stream.health.common_cause.sentences import BrokerAbsence
 from stream.health.common_cause.shared import Dimension
-
-if TYPE_CHECKING:
-    from stream.health.common_cause.sentences import BrokerAbsence
-    from stream.health.common_cause.tracker import CommonCauseFinding
-    from stream.tick.common_cause.analysis import CommonCauseReport
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from stream.health.common_cause.tracker import CommonCauseFinding
+from stream.tick.common_cause.analysis import CommonCauseReport
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 _BROKERS: Final = (Dimension.LEADER, Dimension.COORDINATOR, Dimension.FOLLOWER)
 _NEAR_MS: Final = 600_000

@@ -4,28 +4,20 @@ A partition is blocked when its last stable offset has not moved for longer than
 high watermark; a transaction that ends in time moves it. One line is logged when that starts and one when it ends.
 """
 
-from __future__ import annotations
-
 import datetime as dt
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+import pyarrow as pa
 import structlog
 
 from exporters.timestamps import rfc3339
 from stream.cluster.offsets_topic import NAME
-from stream.groups.instances import EVERY_GROUP
+from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
+from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.open_transactions import OpenTransactionLookup
 from stream.tick.offsets_topic_lag import StableGaps
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
-
-    from stream.groups.instances import InstancePart
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.lookups.budget import LookupLimits
-    from stream.tick.lookups.open_transactions import OpenTransactionLookup
 
 _log = structlog.get_logger(__name__)
 

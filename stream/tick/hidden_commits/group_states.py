@@ -7,25 +7,21 @@ counts in group histories are not changed: they count what the job has read.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from stream.groups.commits.keys import group_of_commit_key
+from stream.groups.driver_state import GroupColumns
 from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, GroupHistory, Removal, Transition, TransitionType
 from stream.groups.membership.memberships import SIMPLE, Membership, Memberships
 from stream.groups.row_order import RowLabels, RowOrder
 from stream.groups.shard import MembershipRecords
+from stream.health.columns import Flags, Ints
 from stream.tick.hidden_commits.overlay import logged_rows
-from stream.tick.hidden_commits.tail import NEVER, NewestRecord
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from stream.groups.driver_state import GroupColumns
-    from stream.health.columns import Flags, Ints
-    from stream.tick.hidden_commits.tail import HiddenMembership, HiddenTail
+from stream.tick.hidden_commits.tail import NEVER, HiddenMembership, HiddenTail, NewestRecord
 
 _EMPTY: Final = "Empty"
 

@@ -6,32 +6,26 @@ until the job has read it, or until a time limit: the job reads the records only
 they are readable.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection, Mapping
+from typing import Final
 
 import numpy as np
 
 from stream.cluster.hidden_records import read_hidden
 from stream.cluster.offsets_topic import NAME
+from stream.cluster.transport.client import Cluster
 from stream.groups.commits.run_table import join_runs
+from stream.groups.driver_state import GroupColumns
 from stream.groups.placement import partition_for
+from stream.tick.context import TickFacts
+from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.group_states import HiddenGroupStates
-from stream.tick.hidden_commits.model import HiddenCommits, nothing_hidden
+from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits, nothing_hidden
 from stream.tick.hidden_commits.overlay import Overlay, decode_names
 from stream.tick.hidden_commits.tail import HiddenTail
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from stream.cluster.transport.client import Cluster
-    from stream.groups.driver_state import GroupColumns
-    from stream.tick.context import TickFacts
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.hidden_commits.model import BlockedOffsetsPartition
-    from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.budget import LookupLimits
 
 _NO_OFFSETS: Final = "share"
 """The type of groups that keep their offsets in another topic."""

@@ -4,23 +4,16 @@ The job reads committed records, so an open transaction on a partition of `__con
 its last stable offset: groups that commit look as if they had stopped. Until it ends, the tick reads these records.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
+import pyarrow as pa
 
 from exporters.readmodel import OFFSETS_HELD_BACK, rows_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
-
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.membership.memberships import Memberships
-    from stream.health.columns import Flags
+from stream.groups.driver_state import GroupColumns
+from stream.groups.membership.memberships import Memberships
+from stream.health.columns import Flags
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,27 +10,18 @@ part of a run, the counts of that part are in the run and in the driver state; t
 the driver state had before.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import numpy as np
+import pyarrow as pa
 
 from decoders.columnar import decode_keys
-from stream.groups.commits.run_table import concat_runs, find_rows, join_runs, no_runs
-from stream.groups.row_order import RowLabels, RowOrder
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    import pyarrow as pa
-
-    from stream.groups.commits.run_table import Runs
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.row_order import ShardLabels
-    from stream.health.columns import Flags, Ints
-    from stream.tick.ends_index import EndsIndex
+from stream.groups.commits.run_table import Runs, concat_runs, find_rows, join_runs, no_runs
+from stream.groups.driver_state import GroupColumns
+from stream.groups.row_order import RowLabels, RowOrder, ShardLabels
+from stream.health.columns import Flags, Ints
+from stream.tick.ends_index import EndsIndex
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,31 +10,27 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from decoders.columnar import decode_keys
 from decoders.log.errors import Damaged
+from decoders.log.frames import LogBatch
 from decoders.log.transactions import BatchOutcome, TransactionMarkers
 from decoders.log.vectors import LogColumns
+from stream.cluster.hidden_records import HiddenPart
 from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commit_keys
-from stream.groups.commits.run_table import find_rows, join_runs
+from stream.groups.commits.run_table import Runs, find_rows, join_runs
+from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.fold import Fold
 from stream.groups.membership.summary import group_of
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from decoders.log.frames import LogBatch
-    from stream.cluster.hidden_records import HiddenPart
-    from stream.groups.commits.run_table import Runs
-    from stream.groups.commits.tombstones import OffsetTombstones
-    from stream.groups.shard import MembershipRecords
-    from stream.health.columns import Flags, Ints
+from stream.groups.shard import MembershipRecords
+from stream.health.columns import Flags, Ints
 
 
 class NewestRecord(NamedTuple):

@@ -1,25 +1,19 @@
 """Subscriptions and owners per row, from the membership records of the groups. Pure."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
+from stream.groups.driver_state import GroupColumns
+from stream.groups.membership.model import MemberClient, Membership
 from stream.groups.membership.partition_bits import HIGHEST
-from stream.health.columns import NOT_KNOWN, consecutive_pairs, find_keys
+from stream.health.columns import NOT_KNOWN, Codes, Ints, consecutive_pairs, find_keys
 from stream.health.inputs import NO_OWNER, GroupStage, Subscribers
+from stream.tick.context import ClusterContext
 from stream.tick.inputs.group_state import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.membership.model import MemberClient, Membership
-    from stream.health.columns import Codes, Ints
-    from stream.tick.context import ClusterContext
-    from stream.tick.inputs.rows import InputRows
+from stream.tick.inputs.rows import InputRows
 
 _PARTITION_BITS: Final = 16
 """Bits of a key that hold the partition; `HIGHEST` fits."""

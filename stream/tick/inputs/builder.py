@@ -4,50 +4,39 @@ Groups and topics are numbered in the order of the read model: row i is row i of
 of its GROUPS table. `stream.tick.inputs.rows` says which rows there are. What is not given stays not known.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
 from stream.cluster.transport.error_codes import ErrorReason
+from stream.groups.commits.aborts import AbortedCommits
+from stream.groups.commits.run_table import Runs
 from stream.groups.commits.runs import TOPIC_ID, Spans
+from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.broker_rules import LATEST
-from stream.health.columns import NOT_KNOWN
+from stream.health.columns import NOT_KNOWN, Flags, Ints
 from stream.health.features import lag as lags
-from stream.health.features.lag import Commits
+from stream.health.features.lag import Commits, Lag, PartitionEnds
 from stream.health.features.offset_out_of_range import CommitOrigins, topic_ids
-from stream.health.inputs import NO_COMMIT, AbortStreak, HealthInputs, RemovedCommits
+from stream.health.inputs import NO_COMMIT, AbortStreak, FailedReplica, GroupInputs, HealthInputs, RemovedCommits
 from stream.health.limits import HealthLimits
-from stream.tick.inputs.assignment import AssignmentInputs
+from stream.tick.context import ClusterContext, CommitRemovals, DerivedState
+from stream.tick.ends_index import EndsIndex
+from stream.tick.hidden_commits.model import HiddenCommits
+from stream.tick.inputs.assignment import AssignmentInputs, PartitionAssignment
 from stream.tick.inputs.group_state import GroupStates
 from stream.tick.inputs.lookup_columns import lookup_columns
 from stream.tick.inputs.member_changes import FencedInstances, JoinedMembers
+from stream.tick.inputs.polled_cluster import Replicas
 from stream.tick.inputs.read_position import ReadPositionTracker
 from stream.tick.inputs.rebalance_count import RebalanceCounter
-from stream.tick.inputs.rows import RowFinder
+from stream.tick.inputs.rows import InputRows, RowFinder
 from stream.tick.inputs.times import CommitTimes, plausible_slots
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream.groups.commits.aborts import AbortedCommits
-    from stream.groups.commits.run_table import Runs
-    from stream.groups.driver_state import GroupColumns
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.lag import Lag, PartitionEnds
-    from stream.health.inputs import FailedReplica, GroupInputs
-    from stream.tick.context import ClusterContext, CommitRemovals, DerivedState
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.hidden_commits.model import HiddenCommits
-    from stream.tick.inputs.assignment import PartitionAssignment
-    from stream.tick.inputs.polled_cluster import Replicas
-    from stream.tick.inputs.rows import InputRows
 
 _NO_ID: Final = bytes(16)
 _NO_EXPIRY: Final = -1

@@ -7,26 +7,20 @@ the time at which it was first seen rebalancing, so that a short rebalance is no
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from exporters.selection.name_filter import first_match
-from stream.groups.lifecycle.model import TransitionType
-from stream.groups.membership.model import SIMPLE
-from stream.health.columns import NOT_KNOWN
+from stream.groups.driver_state import GroupColumns
+from stream.groups.lifecycle.model import GroupHistory, Transition, TransitionType
+from stream.groups.membership.model import SIMPLE, Membership
+from stream.health.columns import NOT_KNOWN, Codes, Ints
 from stream.health.inputs import GroupInputs, GroupStage
+from stream.tick.context import ClusterContext
 from stream.tick.inputs.times import AHEAD_MS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.lifecycle.model import GroupHistory, Transition
-    from stream.groups.membership.model import Membership
-    from stream.health.columns import Codes, Ints
-    from stream.tick.context import ClusterContext
 
 _STAGES: Final = {
     "Empty": GroupStage.EMPTY,

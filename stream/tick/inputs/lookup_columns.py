@@ -1,21 +1,15 @@
 """The columns of `HealthInputs` that come from lookups: topic configs, log tails and open transactions. Pure."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from stream.health.columns import NOT_KNOWN
+from stream.health.columns import NOT_KNOWN, Flags, Ints
 from stream.health.inputs import KEPT_FOREVER, OpenTransaction
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from stream.health.columns import Flags, Ints
-    from stream.tick.context import LookupResults
-    from stream.tick.inputs.rows import InputRows
+from stream.tick.context import LookupResults
+from stream.tick.inputs.rows import InputRows
 
 
 def lookup_columns(rows: InputRows, results: LookupResults) -> dict[str, Any]:

@@ -6,18 +6,12 @@ gets new member ids, but does not change its place. So two clients are known if 
 after another one had it.
 """
 
-from __future__ import annotations
-
 import collections
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
-from stream.groups.membership.model import identity
+from stream.groups.membership.model import MemberClient, Membership, identity
 from stream.health.inputs import FencedInstance
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream.groups.membership.model import MemberClient, Membership
 
 _LEAST_CHANGES: Final = 3
 _KEPT_MS: Final = 300_000

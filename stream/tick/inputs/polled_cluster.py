@@ -1,26 +1,18 @@
 """Converts a poll of the cluster to what a tick uses of it, once per poll."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from exporters.cluster.model import SHARE_GROUPS_FACT
-from stream.health.columns import NOT_KNOWN
+from exporters.cluster.model import SHARE_GROUPS_FACT, ClusterFacts
+from stream.health.columns import NOT_KNOWN, Ints
 from stream.health.inputs import FailedReplica
 from stream.health.share.progress import SharePartitionProgress, ShareProgress
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from exporters.cluster.model import ClusterFacts
-    from stream.health.columns import Ints
 
 _CHECKPOINTS: Final = ".checkpoints.internal"
 """The end of the name of a topic in which MirrorMaker 2 writes checkpoints of groups (DefaultReplicationPolicy)."""

@@ -6,24 +6,19 @@ partitions, tick after tick, and from the commits themselves: a partition is rea
 known commit is a lower bound for what has been read. Pure; the caller provides the time.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
 from stream.cluster.offsets_topic import NAME
 from stream.groups.placement import partition_for
+from stream.health.columns import Flags, Ints
 from stream.health.inputs import OffsetsOutage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream.health.columns import Flags, Ints
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.inputs.rows import InputRows
+from stream.tick.ends_index import EndsIndex
+from stream.tick.inputs.rows import InputRows
 
 _TICKS_KEPT: Final = 64
 """End offsets of this many ticks are kept per partition; a reader further behind is dated by its commits alone."""

@@ -6,16 +6,9 @@ two counts is the number of rebalances in between. Pure, and not part of the sto
 continues from what the verdict file has, or starts from the counts in the group histories.
 """
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from typing import TYPE_CHECKING
-
-from stream.groups.lifecycle.model import TransitionType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream.groups.lifecycle.model import GroupHistory
+from stream.groups.lifecycle.model import GroupHistory, TransitionType
 
 CountsByTime = list[tuple[int, int]]
 """(time in ms, count), oldest first; only times at which the count rose."""

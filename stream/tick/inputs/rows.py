@@ -9,27 +9,20 @@ Rows are sorted by group, topic and partition, as in the read model. They stay t
 removed.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream.groups.commits.slots import Slots
-from stream.groups.membership.model import SIMPLE
+from stream.groups.driver_state import GroupColumns
+from stream.groups.membership.model import SIMPLE, Membership
 from stream.groups.membership.partition_bits import HIGHEST, partitions_in_mask
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.membership.model import Membership
-    from stream.health.columns import Flags, Ints
+from stream.health.columns import Flags, Ints
 
 MOST: Final = 100_000
 """Limit of rows without a commit over all groups, because a pattern may match all topics of a cluster."""

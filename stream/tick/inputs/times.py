@@ -6,21 +6,17 @@ future; otherwise the group would look busy until that time. Expiry does not use
 rules to the stored field. Pure; the caller provides the time.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from stream.groups.commits.runs import Spans
+from stream.groups.commits.slots import Slots
 from stream.groups.expiry.broker_rules import LATEST
+from stream.health.columns import Flags, Ints
 from stream.health.inputs import NO_COMMIT
-
-if TYPE_CHECKING:
-    from stream.groups.commits.runs import Spans
-    from stream.groups.commits.slots import Slots
-    from stream.health.columns import Flags, Ints
-    from stream.tick.inputs.rows import InputRows
+from stream.tick.inputs.rows import InputRows
 
 AHEAD_MS: Final = 60_000
 """Accepted lead of a broker's clock over the clock of this host; a later time is in the future."""

@@ -1,7 +1,5 @@
 """Limits on what the lookups of a tick cost the cluster, and how long a condition must last before one starts."""
 
-from __future__ import annotations
-
 import dataclasses
 
 

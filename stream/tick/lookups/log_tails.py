@@ -8,24 +8,21 @@ unless the cluster has never had a transaction: then they are data.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 import numpy as np
 
 from stream.cluster.log_tails import TailRead, TailRequest, read_tails
 from stream.cluster.transaction_log import has_transactions
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
+from stream.health.columns import Flags, Ints
 from stream.health.features.control_records import LogTails
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from stream.cluster.transport.client import Cluster
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.window import Window
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.lookups.budget import LookupLimits
+from stream.health.features.window import Window
+from stream.tick.ends_index import EndsIndex
+from stream.tick.lookups.budget import LookupLimits
 
 _ATTEMPTS: Final = 3
 _SPARE_NAMES: Final = 1_000

@@ -5,27 +5,21 @@ with many partitions fewer times are requested. The times grow geometrically, be
 share of the age that is read from it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_for_times import FIRST_TRUE_TIME, WANTED, read_offsets_for_times
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
+from stream.health.columns import Ints
 from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
-from stream.health.inputs import NO_COMMIT
+from stream.health.inputs import NO_COMMIT, HealthInputs
 from stream.tick.inputs.times import AHEAD_MS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.cluster.transport.client import Cluster
-    from stream.health.columns import Ints
-    from stream.health.inputs import HealthInputs
-    from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.budget import LookupLimits
 
 TopicPartition = tuple[str, int]
 """Topic and partition."""

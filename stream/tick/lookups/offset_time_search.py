@@ -6,31 +6,26 @@ is shorter than a tick. A few partitions per tick, those with the widest interva
 the history. For an offset older than the whole history, the first record of the log becomes its first point.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from stream.cluster.offsets_for_times import FIRST_TRUE_TIME, WANTED, read_offsets_for_times
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
+from stream.health.columns import Ints
 from stream.health.features import lag as lags
 from stream.health.features.end_history import BracketQuality
+from stream.health.features.partition_history import PartitionHistory
+from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT
 from stream.tick.inputs.times import AHEAD_MS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.cluster.transport.client import Cluster
-    from stream.health.columns import Ints
-    from stream.health.features.partition_history import PartitionHistory
-    from stream.health.features.window import Window
-    from stream.tick.lookups.budget import LookupLimits
-    from stream.tick.lookups.offset_time_backfill import TopicPartition
+from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.offset_time_backfill import TopicPartition
 
 _MOST_ROUNDS: Final = 32
 """Limit of halvings: enough to reduce a year to less than a second, and an end for timestamps that never converge."""

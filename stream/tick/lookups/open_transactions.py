@@ -3,27 +3,20 @@
 The result for a partition is cached until its last stable offset moves, and refreshed after a while.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stream.cluster.open_transactions import read_open_transactions
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
-from stream.tick.lookups.transaction_log import completed, incomplete_producers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from stream.cluster.transport.client import Cluster
-    from stream.health.features.window import Window
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.lookups.budget import LookupLimits
-    from stream.tick.lookups.transaction_log import TransactionLogLookup
+from stream.health.features.window import Window
+from stream.tick.ends_index import EndsIndex
+from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.transaction_log import TransactionLogLookup, completed, incomplete_producers
 
 TopicPartition = tuple[str, int]
 """Topic and partition."""

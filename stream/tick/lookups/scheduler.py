@@ -7,37 +7,33 @@ Order within a tick: `read_hidden_commits` before the end offsets are read, then
 after the evaluation `schedule` and `search_offset_times`. `backfill_ends` is called once, at the first tick.
 """
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from stream.groups.instances import EVERY_GROUP
-from stream.tick.context import LookupResults
+from stream.cluster.transport.client import Cluster
+from stream.groups.driver_state import GroupColumns
+from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.health.columns import Ints
+from stream.health.features.partition_history import PartitionHistory
+from stream.health.features.window import Window
+from stream.health.inputs import HealthInputs
+from stream.tick.context import LookupResults, TickFacts
+from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
 from stream.tick.hidden_commits.groups import HiddenGroups
+from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.log_tails import LogTailLookup
 from stream.tick.lookups.offset_time_backfill import backfill, drop_odd_records
 from stream.tick.lookups.offset_time_search import OffsetTimeSearch
-from stream.tick.lookups.open_transactions import OpenTransactionLookup, blocked_partitions, still_blocked
+from stream.tick.lookups.open_transactions import (
+    OpenTransactionLookup,
+    TopicPartition,
+    blocked_partitions,
+    still_blocked,
+)
 from stream.tick.lookups.topic_retention import TopicRetentionLookup
 from stream.tick.lookups.transaction_log import TransactionLogLookup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.cluster.transport.client import Cluster
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.instances import InstancePart
-    from stream.health.columns import Ints
-    from stream.health.features.partition_history import PartitionHistory
-    from stream.health.features.window import Window
-    from stream.health.inputs import HealthInputs
-    from stream.tick.context import TickFacts
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
-    from stream.tick.lookups.open_transactions import TopicPartition
 
 
 class LookupScheduler:

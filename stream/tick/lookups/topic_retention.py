@@ -1,18 +1,12 @@
 """Looks up how much topics keep, for how long, and whether they are compacted: a few configs per tick, asked rarely."""
 
-from __future__ import annotations
+from collections.abc import Collection, Mapping
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
-
-from stream.cluster.configs import read_topic_configs
+from stream.cluster.configs import Settings, read_topic_configs
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from stream.cluster.configs import Settings
-    from stream.cluster.transport.client import Cluster
-    from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.budget import LookupLimits
 
 UNLIMITED: Final = -1
 """The retention of a topic that is only compacted or has no time limit."""

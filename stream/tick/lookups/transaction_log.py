@@ -4,25 +4,19 @@ The topic may be large, so it is read only for incomplete transactions, for a bo
 at most once per refresh interval.
 """
 
-from __future__ import annotations
-
 import datetime as dt
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Collection
+from typing import Any, Final
 
 import pyarrow as pa
 import structlog
 
+from decoders.cluster_events import TransactionStateRecorded
 from stream.cluster.open_transactions import ENDS_BY_ITSELF, OPEN_TRANSACTIONS
-from stream.cluster.transaction_log import NAME, TransactionLogScan
+from stream.cluster.transaction_log import NAME, OngoingTransactionsByProducer, TransactionLogScan
+from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from decoders.cluster_events import TransactionStateRecorded
-    from stream.cluster.transaction_log import OngoingTransactionsByProducer
-    from stream.cluster.transport.client import Cluster
-    from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.budget import LookupLimits
 
 _log = structlog.get_logger(__name__)
 _SKEW_MS: Final = 10_000

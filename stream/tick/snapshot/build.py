@@ -1,38 +1,31 @@
 """Builds the snapshot, the read model of one tick, sorted and complete."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from exporters.readmodel import LOG_ENDS, NAME, PARTITIONS, UNKNOWN_LAGS, Snapshot
 from exporters.timestamps import LATEST_MS
+from stream.health.columns import Ints
 from stream.health.features import offset_out_of_range as out_of_range
 from stream.health.features import window as windows
+from stream.health.features.window import Window
 from stream.health.limits import HealthLimits
-from stream.tick.inputs.builder import InputBuilder
+from stream.tick.context import DerivedState
+from stream.tick.ends_index import EndsIndex
+from stream.tick.inputs.builder import InputBuilder, TickInputs
+from stream.tick.inputs.rows import InputRows
 from stream.tick.snapshot.groups import RowSums, groups_table, known_lags, timestamps, transitions_table
 from stream.tick.snapshot.scaling import scaling_columns
 from stream.tick.snapshot.share_groups import share_topics, with_share_sums, with_share_topics
 from stream.tick.snapshot.throughput import hot_ratios, throughput_columns
 from stream.tick.snapshot.topics import topics_table
 from stream.tick.verdicts.columns import findings_table, groups_by_verdict, partition_columns, words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream.health.columns import Ints
-    from stream.health.features.window import Window
-    from stream.tick.context import DerivedState
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.inputs.builder import TickInputs
-    from stream.tick.inputs.rows import InputRows
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 NEVER_COMMITTED: Final = "never_committed"
 """Why a row without a commit has no lag: the offset from which the group would read is not known."""

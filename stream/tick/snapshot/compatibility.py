@@ -1,21 +1,17 @@
 """Builds the table of the read model that only the metrics under the names of other exporters need."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from exporters.readmodel import BURROW_COMMIT, COMPATIBILITY, NAME
 from stream.health.burrow.rules import INTERVALS, NONE, BurrowStatus
+from stream.health.burrow.status_tracker import BurrowStatuses
+from stream.tick.inputs.assignment import PartitionAssignment
+from stream.tick.inputs.rows import InputRows
 from stream.tick.verdicts.columns import words
-
-if TYPE_CHECKING:
-    from stream.health.burrow.status_tracker import BurrowStatuses
-    from stream.tick.inputs.assignment import PartitionAssignment
-    from stream.tick.inputs.rows import InputRows
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 _STATUS_NAMES: Final = tuple(status.name for status in BurrowStatus)
 

@@ -1,23 +1,17 @@
 """Builds the details of one group that its row in the snapshot does not have: members and history."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from exporters.readmodel import GroupDetail, MemberDetail, SharePartitionDetail, TransitionDetail
 from exporters.timestamps import clamp_ms
 from stream.groups.expiry.causes import transition_sentence
+from stream.groups.lifecycle.model import GroupHistory, Transition
+from stream.groups.membership.members import Member
+from stream.groups.membership.memberships import Membership
 from stream.groups.membership.unassigned import UnassignedPartitions, find_unassigned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from stream.groups.lifecycle.model import GroupHistory, Transition
-    from stream.groups.membership.members import Member
-    from stream.groups.membership.memberships import Membership
-    from stream.health.share.progress import SharePartitionProgress, ShareProgress
-    from stream.tick.context import DerivedState
+from stream.health.share.progress import SharePartitionProgress, ShareProgress
+from stream.tick.context import DerivedState
 
 
 def group_detail(

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from exporters.readmodel import GROUPS, NAME, TIMESTAMP, TRANSITIONS
 from exporters.timestamps import LATEST_MS, clamp_ms
-from stream.groups.lifecycle.model import DEAD_STATE, TransitionType
+from stream.groups.driver_state import GroupColumns
+from stream.groups.lifecycle.model import DEAD_STATE, GroupHistory, TransitionType
 from stream.groups.membership.model import CLASSIC, SIMPLE, Membership
-from stream.health.columns import max_by_owner, sum_by_owner
+from stream.health.columns import Flags, Ints, max_by_owner, sum_by_owner
+from stream.health.features.window import Window
+from stream.tick.context import DerivedState
+from stream.tick.inputs.rows import InputRows
 from stream.tick.inputs.times import AHEAD_MS
 from stream.tick.verdicts.columns import group_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream.groups.driver_state import GroupColumns
-    from stream.groups.lifecycle.model import GroupHistory
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.window import Window
-    from stream.tick.context import DerivedState
-    from stream.tick.inputs.rows import InputRows
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 _NO_VALUE: Final = np.iinfo(np.int64).min
 _OFFSETS_ONLY: Final = Membership(SIMPLE, "Empty", 0)

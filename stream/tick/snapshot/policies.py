@@ -1,20 +1,15 @@
 """Adds the configured owners, open maintenance windows and silences of the groups, and what these mute. Pure."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel import NAME, OWNERS, TIMESTAMP
+from exporters.readmodel import NAME, OWNERS, TIMESTAMP, Snapshot
 from exporters.selection.muted_groups import muted_by_configuration
 from exporters.selection.name_filter import first_match
-
-if TYPE_CHECKING:
-    from exporters.readmodel import Snapshot
-    from stream.config.ownership import GroupPolicies
+from stream.config.ownership import GroupPolicies
 
 
 def with_policies(snapshot: Snapshot, policies: GroupPolicies) -> Snapshot:

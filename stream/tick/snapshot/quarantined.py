@@ -1,23 +1,16 @@
 """Adds groups in quarantine to the snapshot of all others, as unknown with the reason."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel import GROUPS, UNKNOWN_LAGS, VERDICT_GROUPS
-from stream.tick.quarantine import REASON
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from exporters.readmodel import Snapshot
-    from stream.groups.driver_state import GroupColumns
-    from stream.tick.quarantine import QuarantinedGroup
+from exporters.readmodel import GROUPS, UNKNOWN_LAGS, VERDICT_GROUPS, Snapshot
+from stream.groups.driver_state import GroupColumns
+from stream.tick.quarantine import REASON, QuarantinedGroup
 
 _UNKNOWN: Final = "unknown"
 """The verdict, and its severity."""

@@ -6,24 +6,18 @@ scaler that counts it adds members that stay idle, and each addition is a rebala
 partitions of the same number of all topics to one member, however many there are: they count as one partition.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from stream.health.columns import NOT_KNOWN, sum_by_owner
+from stream.groups.membership.model import Membership
+from stream.health.columns import NOT_KNOWN, Flags, Ints, sum_by_owner
+from stream.health.features.window import Window
 from stream.health.inputs import GroupStage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream.groups.membership.model import Membership
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.window import Window
-    from stream.tick.inputs.assignment import PartitionAssignment
-    from stream.tick.inputs.rows import InputRows
+from stream.tick.inputs.assignment import PartitionAssignment
+from stream.tick.inputs.rows import InputRows
 
 _RANGE: Final = "range"
 """The assignor that distributes each topic by itself: members beyond the largest topic have no work.

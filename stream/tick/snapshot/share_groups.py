@@ -5,25 +5,20 @@ those with a start offset, its lag is the number of records that are not finishe
 --offsets` has it.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.readmodel import NAME, TOPICS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from stream.groups.membership.model import Membership
-    from stream.health.columns import Ints
-    from stream.health.share.progress import SharePartitionProgress, ShareProgress
-    from stream.tick.context import TickFacts
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from stream.groups.membership.model import Membership
+from stream.health.columns import Ints
+from stream.health.share.progress import SharePartitionProgress, ShareProgress
+from stream.tick.context import TickFacts
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 _SHARE: Final = "share"
 

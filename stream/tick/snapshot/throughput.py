@@ -1,21 +1,16 @@
 """How often groups commit, what they have not read and for how long, and which partitions are hot. Pure."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from stream.health.columns import NOT_KNOWN, max_by_owner
+from stream.groups.commits.run_table import Runs
+from stream.groups.commits.slots import Slots
+from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, max_by_owner
+from stream.health.features.window import Window
+from stream.tick.inputs.rows import InputRows
 from stream.tick.inputs.times import plausible_slots
-
-if TYPE_CHECKING:
-    from stream.groups.commits.run_table import Runs
-    from stream.groups.commits.slots import Slots
-    from stream.health.columns import Flags, Ints, Reals
-    from stream.health.features.window import Window
-    from stream.tick.inputs.rows import InputRows
 
 HOT_RATIO: Final = 3.0
 """A partition is hot from this multiple of the mean rate of its siblings on."""

@@ -1,22 +1,17 @@
 """Builds the table of the read model with one row per group and topic: sums of partitions, and the worst verdict."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from exporters.readmodel import TOPICS
-from stream.health.columns import NOT_KNOWN, consecutive_pairs
+from stream.health.columns import NOT_KNOWN, Ints, consecutive_pairs
+from stream.health.features.window import Window
+from stream.tick.inputs.rows import InputRows
 from stream.tick.snapshot.groups import RowSums
 from stream.tick.verdicts.columns import greatest_time_lag, words
-
-if TYPE_CHECKING:
-    from stream.health.columns import Ints
-    from stream.health.features.window import Window
-    from stream.tick.inputs.rows import InputRows
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 
 def topics_table(rows: InputRows, window: Window, member: Ints, evaluated: EvaluatedTick | None) -> pa.Table:

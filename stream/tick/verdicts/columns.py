@@ -3,30 +3,24 @@
 `stream.health` uses -1 and NaN for unknown values, milliseconds, and codes instead of words.
 """
 
-from __future__ import annotations
-
 import collections
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from exporters.readmodel import FINDINGS, NAME, TIMESTAMP, UNREADABLE_TAILS, VERDICT_GROUPS, rows_table
 from exporters.wording import SEVERITIES
+from stream.health.columns import Codes, Flags, Ints, Reals
 from stream.health.features import lag_trend as trends
 from stream.health.features import time_lag as timelag
+from stream.health.features.control_records import LogTails
+from stream.health.features.window import Window
 from stream.health.rules.members import owner_of
 from stream.health.verdict import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream.health.columns import Codes, Flags, Ints, Reals
-    from stream.health.features.control_records import LogTails
-    from stream.health.features.window import Window
-    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 _TRENDS: Final = {trends.FALLS: "shrinking", trends.LEVEL: "steady", trends.RISES: "growing"}
 _DIGITS: Final = 3

@@ -6,34 +6,28 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
 
 import numpy as np
+import pyarrow as pa
 import structlog
 
-from exporters.readmodel import VERDICT_CHANGES, rows_table
+from exporters.readmodel import VERDICT_CHANGES, VerdictChange, rows_table
+from stream.groups.driver_state import GroupColumns
+from stream.health.columns import Flags, Ints
 from stream.health.day_one import DayOne
 from stream.health.evaluator import Evaluator
+from stream.health.features.partition_history import PartitionHistory
+from stream.health.inputs import HealthInputs
 from stream.health.limits import HealthLimits
+from stream.tick.context import DerivedState
+from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.inputs.rebalance_count import RebalanceCounter
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 from stream.tick.verdicts.history import VerdictHistory
-from stream.tick.verdicts.store import StoredVerdicts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    import pyarrow as pa
-
-    from exporters.readmodel import VerdictChange
-    from stream.groups.driver_state import GroupColumns
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.partition_history import PartitionHistory
-    from stream.health.inputs import HealthInputs
-    from stream.tick.context import DerivedState
-    from stream.tick.ends_index import EndsIndex
-    from stream.tick.verdicts.store import VerdictStore
+from stream.tick.verdicts.store import StoredVerdicts, VerdictStore
 
 _log = structlog.get_logger(__name__)
 _SAVE_SECONDS: Final = 60.0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -12,21 +13,16 @@ from exporters.readmodel import FindingDetail
 from exporters.timestamps import rfc3339
 from exporters.wording import SEVERITIES
 from stream.groups.commits.run_table import no_runs
+from stream.health.burrow.status_tracker import BurrowStatuses
+from stream.health.columns import Flags
+from stream.health.evaluator import EvaluationResult
+from stream.health.evidence import Value
+from stream.health.findings import Finding
 from stream.health.packed_evaluation import PackedEvaluation
 from stream.health.verdict import Severity
-from stream.tick.context import LookupResults
+from stream.tick.context import DerivedState, LookupResults
 from stream.tick.ends_index import NO_ENDS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream.health.burrow.status_tracker import BurrowStatuses
-    from stream.health.columns import Flags
-    from stream.health.evaluator import EvaluationResult
-    from stream.health.evidence import Value
-    from stream.health.findings import Finding
-    from stream.tick.context import DerivedState
-    from stream.tick.inputs.builder import TickInputs
+from stream.tick.inputs.builder import TickInputs
 
 MAX_FINDINGS: Final = 200
 """Maximum number of partition findings of one group."""

@@ -4,22 +4,17 @@ A change from one fine verdict to another is not recorded: a busy group alternat
 verdict of a group is recorded as soon as it is not unknown.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import structlog
 
 from exporters.readmodel import VerdictChange
 from exporters.wording import SEVERITIES
+from stream.health.columns import Flags
+from stream.health.evaluator import EvaluationResult
 from stream.health.verdict import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from stream.health.columns import Flags
-    from stream.health.evaluator import EvaluationResult
 
 _log = structlog.get_logger(__name__)
 _LOGGED_CHANGES: Final = 20

@@ -3,18 +3,14 @@
 The meaning of a verdict is the first paragraph of its rule's module; the severity comes from the rule.
 """
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from exporters.wording import SEVERITIES
 from stream.health.rules import RULES
 from stream.health.share.rules import SHARE_RULES
 from stream.health.verdict import SEVERITY, VERDICTS, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _PREFACE: Final = """\
 # Verdicts

@@ -7,28 +7,23 @@ read, or has another format, is set aside and logged; the verdicts then start fr
 relearn. The file belongs to its checkpoint, and is set aside with it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json
 import operator
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import structlog
 
 from exporters.readmodel import VerdictChange
 from stream.checkpoint import side_files
 from stream.checkpoint.directory import VERDICTS
-from stream.checkpoint.files import rename, replace_bytes
+from stream.checkpoint.files import CheckpointPath, rename, replace_bytes
 from stream.checkpoint.side_files import SideFiles
 from stream.health.day_one import DayOne
-
-if TYPE_CHECKING:
-    from stream.checkpoint.files import CheckpointPath
-    from stream.tick.inputs.rebalance_count import CountsByTime
+from stream.tick.inputs.rebalance_count import CountsByTime
 
 _log = structlog.get_logger(__name__)
 FORMAT: Final = 1

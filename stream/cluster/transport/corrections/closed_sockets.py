@@ -4,16 +4,12 @@ Symptom: kafka-python leaves such sockets to the garbage collector ("ResourceWar
 in a process that collects seldom.
 """
 
-from __future__ import annotations
-
 import socket
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from kafka.errors import KafkaConnectionError
 from kafka.net.inet import KafkaNetSocket
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 async def open_socket(

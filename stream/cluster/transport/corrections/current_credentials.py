@@ -4,11 +4,10 @@ Symptom: kafka-python keeps the password, the certificates and the mechanism of 
 password needs another client, and it asks for a token on the I/O thread, which blocks all connections meanwhile.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from kafka.errors import SaslAuthenticationFailedError, for_code
 from kafka.future import Future
@@ -16,12 +15,8 @@ from kafka.net.connection import KafkaConnection
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from stream.cluster.transport.errors import LoginRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.cluster.transport.login.authenticator import Authenticator
-    from stream.cluster.transport.login.sasl import SaslExchange
+from stream.cluster.transport.login.authenticator import Authenticator
+from stream.cluster.transport.login.sasl import SaslExchange
 
 
 class Connection(KafkaConnection):  # type: ignore[misc]

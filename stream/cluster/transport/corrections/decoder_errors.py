@@ -4,8 +4,6 @@ Symptom: an exception other than KafkaProtocolError ends the task that reads the
 requests time out.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kafka.errors import KafkaProtocolError

@@ -4,8 +4,6 @@ Symptom: kafka-python compiles a decoder at its first use, and replaces the data
 clients compile the same one at once, the decoder that stays can raise "TypeError: not a type object" for each response.
 """
 
-from __future__ import annotations
-
 import threading
 from typing import Any, Final
 

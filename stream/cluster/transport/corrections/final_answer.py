@@ -4,8 +4,6 @@ Symptom: kafka-python drops these bytes. A broker that refuses a login answers a
 wrong password is reported as "socket disconnected".
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ Symptom: with a listener that accepts connections and does not answer, the hands
 later requests to the broker queue behind it.
 """
 
-from __future__ import annotations
-
 import ssl
 from typing import Any
 

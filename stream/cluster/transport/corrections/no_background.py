@@ -4,8 +4,6 @@ Symptom: kafka-python keeps a refused login forever, although rights and passwor
 it bootstraps again in the background, without limit and with the auto-creation of topics on.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kafka.errors import NodeNotReadyError, UnknownBrokerIdError

@@ -3,8 +3,6 @@
 Symptom: kafka-python parses the alert as the length of a frame, "Invalid frame length: 352518912".
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from kafka.errors import KafkaProtocolError

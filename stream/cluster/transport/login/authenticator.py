@@ -1,13 +1,11 @@
 """How connections log in: one `Authenticator` per login, which starts an exchange with current credentials."""
 
-from __future__ import annotations
-
 import functools
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from stream.cluster.transport.errors import LoginUnavailable
 from stream.cluster.transport.login.aws_iam import login_signer, region_of
-from stream.cluster.transport.login.jwt import read_token_file
+from stream.cluster.transport.login.jwt import Token, read_token_file
 from stream.cluster.transport.login.renewal import RenewedToken
 from stream.cluster.transport.login.sasl import (
     AwsIamExchange,
@@ -19,9 +17,6 @@ from stream.cluster.transport.login.sasl import (
 from stream.cluster.transport.login.token_endpoint import fetch_token
 from stream.config.kafka_login import AwsIamLogin, ClientCredentialsLogin, Credentials, PasswordLogin, TokenFileLogin
 from stream.config.secret_sources import SecretUnavailable
-
-if TYPE_CHECKING:
-    from stream.cluster.transport.login.jwt import Token
 
 
 class Authenticator(Protocol):

@@ -5,17 +5,13 @@ kafka-python makes the message, which is that of aws-msk-iam-auth, the Java libr
 `lagwarden[msk]`.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from kafka.net.sasl.msk import AwsMskIamClient
 
 from stream.cluster.transport.errors import LoginRefused, LoginUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _REGION: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$")
 _ADVICE: Final = "give it a role (web identity, Pod Identity, instance profile) or set the variables AWS_*"

@@ -3,20 +3,16 @@
 The broker decides whether a token is valid; the claims say when to renew it, and explain a refusal.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import dataclasses
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from stream.cluster.transport.errors import LoginUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 LONGEST: Final = 100_000
 """The longest accepted token in characters; brokers accept up to half a megabyte, real tokens have some thousand."""

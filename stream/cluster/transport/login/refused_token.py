@@ -5,17 +5,12 @@ claims of the token, the clock, and the claims of the last accepted token. Other
 which is quoted without tokens.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from stream.cluster.transport.errors import LoginRefused, TokenExpired
-from stream.cluster.transport.login.jwt import as_seconds, without_tokens
+from stream.cluster.transport.login.jwt import Token, as_seconds, without_tokens
 from stream.wording import duration_in_one_unit
-
-if TYPE_CHECKING:
-    from stream.cluster.transport.login.jwt import Token
 
 _LONGEST_QUOTE: Final = 200
 _LONGEST_CLAIM: Final = 100

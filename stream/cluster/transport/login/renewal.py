@@ -1,19 +1,14 @@
 """A token that is used until four fifths of its lifetime are over, then renewed, one request at a time."""
 
-from __future__ import annotations
-
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import structlog
 
 from stream.cluster.transport.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream.cluster.transport.login.jwt import Token
+from stream.cluster.transport.login.jwt import Token
 
 _log = structlog.get_logger(__name__)
 _RENEWED_AFTER: Final = 0.8

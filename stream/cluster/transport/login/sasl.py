@@ -3,23 +3,16 @@
 SCRAM's computations are the library's; names are escaped here, which the library omits (RFC 5802, section 5.1).
 """
 
-from __future__ import annotations
-
 import json
 import time
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Iterable
+from typing import Final, Protocol
 
 from kafka.net.sasl.scram import ScramClient
 
-from stream.cluster.transport.errors import LoginRefused
-from stream.cluster.transport.login.jwt import without_tokens
+from stream.cluster.transport.errors import ClusterError, LoginRefused
+from stream.cluster.transport.login.jwt import Token, without_tokens
 from stream.cluster.transport.login.refused_token import token_refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream.cluster.transport.errors import ClusterError
-    from stream.cluster.transport.login.jwt import Token
 
 
 class SaslExchange(Protocol):

@@ -1,18 +1,13 @@
 """The TLS settings of new connections, read again when a certificate, key or CA file has changed."""
 
-from __future__ import annotations
-
 import ssl
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from stream.cluster.transport.errors import TlsRefused
+from stream.config.kafka_login import TlsFiles
 from stream.config.secret_sources import SecretUnavailable
 from stream.errors import ExitCode
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream.config.kafka_login import TlsFiles
 
 _ADVICE: Final = "it must be a readable PEM file; the certificate must match its key, and the key its password"
 _Version = tuple[int, int, int]

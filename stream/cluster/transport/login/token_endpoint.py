@@ -1,23 +1,19 @@
 """Tokens from a token endpoint by client credentials: one bounded POST (RFC 6749, section 4.4)."""
 
-from __future__ import annotations
-
 import base64
 import http.client
 import json
 import socket
 import ssl
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote_plus, urlencode
 
 from stream.cluster.transport.errors import ClusterError, LoginRefused, LoginUnavailable, certificate_advice
 from stream.cluster.transport.login.jwt import LONGEST, Token, as_seconds, is_bearer_token, parse_jwt, without_tokens
+from stream.config.kafka_login import ClientCredentialsLogin
 from stream.config.secret_sources import SecretUnavailable
 from stream.http_post import post_within
-
-if TYPE_CHECKING:
-    from stream.config.kafka_login import ClientCredentialsLogin
 
 _LARGEST: Final = 2 * LONGEST
 """The largest accepted answer in bytes."""

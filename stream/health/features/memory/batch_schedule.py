@@ -9,26 +9,19 @@ row is *steady* if its run has read about as fast as records are written. If a s
 not pause: the time is not learned as a pause, and earlier pauses are dropped.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN, max_by_owner, sum_by_owner
+from stream.groups.commits.runs import Spans
+from stream.groups.commits.slots import Slots
+from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, max_by_owner, sum_by_owner
 from stream.health.features.commit_interval import slots_of_rows
-from stream.health.features.end_history import BracketQuality
-from stream.health.features.memory.columns import Memory
-
-if TYPE_CHECKING:
-    from stream.groups.commits.runs import Spans
-    from stream.groups.commits.slots import Slots
-    from stream.health.columns import Flags, Ints, Reals
-    from stream.health.features.end_history import EndHistory
-    from stream.health.features.lag import Lag
-    from stream.health.features.memory.columns import Changes
-    from stream.health.inputs import HealthInputs
+from stream.health.features.end_history import BracketQuality, EndHistory
+from stream.health.features.lag import Lag
+from stream.health.features.memory.columns import Changes, Memory
+from stream.health.inputs import HealthInputs
 
 OBSERVED: Final = 7_200_000
 """Time (ms) since its first tick, or since its first commit if that is later, in which a batch is not judged."""

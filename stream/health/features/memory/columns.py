@@ -4,17 +4,13 @@ The first word of a stored name is the observation that the column belongs to; e
 columns after a tick. The stored names are older than the names of the fields, and stay as they are.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from stream.health.columns import Flags, Ints
 from stream.health.row_columns import RowColumns, column
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags, Ints
 
 Changes: TypeAlias = dict[str, Any]
 """Columns of `Memory` after a tick, by name."""

@@ -11,21 +11,16 @@ Two observations distinguish the two cases:
 After a pause at any other distance the group no longer counts as such a group.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN
+from stream.health.columns import NOT_KNOWN, Flags, Ints
 from stream.health.features import control_records
 from stream.health.features import lag as lags
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.lag import Lag
-    from stream.health.features.memory.columns import Changes, Memory
-    from stream.health.inputs import HealthInputs
+from stream.health.features.lag import Lag
+from stream.health.features.memory.columns import Changes, Memory
+from stream.health.inputs import HealthInputs
 
 _LEAST_PAUSES: Final = 2
 _LEAST_PARTITIONS: Final = 2

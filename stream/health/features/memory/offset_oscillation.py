@@ -11,18 +11,13 @@ the same pattern, so two more properties decide:
   back by less than it has advanced since ends above.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.memory.columns import Changes, Memory
-    from stream.health.inputs import HealthInputs
+from stream.health.columns import NOT_KNOWN, Flags, Ints
+from stream.health.features.memory.columns import Changes, Memory
+from stream.health.inputs import HealthInputs
 
 LONGEST_SWING: Final = 300_000
 """Time (ms) after which another step back does not belong to the same swings, and a climb is forgotten."""

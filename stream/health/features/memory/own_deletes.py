@@ -13,22 +13,16 @@ So a slower group on the same partition is not among these rows when the log sta
 retention.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from stream.health.columns import Flags, Ints
 from stream.health.features.commit_interval import slots_of_rows
-from stream.health.features.end_history import BracketQuality
-from stream.health.inputs import KEPT_FOREVER
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.end_history import EndHistory
-    from stream.health.features.lag import Lag
-    from stream.health.features.memory.columns import Changes, Memory
-    from stream.health.inputs import HealthInputs
+from stream.health.features.end_history import BracketQuality, EndHistory
+from stream.health.features.lag import Lag
+from stream.health.features.memory.columns import Changes, Memory
+from stream.health.inputs import KEPT_FOREVER, HealthInputs
 
 _LEAST_MOVES: Final = 2
 _DELAY: Final = 60_000

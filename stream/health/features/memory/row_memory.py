@@ -3,14 +3,14 @@
 Each observation has a function that returns its columns of `Memory` after a tick; those of a few lines are here.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from stream.health.columns import find_keys
+from stream.health.columns import Flags, Ints, find_keys
+from stream.health.features.end_history import EndHistory
+from stream.health.features.lag import Lag
 from stream.health.features.memory import (
     batch_schedule,
     idle_pauses,
@@ -20,13 +20,8 @@ from stream.health.features.memory import (
     subscriptions,
 )
 from stream.health.features.memory.columns import Changes, Memory
+from stream.health.inputs import HealthInputs
 from stream.health.row_columns import KeptColumns
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.end_history import EndHistory
-    from stream.health.features.lag import Lag
-    from stream.health.inputs import HealthInputs
 
 _Place = tuple[str, str, int]
 """Group, topic and partition."""

@@ -24,23 +24,17 @@ again.
 A commit while the group has no members was made by a tool, and any step forward then skips records as planned.
 """
 
-from __future__ import annotations
-
 import zlib
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN
-from stream.health.features.end_history import BracketQuality
+from stream.health.columns import NOT_KNOWN, Flags, Ints
+from stream.health.features.end_history import BracketQuality, EndHistory
+from stream.health.features.lag import Lag
+from stream.health.features.memory.columns import Changes, Memory
 from stream.health.features.open_transaction import MOST_MARKERS
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.end_history import EndHistory
-    from stream.health.features.lag import Lag
-    from stream.health.features.memory.columns import Changes, Memory
-    from stream.health.inputs import HealthInputs
+from stream.health.inputs import HealthInputs
 
 _FASTER: Final = 10
 _SLOWER: Final = 4

@@ -4,19 +4,11 @@ During a rolling deploy the members of a group may subscribe to different topics
 subscribe to when the group last had members is one that the group has left.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN
-from stream.health.inputs import GroupStage
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.memory.columns import Changes, Memory
-    from stream.health.inputs import HealthInputs
+from stream.health.columns import NOT_KNOWN, Flags
+from stream.health.features.memory.columns import Changes, Memory
+from stream.health.inputs import GroupStage, HealthInputs
 
 
 def advance(memory: Memory, inputs: HealthInputs) -> Changes:

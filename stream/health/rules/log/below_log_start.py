@@ -1,17 +1,11 @@
 """The group stands below the log start and has nothing to read: retention has removed what it did not commit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.rules.log.losing_data import lost_rows
 from stream.health.rules.rule import Rule
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 
 def _matches(window: Window) -> Flags:

@@ -1,17 +1,13 @@
 """Retention removes records that an active group has not read, has removed them, or is about to."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 _LEAST_STARTS: Final = 3
 """Rebalances of a group that does not get past the log start; a deployment after the loss makes one or two."""

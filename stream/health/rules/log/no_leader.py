@@ -1,19 +1,15 @@
 """A partition that the group reads has no leader: it can be neither read nor written."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
+from stream.health.inputs import FailedReplica
 from stream.health.rules.rule import Rule, no_rows
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
-    from stream.health.inputs import FailedReplica
 
 _REASON: Final = "no_leader"
 _UNCLEAN: Final = "An unclean leader election makes the partition available and loses its last records."

@@ -1,20 +1,16 @@
 """The committed offset is above the end of the partition: the log was cut back, or the topic created again."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from stream import wording as say
+from stream.health.columns import Flags
 from stream.health.features import offset_out_of_range as beyond
 from stream.health.features.lag import BEYOND_END
+from stream.health.features.window import Window
 from stream.health.rules.rule import Rule
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 _TRUNCATED: Final = beyond.NAMES.index(beyond.TRUNCATED)
 _OTHER_LOG: Final = [beyond.NAMES.index(name) for name in (BEYOND_END, beyond.RECREATED)]

@@ -1,21 +1,17 @@
 """The lag, or whether it holds any record, or whether the group commits, is not known; the reason is given."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from stream import wording as say
+from stream.health.columns import Flags
 from stream.health.features import lag
 from stream.health.features import offset_out_of_range as beyond
+from stream.health.features.window import Window
+from stream.health.inputs import OffsetsOutage
 from stream.health.rules.rule import Rule, no_rows, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
-    from stream.health.inputs import OffsetsOutage
 
 _REASONS: Final = {
     lag.BEYOND_END: "the committed offset is above the end of the partition",

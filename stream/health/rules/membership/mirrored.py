@@ -1,17 +1,11 @@
 """Another program writes the offsets of the group (`groups.mirrored`), which has no members: nothing reads here."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.inputs import GroupStage
 from stream.health.rules.rule import Rule
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 
 def hint(window: Window, row: int) -> str:

@@ -1,21 +1,16 @@
 """Records wait, and the group has no members."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.inputs import GroupStage
 from stream.health.rules.membership import mirrored
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
-
 
 _NEXT_STEP: Final = "Start the consumers; see why they ended. If the group is not needed any more, delete it."
 

@@ -1,17 +1,11 @@
 """A rebalance does not end while records wait."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.inputs import GroupStage
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 
 def _matches(window: Window) -> Flags:

@@ -1,20 +1,14 @@
 """No member of a settled group owns a partition of a topic that the group subscribes to."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage
 from stream.health.rules.members import subscribers_text
 from stream.health.rules.rule import Rule, no_rows, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 
 def may_be_assigned_soon(window: Window) -> Flags:

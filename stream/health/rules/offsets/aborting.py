@@ -1,17 +1,13 @@
 """The group works, but every transaction with its offsets is aborted, so its committed offset never advances."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
+from stream.health.inputs import AbortStreak
 from stream.health.rules.rule import OWNER, Rule, no_rows, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
-    from stream.health.inputs import AbortStreak
 
 _LEAST_ABORTS: Final = 3
 """A rebalance aborts one transaction, and its retry may be a second one."""

@@ -1,15 +1,9 @@
 """The group commits the offset of the last record it has read, not of the next one, and keeps up."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.rules.rule import Rule
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 
 def _matches(window: Window) -> Flags:

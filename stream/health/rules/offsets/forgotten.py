@@ -4,18 +4,12 @@ The first is reported at once if the group was alive. Kafka's tool deletes offse
 the group may have been stopped for that: then it is reported where records wait for as long as a first commit may take.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 
 def was_removed(window: Window) -> Flags:

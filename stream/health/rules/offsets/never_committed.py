@@ -1,20 +1,16 @@
 """A partition of the group receives records, and the group has never committed an offset for it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT, GroupStage
 from stream.health.rules.offsets.forgotten import was_removed
 from stream.health.rules.rule import OWNER, Rule
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 _LOOK: Final = "Check whether the member that owns it reads it at all, and whether it fails before its first commit."
 _ASSIGN: Final = (

@@ -7,21 +7,17 @@ consumer. Both end by themselves when the group has read up to its former offset
 A group that goes back again and again stays rewound while that goes on, also when it has just read everything again.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from stream import wording as say
+from stream.health.columns import Flags
 from stream.health.features.memory.offset_oscillation import LONGEST_SWING
+from stream.health.features.window import Window
 from stream.health.rules.offsets.skipped import jump_text, jumped_recently
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 _LEAST_STEPS: Final = 3
 """One step back is a seek, two may be a seek and its correction."""

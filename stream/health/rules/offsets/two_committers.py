@@ -1,17 +1,13 @@
 """The group's offset alternates between two positions: two clients commit the same partition, each its own position."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.rules.offsets.rewound import goes_on
 from stream.health.rules.rule import Rule
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 _LEAST_TURNS: Final = 3
 """One step back is a seek, two may be a seek and its correction."""

@@ -1,20 +1,14 @@
 """The group reads more slowly than records are written, commit after commit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from stream import wording as say
+from stream.health.columns import Flags
 from stream.health.features import lag_trend as trends
+from stream.health.features.window import Window
 from stream.health.inputs import GroupStage
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 
 def _matches(window: Window) -> Flags:

@@ -5,19 +5,13 @@ For up to two hours after the first tick with the group, or after its first comm
 minutes, faster than records are written, within 30 minutes, and has not been steady before.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT
 from stream.health.rules.membership.no_members import leaves_records
 from stream.health.rules.rule import OWNER, Rule, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 
 def _matches(window: Window) -> Flags:

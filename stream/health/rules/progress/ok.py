@@ -1,18 +1,12 @@
 """Records are unread, but for no longer than is usual for this group, or its lag does not grow."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 
 def _matches(window: Window) -> Flags:

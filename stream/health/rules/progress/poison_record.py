@@ -5,21 +5,15 @@ has rebalanced since, and a member that joined again does not get past the same 
 that stand since the same moment have stopped with the member or its client.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.columns import max_by_owner
+from stream.health.columns import Flags, Ints, max_by_owner
+from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT, NO_OWNER
 from stream.health.rules.rule import OWNER, Rule, no_rows, position_text, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags, Ints
-    from stream.health.features.window import Window
 
 
 def _matches(window: Window) -> Flags:

@@ -1,21 +1,14 @@
 """One partition carries the lag of a topic whose other partitions keep up."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from stream import wording as say
-from stream.health.columns import consecutive_pairs, sum_by_owner
+from stream.health.columns import Flags, consecutive_pairs, sum_by_owner
 from stream.health.features import lag_trend as trends
+from stream.health.features.window import Window
 from stream.health.rules.members import client_text, owner_of
 from stream.health.rules.rule import OWNER, Rule, no_rows, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 _LEAST_PARTITIONS = 3
 _SHARE = 0.8

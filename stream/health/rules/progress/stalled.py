@@ -1,17 +1,11 @@
 """Commits arrive, but the offset does not move."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT
 from stream.health.rules.rule import OWNER, Rule, position_text, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 
 def _matches(window: Window) -> Flags:

@@ -1,21 +1,17 @@
 """Records wait, and no commit arrives for longer than the group has ever taken."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from stream import wording as say
+from stream.health.columns import Flags
+from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT, GroupStage
 from stream.health.rules.members import client_text, owner_of, sends_heartbeats
 from stream.health.rules.membership import mirrored
 from stream.health.rules.rule import OWNER, Rule, unread_text
 from stream.health.verdict import Verdict
-
-if TYPE_CHECKING:
-    from stream.health.columns import Flags
-    from stream.health.features.window import Window
 
 _NEXT_STEP: Final = "Check whether the consumer still runs and what it waits for; restart one that hangs."
 
