@@ -3,23 +3,25 @@
 Libraries that are no dependency of the project are installed into the cache folder, at the versions of the table.
 """
 
+from __future__ import annotations
+
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from sandbox.cache import cache_folder
 from sandbox.clients.java_clients import compiled
-from sandbox.collector.program import build
 from sandbox.kafka.jars import BROKER, broker_jars, jar_set, streams_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
 from sandbox.ports import free_port
 from sandbox.programs.go_program import built
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 HERE: Final = Path(__file__).resolve().parent
 CONFLUENT: Final = "2.16.1"
-CONFLUENT_JS: Final = "@confluentinc/kafka-javascript"
 KAFKA_PYTHON: Final = "3.0.12"
 
 
@@ -32,7 +34,7 @@ class Client(NamedTuple):
     name: str
     title: str
     version: str
-    language: Literal["java", "connect", "python", "node", "go", "collector", "rust"]
+    language: Literal["java", "connect", "python", "node", "go"]
     variant: str
     package: str = ""
     since: str = "1.1.1"
@@ -53,9 +55,11 @@ CLIENTS: Final = (
     Client("connect", "Kafka Connect, a worker without connectors", BROKER, "connect", "cli.ConnectDistributed worker"),
     Client("connect-sink", "Kafka Connect, a sink", BROKER, "connect", "cli.ConnectStandalone worker sink"),
     Client("mirror-mm2", "MirrorMaker 2, at the target", BROKER, "connect", "mirror.MirrorMaker mirror"),
+    Client("spring", "Spring Kafka", "4.1.2", "java", "", "spring"),
+    Client("spark", "Spark's Kafka source", "4.2.0", "python", "spark", members=False),
     Client("confluent-kafka", "confluent-kafka (librdkafka), classic", CONFLUENT, "python", "confluent"),
     Client(
-        "confluent-kafka-consumer", "confluent-kafka, KIP-848", CONFLUENT, "python", "confluent-consumer", since="4.0.2"
+        "confluent-kafka-consumer", "confluent-kafka, KIP-848", CONFLUENT, "python", "confluent consumer", since="4.0.2"
     ),
     Client("kafka-python", "kafka-python", KAFKA_PYTHON, "python", "kafka-python"),
     Client("aiokafka", "aiokafka", "0.14.0", "python", "aiokafka", "aiokafka"),
@@ -94,15 +98,7 @@ def command(client: Client, bootstrap: str, number: int, folder: Path, source: s
             module = _installed(client) / "node_modules" / client.package
             return ["node", str(HERE / "consume.js"), str(module), *arguments]
         case "go":
-            words = [str(built(HERE / "module", "recorded-clients", "the clients for Go")), client.variant, *arguments]
-        case "rust":
-            target = cache_folder() / "programs" / f"rust-{client.version}"
-            manifest = ["--manifest-path", str(HERE / "rust" / "Cargo.toml"), "--target-dir", str(target)]
-            subprocess.run(["cargo", "build", "--quiet", "--release", "--locked", *manifest], check=True)
-            words = [str(target / "release" / "recorded-clients"), *arguments]
-        case "collector":
-            words = [str(build()), "--config", _configured("collector.yaml", values)]
-    return words
+            return [str(built(HERE / "module", "recorded-clients", "the clients for Go")), client.variant, *arguments]
 
 
 def _java(jars: Sequence[Path]) -> list[str]:
@@ -119,7 +115,7 @@ def _configured(name: str, values: Mapping[str, object]) -> str:
 def _installed(client: Client) -> Path:
     """Return the folder in which the package of a client is installed."""
     folder = cache_folder() / "clients" / f"{client.package.replace('/', '-')}-{client.version}"
-    npm = ["npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(folder)]
+    npm = ["npm", "install", "--silent", "--no-audit", f"--prefix={folder}"]
     pip = [sys.executable, "-m", "pip", "install", "-q", "--target", str(folder)]
     if not folder.exists():
         node = client.language == "node"

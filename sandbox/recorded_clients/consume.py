@@ -67,13 +67,9 @@ def spark(bootstrap: str, group: str) -> None:
 
 def main() -> None:
     """Run the library that the command line names."""
-    library, bootstrap, group = sys.argv[1:]
-    if library == "confluent-consumer":
-        confluent(bootstrap, group, "consumer")
-    else:
-        {"confluent": confluent, "kafka-python": kafka_python, "aiokafka": aiokafka, "spark": spark}[library](
-            bootstrap, group
-        )
+    programs = {"confluent": confluent, "kafka-python": kafka_python, "aiokafka": aiokafka, "spark": spark}
+    library, *protocol = sys.argv[1].split()
+    programs[library](*sys.argv[2:], *protocol)
 
 
 if __name__ == "__main__":

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Final
+import sys
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders import blobs
 from decoders.errors import DecodeError
 from decoders.records import Record
 from decoders.scalar import decode
 from sandbox.recorded_clients.record import CAPTURES, PHASES
-from stream.groups.membership.model import Membership
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
-from stream.offline.rows import LogRow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from stream.groups.membership.model import Membership
+    from stream.offline.rows import LogRow
 
 COMMIT: Final = 1
 GROUP: Final = 2
+AT_ONCE: Final = 500
+"""Milliseconds between two commits that belong together."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,8 +148,12 @@ class ClientCapture:
             if each.type.number == COMMIT and each.value:
                 times.setdefault(each.key["partition"], []).append(each.value["commit_timestamp"])
         most = max(times.values(), key=len, default=[])
+        moments = [last for last, time in pairwise([*most, sys.maxsize]) if time - last > AT_ONCE]
         # The only commit of a partition may be that of the records before.
-        return f"each {(most[-1] - most[0]) / (len(most) - 1) / 1000:.0f} s" if len(most) > 1 else "silent"
+        if len(moments) < 2:
+            return "silent"
+        text = f"each {(moments[-1] - moments[0]) / (len(moments) - 1) / 1000:.0f} s"
+        return text if len(moments) == len(most) else f"{text}, {len(most) // len(moments)} at once"
 
     @property
     def killed(self) -> str:

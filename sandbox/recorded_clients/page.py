@@ -1,13 +1,17 @@
 """Writes `docs/clients.md` from the captures: `python -m sandbox.recorded_clients.page > docs/clients.md`."""
 
+from __future__ import annotations
+
 import sys
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sandbox.kafka.jars import BROKER
 from sandbox.recorded_clients.clients import CLIENTS
 from sandbox.recorded_clients.observed import ClientCapture
 from sandbox.recorded_clients.record import CAPTURES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HEAD: Final = f"""\
 # Clients
@@ -48,8 +52,8 @@ enabled. With `sync.group.offsets.enabled` it commits at the target for groups o
 members ([mirrored groups](health.md#mirrored-groups)); until its next flush, a minute by default, such a group stands
 at offset 1 although everything has been read at the source.
 
-Spark's Kafka source and other readers that assign partitions to themselves without a group id commit nothing,
-so that no monitor of this topic can show them.
+Spark's Kafka source assigns partitions to itself and keeps its offsets in its checkpoint. It writes no record of any
+group, so that no monitor of this topic can show it; the same is true of readers without a group id.
 """
 
 

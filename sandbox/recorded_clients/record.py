@@ -4,15 +4,16 @@ Each client consumes alone, rests, gets a second member, is killed, comes back a
 client in `tests/captures/clients` has the records of its group, and `phases.json` the times at which its phases ended.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import json
 import sys
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import Producer, TopicPartition
 
@@ -29,7 +30,11 @@ from stream.cluster.transport.client import Cluster
 from stream.offline.capture import CaptureWriter
 from stream.offline.live import LiveTopics
 from stream.offline.replay import Replay
-from stream.offline.rows import LogRow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream.offline.rows import LogRow
 
 CAPTURES: Final = Path(__file__).resolve().parents[2] / "tests" / "captures" / "clients"
 PHASES: Final = "phases.json"
@@ -89,7 +94,7 @@ class Session:
         self._start(0)
         self._wait_for_members(1)
         self._end("alone", SHORT)
-        self._end("at rest", REST)
+        self._end("at rest", REST if self._client.members else 2 * REST)
         self._start(self._last)
         self._wait_for_members(2)
         self._produce(5)
