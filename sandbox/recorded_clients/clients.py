@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from sandbox.cache import cache_folder
 from sandbox.clients.java_clients import compiled
+from sandbox.collector.program import build
 from sandbox.kafka.jars import BROKER, broker_jars, jar_set, streams_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
 from sandbox.ports import free_port
@@ -34,7 +35,7 @@ class Client(NamedTuple):
     name: str
     title: str
     version: str
-    language: Literal["java", "connect", "python", "node", "go"]
+    language: Literal["java", "connect", "python", "node", "go", "collector", "rust"]
     variant: str
     package: str = ""
     since: str = "1.1.1"
@@ -63,9 +64,11 @@ CLIENTS: Final = (
     ),
     Client("kafka-python", "kafka-python", KAFKA_PYTHON, "python", "kafka-python"),
     Client("aiokafka", "aiokafka", "0.14.0", "python", "aiokafka", "aiokafka"),
+    Client("rdkafka", "rdkafka for Rust", "0.39.0", "rust", ""),
     Client("kafkajs", "KafkaJS", "2.2.4", "node", "kafkajs", "kafkajs"),
     Client("franz-go", "franz-go, classic", "1.22.3", "go", "franz-go"),
     Client("franz-go-consumer", "franz-go, KIP-848", "1.22.3", "go", "franz-go-next", since="4.0.2"),
+    Client("collector", "OpenTelemetry collector, Kafka receiver", "0.165.0", "collector", ""),
     Client("sarama", "sarama", "1.61.1", "go", "sarama"),
     Client("kafka-go", "kafka-go", "0.4.51", "go", "kafka-go"),
 )
@@ -98,7 +101,15 @@ def command(client: Client, bootstrap: str, number: int, folder: Path, source: s
             module = _installed(client) / "node_modules" / client.package
             return ["node", str(HERE / "consume.js"), str(module), *arguments]
         case "go":
-            return [str(built(HERE / "module", "recorded-clients", "the clients for Go")), client.variant, *arguments]
+            words = [str(built(HERE / "module", "recorded-clients", "the clients for Go")), client.variant, *arguments]
+        case "rust":
+            target = cache_folder() / "programs" / f"rust-{client.version}"
+            manifest = ["--manifest-path", str(HERE / "rust" / "Cargo.toml"), "--target-dir", str(target)]
+            subprocess.run(["cargo", "build", "--quiet", "--release", "--locked", *manifest], check=True)
+            words = [str(target / "release" / "recorded-clients"), *arguments]
+        case "collector":
+            words = [str(build()), "--config", _configured("collector.yaml", values)]
+    return words
 
 
 def _java(jars: Sequence[Path]) -> list[str]:

@@ -1,10 +1,11 @@
-// The OpenTelemetry collector with one receiver and one exporter: OTLP in, a file of OTLP JSON out.
+// The OpenTelemetry collector with two receivers and one exporter: OTLP or a topic in, a file of OTLP JSON out.
 package main
 
 import (
 	"log"
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/receiver/kafkareceiver"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/provider/envprovider"
@@ -17,7 +18,7 @@ import (
 )
 
 func factories() (otelcol.Factories, error) {
-	receivers, err := otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())
+	receivers, err := otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory(), kafkareceiver.NewFactory())
 	if err != nil {
 		return otelcol.Factories{}, err
 	}
