@@ -106,20 +106,21 @@ class DriverState:
         self._moved: dict[int, AbstractSet[str]] = {}
         self._labels = RowLabels([])
         self._row_order = RowOrder(self._labels, frozenset())
+        self._columns: GroupColumns | None = None
 
     def seed(self, shard: int, state: ShardState) -> None:
         """Load the whole state of a shard; nothing in it is an event."""
         change = ShardChange(
             state.runs, state.records, state.position, state.histories, time=state.time, aborts=state.aborts
         )
-        self._shards.setdefault(shard, ShardCopy(self._subscriptions)).apply(change)
+        self.apply(shard, change, catching_up=True)
 
     def apply(self, shard: int, change: ShardChange, *, catching_up: bool = False) -> ChangeEvents:
         """Apply the change of a batch to a shard and return its events; none if the change was applied before.
 
         The commits that are read while `catching_up` are not counted.
         """
-        counts = None if catching_up else self.commit_counts
+        self._columns, counts = None, None if catching_up else self.commit_counts
         return self._shards.setdefault(shard, ShardCopy(self._subscriptions)).apply(change, counts)
 
     def drop_dead(self, died_before: int, now: int) -> None:
@@ -127,8 +128,8 @@ class DriverState:
 
         A death in the future counts as a death at `now` (ms) from the first call that sees it.
         """
-        for shard in self._shards.values():
-            shard.drop_dead(died_before, now)
+        if sum(shard.drop_dead(died_before, now) for shard in self._shards.values()):
+            self._columns = None
 
     def members(self, group: str, topic_names: Mapping[bytes, str] | None = None) -> tuple[Member, ...]:
         """Return the members of a group (see `Memberships.members`); none for an unknown group."""
@@ -144,8 +145,14 @@ class DriverState:
     def columns(self, records_of: Collection[str] = ()) -> GroupColumns:
         """Return all rows of all shards, and the membership records of the groups `records_of`.
 
-        Later changes do not affect the returned columns.
+        Later changes do not affect the returned columns. Without any, and without records, they stay the same object.
         """
+        if self._columns is None or records_of or self._columns.records:
+            self._columns = None
+            self._columns = self._copied(records_of)
+        return self._columns
+
+    def _copied(self, records_of: Collection[str]) -> GroupColumns:
         moved = self._moved = self._moved_groups()
         with_rows = [
             (moved.get(number, _NO_GROUPS), shard) for number, shard in sorted(self._shards.items()) if len(shard.runs)

@@ -89,12 +89,13 @@ class ShardCopy:
             return NO_EVENTS
         return ChangeEvents(transitions, tuple(_removed_offsets(change.tombstones)))
 
-    def drop_dead(self, died_before: int, now: int) -> None:
-        """Drop dead groups, see `DriverState.drop_dead`."""
-        for group in [group for group, died in self._died.items() if died > now]:
-            self._died[group] = now
-        for group in [group for group, died in self._died.items() if died < died_before]:
+    def drop_dead(self, died_before: int, now: int) -> int:
+        """Drop dead groups, see `DriverState.drop_dead`; return their number."""
+        self._died |= {group: now for group, died in self._died.items() if died > now}
+        dropped = [group for group, died in self._died.items() if died < died_before]
+        for group in dropped:
             del self._died[group], self.histories[group]
+        return len(dropped)
 
     def _apply_histories(self, table: HistoryTable, position: int) -> Iterator[tuple[str, Transition]]:
         """Replace histories by the newer ones; yield the transitions of records after `position`.

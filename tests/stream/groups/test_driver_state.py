@@ -259,6 +259,9 @@ def test_group_whose_coordinator_moved_is_shown_once() -> None:
 def test_group_whose_old_partition_expired_exists_in_the_new_one() -> None:
     """A removal in the old partition after the newest commit changes neither the group's offsets nor its state."""
     driver = _of_two_shards([("stayed", 6, 10)], [("moved", 1, 20)])
+    assert driver.columns() is driver.columns()
+    assert driver.columns(["stayed"]).records
+    assert not driver.columns().records
     shard_reader = ShardReader()
     shard_reader.read([(commit_key("moved", "t", 0), commit_value(5, 30))])
     shard_reader.read([(commit_key("moved", "t", 0), None)])
