@@ -152,7 +152,8 @@ class Ticking:
         made = self._timed("snapshot", lambda: build_evaluated(evaluated))
         previous = None if self._published is None else self._published.exposition
         self._published = self._timed("render", lambda: PublishedSnapshot.build(made, previous=previous))
-        self._details = self._timed("pack", lambda: evaluated.details.packed(evaluated.evaluation))
+        self._details = evaluated.details
+        self._timed("pack", lambda: evaluated.details.pack(evaluated.evaluation))
 
     def _derive(self, facts: TickFacts) -> DerivedState:
         """Return the derived state as a tick does, without lookups."""

@@ -100,7 +100,7 @@ def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None
     partitions that are not fine (the worst first), `verdicts` are the changes of its verdict, `quotas` those by which
     its members may be throttled. A share group commits no offsets: its partitions are in `by_share_partition`.
     """
-    found = table_rows(_of_group(snapshot.groups, group))
+    found = table_rows(snapshot.with_sentences(_of_group(snapshot.groups, group)))
     if not found:
         return None
     unknown = table_rows(_of_group(snapshot.unknown_lags, group))
@@ -147,7 +147,7 @@ def _groups(
         "total": selected.total,
         "next": selected.next,
         "common_causes": table_rows(snapshot.common_causes),
-        "groups": table_rows(selected.groups),
+        "groups": table_rows(snapshot.with_sentences(selected.groups)),
     }
     if status is not None and status.instances > 1:
         response |= {"instance": status.part, "siblings": list(status.siblings)}

@@ -96,7 +96,7 @@ def _groups(
     activity = GroupActivity(trends(names), group_rates(snapshot.partitions, names))
     return [
         form,
-        attention_section(worst, now, group_filter),
+        attention_section(snapshot, worst, now, group_filter),
         live_section(page, now, group_filter, activity),
         dead_section(shown.filter(dead), now),
     ]

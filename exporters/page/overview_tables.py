@@ -9,6 +9,7 @@ from exporters.page.blocks import group_link, owner_link, table, table_row, titl
 from exporters.page.formatting import badge, known, lasting, offsets, severity_class, since, text, time_lag
 from exporters.page.group_filter import GroupFilter
 from exporters.page.html_tree import Content, Element, el
+from exporters.readmodel import Snapshot
 from exporters.wording import ATTENTION, number, phrase, printable, utc
 
 ROWS: Final = 200
@@ -47,12 +48,12 @@ def _common_cause(row: dict[str, Any]) -> Element:
     )
 
 
-def attention_section(live: pa.Table, now: float, group_filter: GroupFilter) -> Content:
-    """Return the groups that need attention, each with its sentence."""
+def attention_section(snapshot: Snapshot, live: pa.Table, now: float, group_filter: GroupFilter) -> Content:
+    """Return those of some groups of a snapshot that need attention, each with its sentence."""
     groups = live.filter(pc.is_in(live.column("severity").cast(pa.string()), pa.array(ATTENTION)))
     if not len(groups):
         return None
-    total, rows = len(groups), groups.slice(0, ATTENTION_ROWS).to_pylist()
+    total, rows = len(groups), snapshot.with_sentences(groups.slice(0, ATTENTION_ROWS)).to_pylist()
     note = number(total) if total <= ATTENTION_ROWS else f"the worst {number(ATTENTION_ROWS)} of {number(total)}"
     items = el("ol", [_attention_item(row, now) for row in rows], class_="stuck")
     return titled("Need attention", items, shown=f"{note} of the filtered groups" if group_filter else note)

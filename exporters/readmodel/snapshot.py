@@ -1,7 +1,7 @@
 """The state of all groups at one time."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,8 +37,18 @@ class Snapshot:
     covered_groups: pa.Table = dataclasses.field(default_factory=verdicts.COVERED_GROUPS.empty_table)
     findings: pa.Table = dataclasses.field(default_factory=verdicts.FINDINGS.empty_table)
     compatibility: pa.Table = dataclasses.field(default_factory=partitions.COMPATIBILITY.empty_table)
+    # Returns the sentence of the verdict of each of these groups.
+    sentences: Callable[[Sequence[str]], Sequence[str | None]] = lambda groups: [None] * len(groups)
     # Tables for the metrics of other exporters (`exporters.compatibility`).
     derived: Mapping[str, pa.Table] = dataclasses.field(default_factory=dict)
+
+    def with_sentences(self, groups: pa.Table) -> pa.Table:
+        """Return rows of GROUPS with their sentences, which are made only when they are read."""
+        column, severity = groups.column("sentence").combine_chunks(), groups.column("severity").cast(pa.string())
+        missing = pc.and_(pc.is_null(column), pc.not_equal(severity, FINE).fill_null(False)).combine_chunks()
+        texts = pa.array(self.sentences(groups.column("group").filter(missing).to_pylist()), pa.string())
+        at = groups.column_names.index("sentence")
+        return groups.set_column(at, groups.schema.field(at), pc.replace_with_mask(column, missing, texts))
 
     @property
     def fine_verdicts(self) -> tuple[str, ...]:

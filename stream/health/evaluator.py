@@ -90,7 +90,7 @@ class EvaluationResult(Findings[Window]):
     share: ShareFindings | None = None
     """The findings on share groups with known progress; None without any."""
 
-    def of_group(self, group: int) -> EvaluationResult:  # noqa: ARG002 - that of PackedEvaluation
+    def of_group(self, group: int, more: int = 0) -> EvaluationResult:  # noqa: ARG002 - that of PackedEvaluation
         """Return the evaluation, which has the rows of all groups."""
         return self
 

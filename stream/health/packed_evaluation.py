@@ -46,15 +46,16 @@ class PackedEvaluation:
         """Size of the packed columns in bytes."""
         return self._table.nbytes
 
-    def of_group(self, group: int) -> EvaluationResult:
-        """Return the evaluation with the rows of this group only; groups keep their numbers, rows are counted from 0.
+    def of_group(self, group: int, more: int = 0) -> EvaluationResult:
+        """Return the evaluation with the rows of this group and `more` after it; groups keep their numbers.
 
-        The other groups have no rows in it.
+        Rows are counted from 0. The other groups have no rows in it.
         """
-        first, last = self._first[group : group + 2].tolist()
+        groups = slice(group, min(group + 1 + more, len(self._first) - 1))
+        first, last = int(self._first[group]), int(self._first[groups.stop])
         evaluation = self._table.rows(first, last)
         inputs, group_row = evaluation.window.inputs, np.full(len(evaluation.group_row), -1, np.int64)
-        group_row[group] = max(int(evaluation.group_row[group]) - first, -1)
+        group_row[groups] = np.maximum(evaluation.group_row[groups] - first, -1)
         by_row: dict[str, Any] = {
             name: {row - first: value for row, value in getattr(inputs, name).items() if first <= row < last}
             for name in ("aborts", "failed_replicas")

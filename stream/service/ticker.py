@@ -104,7 +104,7 @@ class Ticker:
             return None
         self._status.record_tick(result)
         if self._announcer is not None:
-            events = self._announcer.announce(result.published.snapshot, result.evaluated.details.finding)
+            events = self._announcer.announce(result.published.snapshot, result.details.finding)
             if self._history is not None:
                 derived, partitions = result.evaluated.derived, result.status.topic_partitions
                 self._history.add(events, self._publisher.take_transitions(), derived, partitions)

@@ -39,7 +39,7 @@ _SEARCHES: Final = 3
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _PublishedTick:
-    """What is answered from until the next tick. Immutable; any thread may read it."""
+    """What is answered from until the next tick. Any thread may read it."""
 
     snapshot: PublishedSnapshot
     details: TickDetails
@@ -174,7 +174,7 @@ class Publisher:
 
         def tick() -> TickResult:
             result = run_tick(self._parts, self._copy_state, cluster, poller, positions or {}, current=current)
-            self._published = _PublishedTick(result.published, result.evaluated.details)
+            self._published = _PublishedTick(result.published, result.details)
             return result
 
         for _ in range(_SEARCHES):
@@ -197,7 +197,7 @@ class Publisher:
         evaluation = tick.details.evaluation
         if parts.lookups is not None:
             parts.lookups.search_offset_times(evaluation.window, parts.evaluator.end_history)
-        self._published = _PublishedTick(tick.snapshot, tick.details.packed(evaluation))
+        tick.details.pack(evaluation)
 
     def _copy_state(self, with_records: frozenset[str]) -> GroupColumns:
         """Drop groups that died long ago, and return the driver state as columns.

@@ -41,7 +41,7 @@ from stream.tick.snapshot.quarantined import with_quarantined
 from stream.tick.terminations import Terminations
 from stream.tick.verdicts.columns import unreadable_tails
 from stream.tick.verdicts.evaluate import VerdictEvaluator
-from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick, TickDetails
 
 
 class EndsUnavailableError(Exception):
@@ -57,6 +57,7 @@ class TickResult:
     """The result of one tick. Immutable; any thread may read it."""
 
     evaluated: EvaluatedTick
+    details: TickDetails
     published: PublishedSnapshot
     unanswered: tuple[UnansweredPartition, ...]
     status: TickStatus
@@ -173,7 +174,7 @@ def derive_state(parts: TickParts, facts: TickFacts, logged: GroupColumns, hidde
 
 def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
     """Return the snapshot of an evaluated tick as it is published, and choose the lookups of the next tick."""
-    facts, window = evaluated.derived.facts, evaluated.evaluation.window
+    facts, window, details = evaluated.derived.facts, evaluated.evaluation.window, evaluated.details
     retention = facts.cluster.retention
     if parts.lookups is not None:
         parts.lookups.schedule(window)
@@ -184,6 +185,7 @@ def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
         build_snapshot(evaluated, parts.selector.compatibility),
         common_causes=common_causes_table(common_causes, evaluated, hide_hosts=parts.hide_hosts),
         covered_groups=covered_groups_table(common_causes),
+        sentences=details.sentences,
     )
     snapshot = with_quarantined(snapshot, facts.state, parts.quarantine.groups)
     published = PublishedSnapshot.build(with_policies(snapshot, parts.policies), parts.selector, parts.exposition)
@@ -206,7 +208,7 @@ def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
         groups_not_evaluated=len(parts.quarantine),
         faults={"ending": parts.terminations.faults, "group": parts.quarantine.faults},
     )
-    return TickResult(evaluated, published, unanswered, status)
+    return TickResult(evaluated, details, published, unanswered, status)
 
 
 def _seconds(milliseconds: int | None) -> float | None:

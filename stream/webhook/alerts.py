@@ -63,7 +63,7 @@ def alerts_of(
     is_sick = pc.is_in(groups.column("severity").cast(pa.string()), value_set=pa.array(ATTENTION, pa.string()))
     by_configuration = muted_by_configuration(groups)
     is_muted = pc.or_(groups.column("not_alerted").fill_null(False), by_configuration)
-    sick = groups.filter(pc.and_(is_sick, pc.invert(is_muted)))
+    sick = snapshot.with_sentences(groups.filter(pc.and_(is_sick, pc.invert(is_muted))))
     columns = [sick.column(name).to_pylist() for name in _COLUMNS]
     since = [milliseconds / 1000 for milliseconds in _since(sick, snapshot.taken_at)]
     steps = dict(

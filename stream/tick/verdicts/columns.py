@@ -56,10 +56,6 @@ def group_columns(evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
         return {}
     evaluation, alive, rows = evaluated.evaluation, evaluated.alive, evaluated.inputs.rows
     severity = evaluation.severities[evaluation.group_verdict]
-    sentences = [
-        evaluation.group_sentence(group) if shown else None
-        for group, shown in enumerate((alive & (severity > Severity.FINE)).tolist())
-    ]
     behind_transactions = evaluated.derived.hidden.read_groups | evaluated.derived.hidden.unread_groups
     held_back = [name in behind_transactions for name in rows.groups]
     return {
@@ -67,7 +63,6 @@ def group_columns(evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
         "severity": words(severity, SEVERITIES, ~alive),
         "verdict_since": pa.array(evaluation.group_since, mask=(evaluation.group_since < 0) | ~alive).cast(TIMESTAMP),
         "verdict_partitions": pa.array(evaluation.group_rows.astype(np.int32), mask=~alive),
-        "sentence": pa.array(sentences, pa.string()),
         **greatest_time_lag(evaluated, rows.group, len(rows.groups)),
         "held_back": pa.array(held_back, pa.bool_(), mask=~alive),
         "not_alerted": pa.array([name in evaluated.unpaged for name in rows.groups], pa.bool_(), mask=~alive),

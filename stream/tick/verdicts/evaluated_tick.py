@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
+import structlog
 
 from exporters.readmodel import FindingDetail
 from exporters.timestamps import rfc3339
@@ -24,6 +26,9 @@ from stream.tick.context import DerivedState, LookupResults
 from stream.tick.ends_index import NO_ENDS
 from stream.tick.inputs.builder import TickInputs
 
+_log = structlog.get_logger(__name__)
+_BLOCK: Final = 64
+"""Groups whose rows are unpacked together for their sentences."""
 MAX_FINDINGS: Final = 200
 """Maximum number of partition findings of one group."""
 _DURATIONS: Final = {
@@ -56,9 +61,9 @@ class EvaluatedTick:
         return TickDetails(self.derived, self.evaluation, self.inputs.rows.groups, self.alive)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class TickDetails:
-    """The groups and findings of one tick. Immutable; any thread may read it."""
+    """The groups and findings of one tick. Any thread may read it; to pack it changes no answer."""
 
     derived: DerivedState
     evaluation: EvaluationResult | PackedEvaluation
@@ -67,14 +72,23 @@ class TickDetails:
     alive: Flags
     """Per group: False for a dead one, which has no verdict."""
 
-    def packed(self, evaluation: EvaluationResult) -> TickDetails:
-        """Return the details with this evaluation packed, and without the columns that they do not need."""
+    def pack(self, evaluation: EvaluationResult) -> None:
+        """Pack the evaluation, which is this one, and drop the columns that no question needs."""
         hidden = self.derived.hidden
         state = dataclasses.replace(hidden.state, runs=no_runs())
         facts = dataclasses.replace(self.derived.facts, state=state, ends=NO_ENDS, lookups=LookupResults())
         hidden = dataclasses.replace(hidden, state=state, is_hidden=np.empty(0, np.bool_))
-        derived = dataclasses.replace(self.derived, facts=facts, hidden=hidden)
-        return dataclasses.replace(self, derived=derived, evaluation=PackedEvaluation(evaluation))
+        self.derived = dataclasses.replace(self.derived, facts=facts, hidden=hidden)
+        self.evaluation = PackedEvaluation(evaluation)
+
+    def sentences(self, groups: Sequence[str]) -> list[str | None]:
+        """Return the sentence of each group; None for a group that is unknown or dead."""
+        positions, texts = [self._position(group) for group in groups], dict[int | None, str]()
+        known = sorted({at for at in positions if at is not None})
+        for block, of_block in itertools.groupby(known, key=lambda at: at // _BLOCK):
+            evaluation = self.evaluation.of_group(block * _BLOCK, _BLOCK - 1)
+            texts |= {at: _sentence(evaluation, at) for at in of_block}
+        return [texts.get(at) for at in positions]
 
     def finding(self, group: str) -> FindingDetail | None:
         """Return the verdict of a group in words; None for a group that is unknown or dead."""
@@ -97,6 +111,15 @@ class TickDetails:
         """Return the position of a group; None for one that is unknown or dead."""
         at = bisect.bisect_left(self.groups, group)
         return at if at < len(self.groups) and self.groups[at] == group and self.alive[at] else None
+
+
+def _sentence(evaluation: EvaluationResult, group: int) -> str:
+    try:
+        return evaluation.group_sentence(group)
+    except Exception as error:  # noqa: BLE001 - one group must not fail the response about all
+        name = evaluation.window.inputs.groups.names[group]
+        _log.exception("internal error in the sentence of a verdict", group=name)
+        return f"lagwarden failed to explain this verdict (internal error: {type(error).__name__}); see its log."
 
 
 def finding(found: Finding) -> FindingDetail:

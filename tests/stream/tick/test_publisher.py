@@ -227,7 +227,11 @@ def test_a_finished_tick_answers_as_before(ends: Ends) -> None:
     publisher.apply([(0, shard_of(1).change)], catching_up=False)
     publisher.tick(CLUSTER)
     answers, packed = [publisher.details("g")], []
+    details = publisher._published.details if publisher._published is not None else None
+    assert details is not None
+    sentences = details.sentences(["g"])
     for _ in range(2):
+        assert sentences == details.sentences(["g"]) == details.sentences(["stranger", "g"])[1:] != [None]
         publisher.finish_tick()
         answers.append(publisher.details("g"))
         packed.append(publisher._published)

@@ -135,10 +135,6 @@ def fail_for_c(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-def is_group_c(evaluated: EvaluationResult, group: int) -> bool:
-    return evaluated.window.inputs.groups.names[group] == "c"
-
-
 PLACES: list[Any] = [
     pytest.param(classic, "membership", of_generation, id="membership"),
     pytest.param(expiry, "retention_start", of_generation, id="offset expiration"),
@@ -146,7 +142,6 @@ PLACES: list[Any] = [
     pytest.param(assignment, "_subscribed_topics", of_generation, id="subscriptions of members"),
     pytest.param(assignment, "_shares_by_name", lambda *given: given[-1] == "c", id="shares of members"),
     pytest.param(snapshot_groups, "_group_fields", lambda name, *_: name == "c", id="row of the snapshot"),
-    pytest.param(EvaluationResult, "group_sentence", is_group_c, id="sentence of the verdict"),
 ]
 
 
@@ -194,6 +189,17 @@ def test_api_and_page_explain_the_error(monitor: Monitor, monkeypatch: pytest.Mo
     assert [row["group"] for row in monitor.ask("/api/v1/groups").json()["groups"]] == list("abcde")
     assert monitor.ask("/").status_code == 200
     assert monitor.ask("/api/v1/group?name=a").json()["by_member"] is not None
+
+
+def test_a_sentence_that_fails_says_so_and_hides_no_other(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sentences are made when they are read, and there a fault is one group's; that group keeps its numbers."""
+    failing = raising(EvaluationResult.group_sentence, lambda found, at: found.window.inputs.groups.names[at] == "c")
+    monkeypatch.setattr(EvaluationResult, "group_sentence", failing)
+    assert {row["sentence"] for row in monitor.tick().values()} == {None}
+    rows = {row["group"]: row for row in monitor.ask("/api/v1/groups").json()["groups"]}
+    assert {name: row["lag_sum"] for name, row in rows.items()} == dict.fromkeys("abcde", 6)
+    assert [name for name, row in rows.items() if "internal error: ZeroDivisionError" in row["sentence"]] == ["c"]
+    assert "Not observed for long enough" in monitor.ask("/api/v1/group?name=a").json()["sentence"]
 
 
 def test_a_group_is_tried_again_when_its_state_changes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:

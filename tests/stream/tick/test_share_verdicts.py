@@ -58,7 +58,7 @@ class Monitor:
         self.facts = found
         self.publisher.tick(CLUSTER)
         self.publisher.finish_tick()
-        (row,) = self.published.snapshot.groups.to_pylist()
+        (row,) = self.published.snapshot.with_sentences(self.published.snapshot.groups).to_pylist()
         return dict(row)
 
     @property

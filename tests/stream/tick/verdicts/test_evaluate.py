@@ -90,7 +90,7 @@ def test_a_stopped_group_is_shown_everywhere() -> None:
     assert (counts["stopped"], sum(counts.values()), set(counts)) == (1, 1, set(Verdict))
     finding = evaluated.details.finding("g")
     assert finding is not None
-    assert finding.sentence == group["sentence"]
+    assert evaluated.details.sentences(["g", "stranger"]) == [finding.sentence, None]
     assert (finding.verdict, finding.severity) == ("stopped", "critical")
     assert finding.evidence["time_lag"] == partition["time_lag"]
     assert str(finding.evidence["commit_time"]).startswith("2023-11-14T22:23:20")
