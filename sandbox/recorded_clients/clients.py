@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).resolve().parent
 CONFLUENT: Final = "2.16.1"
+CONFLUENT_JS: Final = "@confluentinc/kafka-javascript"
 KAFKA_PYTHON: Final = "3.0.12"
 
 
@@ -57,6 +58,7 @@ CLIENTS: Final = (
     Client("connect-sink", "Kafka Connect, a sink", BROKER, "connect", "cli.ConnectStandalone worker sink"),
     Client("mirror-mm2", "MirrorMaker 2, at the target", BROKER, "connect", "mirror.MirrorMaker mirror"),
     Client("spring", "Spring Kafka", "4.1.2", "java", "", "spring"),
+    Client("flink", "Flink's Kafka source", "5.0.0-2.2", "java", "", "flink", members=False),
     Client("spark", "Spark's Kafka source", "4.2.0", "python", "spark", members=False),
     Client("confluent-kafka", "confluent-kafka (librdkafka), classic", CONFLUENT, "python", "confluent"),
     Client(
@@ -65,6 +67,7 @@ CLIENTS: Final = (
     Client("kafka-python", "kafka-python", KAFKA_PYTHON, "python", "kafka-python"),
     Client("aiokafka", "aiokafka", "0.14.0", "python", "aiokafka", "aiokafka"),
     Client("rdkafka", "rdkafka for Rust", "0.39.0", "rust", ""),
+    Client("confluent-kafka-javascript", "@confluentinc/kafka-javascript", "1.10.1", "node", "", CONFLUENT_JS),
     Client("kafkajs", "KafkaJS", "2.2.4", "node", "kafkajs", "kafkajs"),
     Client("franz-go", "franz-go, classic", "1.22.3", "go", "franz-go"),
     Client("franz-go-consumer", "franz-go, KIP-848", "1.22.3", "go", "franz-go-next", since="4.0.2"),
@@ -126,7 +129,8 @@ def _configured(name: str, values: Mapping[str, object]) -> str:
 def _installed(client: Client) -> Path:
     """Return the folder in which the package of a client is installed."""
     folder = cache_folder() / "clients" / f"{client.package.replace('/', '-')}-{client.version}"
-    npm = ["npm", "install", "--silent", "--no-audit", f"--prefix={folder}"]
+    # Confluent's client is built against the libraries of the machine, where its binary cannot be downloaded.
+    npm = ["env", "CKJS_LINKING=dynamic", "npm", "install", "--silent", "--no-audit", f"--prefix={folder}"]
     pip = [sys.executable, "-m", "pip", "install", "-q", "--target", str(folder)]
     if not folder.exists():
         node = client.language == "node"

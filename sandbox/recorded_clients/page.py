@@ -53,6 +53,14 @@ enabled. With `sync.group.offsets.enabled` it commits at the target for groups o
 members ([mirrored groups](health.md#mirrored-groups)); until its next flush, a minute by default, such a group stands
 at offset 1 although everything has been read at the source.
 
+Flink's Kafka source commits without a membership when a checkpoint is complete, but only after its poll has ended: with
+the next records, or after ten seconds, when the commits of all checkpoints since then come at once. Its lag is that
+much too high where records are rare. The records of the last two rounds of this capture are never committed: neither
+in the three seconds before the kill, nor by the stop with a savepoint.
+
+Confluent's client for JavaScript downloads its binary when it is installed. Where that fails, it is built with
+`CKJS_LINKING=dynamic`, for which zlib, OpenSSL, zstd and curl need their packages for development.
+
 Spark's Kafka source assigns partitions to itself and keeps its offsets in its checkpoint. It writes no record of any
 group, so that no monitor of this topic can show it; the same is true of readers without a group id.
 """
