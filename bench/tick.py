@@ -153,7 +153,7 @@ class Ticking:
         previous = None if self._published is None else self._published.exposition
         self._published = self._timed("render", lambda: PublishedSnapshot.build(made, previous=previous))
         self._details = evaluated.details
-        self._timed("pack", lambda: evaluated.details.pack(evaluated.evaluation))
+        self._timed("pack", self._details.pack)
 
     def _derive(self, facts: TickFacts) -> DerivedState:
         """Return the derived state as a tick does, without lookups."""

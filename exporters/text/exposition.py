@@ -112,6 +112,10 @@ class PublishedSnapshot:
         selected = (selector or SeriesSelector()).select(snapshot)
         return cls(selected.snapshot, render(selected.shown, selected.metrics, selected.cluster, previous or EMPTY))
 
+    def at(self, taken_at: float) -> PublishedSnapshot:
+        """Return the same as of a later time (Unix seconds), at which nothing had changed."""
+        return PublishedSnapshot(dataclasses.replace(self.snapshot, taken_at=taken_at), self.exposition)
+
 
 EMPTY: Final = Exposition((), dict.fromkeys(ExpositionFormat, EMPTY_CHECKSUM))
 """The exposition before the first snapshot."""

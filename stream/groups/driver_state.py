@@ -29,7 +29,7 @@ from stream.groups.shard_copy import ChangeEvents, ShardCopy, share_runs
 _NO_GROUPS: Final = frozenset[str]()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class GroupColumns:
     """All groups at one time. Row i of `runs` belongs to `group[i]`, `topic[i]`, `partition[i]`."""
 

@@ -20,7 +20,7 @@ from stream.groups.lifecycle.model import Transition
 from stream.groups.membership.memberships import Member
 from stream.groups.membership.model import find_groups
 from stream.groups.shard import ShardChange, ShardState
-from stream.health.packed_evaluation import PackedEvaluation
+from stream.health.features.window import Window
 from stream.process_memory import release_memory
 from stream.tick.context import DerivedState
 from stream.tick.context_poller import ContextPoller
@@ -59,6 +59,7 @@ class Publisher:
         self._driver_state = DriverState(CommitCounts())
         self._parts = parts or TickParts()
         self._published: _PublishedTick | None = None
+        self._window: Window | None = None
         self._transitions: deque[tuple[str, Transition]] = deque(maxlen=10_000)
 
     def current(self) -> PublishedSnapshot | None:
@@ -109,7 +110,7 @@ class Publisher:
 
     def use(self, policies: GroupPolicies, targets: tuple[tuple[str, float], ...]) -> None:
         """Use these policies and targets from the next tick on. Call it from the tick thread."""
-        self._parts.policies = policies
+        self._parts.policies, self._parts.last = policies, None
         self._parts.selector.use_targets(targets)
 
     def read_polls(self, facts: Callable[[], ClusterFacts | None]) -> None:
@@ -150,7 +151,7 @@ class Publisher:
 
     def clear(self) -> None:
         """Publish nothing any more, because what was published is wrong."""
-        self._published = None
+        self._published = self._parts.last = None
         self._parts.evaluator.reset()
 
     def poll_offsets_topic(self, cluster: Cluster) -> tuple[UnansweredPartition, ...]:
@@ -175,6 +176,7 @@ class Publisher:
         def tick() -> TickResult:
             result = run_tick(self._parts, self._copy_state, cluster, poller, positions or {}, current=current)
             self._published = _PublishedTick(result.published, result.details)
+            self._window = result.evaluated.evaluation.window
             return result
 
         for _ in range(_SEARCHES):
@@ -187,17 +189,14 @@ class Publisher:
 
         The caller must have dropped the result of the tick, whose columns would otherwise stay in memory.
         """
-        self._pack_published()
-        release_memory()
-
-    def _pack_published(self) -> None:
         tick, parts = self._published, self._parts
-        if tick is None or isinstance(tick.details.evaluation, PackedEvaluation):
-            return
-        evaluation = tick.details.evaluation
-        if parts.lookups is not None:
-            parts.lookups.search_offset_times(evaluation.window, parts.evaluator.end_history)
-        tick.details.pack(evaluation)
+        window, self._window = self._window, None
+        if parts.lookups is not None and window is not None:
+            parts.lookups.search_offset_times(window, parts.evaluator.end_history)
+        del window
+        if tick is not None:
+            tick.details.pack()
+        release_memory()
 
     def _copy_state(self, with_records: frozenset[str]) -> GroupColumns:
         """Drop groups that died long ago, and return the driver state as columns.

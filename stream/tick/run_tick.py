@@ -4,13 +4,18 @@ End offsets are requested after the driver state is copied, so that an end offse
 """
 
 import dataclasses
+import hashlib
 import time
+import weakref
 from collections.abc import Callable, Collection, Mapping
+from typing import Final
+
+import numpy as np
 
 from exporters.compatibility.selection import OtherSelection
 from exporters.readmodel import Snapshot, TickStatus
 from exporters.selection.series import EVERYTHING, SeriesSelector
-from exporters.text.exposition import EMPTY, Exposition, PublishedSnapshot
+from exporters.text.exposition import PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
@@ -19,7 +24,7 @@ from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.predict import predict
 from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
-from stream.tick.common_cause.analysis import CommonCauseAnalysis
+from stream.tick.common_cause.analysis import CommonCauseAnalysis, CommonCauseReport
 from stream.tick.common_cause.tables import common_causes_table, covered_groups_table
 from stream.tick.context import UNKNOWN_CLUSTER, DerivedState, LookupResults, TickFacts, count_unassigned, derive
 from stream.tick.context_poller import ContextPoller
@@ -43,6 +48,9 @@ from stream.tick.verdicts.columns import unreadable_tails
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick, TickDetails
 
+_MOST_KEPT: Final = 2
+"""Ticks in a row that show the last snapshot again, so that its ages are at most so many ticks too low."""
+
 
 class EndsUnavailableError(Exception):
     """The cluster did not answer the request for end offsets; the text is the cause."""
@@ -63,6 +71,18 @@ class TickResult:
     status: TickStatus
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class LastTick:
+    """What the last tick published, and what that was made from."""
+
+    published: PublishedSnapshot
+    details: TickDetails
+    sources: tuple[object, ...] | None
+    """All that the snapshot shows but ages: equal sources give the same one. None: they are not compared."""
+    kept: int = 0
+    """For how many ticks it has been the same."""
+
+
 @dataclasses.dataclass(slots=True)
 class TickParts:
     """The parts of a tick that keep data from one tick to the next. Used by the tick thread."""
@@ -76,8 +96,7 @@ class TickParts:
     offsets_topic: OffsetsTopicLag = dataclasses.field(default_factory=OffsetsTopicLag)
     quarantine: Quarantine = dataclasses.field(default_factory=Quarantine)
     common_causes: CommonCauseAnalysis = dataclasses.field(default_factory=CommonCauseAnalysis)
-    exposition: Exposition = EMPTY
-    """The rendered metrics of the last tick."""
+    last: LastTick | None = None
     polled: Callable[[], PolledCluster] = lambda: NOT_POLLED
     """Returns the content of the last poll of the cluster."""
     hide_hosts: bool = False
@@ -181,15 +200,22 @@ def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
     offsets_partitions = parts.offsets_topic.update(facts.ends, facts.positions, facts.taken_at)
     unanswered = parts.offsets_topic.unanswered
     common_causes = parts.common_causes.update(evaluated)
-    snapshot = dataclasses.replace(
-        build_snapshot(evaluated, parts.selector.compatibility),
-        common_causes=common_causes_table(common_causes, evaluated, hide_hosts=parts.hide_hosts),
-        covered_groups=covered_groups_table(common_causes),
-        sentences=details.sentences,
-    )
-    snapshot = with_quarantined(snapshot, facts.state, parts.quarantine.groups)
-    published = PublishedSnapshot.build(with_policies(snapshot, parts.policies), parts.selector, parts.exposition)
-    parts.exposition = published.exposition
+    sources, last = _sources(parts, evaluated, common_causes), parts.last
+    if last is not None and sources is not None and sources == last.sources and last.kept < _MOST_KEPT:
+        details, published = last.details, last.published.at(facts.taken_at)
+        parts.last = LastTick(published, details, sources, last.kept + 1)
+    else:
+        snapshot = dataclasses.replace(
+            build_snapshot(evaluated, parts.selector.compatibility),
+            common_causes=common_causes_table(common_causes, evaluated, hide_hosts=parts.hide_hosts),
+            covered_groups=covered_groups_table(common_causes),
+            sentences=details.sentences,
+        )
+        snapshot = with_policies(with_quarantined(snapshot, facts.state, parts.quarantine.groups), parts.policies)
+        published = PublishedSnapshot.build(
+            snapshot, parts.selector, None if last is None else last.published.exposition
+        )
+        parts.last = LastTick(published, details, sources)
     status = TickStatus(
         taken_at=facts.taken_at,
         offsets_retention_seconds=_seconds(retention.retention_ms),
@@ -209,6 +235,35 @@ def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
         faults={"ending": parts.terminations.faults, "group": parts.quarantine.faults},
     )
     return TickResult(evaluated, details, published, unanswered, status)
+
+
+def _sources(parts: TickParts, evaluated: EvaluatedTick, causes: CommonCauseReport) -> tuple[object, ...] | None:
+    """Return `LastTick.sources`: the facts, the verdicts with their begin, the lags, and the policies that hold now."""
+    facts, hidden, evaluation = evaluated.derived.facts, evaluated.derived.hidden, evaluated.evaluation
+    if hidden.blocked_partitions or hidden.state is not facts.state or len(parts.quarantine):
+        return None
+    window, ends, now, policies = evaluation.window, facts.ends, facts.taken_at, parts.policies
+    digest = hashlib.blake2b()
+    for column in (
+        *(ends.places, ends.high_watermark, ends.last_stable_offset, ends.log_start_offset, ends.leader),
+        *(evaluation.verdict, evaluation.since, evaluation.group_verdict, evaluation.group_since),
+        *(evaluation.group_skipped, window.known, window.lag, window.out_of_range, evaluated.inputs.odd_time),
+        *(() if evaluated.burrow is None else (evaluated.burrow.status, evaluated.burrow.complete)),
+    ):
+        digest.update(np.ascontiguousarray(column))
+    reasons = window.inputs.reasons
+    return (
+        weakref.ref(facts.state),
+        digest.digest(),
+        None if reasons is None else reasons[~window.known].tolist(),
+        facts.cluster,
+        facts.polled,
+        evaluated.unpaged,
+        causes,
+        policies,
+        [each.open_until(now) for _, each in policies.maintenance],
+        [each.holds(now) for _, each in policies.silences],
+    )
 
 
 def _seconds(milliseconds: int | None) -> float | None:

@@ -72,14 +72,16 @@ class TickDetails:
     alive: Flags
     """Per group: False for a dead one, which has no verdict."""
 
-    def pack(self, evaluation: EvaluationResult) -> None:
-        """Pack the evaluation, which is this one, and drop the columns that no question needs."""
+    def pack(self) -> None:
+        """Pack the evaluation unless it is packed, and drop the columns that no question needs."""
+        if isinstance(self.evaluation, PackedEvaluation):
+            return
         hidden = self.derived.hidden
         state = dataclasses.replace(hidden.state, runs=no_runs())
         facts = dataclasses.replace(self.derived.facts, state=state, ends=NO_ENDS, lookups=LookupResults())
         hidden = dataclasses.replace(hidden, state=state, is_hidden=np.empty(0, np.bool_))
         self.derived = dataclasses.replace(self.derived, facts=facts, hidden=hidden)
-        self.evaluation = PackedEvaluation(evaluation)
+        self.evaluation = PackedEvaluation(self.evaluation)
 
     def sentences(self, groups: Sequence[str]) -> list[str | None]:
         """Return the sentence of each group; None for a group that is unknown or dead."""
