@@ -10,8 +10,6 @@ import weakref
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
-import numpy as np
-
 from exporters.compatibility.selection import OtherSelection
 from exporters.readmodel import Snapshot, TickStatus
 from exporters.selection.series import EVERYTHING, SeriesSelector
@@ -250,7 +248,7 @@ def _sources(parts: TickParts, evaluated: EvaluatedTick, causes: CommonCauseRepo
         *(evaluation.group_skipped, window.known, window.lag, window.out_of_range, evaluated.inputs.odd_time),
         *(() if evaluated.burrow is None else (evaluated.burrow.status, evaluated.burrow.complete)),
     ):
-        digest.update(np.ascontiguousarray(column))
+        digest.update(column.tobytes())
     reasons = window.inputs.reasons
     return (
         weakref.ref(facts.state),
