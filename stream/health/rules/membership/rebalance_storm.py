@@ -15,9 +15,10 @@ _LEAST = 5
 
 def _matches(window: Window) -> Flags:
     groups = window.inputs.groups
-    # A rolling restart of n members makes up to 2 n rebalances and then ends; an autoscaler may make a few.
+    # A rolling restart of n members makes up to 2 n rebalances and then ends; an autoscaler may make a few. The last
+    # member that leaves ends them.
     normal = 2 * np.maximum(groups.members, 0) + 2
-    many = (groups.rebalances >= _LEAST) & (groups.rebalances > normal)
+    many = (groups.rebalances >= _LEAST) & (groups.rebalances > normal) & (groups.members != 0)
     # A job that runs every hour and leaves rebalances each time; its records may wait until then.
     waits = window.behind & (window.trend != trends.FALLS)
     matches: Flags = many[window.inputs.group] & waits

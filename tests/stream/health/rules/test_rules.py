@@ -191,10 +191,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         REPEATS,
         "stalled stopped",
     ),
-    "No commit for 30 s, where 46 s is the longest to expect: 3,000 offsets unread, the oldest for 30 s.": (
-        STUCK,
-        "stopped",
-    ),
+    "No commit for 30 s, where 46 s is the longest to expect: 3,000 offsets unread, the oldest": (STUCK, "stopped"),
     "The group went from 4,000 to 9,500 (5,500 offsets, written from 2023-11-14 19:13:20 UTC to 2023-11-14": (
         but(JUMPED, passed_written_ago=(3 * HOUR, 2 * MINUTE)),
         "skipped",
@@ -271,6 +268,7 @@ BORDERS: dict[str, tuple[Any, ...]] = {
     ),
     "many rebalances of many members": (but(STORM, rebalances=20, members=10), ""),
     "many rebalances, and it catches up": (but(STORM, trend=-1), "recovering"),
+    "many rebalances before the last member left": (but(STORM, stage=EMPTY, members=0, settled=14 * SECOND), ""),
     "without owner since a moment": (Row(owner=NO_OWNER, settled=5 * SECOND, idle=HOUR), ""),
     "two transactions were aborted": (but(STUCK, aborts=2, aborts_ago=(28_000, 3_000)), "stopped"),
     "transactions were aborted, no more begin": (but(STUCK, aborts=6, aborts_ago=(120_000, MINUTE)), "stopped"),
