@@ -7,7 +7,6 @@ client in `tests/captures/clients` has the records of its group, and `phases.jso
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import sys
 import time
@@ -72,6 +71,7 @@ class Session:
         self._folder = folder
         self._members: dict[int, GuardedProcess] = {}
         self._written = 0
+        # A client that joins no group is one process: its second is its first.
         self._last = int(client.members)
 
     def run(self) -> None:
@@ -138,12 +138,8 @@ class Session:
         self.phases[phase] = int(time.time() * 1000)
 
     def _wait_for_members(self, count: int) -> None:
-        wait_until(
-            functools.partial(self._has_members, count),
-            f"{count} members of {self._client.name}",
-            limit=LIMIT,
-            pause=0.5,
-        )
+        what = f"{count} members of {self._client.name}"
+        wait_until(lambda: self._has_members(count), what, limit=LIMIT, pause=0.5)
 
     def _has_members(self, count: int) -> bool:
         if not self._client.members:
