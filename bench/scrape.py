@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from exporters.http.served_data import ServedData
+from exporters.http.api_endpoints import ServedData
 from exporters.http.server import HttpServer
 from exporters.readmodel import (
     GROUPS,

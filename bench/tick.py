@@ -36,7 +36,7 @@ from stream.groups.membership.unassigned import UnassignedTracker
 from stream.process_memory import release_memory
 from stream.tick.context import ClusterContext, DerivedState, TickFacts, count_unassigned
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import nothing_hidden
+from stream.tick.hidden_commits.overlay import nothing_hidden
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.evaluated_tick import TickDetails

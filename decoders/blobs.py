@@ -12,7 +12,7 @@ from typing import Final
 
 from decoders import wire
 from decoders.errors import DecodeError, DecodeReason, MalformedBytes
-from decoders.records import Fields
+from decoders.interpret_groups import Fields
 from decoders.scalar import read_message
 from decoders.schema import Message, versions
 from decoders.tables import embedded

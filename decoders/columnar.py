@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from decoders.cursors import BinaryColumn, Cursors
 from decoders.schema import Message, RecordContent, versions
-from decoders.tables import BY_NUMBER, offsets, types_with
+from decoders.tables import BY_NUMBER, shapes, types_with
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -35,8 +35,8 @@ _KEYS: Final = {
     for number in sorted(types_with(RecordContent.OFFSET, RecordContent.CLASSIC_GROUP))
     if (key := BY_NUMBER[number].key) is not None
 }
-_VALUE: Final = offsets.OFFSET_COMMIT_VALUE
-_MINIMUM_PARTITION: Final = offsets.OFFSET_COMMIT_KEY.struct.fields[-1].minimum or 0
+_VALUE: Final = shapes.OFFSET_COMMIT_VALUE
+_MINIMUM_PARTITION: Final = shapes.OFFSET_COMMIT_KEY.struct.fields[-1].minimum or 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from decoders import group_events as group_facts
 from decoders import interpret_groups as groups
 from decoders.events import Event
 from decoders.group_events import GroupKind
-from decoders.records import Fields, Record, none_if_unset
+from decoders.interpret_groups import Fields, Record, none_if_unset
 
 ToRecorded = Callable[[Fields, Fields], Any]
 """(key, value) -> event of a record with a value."""

@@ -12,7 +12,7 @@ import re
 from typing import Any, Final
 
 from decoders import blobs
-from decoders.records import Fields, Record
+from decoders.interpret_groups import Fields, Record
 from decoders.schema import ArrayOf, Field, FieldType, Message, Primitive, Struct
 from decoders.tables import embedded
 

@@ -12,7 +12,7 @@ from decoders import wire
 from decoders.compiled import DECLINE_ERRORS, compiled_reader
 from decoders.compose import message_reader
 from decoders.errors import DecodeError, DecodeReason, MalformedBytes
-from decoders.records import Fields, Record
+from decoders.interpret_groups import Fields, Record
 from decoders.schema import Message, Primitive, RecordType
 from decoders.tables import BY_NUMBER, SHARE_STATE_TYPES, TRANSACTION_TYPES
 

@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from decoders.log.batch import CONTROL, HEADER, TRANSACTIONAL, LogRecord
 from decoders.log.codecs import Codec, codec_of, decompress
+from decoders.log.control import BatchOutcome
 from decoders.log.errors import Damaged
-from decoders.log.frames import MAGIC_AT, BatchBlock, LogBatch
-from decoders.log.transactions import BatchOutcome
+from decoders.log.files import MAGIC_AT, BatchBlock, LogBatch
 from decoders.log.vectors import PADDING, Headers, Ints, LogColumns, Part, headers_at, read_fast
 from decoders.log.zstd_many import decompress_together
 

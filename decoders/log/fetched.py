@@ -25,9 +25,9 @@ import pyarrow as pa
 from decoders.log.batch import CONTROL, CRC_STARTS, FRAME, HEADER, TRANSACTIONAL, int64_of
 from decoders.log.codecs import DEFAULT_LIMIT
 from decoders.log.columns import headers_of, read_batches
+from decoders.log.control import transaction_marker
 from decoders.log.errors import Damaged, LogFault
-from decoders.log.frames import MAGIC_AT, SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock, LogBatch
-from decoders.log.transactions import transaction_marker
+from decoders.log.files import MAGIC_AT, SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock, LogBatch
 from decoders.log.vectors import Headers, Ints, LogColumns, headers_at
 
 _LENGTH: Final = struct.Struct(">i")

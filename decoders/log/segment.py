@@ -18,8 +18,7 @@ import google_crc32c
 
 from decoders.log.batch import CRC_STARTS, FRAME, HEADER
 from decoders.log.errors import LogError, LogFault
-from decoders.log.files import open_to_read
-from decoders.log.frames import SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock, LogBatch, Tail
+from decoders.log.files import SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock, LogBatch, Tail, open_to_read
 
 CHUNK: Final = 4 << 20
 """Bytes per read: large enough to make the cost of a read negligible, small enough for many open segments."""

@@ -8,14 +8,14 @@ only place that says which types belong to which kind of group; `types_with` sel
 from typing import Final, Literal
 
 from decoders.schema import RecordContent, RecordType
-from decoders.tables import classic, consumer, offsets, share, share_state, streams, transaction
+from decoders.tables import consumer, shapes, share, streams
 
 # ruff: noqa: E501  # one line per type, so that the list is easy to scan
 # fmt: off
 RECORD_TYPES: Final = (
-    RecordType(0, "LEGACY_OFFSET_COMMIT", offsets.LEGACY_OFFSET_COMMIT_KEY, offsets.OFFSET_COMMIT_VALUE, tracked=True, content=RecordContent.OFFSET),
-    RecordType(1, "OFFSET_COMMIT", offsets.OFFSET_COMMIT_KEY, offsets.OFFSET_COMMIT_VALUE, tracked=True, content=RecordContent.OFFSET),
-    RecordType(2, "GROUP_METADATA", classic.GROUP_METADATA_KEY, classic.GROUP_METADATA_VALUE, tracked=True, group_kind="classic", content=RecordContent.CLASSIC_GROUP),
+    RecordType(0, "LEGACY_OFFSET_COMMIT", shapes.LEGACY_OFFSET_COMMIT_KEY, shapes.OFFSET_COMMIT_VALUE, tracked=True, content=RecordContent.OFFSET),
+    RecordType(1, "OFFSET_COMMIT", shapes.OFFSET_COMMIT_KEY, shapes.OFFSET_COMMIT_VALUE, tracked=True, content=RecordContent.OFFSET),
+    RecordType(2, "GROUP_METADATA", shapes.GROUP_METADATA_KEY, shapes.GROUP_METADATA_VALUE, tracked=True, group_kind="classic", content=RecordContent.CLASSIC_GROUP),
     RecordType(3, "CONSUMER_GROUP_METADATA", consumer.METADATA_KEY, consumer.METADATA_VALUE, tracked=True, group_kind="consumer", content=RecordContent.GROUP_EPOCH),
     RecordType(4, "CONSUMER_GROUP_PARTITION_METADATA", consumer.PARTITION_METADATA_KEY, consumer.PARTITION_METADATA_VALUE, (consumer.PARTITION_METADATA_VALUE_3_7,), tracked=True, group_kind="consumer", content=RecordContent.SUBSCRIBED_TOPICS),
     RecordType(5, "CONSUMER_GROUP_MEMBER_METADATA", consumer.MEMBER_METADATA_KEY, consumer.MEMBER_METADATA_VALUE, (consumer.MEMBER_METADATA_VALUE_3_7,), tracked=True, group_kind="consumer", content=RecordContent.MEMBER),
@@ -41,8 +41,8 @@ RECORD_TYPES: Final = (
 # fmt: on
 
 BY_NUMBER: Final = {row.number: row for row in RECORD_TYPES}
-TRANSACTION_TYPES: Final = {row.number: row for row in transaction.TRANSACTION_TYPES}
-SHARE_STATE_TYPES: Final = {row.number: row for row in share_state.SHARE_STATE_TYPES}
+TRANSACTION_TYPES: Final = {row.number: row for row in shapes.TRANSACTION_TYPES}
+SHARE_STATE_TYPES: Final = {row.number: row for row in share.SHARE_STATE_TYPES}
 
 
 def types_with(*contents: RecordContent, group_kind: str | None = None) -> frozenset[int]:

@@ -1,13 +1,18 @@
 """Share groups of KIP-932: record types 10 to 15 of `__consumer_offsets`. All values are version 0 and flexible.
 
 First written by 4.0 (early access). 4.1 changed types 11 and 15 without a new version; the `_4_0` tables are the old
-layouts. A share group commits no offsets to this topic; its positions are in `__share_group_state`
-(`decoders.tables.share_state`).
+layouts. A share group commits no offsets to this topic; its positions are in `__share_group_state`.
+
+Records of `__share_group_state` (KIP-932): the state of each share group in each partition.
+
+A snapshot (type 0) is the full state of a partition, an update (type 1) has the changes since then; a snapshot with a
+higher epoch replaces the previous one. 4.0 (early access) wrote both as the same version 0, but with an epoch of two
+bytes and without timestamps.
 """
 
 from typing import Final
 
-from decoders.schema import INT8, INT32, INT64, STRING, UUID, ArrayOf, Field, Struct
+from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, UUID, ArrayOf, Field, Message, RecordType, Struct
 from decoders.tables.shapes import by_group, by_member, flexible
 
 MEMBER_METADATA_KEY: Final = by_member("ShareGroupMemberMetadataKey")
@@ -62,4 +67,66 @@ STATE_PARTITION_METADATA_VALUE_4_0: Final = flexible(
     "ShareGroupStatePartitionMetadataValue",
     Field("initialized_topics", ArrayOf(_TOPIC_PARTITIONS_NAMED)),
     Field("deleting_topics", ArrayOf(_TOPIC_NAMED)),
+)
+
+
+SHARE_SNAPSHOT_KEY: Final = Message(
+    struct=Struct("ShareSnapshotKey", (Field("group_id", STRING), Field("topic_id", UUID), Field("partition", INT32)))
+)
+
+_STATE_BATCH: Final = Struct(
+    "StateBatch",
+    (
+        Field("first_offset", INT64),
+        Field("last_offset", INT64),
+        Field("delivery_state", INT8),
+        Field("delivery_count", INT16),
+    ),
+)
+
+SHARE_SNAPSHOT_VALUE: Final = flexible(
+    "ShareSnapshotValue",
+    Field("snapshot_epoch", INT32),
+    Field("state_epoch", INT32),
+    Field("leader_epoch", INT32),
+    Field("start_offset", INT64),
+    Field("delivery_complete_count", INT32, default=-1, tag=0),
+    Field("create_timestamp", INT64),
+    Field("write_timestamp", INT64),
+    Field("state_batches", ArrayOf(_STATE_BATCH)),
+)
+
+SHARE_UPDATE_KEY: Final = Message(
+    struct=Struct("ShareUpdateKey", (Field("group_id", STRING), Field("topic_id", UUID), Field("partition", INT32)))
+)
+
+SHARE_UPDATE_VALUE: Final = flexible(
+    "ShareUpdateValue",
+    Field("snapshot_epoch", INT32),
+    Field("leader_epoch", INT32),
+    Field("start_offset", INT64),
+    Field("delivery_complete_count", INT32, default=-1, tag=0),
+    Field("state_batches", ArrayOf(_STATE_BATCH)),
+)
+
+SHARE_SNAPSHOT_VALUE_4_0: Final = flexible(
+    "ShareSnapshotValue",
+    Field("snapshot_epoch", UINT16),
+    Field("state_epoch", INT32),
+    Field("leader_epoch", INT32),
+    Field("start_offset", INT64),
+    Field("state_batches", ArrayOf(_STATE_BATCH)),
+)
+
+SHARE_UPDATE_VALUE_4_0: Final = flexible(
+    "ShareUpdateValue",
+    Field("snapshot_epoch", UINT16),
+    Field("leader_epoch", INT32),
+    Field("start_offset", INT64),
+    Field("state_batches", ArrayOf(_STATE_BATCH)),
+)
+
+SHARE_STATE_TYPES: Final = (
+    RecordType(0, "SHARE_SNAPSHOT", SHARE_SNAPSHOT_KEY, SHARE_SNAPSHOT_VALUE, (SHARE_SNAPSHOT_VALUE_4_0,)),
+    RecordType(1, "SHARE_UPDATE", SHARE_UPDATE_KEY, SHARE_UPDATE_VALUE, (SHARE_UPDATE_VALUE_4_0,)),
 )

@@ -5,10 +5,19 @@ from typing import Annotated
 from typing_extensions import TypedDict
 
 from exporters.api_types.json_object import EXPERIMENTAL, Fields, Json, JsonObject, row
-from exporters.catalogue.administration import BROKER_FEATURES, FEATURES, QUORUM_REPLICAS, QUOTAS, REASSIGNMENTS
-from exporters.catalogue.brokers import BROKER_DISKS, BROKERS, CONFIGS, OFFSETS_REPLICAS, UNKNOWN_FACTS
-from exporters.catalogue.share import SHARE_PARTITIONS
-from exporters.catalogue.topics import CLUSTER_TOPICS, FOLLOWERS, TOPIC_PARTITIONS
+from exporters.catalogue.brokers import (
+    BROKER_DISKS,
+    BROKER_FEATURES,
+    BROKERS,
+    CONFIGS,
+    FEATURES,
+    OFFSETS_REPLICAS,
+    QUORUM_REPLICAS,
+    QUOTAS,
+    REASSIGNMENTS,
+    UNKNOWN_FACTS,
+)
+from exporters.catalogue.topics import CLUSTER_TOPICS, FOLLOWERS, SHARE_PARTITIONS, TOPIC_PARTITIONS
 
 ConfigRow = Annotated[
     Json,

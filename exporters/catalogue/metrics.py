@@ -15,8 +15,7 @@ rejects them elsewhere.
 
 from typing import Final
 
-from exporters.catalogue.administration import ADMIN_METRICS
-from exporters.catalogue.brokers import BROKER_METRICS, DISK_METRICS, POLL_METRICS
+from exporters.catalogue.brokers import ADMIN_METRICS, BROKER_METRICS, DISK_METRICS, POLL_METRICS
 from exporters.catalogue.groups import (
     DEAD_GROUPS,
     FOLDED_GROUPS,
@@ -37,8 +36,7 @@ from exporters.catalogue.service import (
     SERVICE_METRICS,
     WEBHOOK_METRICS,
 )
-from exporters.catalogue.share import SHARE_METRICS
-from exporters.catalogue.topics import REPLICA_METRICS, TOPIC_METRICS
+from exporters.catalogue.topics import REPLICA_METRICS, SHARE_METRICS, TOPIC_METRICS
 from exporters.catalogue.verdicts import COMMON_CAUSE_METRICS, FINDINGS, SUMMARY, VERDICT_CHANGE_METRICS, VERDICT_GROUPS
 
 GROUP_VERDICT_METRICS: Final = (

@@ -10,8 +10,7 @@ from exporters.catalogue.estimate import BOUNDS
 from exporters.catalogue.metric import Metric, Preset, Stability
 from exporters.catalogue.metrics import CHAPTERS, METRICS, SELF_METRICS
 from exporters.catalogue.partitions import LOG_ENDS
-from exporters.catalogue.share import SHARE_METRICS
-from exporters.catalogue.topics import REPLICA_METRICS, TOPIC_METRICS
+from exporters.catalogue.topics import REPLICA_METRICS, SHARE_METRICS, TOPIC_METRICS
 
 _SIZES: Final = ((100, 10), (1_000, 20), (2_000, 17), (10_000, 20))
 """Examples of clusters: groups, and partitions of each group."""

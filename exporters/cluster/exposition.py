@@ -13,7 +13,7 @@ import pyarrow as pa
 from exporters.catalogue.metric import Source
 from exporters.catalogue.metrics import CLUSTER_METRICS
 from exporters.cluster.model import ClusterFacts
-from exporters.compatibility.cluster_tables import other_cluster_facts
+from exporters.compatibility.kafka_exporter import other_cluster_facts
 from exporters.readmodel import SERIES_DROPPED, MonitorStatus
 from exporters.selection.budget import SeriesBudget
 from exporters.selection.series import EVERYTHING, SeriesSelection, filter_by_name

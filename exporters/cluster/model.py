@@ -15,15 +15,15 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.catalogue import administration, brokers, share, topics
+from exporters.catalogue import brokers, topics
 
-BROKER_FEATURES: Final = administration.BROKER_FEATURES.schema
-CLUSTER_TOTALS: Final = administration.CLUSTER_TOTALS.schema
-FEATURES: Final = administration.FEATURES.schema
-QUORUM_REPLICAS: Final = administration.QUORUM_REPLICAS.schema
-QUOTAS: Final = administration.QUOTAS.schema
-REASSIGNING_TOPICS: Final = administration.REASSIGNING_TOPICS.schema
-REASSIGNMENTS: Final = administration.REASSIGNMENTS.schema
+BROKER_FEATURES: Final = brokers.BROKER_FEATURES.schema
+CLUSTER_TOTALS: Final = brokers.CLUSTER_TOTALS.schema
+FEATURES: Final = brokers.FEATURES.schema
+QUORUM_REPLICAS: Final = brokers.QUORUM_REPLICAS.schema
+QUOTAS: Final = brokers.QUOTAS.schema
+REASSIGNING_TOPICS: Final = brokers.REASSIGNING_TOPICS.schema
+REASSIGNMENTS: Final = brokers.REASSIGNMENTS.schema
 BROKERS: Final = brokers.BROKERS.schema
 BROKER_DISKS: Final = brokers.BROKER_DISKS.schema
 CONFIGS: Final = brokers.CONFIGS.schema
@@ -32,9 +32,9 @@ OFFSETS_REPLICAS: Final = brokers.OFFSETS_REPLICAS.schema
 POLLS: Final = brokers.POLLS.schema
 TOPIC_SIZES: Final = brokers.TOPIC_SIZES.schema
 UNKNOWN_FACTS: Final = brokers.UNKNOWN_FACTS.schema
-SHARE_GROUPS: Final = share.SHARE_GROUPS.schema
-SHARE_PARTITIONS: Final = share.SHARE_PARTITIONS.schema
-SHARE_READS: Final = share.SHARE_READS.schema
+SHARE_GROUPS: Final = topics.SHARE_GROUPS.schema
+SHARE_PARTITIONS: Final = topics.SHARE_PARTITIONS.schema
+SHARE_READS: Final = topics.SHARE_READS.schema
 CLUSTER_TOPICS: Final = topics.CLUSTER_TOPICS.schema
 FOLLOWERS: Final = topics.FOLLOWERS.schema
 TOPIC_PARTITIONS: Final = topics.TOPIC_PARTITIONS.schema

@@ -1,13 +1,170 @@
-"""All exporters whose names lagwarden can show, and the configured ones with the name of their cluster."""
+"""All exporters whose names lagwarden can show, and the configured ones with the name of their cluster.
+
+The metrics of burrow_exporter and of Burrow's own `/metrics`, all of type gauge.
+
+burrow_exporter reads Burrow's API (jirwin/burrow_exporter, metrics.go); Burrow's own metrics are in linkedin/Burrow,
+core/internal/httpserver/prometheus.go. Both have the status by Burrow's rules, which are applied beside lagwarden's own
+(`stream.health.burrow`).
+"""
 
 import dataclasses
 from typing import Final
 
-from exporters.compatibility.burrow import BURROW, BURROW_EXPORTER
 from exporters.compatibility.kafka_exporter import KAFKA_EXPORTER
-from exporters.compatibility.kafka_lag_exporter import KAFKA_LAG_EXPORTER
 from exporters.compatibility.kminion import KMINION
-from exporters.compatibility.other_exporter import OtherExporter, OtherMetric
+from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric, OtherSource, gauge
+
+_EXPORTER_GROUP: Final = ("cluster", "group")
+_EXPORTER_PARTITION: Final = ("cluster", "group", "topic", "partition")
+_OWN_GROUP: Final = ("cluster", "consumer_group")
+_OWN_PARTITION: Final = ("cluster", "consumer_group", "topic", "partition")
+_TOPIC_PARTITION: Final = ("cluster", "topic", "partition")
+_READ_ONLY: Final = "Only partitions that a group reads."
+_NO_COMMIT: Final = "the group has no committed offset for the partition"
+_NO_LAG: Final = "the group has no commit for the partition, or the cluster returned no offsets for it"
+_NO_GROUP_LAG: Final = "no lag of the group is known"
+_ZERO: Final = "{} writes 0 for partitions of the topic without a commit."
+_NO_ENDS: Final = "the cluster returned no offsets for the partition"
+_WINDOW: Final = (
+    "One commit per tick enters the window of ten, as with Burrow's `min-distance`; Burrow without it has every commit."
+)
+_UNKNOWN_CLUSTER: Final = (
+    ("cluster", "The value of `metrics.compatibility_cluster`, else of `metrics.cluster_name`, else `kafka`."),
+)
+
+BURROW_EXPORTER: Final = OtherExporter(
+    "burrow_exporter",
+    "burrow_exporter",
+    "jirwin/burrow_exporter",
+    (
+        gauge("kafka_burrow_partition_lag", "High watermark minus committed offset, at least 0.",
+            OtherSource.PARTITIONS, "end_minus_committed_or_zero", _EXPORTER_PARTITION, absent=_NO_LAG,
+            instead="lagwarden_partition_lag", difference=_ZERO.format("burrow_exporter")),
+        gauge("kafka_burrow_partition_current_offset", "Committed offset of the group.", OtherSource.PARTITIONS,
+            "committed_offset", _EXPORTER_PARTITION, absent=_NO_COMMIT, instead="lagwarden_partition_committed_offset",
+            difference=_ZERO.format("burrow_exporter")),
+        gauge("kafka_burrow_partition_status",
+            "Status of the partition by Burrow's rules: 2 OK, 3 WARN, 5 STOP, 6 STALL, 7 REWIND.",
+            OtherSource.PARTITIONS, "burrow_exporter_status", _EXPORTER_PARTITION, absent=_NO_COMMIT,
+            instead="lagwarden_partition_verdict", difference=_WINDOW),
+        gauge("kafka_burrow_partition_max_offset", "High watermark of the partition.", OtherSource.PARTITIONS,
+            "high_watermark", _EXPORTER_PARTITION, absent=_NO_ENDS, instead="lagwarden_topic_partition_end_offset",
+            difference="Without a commit only if a member owns the partition. burrow_exporter writes 0 with version 3"
+            " of Burrow's API, which does not have it."),
+        gauge("kafka_burrow_total_lag", "Sum of kafka_burrow_partition_lag over the partitions of the group.",
+            OtherSource.GROUPS, "lag_sum", _EXPORTER_GROUP, absent=_NO_GROUP_LAG, instead="lagwarden_group_lag"),
+        gauge("kafka_burrow_status", "Status of the group by Burrow's rules: 2 OK, 3 WARN, 4 ERR.", OtherSource.GROUPS,
+            "burrow_exporter_status", _EXPORTER_GROUP, absent="the group has no commit",
+            instead="lagwarden_group_severity", difference=_WINDOW),
+        gauge("kafka_burrow_topic_partition_offset", "High watermark of a partition.", OtherSource.LOG_ENDS,
+            "high_watermark", _TOPIC_PARTITION, absent=_NO_ENDS, instead="lagwarden_topic_partition_end_offset",
+            difference=_READ_ONLY),
+    ),
+    unknown_labels=_UNKNOWN_CLUSTER,
+)  # fmt: skip
+
+BURROW: Final = OtherExporter(
+    "burrow",
+    "Burrow",
+    "linkedin/Burrow",
+    (
+        gauge("burrow_kafka_consumer_lag_total",
+            "Sum of burrow_kafka_consumer_partition_lag over the partitions of the group.", OtherSource.GROUPS,
+            "lag_sum", _OWN_GROUP, absent=_NO_GROUP_LAG, instead="lagwarden_group_lag"),
+        gauge("burrow_kafka_consumer_status", "Status of the group by Burrow's rules: 1 OK, 2 WARN, 3 ERR.",
+            OtherSource.GROUPS, "burrow_status", _OWN_GROUP, absent="the group has no commit",
+            instead="lagwarden_group_severity", difference=_WINDOW),
+        gauge("burrow_kafka_consumer_partition_lag", "High watermark minus committed offset, at least 0.",
+            OtherSource.PARTITIONS, "end_minus_committed_or_zero", _OWN_PARTITION, absent=_NO_LAG,
+            instead="lagwarden_partition_lag", difference=_ZERO.format("Burrow")),
+        gauge("burrow_kafka_consumer_current_offset",
+            "Committed offset of the group, once every slot of Burrow's window is filled.", OtherSource.PARTITIONS,
+            "burrow_complete_offset", _OWN_PARTITION, absent="the window has fewer than ten commits",
+            instead="lagwarden_partition_committed_offset"),
+        gauge("burrow_kafka_topic_partition_status",
+            "Status of the partition by Burrow's rules: 1 OK, 2 WARN, 4 STOP, 5 STALL, 6 REWIND.",
+            OtherSource.PARTITIONS, "burrow_complete_status", _OWN_PARTITION,
+            absent="the window has fewer than ten commits", instead="lagwarden_partition_verdict", difference=_WINDOW),
+        gauge("burrow_kafka_topic_partition_offset", "High watermark of a partition.", OtherSource.LOG_ENDS,
+            "high_watermark", _TOPIC_PARTITION, absent=_NO_ENDS, instead="lagwarden_topic_partition_end_offset",
+            difference=_READ_ONLY),
+    ),
+    missing=(MissingMetric("go_*, process_*", "Metrics of Burrow's own process."),),
+    unknown_labels=_UNKNOWN_CLUSTER,
+)  # fmt: skip
+
+
+_PARTITION: Final = ("cluster_name", "topic", "partition")
+_GROUP: Final = ("cluster_name", "group")
+_GROUP_TOPIC: Final = ("cluster_name", "group", "topic")
+_MEMBER: Final = ("cluster_name", "group", "topic", "partition", "member_host", "consumer_id", "client_id")
+_NOT_A_NUMBER: Final = "Absent where kafka-lag-exporter writes NaN."
+_UNOWNED: Final = (
+    "With partitions that no member owns, which kafka-lag-exporter leaves out as long as the group has members."
+)
+_MEMBER_LABELS: Final = (
+    "`unknown`, as in kafka-lag-exporter, if no member owns it, in a rebalance, and with `http.hide_members`."
+    " Groups of the new protocol (KIP-848) have their members here, where kafka-lag-exporter writes `unknown`."
+)
+_TIME: Final = (
+    "The age of the oldest unread record, where kafka-lag-exporter interpolates between its own polls; absent where it"
+    " writes NaN."
+)
+
+KAFKA_LAG_EXPORTER: Final = OtherExporter(
+    "kafka_lag_exporter",
+    "kafka-lag-exporter",
+    "seglo/kafka-lag-exporter",
+    (
+        gauge("kafka_partition_latest_offset", "High watermark of a partition that a group reads.",
+            OtherSource.LOG_ENDS, "high_watermark", _PARTITION,
+            absent="the cluster returned no offsets for the partition", instead="lagwarden_topic_partition_end_offset"),
+        gauge("kafka_partition_earliest_offset", "Log start offset of a partition that a group reads.",
+            OtherSource.LOG_ENDS, "log_start_offset", _PARTITION,
+            absent="the cluster returned no offsets for the partition",
+            instead="lagwarden_topic_partition_start_offset"),
+        gauge("kafka_consumergroup_group_offset", "Committed offset of the group.", OtherSource.PARTITIONS,
+            "committed_offset", _MEMBER, absent="the group has no committed offset for the partition",
+            instead="lagwarden_partition_committed_offset", difference=f"{_NOT_A_NUMBER} {_UNOWNED}"),
+        gauge("kafka_consumergroup_group_lag", "High watermark minus committed offset, at least 0.",
+            OtherSource.PARTITIONS, "end_minus_committed_or_zero", _MEMBER,
+            absent="the group has no commit for the partition, or the cluster returned no offsets for it",
+            instead="lagwarden_partition_lag", difference=f"{_NOT_A_NUMBER} {_UNOWNED}"),
+        gauge("kafka_consumergroup_group_lag_seconds",
+            "Age of the oldest unread record in seconds, 0 if nothing is unread.", OtherSource.PARTITIONS, "time_lag",
+            _MEMBER, absent="the time lag is unknown", instead="lagwarden_partition_time_lag_seconds",
+            difference=f"{_TIME} {_UNOWNED}"),
+        gauge("kafka_consumergroup_group_max_lag", "The greatest kafka_consumergroup_group_lag of the group.",
+            OtherSource.GROUPS, "lag_max", _GROUP, absent="no lag of the group is known",
+            instead="lagwarden_group_lag_max", difference=f"{_NOT_A_NUMBER} {_UNOWNED}"),
+        gauge("kafka_consumergroup_group_max_lag_seconds",
+            "The greatest kafka_consumergroup_group_lag_seconds of the group.", OtherSource.GROUPS, "time_lag_max",
+            _GROUP, absent="no time lag of the group is known", instead="lagwarden_group_time_lag_seconds",
+            difference=f"{_TIME} {_UNOWNED}"),
+        gauge("kafka_consumergroup_group_sum_lag",
+            "Sum of kafka_consumergroup_group_lag over the partitions of the group.", OtherSource.GROUPS, "lag_sum",
+            _GROUP, absent="no lag of the group is known", instead="lagwarden_group_lag",
+            difference=f"Absent where kafka-lag-exporter writes 0 because every lag is NaN. {_UNOWNED}"),
+        gauge("kafka_consumergroup_group_topic_sum_lag",
+            "Sum of kafka_consumergroup_group_lag over the partitions of the topic.", OtherSource.GROUP_TOPICS,
+            "lag_sum", _GROUP_TOPIC, absent="no lag of the group on the topic is known",
+            instead="sum by (cluster, group, topic) (lagwarden_partition_lag)",
+            difference=f"Absent where kafka-lag-exporter writes 0 because every lag is NaN. {_UNOWNED}"),
+    ),
+    missing=(
+        MissingMetric("kafka_consumergroup_poll_time_ms",
+            "lagwarden does not poll groups; `time() - lagwarden_snapshot_timestamp_seconds` is the age of its data."),
+        MissingMetric("jvm_*", "Metrics of the exporter's own JVM; docs/metrics.md has those of lagwarden."),
+    ),
+    unknown_labels=(
+        ("cluster_name", "The value of `metrics.compatibility_cluster`, else of `metrics.cluster_name`, else `kafka`."),
+        (
+            "member_host, consumer_id, client_id",
+            _MEMBER_LABELS,
+        ),
+    ),
+)  # fmt: skip
+
 
 OTHER_EXPORTERS: Final = (KAFKA_EXPORTER, KAFKA_LAG_EXPORTER, KMINION, BURROW_EXPORTER, BURROW)
 OTHER_BY_NAME: Final = {other.name: other for other in OTHER_EXPORTERS}

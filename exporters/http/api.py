@@ -14,15 +14,15 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.api_types.groups import (
+from exporters.api_types.json_object import as_json
+from exporters.api_types.monitor import (
     GroupDetailObject,
     GroupResponse,
     GroupsResponse,
+    ReadinessResponse,
     TopicGroupRow,
     TopicGroupsResponse,
 )
-from exporters.api_types.json_object import as_json
-from exporters.api_types.monitor import ReadinessResponse
 from exporters.group_query import ALL_GROUPS, GroupQuery
 from exporters.group_search import MemberSearch, select_groups
 from exporters.readmodel import (

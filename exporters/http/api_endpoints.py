@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import dataclasses
+import time
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 from starlette.responses import PlainTextResponse, Response
 
-from exporters.cluster.exposition import ServedMetrics
+from exporters.cluster.exposition import PublishedCluster, ServedMetrics
+from exporters.cluster.model import ClusterFacts
+from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.group_query import GroupQuery, GroupQueryError
-from exporters.group_search import has_topic, known_verdicts
+from exporters.group_search import MemberSearch, has_topic, known_verdicts
 from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
+from exporters.http.event_stream.recent_events import RecentEvents
 from exporters.http.event_stream.response import EventStream
-from exporters.http.negotiation import accepts_gzip, preferred_format
 from exporters.http.openapi.document import openapi_json
-from exporters.http.rendered_responses import JSON, NO_STORE, RESPONSE_SECONDS, RenderedResponses, requested_name
-from exporters.http.served_data import ServedData
-from exporters.http.streamed_response import StreamedResponse
+from exporters.http.rendered_responses import (
+    JSON,
+    NO_STORE,
+    RESPONSE_SECONDS,
+    RenderedResponses,
+    StreamedResponse,
+    accepts_gzip,
+    preferred_format,
+    requested_name,
+    root_of,
+)
+from exporters.page.document import ASSETS, Page, asset
+from exporters.page.group import group_page
+from exporters.page.group_filter import GroupFilter
+from exporters.page.lag_samples import LagSamples
+from exporters.page.links import PageLinks
+from exporters.page.overview import overview_page
+from exporters.page.topic import runbook_page, topic_page
+from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance
 from exporters.text.compressed_text import PlainText
 from exporters.text.exposition import PublishedSnapshot
 from exporters.text.self_metrics import render_self_metrics
@@ -25,6 +45,42 @@ from exporters.verdict_event import NO_EVENT_FILTERS
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ServedData:
+    """The sources of all responses. Their functions run on the server's threads: they must be fast and thread-safe."""
+
+    published: Callable[[], PublishedSnapshot | None]
+    """Returns the published snapshot, None before the first one."""
+    status: Callable[[], MonitorStatus]
+    """Returns the health of the monitor."""
+    details: Callable[[str], GroupDetail | None] = lambda _: None
+    """Returns the members and history of a group, None if the group is not known."""
+    cluster: Callable[[], PublishedCluster | None] = lambda: None
+    """Returns the published facts about the cluster, None before the first poll."""
+    search: MemberSearch | None = None
+    """Finds the groups of a client or a host. None: members are hidden, and the filters refused."""
+    events: RecentEvents = dataclasses.field(default_factory=RecentEvents)
+    """The verdict changes that `/api/v1/events` streams."""
+    burrow: BurrowCluster | None = None
+    """The cluster of Burrow's API. None: its paths do not exist."""
+    other_instance: Callable[[str], OtherInstance | None] = lambda _: None
+    """Returns the instance that monitors a group which this one does not."""
+    on_failure: Callable[[str, Exception], None] = lambda _path, _error: None
+    """Receives the path and the exception of a response that failed with an internal error (500)."""
+    clock: Callable[[], float] = time.time
+    links: PageLinks = dataclasses.field(default_factory=PageLinks)
+    """The links of the pages to other services."""
+    lag_samples: LagSamples = dataclasses.field(default_factory=LagSamples)
+    """The lags of the latest snapshots, for the charts of the pages."""
+
+    def current(self) -> PublishedSnapshot | None:
+        """Return the published snapshot, and record its lags for the charts of the pages."""
+        published = self.published()
+        if published is not None:
+            self.lag_samples.record(published.snapshot)
+        return published
 
 
 class NoSnapshotError(Exception):
@@ -129,3 +185,83 @@ class ApiEndpoints:
         status = self._served.status()
         answer = {"error": "no snapshot yet", "phase": status.phase, "reasons": status.not_ready_reasons}
         return Response(encode(answer), 503, {**NO_STORE, "retry-after": "5"}, JSON)
+
+
+class PageEndpoints:
+    """The endpoints for browsers."""
+
+    def __init__(self, served: ServedData, responses: RenderedResponses) -> None:
+        self._served = served
+        self._responses = responses
+
+    async def overview(self, request: Request) -> Response:
+        """Respond with the page of all groups."""
+        group_filter = GroupFilter.from_query(request.query_params)
+        published = self._served.current()
+
+        def page() -> Page:
+            return overview_page(
+                published,
+                self._served.status(),
+                self._served.clock(),
+                group_filter,
+                search=self._served.search,
+                trends=self._served.lag_samples.trends,
+                facts=self._cluster_facts(),
+            )
+
+        return await self._page(request, ("overview", published, group_filter), page)
+
+    async def group(self, request: Request) -> Response:
+        """Respond with the page of one group."""
+        name, published, root = requested_name(request), self._served.current(), root_of(request)
+
+        def page() -> Page:
+            detail = self._served.details(name) if published and name is not None else None
+            samples = self._served.lag_samples.of_group(name) if name is not None else []
+            other = self._served.other_instance(name) if name is not None else None
+            return group_page(
+                published,
+                name or "",
+                detail,
+                self._served.clock(),
+                root=root,
+                samples=samples,
+                other=other,
+                links=self._served.links,
+            )
+
+        return await self._page(request, ("group page", published, name, root), page)
+
+    async def topic(self, request: Request) -> Response:
+        """Respond with the page of one topic."""
+        name, published, root = requested_name(request) or "", self._served.current(), root_of(request)
+
+        def page() -> Page:
+            return topic_page(published, name, self._cluster_facts(), self._served.clock(), root=root)
+
+        return await self._page(request, ("topic page", published, name, root), page)
+
+    async def runbook(self, request: Request) -> Response:
+        """Respond with the runbook of an alert."""
+        name, root = request.path_params["name"], root_of(request)
+        return await self._page(request, ("runbook", name, root), lambda: runbook_page(name, root=root))
+
+    def _cluster_facts(self) -> ClusterFacts | None:
+        """Return the result of the last poll of the cluster; None before the first."""
+        cluster = self._served.cluster()
+        return None if cluster is None else cluster.whole_facts
+
+    async def _page(self, request: Request, key: Hashable, page: Callable[[], Page]) -> Response:
+        """Respond with a page that shows the name of the cluster."""
+
+        def named_page() -> Page:
+            return dataclasses.replace(page(), cluster=self._served.links.cluster_name)
+
+        return await self._responses.page(request, key, named_page)
+
+    async def asset(self, request: Request) -> Response:
+        """Respond with a file of the pages."""
+        name = request.url.path.rpartition("/")[2]
+        headers = {"cache-control": "max-age=60", "x-content-type-options": "nosniff"}
+        return Response(asset(name), headers=headers, media_type=ASSETS[name])

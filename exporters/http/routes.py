@@ -22,17 +22,14 @@ from exporters.group_query import GroupQueryError
 from exporters.http.access.allowed_hosts import AllowedHosts
 from exporters.http.access.require_login import RequireLogin
 from exporters.http.access.web_access import Credentials
-from exporters.http.admission import Admission, ConnectionLimits, RefusalReason
+from exporters.http.admission import PROBES, Admission, ConnectionLimits, RefusalReason, RequestLimiter, RequestLimits
 from exporters.http.api import encode
-from exporters.http.api_endpoints import ApiEndpoints, NoSnapshotError
+from exporters.http.api_endpoints import ApiEndpoints, NoSnapshotError, PageEndpoints, ServedData
 from exporters.http.burrow_api import PREFIX as BURROW
 from exporters.http.burrow_api import burrow_routes
 from exporters.http.cluster_api import cluster_routes
 from exporters.http.event_stream.response import EVENTS_PATH
-from exporters.http.page_endpoints import PageEndpoints
 from exporters.http.rendered_responses import JSON, NO_STORE, RenderedResponses, bad_request
-from exporters.http.request_limits import PROBES, RequestLimiter, RequestLimits
-from exporters.http.served_data import ServedData
 from exporters.page.document import ASSETS
 from exporters.readmodel import HttpStatus, MonitorStatus
 

@@ -17,9 +17,9 @@ import uvicorn
 from exporters.http.access.tls_handshake import TlsHandshake
 from exporters.http.access.web_access import WebAccess
 from exporters.http.admission import Admission, ConnectionLimits
+from exporters.http.api_endpoints import ServedData
 from exporters.http.connection import LimitedConnection
 from exporters.http.routes import build_app, with_http
-from exporters.http.served_data import ServedData
 
 # Longer than the usual scrape intervals, so that a scraper keeps its connection.
 _KEEP_ALIVE_SECONDS: Final = 75

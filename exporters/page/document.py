@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias, TypedDict
 
-from exporters.page.formatting import listed, named
+from exporters.page.blocks import listed, named
 from exporters.page.html_tree import Content, Element, el, html, tree
 from exporters.wording import printable
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from exporters.page.formatting import state_class
+from exporters.page.blocks import state_class
 from exporters.page.group_filter import MEMBER_TEXTS, TEXTS, UNKNOWN_VALUE, GroupFilter
 from exporters.page.html_tree import Content, Element, el
 from exporters.wording import number, phrase

@@ -8,17 +8,44 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.page.blocks import WAITING, fact_list, failure, group_link, group_url, note, titled
-from exporters.page.commands import commands_section
+from exporters.page.blocks import (
+    WAITING,
+    expiry,
+    fact_list,
+    failure,
+    group_link,
+    group_url,
+    known,
+    lasting,
+    listed,
+    named,
+    note,
+    offsets,
+    since,
+    state,
+    text,
+    time_lag,
+    titled,
+)
 from exporters.page.document import Page, Samples
-from exporters.page.formatting import expiry, known, lasting, listed, named, offsets, since, state, text, time_lag
-from exporters.page.group_tables import members_section, partitions_section, share_partitions_section, topics_section
+from exporters.page.group_tables import (
+    members_section,
+    partitions_section,
+    share_partitions_section,
+    strips_section,
+    topics_section,
+)
 from exporters.page.html_tree import Content, Element, el
 from exporters.page.links import NEXT_RECORD, PageLinks
 from exporters.page.monitor_card import snapshot_age
 from exporters.page.overview_tables import in_milliseconds
-from exporters.page.partition_strip import strips_section
-from exporters.page.verdict_section import findings_section, history_section, partition_in_card, verdict_card
+from exporters.page.verdict_section import (
+    commands_section,
+    findings_section,
+    history_section,
+    partition_in_card,
+    verdict_card,
+)
 from exporters.readmodel import GroupDetail, OtherInstance, Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import count, number, phrase, printable, ranges, utc

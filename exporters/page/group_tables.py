@@ -1,17 +1,99 @@
-"""The tables of a group's page: topics, members, and partitions with their owners."""
+"""The tables of a group's page: topics, members, and partitions with their owners.
 
+The partitions of a group as a strip of cells per topic, in the colours of their verdicts.
+
+A cell is a link to the row of its partition in the table of partitions. The links are not in the order of the Tab key,
+which would stop at each of a thousand cells before it reaches the table.
+"""
+
+import collections
+import itertools
+import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.page.blocks import ROWS, Head, lag_cells, note, section, table_row, titled, topic_link
-from exporters.page.formatting import NONE, badge, expiry, known, listed, named, rate, since, time_lag
+from exporters.page.blocks import (
+    NONE,
+    ROWS,
+    Head,
+    badge,
+    expiry,
+    known,
+    lag_cells,
+    listed,
+    named,
+    note,
+    rate,
+    section,
+    severity_class,
+    since,
+    table_row,
+    time_lag,
+    titled,
+    topic_link,
+)
 from exporters.page.html_tree import Content, Element, Node, el
-from exporters.page.partition_strip import partition_id
 from exporters.readmodel import GroupDetail, MemberDetail, SharePartitionDetail
-from exporters.wording import ago, number, phrase, printable, ranges
+from exporters.wording import ago, count, number, phrase, printable, ranges
+
+CELLS: Final = 1000
+"""Limit of the cells of all topics."""
+
+
+def partition_id(topic: str, partition: int) -> str:
+    """Return the id of the row of a partition on the page of a group."""
+    return f"partition-{partition}-{topic}"
+
+
+def strips_section(partitions: Sequence[Mapping[str, Any]], severities: Mapping[str, str]) -> Content:
+    """Return a strip per topic; None for fewer than two partitions. `partitions` are rows of PARTITIONS by topic."""
+    if len(partitions) < 2:
+        return None
+    topics = itertools.groupby(partitions[:CELLS], key=lambda row: row["topic"])
+    rest = len(partitions) - CELLS
+    return titled(
+        "Partitions by verdict",
+        [_strip(topic, list(rows), severities) for topic, rows in topics],
+        note(f"{count(rest, 'partition')} more: see the API.") if rest > 0 else None,
+    )
+
+
+def _strip(topic: str, rows: Sequence[Mapping[str, Any]], severities: Mapping[str, str]) -> Element:
+    verdicts = collections.Counter(_verdict(row) for row in rows)
+    summary = ", ".join(f"{number(amount)} {verdict}" for verdict, amount in verdicts.most_common())
+    words = f"{printable(topic)}: {count(len(rows), 'partition')}, {summary}"
+    return el(
+        "div",
+        el("p", named(topic), " ", el("small", summary)),
+        el("div", _cells(rows, severities), class_="strip", role="group", aria_label=words),
+        data_key=topic,
+    )
+
+
+def _cells(rows: Iterable[Mapping[str, Any]], severities: Mapping[str, str]) -> list[Element]:
+    return [
+        el(
+            "a",
+            class_=f"cell {severity_class(severities.get(row['verdict'] or ''))}",
+            href=f"#{urllib.parse.quote(partition_id(row['topic'], row['partition']), safe='')}",
+            title=(words := f"{row['partition']}: {_verdict(row)}, lag {_lag(row['lag'])}"),
+            aria_label=words,
+            tabindex="-1",
+        )
+        for row in rows
+    ]
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    return "no verdict yet" if row["verdict"] is None else phrase(row["verdict"])
+
+
+def _lag(lag: int | None) -> str:
+    return "unknown" if lag is None else number(lag)
+
 
 Owners = dict[tuple[str, int], str]
 """The client id of the owner, by topic and partition."""

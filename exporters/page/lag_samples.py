@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.page.document import Sample
-from exporters.page.sparkline import LagPoint
+from exporters.page.live_groups import LagPoint
 from exporters.readmodel import Snapshot
 
 BYTES: Final = 32 * 1024 * 1024

@@ -1,20 +1,88 @@
 """The table of live groups on the overview page: one line per group, sortable, one page of rows."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.group_query import SortKey
-from exporters.page.blocks import group_link, note, owner_link, table, table_row, titled
-from exporters.page.formatting import badge, expiry, known, lasting, rate, since, state, text, time_lag
+from exporters.page.blocks import (
+    NONE,
+    badge,
+    expiry,
+    group_link,
+    known,
+    lasting,
+    note,
+    owner_link,
+    rate,
+    since,
+    state,
+    table,
+    table_row,
+    text,
+    time_lag,
+    titled,
+)
 from exporters.page.group_filter import GroupFilter
 from exporters.page.html_tree import Content, Element, el
 from exporters.page.overview_tables import alert_note
-from exporters.page.sparkline import LagPoint, sparkline
-from exporters.wording import number, printable
+from exporters.wording import duration, number, printable
+
+LagPoint: TypeAlias = tuple[float, int | None]
+"""Unix seconds and lag; None: unknown."""
+WIDTH: Final = 80
+HEIGHT: Final = 18
+GAP_SECONDS: Final = 90.0
+"""Points further apart are not connected: the values in between are unknown."""
+
+
+def sparkline(points: Sequence[LagPoint]) -> Element:
+    """Return the lag over time; a dash if fewer than two lags are known. The level begins at 0."""
+    known = [(at, lag) for at, lag in points if lag is not None]
+    if len(known) < 2:
+        return NONE
+    begin, end = points[0][0], points[-1][0]
+    most = max(lag for _, lag in known)
+
+    def placed(point: tuple[float, int]) -> str:
+        x = WIDTH * (point[0] - begin) / ((end - begin) or 1)
+        y = (HEIGHT - 2) * (1 - point[1] / (most or 1)) + 1
+        return f"{x:.1f},{y:.1f}"
+
+    path = "".join(f"M{'L'.join(map(placed, run))}" for run in _connected(points))
+    first, last = known[0][1], known[-1][1]
+    words = f"lag over {duration(end - begin)}: from {number(first)} to {number(last)}, at most {number(most)}"
+    return el(
+        "svg",
+        el("path", d=path),
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        width=WIDTH,
+        height=HEIGHT,
+        role="img",
+        aria_label=words,
+        class_="sparkline",
+    )
+
+
+def _connected(points: Sequence[LagPoint]) -> Iterator[list[tuple[float, int]]]:
+    """Yield the runs of known lags without a gap; a single point is a line of no length."""
+    run = list[tuple[float, int]]()
+    for at, lag in points:
+        if run and (lag is None or at - run[-1][0] > GAP_SECONDS):
+            yield _drawable(run)
+            run = []
+        if lag is not None:
+            run.append((at, lag))
+    if run:
+        yield _drawable(run)
+
+
+def _drawable(run: list[tuple[float, int]]) -> list[tuple[float, int]]:
+    return run * 2 if len(run) == 1 else run
+
 
 ROWS: Final = 100
 """Limit of the rows of live groups on one page."""

@@ -5,8 +5,7 @@ from typing import Final
 
 import pyarrow.compute as pc
 
-from exporters.page.blocks import fact_list
-from exporters.page.formatting import UNKNOWN, named, text
+from exporters.page.blocks import UNKNOWN, fact_list, named, text
 from exporters.page.html_tree import Content, Element, el
 from exporters.readmodel import MonitorStatus
 from exporters.text.exposition import PublishedSnapshot

@@ -11,12 +11,11 @@ import pyarrow.compute as pc
 from exporters.cluster.model import ClusterFacts
 from exporters.group_query import SortKey
 from exporters.group_search import MemberSearch, MembersHiddenError, select_groups
-from exporters.page.blocks import WAITING, note
+from exporters.page.blocks import WAITING, note, verdict_legend
 from exporters.page.document import Page
 from exporters.page.filter_form import chip, counts, filter_section
 from exporters.page.group_filter import GroupFilter
 from exporters.page.html_tree import Content, Element, el
-from exporters.page.legend import verdict_legend
 from exporters.page.live_groups import GroupActivity, Trends, group_rates, live_section, page_of
 from exporters.page.monitor_card import freshness, is_old, monitor_card
 from exporters.page.overview_tables import attention_section, common_causes_section, dead_section, in_milliseconds

@@ -5,8 +5,21 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.page.blocks import group_link, owner_link, table, table_row, titled
-from exporters.page.formatting import badge, known, lasting, offsets, severity_class, since, text, time_lag
+from exporters.page.blocks import (
+    badge,
+    group_link,
+    known,
+    lasting,
+    offsets,
+    owner_link,
+    severity_class,
+    since,
+    table,
+    table_row,
+    text,
+    time_lag,
+    titled,
+)
 from exporters.page.group_filter import GroupFilter
 from exporters.page.html_tree import Content, Element, el
 from exporters.readmodel import Snapshot

@@ -1,34 +1,96 @@
-"""The page of one topic at `/topic?name=…`: the groups that read it, and how much of what is kept they have read."""
+"""The page of one topic at `/topic?name=…`: the groups that read it, and how much of what is kept they have read.
 
+The runbook of an alert at `/runbook/ALERT`, from its Markdown file in the folder `runbooks`.
+
+The file becomes the same tree of elements and text as every page, so HTML in it is text. A link to another runbook
+leads to its page; of a link to a file that the server does not have, only the text is shown.
+"""
+
+import functools
+import importlib.resources
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
 
 from exporters.cluster.model import ClusterFacts
 from exporters.page.blocks import (
+    NONE,
     ROWS,
     WAITING,
     Head,
+    badge,
     fact_list,
     failure,
     group_link,
+    known,
     lag_cells,
+    named,
     note,
     owner_link,
     section,
+    severity_class,
     table_row,
+    text,
     titled,
 )
 from exporters.page.document import Page
-from exporters.page.formatting import NONE, badge, known, named, severity_class, text
-from exporters.page.html_tree import Content, Element, el
+from exporters.page.html_tree import Content, Element, el, flat
 from exporters.page.monitor_card import snapshot_age
 from exporters.readmodel import Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import SEVERITIES, duration, number, printable, size
+
+_FOLDER: Final = importlib.resources.files("exporters.page") / "runbooks"
+_ENDING: Final = ".md"
+
+
+@functools.cache
+def runbook_names() -> frozenset[str]:
+    """Return the names of the alerts that have a runbook."""
+    return frozenset(file.name.removesuffix(_ENDING) for file in _FOLDER.iterdir() if file.name.endswith(_ENDING))
+
+
+def runbook_page(name: str, *, root: str) -> Page:
+    """Return the page of the runbook of an alert; with status 404 if there is no such alert.
+
+    `root` is the relative path to the overview page.
+    """
+    known = name in runbook_names()
+    absent = el("section", el("h1", "No such runbook"), el("p", "There is no alert named ", named(name), "."))
+    content = el("article", _runbook(name), class_="runbook") if known else absent
+    title = name if known else "No such runbook"
+    return Page(f"{title} · lagwarden", content, root, ((root, "all groups"),), code=200 if known else 404)
+
+
+@functools.cache
+def _runbook(name: str) -> Content:
+    text = (_FOLDER / f"{name}{_ENDING}").read_text("utf-8")
+    return flat(_content(SyntaxTreeNode(MarkdownIt("commonmark", {"html": False}).parse(text))))
+
+
+def _content(node: SyntaxTreeNode) -> Content:
+    """Return a node of a Markdown tree as content of a page."""
+    children = [_content(child) for child in node.children]
+    # The paragraphs of a list without blank lines are hidden.
+    if node.type in {"root", "inline"} or node.hidden:
+        return children
+    match node.type:
+        case "text" | "softbreak":
+            return node.content or "\n"
+        case "code_inline" | "fence":
+            code = el("code", node.content)
+            return el("pre", code) if node.type == "fence" else code
+        case "link":
+            alert = str(node.attrs["href"]).partition("#")[0].removesuffix(_ENDING)
+            return el("a", children, href=alert) if alert in runbook_names() else children
+        case _:
+            return el(node.tag, children, start=node.attrs.get("start"))
+
 
 _GROUPS: Final = (
     ("Group", ""), ("Verdict", ""), ("Lag", "number"), ("Greatest lag", "number"), ("Time lag", "number"),

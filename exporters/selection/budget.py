@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from exporters.catalogue.groups import DEAD_GROUPS
 from exporters.catalogue.metric import Metric, Preset
@@ -70,3 +71,8 @@ def _importance(metric: Metric) -> tuple[int, int, int, int, str]:
     if metric.source.is_derived:
         return _OTHER_LEVEL, level, 0, 0, metric.name
     return level, *metric.importance, -list(Preset).index(metric.preset), metric.name
+
+
+def muted_by_configuration(groups: pa.Table) -> pa.ChunkedArray:
+    """Return a mask of the rows of GROUPS that a maintenance window or a silence mutes."""
+    return pc.or_(groups.column("maintenance_until").is_valid(), groups.column("silence_reason").is_valid())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders import blobs
 from decoders.errors import DecodeError
-from decoders.records import Record
+from decoders.interpret_groups import Record
 from decoders.scalar import decode
 from sandbox.recorded_clients.record import CAPTURES, PHASES
 from stream.offline.capture import CaptureFile

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import Producer, TopicPartition
 
-from decoders.records import Record
+from decoders.interpret_groups import Record
 from decoders.scalar import decode
 from sandbox.clients.members import Member, client_config
 from sandbox.kafka.broker import Broker

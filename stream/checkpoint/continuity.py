@@ -1,16 +1,36 @@
-"""Checks that the state can be continued from the current offsets topic, and describes the reason if not. Pure.
+"""Whether the state can be continued: from the current topic, from a first read, and from Spark's offset log. Pure.
 
 The state is right if no record was missed since it was written: the same topic, positions inside its log, nothing lost
 of the log that was read (KIP-320), and no interruption longer than `delete.retention.ms`. Tombstones are removed from a
 compacted log that long after their compaction (KAFKA-4545, KIP-354), and a reader that missed one keeps an offset, or a
 whole group, that no longer exists.
+
+The first read of a topic, as the checkpoint keeps it until Spark's first batch has ended.
+
+A process that ends before leaves the folded ranges in files, and the next start takes them over: what was read is not
+read twice. The index is written last and has the checksum of each file.
+
+Compares the positions in the state with those in Spark's offset log. Pure.
+
+The position of a shard is the last record of its partition that the query received. If that is not the record before
+the position of the offset log, either only transaction markers are in between, or the state is older than the offset
+log; only a read of the topic shows which.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import json
+import shutil
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final, Self
 
-from stream.cluster.epoch_ends import is_cut
+from stream.checkpoint.files import CheckpointPath, replace_bytes
+from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.cluster.offsets_topic import NAME
+from stream.cluster.partition_offsets import is_cut
+from stream.groups.placement import Placement
+from stream.groups.shard import ShardState
 from stream.wording import duration_in_one_unit
 
 
@@ -63,7 +83,7 @@ def gap(
 ) -> str | None:
     """Return the reason, as a sentence, why reading from the positions would miss records; None if it would not.
 
-    `epoch_ends` is where the epochs of the read positions end in the current log, where known (`cluster.epoch_ends`).
+    `epoch_ends` is where the epochs of the read positions end in the current log, where known.
     """
     if None not in (past.topic_id, topic_id) and past.topic_id != topic_id:
         return f"the topic {NAME} was deleted and created again"
@@ -90,3 +110,102 @@ def _exceeded_tombstone_retention(past: ReadPositions, present: OffsetsTopicEnds
         duration_in_one_unit(seconds * 1000, exact=False) for seconds in (present.now - past.current_at, limit)
     )
     return f"nothing was read for {unread_for}, but {NAME} keeps tombstones for {kept}: some may have been missed"
+
+
+FOLDER: Final = "first-read"
+_INDEX: Final = "index.json"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KeptRead:
+    """What was read: from `starts` to before `ends`; the ranges (partition, first, end) of the file of each task."""
+
+    starts: Mapping[int, int]
+    ends: SourceOffsets
+    tasks: tuple[tuple[tuple[int, int, int], ...], ...]
+
+    def write(self, folder: Path) -> None:
+        """Complete the folder with the index of its files. Raises OSError."""
+        content = {
+            "starts": SourceOffsets(self.starts).to_json(),
+            "ends": self.ends.to_json(),
+            "tasks": self.tasks,
+            "crc32": [_crc32(result_file(folder, task)) for task in range(len(self.tasks))],
+        }
+        replace_bytes(folder / _INDEX, json.dumps(content).encode())
+
+    @classmethod
+    def read(cls, checkpoint: CheckpointPath) -> Self | None:
+        """Return what the folder of a checkpoint keeps; None if there is nothing, or if it is not complete."""
+        if not isinstance(checkpoint, Path):
+            return None
+        folder = checkpoint / FOLDER
+        try:
+            found = json.loads((folder / _INDEX).read_bytes())
+            tasks = tuple(tuple((int(a), int(b), int(c)) for a, b, c in ranges) for ranges in found["tasks"])
+            if [_crc32(result_file(folder, task)) for task in range(len(tasks))] != found["crc32"]:
+                return None
+            starts, ends = (SourceOffsets.of_json(found[name]) for name in ("starts", "ends"))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return None
+        return cls(starts.positions, ends, tasks)
+
+
+def result_file(folder: Path, task: int) -> Path:
+    """Return the file with the result of a task."""
+    return folder / f"{task}.arrow"
+
+
+def discard(checkpoint: CheckpointPath) -> None:
+    """Remove what the checkpoint keeps."""
+    if isinstance(checkpoint, Path):
+        shutil.rmtree(checkpoint / FOLDER, ignore_errors=True)
+
+
+def _crc32(path: Path) -> int:
+    checksum = 0
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            checksum = zlib.crc32(piece, checksum)
+    return checksum
+
+
+def misplaced(
+    shards: Iterable[tuple[int, ShardState]], positions: Mapping[int, int], placement: Placement
+) -> str | None:
+    """Return, as a sentence, which shard is ahead of the offset log or duplicate; None if all are consistent.
+
+    `positions` are those of the offset log: the next offsets to read.
+    """
+    seen: set[int] = set()
+    for number, shard in shards:
+        if number in seen:
+            return f"shard {number} occurs twice in the state"
+        seen.add(number)
+        partition = placement.offsets_partition(number)
+        end = positions.get(partition)
+        if end is None or shard.position >= end:
+            known = "does not have that partition" if end is None else f"ends at {end}"
+            return f"the state has read partition {partition} of {NAME} up to {shard.position}, the offset log {known}"
+    return None
+
+
+def unseen(
+    shards: Iterable[tuple[int, ShardState]],
+    positions: Mapping[int, int],
+    placement: Placement,
+    log_starts: Mapping[int, int],
+) -> list[tuple[int, int, int]]:
+    """Return (partition, first, end): the offsets that are read according to the offset log but missing in the state.
+
+    Empty if a partition has several shards: a record without a group advances none of them.
+    """
+    if placement.sub_shards != 1:
+        return []
+    after = {placement.offsets_partition(number): shard.position + 1 for number, shard in shards}
+    found = []
+    for partition, end in sorted(positions.items()):
+        first = max(after.get(partition, 0), log_starts.get(partition, 0))
+        if first < end:
+            found.append((partition, first, end))
+    return found

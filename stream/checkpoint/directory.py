@@ -16,11 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from stream.checkpoint.audit import batches, check_log, read_offsets
-from stream.checkpoint.continuity import OffsetsTopicEnds, ReadPositions, gap
+from stream.checkpoint.audit import batches, check_log, check_state, read_offsets
+from stream.checkpoint.continuity import FOLDER as FIRST_READ
+from stream.checkpoint.continuity import KeptRead, OffsetsTopicEnds, ReadPositions, discard, gap
 from stream.checkpoint.files import CheckpointPath, DamagedError, check_regular, rename
-from stream.checkpoint.first_read import FOLDER as FIRST_READ
-from stream.checkpoint.first_read import KeptRead, discard
 from stream.checkpoint.lock import CheckpointLock, take_lock, unusable
 from stream.checkpoint.manifest import (
     FORMAT,
@@ -35,9 +34,8 @@ from stream.checkpoint.manifest import (
     write_manifest,
 )
 from stream.checkpoint.spark_offsets import SourceOffsets
-from stream.checkpoint.state_files import check_state
 from stream.cluster.offsets_topic import OffsetsTopic
-from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.groups.placement import EVERY_GROUP, InstancePart
 
 VERDICTS: Final = "verdicts.zip"
 """The stored verdicts (`stream.tick.verdicts.store`); set aside together with the state."""

@@ -9,8 +9,7 @@ from typing import Any, Final
 from stream.checkpoint.files import CheckpointPath, DamagedError, check_regular, replace_bytes
 from stream.checkpoint.objects.store import StoreUnavailableError
 from stream.errors import ExitCode, Refusal
-from stream.groups.instances import EVERY_GROUP
-from stream.groups.placement import Placement
+from stream.groups.placement import EVERY_GROUP, Placement
 
 FORMAT: Final = 2
 """The version of the checkpoint format; incremented when older state cannot be continued. 1: Spark's Kafka source."""

@@ -11,13 +11,13 @@ from collections.abc import Collection, Mapping
 
 from stream.checkpoint.continuity import OffsetsTopicEnds, ReadPositions, gap
 from stream.checkpoint.directory import CheckpointDirectory
-from stream.checkpoint.side_files import HEARTBEAT, SideFiles
 from stream.checkpoint.spark_offsets import SourceOffsets
-from stream.cluster.epoch_ends import read_epoch_ends
+from stream.checkpoint.usage import HEARTBEAT, SideFiles
 from stream.cluster.offsets_topic import NAME, describe
+from stream.cluster.partition_offsets import read_epoch_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
-from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.groups.placement import EVERY_GROUP, InstancePart
 
 
 class TopicWatch:

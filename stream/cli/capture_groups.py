@@ -31,8 +31,7 @@ from stream.offline.replay import Replay
 from stream.offline.rows import LogRow, RowSource, TopicAndPartition
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext, TickFacts, derive
 from stream.tick.ends_index import NO_ENDS
-from stream.tick.snapshot.build import build
-from stream.tick.snapshot.group_detail import group_detail
+from stream.tick.snapshot.build import build, group_detail
 
 _NOTE: Final = "a capture has no end offsets: lag is unknown; ages are relative to its newest record"
 _NO_RETENTION: Final = (

@@ -73,7 +73,7 @@ def decode(
     """
     from stream.offline.decode import TOPICS
     from stream.offline.folder import open_source
-    from stream.offline.user_input import Encoding, parse_pairs
+    from stream.offline.rows import Encoding, parse_pairs
 
     try:
         bytes_encoding = Encoding(encoding)
@@ -140,8 +140,7 @@ def capture(
         from stream.offline.capture import CaptureWriter
     from stream.offline.folder import open_source
     from stream.offline.paths import display_path
-    from stream.offline.rows import UnwritableRefusal
-    from stream.offline.user_input import TimeRange, parse_time
+    from stream.offline.rows import TimeRange, UnwritableRefusal, parse_time
 
     try:
         time_range = TimeRange(*(None if text is None else parse_time(text) for text in (since, until)))

@@ -1,4 +1,17 @@
-"""The states of groups, described by their coordinators.
+"""The states of groups, described by their coordinators: which are asked, and how often.
+
+The groups to describe, and how often: limits the load of DescribeGroups requests on the cluster.
+
+Pure: the time is an argument. A group needs a description if its state may not be in the log: a classic group with
+members, because a rebalance writes no record until it has completed, and one with a recent record, because a first
+member that is joining has caused no other record yet.
+
+The coordinators of groups: looked up in batches, and cached until a lookup invalidates them.
+
+The coordinator of a group leads its partition of `__consumer_offsets`, but it is not computed from the group id: with
+several listeners, or after partitions were added, only the cluster's answer is right.
+
+The states of groups, described by their coordinators.
 
 A classic group that is rebalancing (PreparingRebalance, CompletingRebalance) writes no record until the rebalance has
 completed, so its state is not in the log. One call describes a limited number of groups; `rate_limit` selects them.
@@ -6,15 +19,155 @@ Errors are values: a group that could not be described has a reason.
 """
 
 import dataclasses
-from collections.abc import Collection, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from stream.cluster.coordinators import Coordinators, by_node
 from stream.cluster.transport import admin_requests
-from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport import errors as reasons
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason, Unsupported
+from stream.groups.membership.memberships import Membership
+from stream.groups.membership.model import CLASSIC, SIMPLE
+
+
+def describe_candidates(memberships: Mapping[str, Membership], now: int, recent_ms: int) -> list[str]:
+    """Return the classic groups that have members, or changed their state within `recent_ms` before `now` (ms).
+
+    And those of which the log has only the record of the first JoinGroup: the coordinator stores a group when its first
+    rebalance ends, and never if the record would exceed `message.max.bytes`; the members then rebalance for ever.
+    """
+    return [
+        group
+        for group, membership in memberships.items()
+        if _is_before_first_generation(membership)
+        or (
+            membership.kind == CLASSIC
+            and (
+                membership.members > 0
+                or (membership.state_time is not None and now - membership.state_time < recent_ms)
+            )
+        )
+    ]
+
+
+def _is_before_first_generation(group: Membership) -> bool:
+    """Return whether the group joined for the first time, and has no generation in the log."""
+    return group.kind == SIMPLE and group.generation == 0
+
+
+class RequestBudget:
+    """Selects the groups to describe now: those that have waited longest, within an average rate.
+
+    A token bucket: it gains `per_second` groups up to `most`, which is also the limit of one selection. A group waits
+    since it was last selected, or since it was first a candidate; it is not selected again within `again_ms`. So every
+    candidate is selected at some time, however many new ones appear.
+    """
+
+    def __init__(self, *, per_second: float, most: int, again_ms: int) -> None:
+        self._per_second = per_second
+        self._most = most
+        self._again_ms = again_ms
+        self._available = float(most)
+        self._last_time: int | None = None
+        self._waits_since: dict[str, int] = {}
+        self._selected: set[str] = set()
+
+    def choose(self, candidates: Iterable[str], now: int) -> list[str]:
+        """Return the groups to describe at `now` (ms), and record them as described.
+
+        A group that is no longer a candidate is removed, so the memory is bounded by the number of candidates.
+        """
+        self._add_budget(now)
+        since = {group: self._waits_since.get(group, now) for group in candidates}
+        due = [group for group, when in since.items() if not self._too_soon(group, now - when)]
+        due.sort(key=lambda group: (since[group], group in self._selected, group))
+        selected = due[: int(self._available)]
+        self._available -= len(selected)
+        self._waits_since = since | dict.fromkeys(selected, now)
+        self._selected = (self._selected & since.keys()).union(selected)
+        return selected
+
+    def _too_soon(self, group: str, waited: int) -> bool:
+        return group in self._selected and 0 <= waited < self._again_ms
+
+    def _add_budget(self, now: int) -> None:
+        """Add the budget of the elapsed time; a clock that was set back adds nothing."""
+        elapsed = 0 if self._last_time is None else max(now - self._last_time, 0)
+        self._last_time = now
+        self._available = min(self._available + elapsed * self._per_second / 1000, float(self._most))
+
+
+_KEYS_AT_ONCE: Final = 1_000
+# Brokers before 3.0 take one key per request, so the number of lookups is limited.
+_SINGLE_KEYS: Final = 200
+
+
+class Coordinators:
+    """The coordinators of one cluster's groups. Caches at most `most` of them."""
+
+    def __init__(self, cluster: Cluster, *, most: int = 200_000) -> None:
+        self._cluster = cluster
+        self._most = most
+        self._node_of: dict[str, int] = {}
+
+    def find(self, keys: Collection[str]) -> dict[str, int | ErrorReason]:
+        """Return the node id of each key's coordinator, or the reason why it is unknown. Raises nothing."""
+        found: dict[str, int | ErrorReason] = {key: self._node_of[key] for key in keys if key in self._node_of}
+        for some in _pieces([key for key in keys if key not in found], _KEYS_AT_ONCE):
+            found |= self._look_up(some)
+        self._remember(found)
+        return found
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Remove these keys from the cache: their coordinator has moved or is unreachable."""
+        for key in keys:
+            self._node_of.pop(key, None)
+
+    def _remember(self, found: dict[str, int | ErrorReason]) -> None:
+        self._node_of |= {key: node for key, node in found.items() if not isinstance(node, ErrorReason)}
+        for key in list(itertools.islice(self._node_of, max(len(self._node_of) - self._most, 0))):
+            del self._node_of[key]  # the oldest first
+
+    def _look_up(self, keys: list[str]) -> dict[str, int | ErrorReason]:
+        try:
+            answer = self._cluster.call_any(admin_requests.find_coordinators(keys))
+        except Unsupported:
+            return self._look_up_one_by_one(keys)
+        except ClusterError as error:
+            return dict.fromkeys(keys, reasons.of_failure(error))
+        answers: dict[str, int | ErrorReason] = dict.fromkeys(keys, ErrorReason.OTHER)
+        return answers | {each.key: _node(each) for each in answer.coordinators}
+
+    def _look_up_one_by_one(self, keys: list[str]) -> dict[str, int | ErrorReason]:
+        answers: dict[str, int | ErrorReason] = dict.fromkeys(keys, ErrorReason.NOT_ASKED)
+        for key in keys[:_SINGLE_KEYS]:
+            try:
+                answers[key] = _node(self._cluster.call_any(admin_requests.find_coordinator(key)))
+            except ClusterError as error:
+                answers[key] = reasons.of_failure(error)
+                break  # the other lookups would probably fail too, each after the same wait
+        return answers
+
+
+def by_node(found: dict[str, int | ErrorReason], most: int) -> Iterator[tuple[int, list[str]]]:
+    """Group the keys with a known coordinator by its node, in lists of at most `most`."""
+    of_node: dict[int, list[str]] = {}
+    for key, node in found.items():
+        if not isinstance(node, ErrorReason):
+            of_node.setdefault(node, []).append(key)
+    for node, keys in of_node.items():
+        for some in _pieces(keys, most):
+            yield node, some
+
+
+def _node(answer: Any) -> int | ErrorReason:
+    return reasons.of_code(answer.error_code) or answer.node_id
+
+
+def _pieces(keys: list[str], most: int) -> Iterator[list[str]]:
+    return (keys[start : start + most] for start in range(0, len(keys), most))
+
 
 MOST_GROUPS: Final = 1_000
 """The number of groups that one call describes; the others are returned with NOT_ASKED."""

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from decoders.log.fetched import FetchedBatches
-from stream.cluster.leaders import find_leaders
+from stream.cluster.partition_offsets import find_leaders
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason
 
 _ROUND_BYTES: Final = 8 << 20
 """Bytes of one round, shared by the partitions; each gets at least _LEAST_BYTES, and always one whole batch."""

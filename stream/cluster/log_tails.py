@@ -16,16 +16,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from decoders.log.batch import RecordBatch
+from decoders.log.control import BatchOutcome, TransactionMarkers, is_transactional_data
 from decoders.log.errors import Damaged
 from decoders.log.fetched import FetchedBatches
-from decoders.log.frames import LogBatch
-from decoders.log.transactions import BatchOutcome, TransactionMarkers, is_transactional_data
-from stream.cluster.leaders import find_leaders
-from stream.cluster.transport import error_codes as reasons
+from decoders.log.files import LogBatch
+from stream.cluster.partition_offsets import find_leaders
+from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason
 
 _EACH_AT_FIRST: Final = 32 << 10
 """Markers are 78 bytes, and most tails consist only of markers, so the first fetch is small."""

@@ -11,12 +11,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from stream.cluster.leaders import Leaders, find_leaders
-from stream.cluster.transport import error_codes as reasons
+from stream.cluster.partition_offsets import Leaders, find_leaders
+from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 

@@ -16,10 +16,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stream.cluster.transport import admin_requests
-from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport import errors as reasons
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 MOMENT: Final = pa.timestamp("ms")
@@ -44,7 +43,7 @@ OPEN_TRANSACTIONS: Final = pa.schema(
         ("hanging", pa.bool_()),
         # An ErrorReason if something is unknown, else null. NOT_FOUND: no coordinator lists the producer: either the
         # transaction hangs, or the user may not describe its transactional id; the answers are the same. The
-        # transaction log distinguishes them (`stream.tick.lookups.transaction_log`).
+        # transaction log distinguishes them (`stream.tick.lookups.open_transactions`).
         ("error", NAME),
     ]
 )

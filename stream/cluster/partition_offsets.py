@@ -5,20 +5,61 @@ a cluster that cannot be reached at all raises. kafka-python's own admin calls a
 fails their whole answer.
 
 Sends one Metadata request, then three ListOffsets requests per broker, to all brokers at once.
+
+The leaders of partitions and their epochs, for requests that only a leader answers.
+
+Read on every call, with one metadata request per few thousand topics; nothing is cached.
+
+The ends of earlier leader epochs in the current logs of a topic: they show that a log lost its end (KIP-320).
+
+A leader that is elected with a shorter log, or starts with a shorter one, writes on under a new epoch. An offset alone
+does not show this when the log has grown past it again; the end of the epoch under which it was read does.
 """
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason, of_code, of_failure
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason, of_code, of_failure
+
+Leader = tuple[int, int] | ErrorReason
+"""The node and its leader epoch, or the reason why there is none."""
+
+_TOPICS_AT_ONCE: Final = 5_000
+_TOPIC: Final = -1
+
+
+class Leaders:
+    """The leaders of some partitions at one moment."""
+
+    def __init__(self, found: Mapping[tuple[str, int], Leader]) -> None:
+        self._found = found
+
+    def of(self, topic: str, partition: int) -> Leader:
+        """Return the leader of a partition; NOT_FOUND if there is no such partition."""
+        return self._found.get((topic, partition), self._found.get((topic, _TOPIC), ErrorReason.NOT_FOUND))
+
+
+def find_leaders(cluster: Cluster, topics: Collection[str]) -> Leaders:
+    """Return the leaders of all partitions of these topics. Raises ClusterError when no broker answers at all."""
+    names = sorted(set(topics))
+    found: dict[tuple[str, int], Leader] = {}
+    for start in range(0, len(names), _TOPICS_AT_ONCE):
+        for topic in cluster.metadata(names[start : start + _TOPICS_AT_ONCE]).topics:
+            if not topic.partitions:
+                found[topic.name, _TOPIC] = reasons.of_code(topic.error_code) or ErrorReason.NOT_FOUND
+            for p in topic.partitions:
+                led = p.leader_id >= 0
+                found[topic.name, p.partition_index] = (p.leader_id, p.leader_epoch) if led else ErrorReason.NO_LEADER
+    return Leaders(found)
+
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 
@@ -51,7 +92,7 @@ _COLUMNS: Final = ((requests.EARLIEST, False), (requests.LATEST, True), (request
 _LOG_START, _LAST_STABLE, _HIGH_WATERMARK = range(3)
 
 # A request with more than this would keep a broker's request thread busy for too long.
-_TOPICS_AT_ONCE: Final = 5_000
+
 _PARTITIONS_AT_ONCE: Final = 20_000
 
 
@@ -176,3 +217,47 @@ def _dictionary(numbers: npt.NDArray[np.int64], words: Sequence[str]) -> pa.Dict
 
 def _number_of(code: int) -> int:
     return _NUMBER[of_code(code) or ErrorReason.OTHER]
+
+
+_PERMANENT: Final = (ErrorReason.NOT_AUTHORIZED, ErrorReason.UNSUPPORTED)
+NO_EPOCH: Final = -1
+"""The end of an epoch above all that the leader has: the log was replaced by an older one."""
+
+
+def read_epoch_ends(cluster: Cluster, topic: str, epochs: Mapping[int, int]) -> dict[int, int | None]:
+    """Return by partition where its epoch, or else the last one before that, ends in the log of the current leader.
+
+    NO_EPOCH if the leader's own epoch is below the requested one. None if the broker cannot say: it is too old, refuses
+    it to this user, or keeps no epochs. A partition whose leader does not answer now is left out. Raises ClusterError
+    only when no broker answers at all. Asks nothing if no epochs are given.
+    """
+    if not epochs:
+        return {}
+    leaders = find_leaders(cluster, [topic])
+    of_node: dict[int, list[tuple[int, int, int]]] = {}
+    for partition, epoch in sorted(epochs.items()):
+        leader = leaders.of(topic, partition)
+        if not isinstance(leader, ErrorReason):
+            of_node.setdefault(leader[0], []).append((partition, leader[1], epoch))
+    calls = [(node, requests.epoch_ends({topic: rows})) for node, rows in of_node.items()]
+    ends: dict[int, int | None] = {}
+    for rows, answer in zip(of_node.values(), cluster.call_all(calls), strict=True):
+        if isinstance(answer, ClusterError):
+            if not answer.passes:
+                ends.update(dict.fromkeys((partition for partition, _, _ in rows), None))
+            continue
+        current = {partition: (leader_epoch, epoch) for partition, leader_epoch, epoch in rows}
+        for part in (part for each in answer.topics for part in each.partitions):
+            if part.error_code:
+                if of_code(part.error_code) in _PERMANENT:
+                    ends[part.partition] = None
+                continue
+            leader_epoch, epoch = current[part.partition]
+            went_back = 0 <= leader_epoch < epoch
+            ends[part.partition] = part.end_offset if part.end_offset >= 0 else NO_EPOCH if went_back else None
+    return ends
+
+
+def is_cut(position: int, epoch_end: int | None) -> bool:
+    """Return whether a log has lost what was read up to before `position` under an epoch that ends here."""
+    return epoch_end is not None and epoch_end < position

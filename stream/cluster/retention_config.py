@@ -12,8 +12,7 @@ from typing import Final
 from stream.cluster.admin.features import read_versions
 from stream.cluster.configs import TopicConfig, read_broker_configs
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason
 from stream.groups.expiry.broker_rules import ExpiryRules, OffsetsRetention, Source
 
 RETENTION: Final = "offsets.retention.minutes"

@@ -13,9 +13,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stream.cluster.admin.quorum import Quorum, read_quorum
-from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport import errors as reasons
 from stream.cluster.transport.client import Broker, Cluster
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ErrorReason
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 _NODES: Final = pa.list_(pa.int32())

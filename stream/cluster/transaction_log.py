@@ -16,15 +16,15 @@ from typing import Final
 from decoders.cluster_events import TransactionalIdExpired, TransactionStateRecorded
 from decoders.events import Event
 from decoders.interpret import event_of
+from decoders.interpret_groups import Record
 from decoders.log.batch import LogRecord
-from decoders.records import Record
 from decoders.scalar import decode_transaction
-from stream.cluster.leaders import find_leaders
 from stream.cluster.open_transactions import ENDS_BY_ITSELF
+from stream.cluster.partition_offsets import find_leaders
 from stream.cluster.records.ranges import ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ErrorReason
 
 NAME: Final = "__transaction_state"
 _LIMIT_SECONDS: Final = 5.0

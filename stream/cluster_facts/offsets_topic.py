@@ -7,15 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.readmodel import Snapshot
-from stream.cluster.configs import Settings
-from stream.cluster.log_dirs import REPLICA_SIZES, replicas_of
+from stream.cluster.configs import REPLICA_SIZES, Settings, replicas_of
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.log_cleaner import CleanerWatch, CompactionConfig, OffsetsPartitionSizes
-from stream.groups.instances import InstancePart
-from stream.groups.placement import partition_for
+from stream.groups.placement import InstancePart, partition_for
 
 _RECORDS_OF_A_MEMBER: Final = 3
 """Records of a member in newer group types: metadata, target and current assignment. A group has as many."""

@@ -15,28 +15,27 @@ import pyarrow.compute as pc
 
 from exporters.cluster.model import ClusterFacts, share_group_facts
 from exporters.readmodel import Snapshot
-from stream.cluster.admin.features import mixed_versions, read_versions
-from stream.cluster.admin.followers import FollowerLag, followers_out_of_sync, read_follower_lags
-from stream.cluster.admin.quotas import read_quotas
-from stream.cluster.admin.reassignments import read_reassignments
-from stream.cluster.configs import Settings, read_broker_configs, read_topic_config, read_topic_configs
-from stream.cluster.log_dirs import (
+from stream.cluster.admin.features import mixed_versions, read_quotas, read_versions
+from stream.cluster.admin.followers import FollowerLag, followers_out_of_sync, read_follower_lags, read_reassignments
+from stream.cluster.configs import (
+    Settings,
     failed_directories,
+    read_broker_configs,
     read_replica_sizes,
+    read_topic_config,
+    read_topic_configs,
     size_per_broker,
 )
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.topology import Topology, read_topology
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason
 from stream.cluster_facts import tables
-from stream.cluster_facts.left_replicas import LeftReplicas
 from stream.cluster_facts.log_cleaner import LogGrowth
 from stream.cluster_facts.offsets_topic import OffsetsTopicSizes
 from stream.cluster_facts.share_groups import ShareGroups
-from stream.cluster_facts.topics import MIN_ISR, partitions_table, topics_table
-from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.cluster_facts.topics import MIN_ISR, LeftReplicas, partitions_table, topics_table
+from stream.groups.placement import EVERY_GROUP, InstancePart
 
 BROKER_SETTINGS: Final = (
     "log.cleaner.enable",

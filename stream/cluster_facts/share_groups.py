@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from decoders.cluster_events import SharePartitionStateRecorded, SharePartitionStateRemoved
 from decoders.interpret import event_of
+from decoders.interpret_groups import Record
 from decoders.log.batch import LogRecord
-from decoders.records import Record
 from decoders.scalar import decode_share_state
 from exporters.cluster.model import (
     SHARE_GROUPS,
@@ -25,19 +25,16 @@ from exporters.cluster.model import (
     SHARE_READS,
 )
 from exporters.readmodel import rows_table
-from stream.cluster.epoch_ends import is_cut, read_epoch_ends
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
-from stream.cluster.partition_offsets import read_ends
+from stream.cluster.partition_offsets import is_cut, read_ends, read_epoch_ends
 from stream.cluster.records.ranges import OffsetRange, ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
 from stream.cluster.topology import Topology
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason, of_failure
-from stream.cluster.transport.errors import ClusterError, Unreachable
+from stream.cluster.transport.errors import ClusterError, ErrorReason, Unreachable, of_failure
 from stream.cluster_facts.share_state import FinishedRecords, SharePartition, SharePartitionKey, ShareState
 from stream.cluster_facts.tables import Unknown
-from stream.groups.instances import EVERY_GROUP, InstancePart
-from stream.groups.placement import partition_for
+from stream.groups.placement import EVERY_GROUP, InstancePart, partition_for
 
 NAME: Final = "__share_group_state"
 MOST_PARTITIONS: Final = 10_000

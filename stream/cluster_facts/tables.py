@@ -30,15 +30,13 @@ from exporters.cluster.model import (
     UNKNOWN_FACTS,
 )
 from exporters.readmodel import rows_table
-from stream.cluster.admin.features import BrokerVersions, finalized_features, version_sets
-from stream.cluster.admin.followers import FollowerLag
+from stream.cluster.admin.features import BrokerVersions, Quota, finalized_features, version_sets
+from stream.cluster.admin.followers import FollowerLag, Reassignment
 from stream.cluster.admin.quorum import Quorum
-from stream.cluster.admin.quotas import Quota
-from stream.cluster.admin.reassignments import Reassignment
 from stream.cluster.configs import Settings
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
 from stream.cluster.topology import Topology
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ErrorReason
 
 _Value = TypeVar("_Value")
 _Key = TypeVar("_Key")

@@ -19,12 +19,11 @@ from exporters.cluster.model import SHARE_GROUPS_FACT, SHARE_READ_FACT, ClusterF
 from exporters.selection.series import EVERYTHING, SeriesSelection
 from exporters.text.exposition import PublishedSnapshot
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason
 from stream.cluster_facts.poll import ClusterPoll, PollOptions
 from stream.cluster_facts.share_groups import NAME as SHARE_STATE_TOPIC
+from stream.config.config_follower import selection_from_options
 from stream.config.kafka_login import login_from_options
-from stream.config.metric_selection import selection_from_options
 from stream.config.options import Config
 
 _log = structlog.get_logger(__name__)

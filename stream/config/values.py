@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from stream.config.object_address import SCHEME, ObjectAddress, shown_address
-from stream.groups.instances import InstancePart
+from stream.groups.placement import InstancePart
 
 _UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 

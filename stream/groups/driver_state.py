@@ -21,10 +21,9 @@ from stream.groups.commits.counts import CommitCounts
 from stream.groups.commits.run_table import Runs, concat_runs, no_runs
 from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.memberships import Member, Membership
-from stream.groups.membership.subscriptions import LongSubscriptions
-from stream.groups.row_order import RowLabels, RowOrder
+from stream.groups.membership.model import LongSubscriptions
+from stream.groups.row_order import ChangeEvents, RowLabels, RowOrder, ShardCopy, share_runs
 from stream.groups.shard import ShardChange, ShardState
-from stream.groups.shard_copy import ChangeEvents, ShardCopy, share_runs
 
 _NO_GROUPS: Final = frozenset[str]()
 

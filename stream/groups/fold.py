@@ -1,7 +1,7 @@
 """The fold: the records that one task reads become one delta per shard.
 
 The distinct keys of each Arrow batch are decoded once. Commits are decoded and folded into runs at once
-(`commits.decoded`, `commits.folded`); membership records are kept as they are, in log order. `drain` returns one delta
+(`commits.folded`); membership records are kept as they are, in log order. `drain` returns one delta
 per shard. Malformed records are counted with their reason and change nothing.
 """
 
@@ -21,15 +21,13 @@ from decoders.tables import BY_NUMBER
 from stream.groups.commits import aborts as abort_table
 from stream.groups.commits import tombstones as tombstone_table
 from stream.groups.commits.aborts import AbortedCommits
-from stream.groups.commits.decoded import decode_commits
-from stream.groups.commits.folded import FoldedCommits, fold_commits
+from stream.groups.commits.folded import FoldedCommits, decode_commits, fold_commits
 from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commit_keys
 from stream.groups.commits.run_table import Runs, join_runs, no_runs
 from stream.groups.commits.runs import NEVER
 from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.decode_stats import DecodeStats
-from stream.groups.membership.record_types import record_type_of
-from stream.groups.membership.summary import groups_of
+from stream.groups.membership.summary import groups_of, record_type_of
 from stream.groups.record_columns import RecordColumns, distinct_partitions
 from stream.groups.shard import MembershipRecords, ShardDelta
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from stream.health import hysteresis, stored_rows
+from stream.health import hysteresis, row_columns
 from stream.health.burrow.status_tracker import BurrowStatuses, BurrowStatusTracker
 from stream.health.columns import Codes, Ints
 from stream.health.evidence import Value, evidence
@@ -205,7 +205,7 @@ class Evaluator:
     def pack(self) -> bytes | None:
         """Return the shown verdicts as bytes for the next process; None before the first tick."""
         inputs = self._shown.inputs
-        return None if inputs is None else stored_rows.pack(inputs, self._shown.stored() | self.history.memory.stored())
+        return None if inputs is None else row_columns.pack(inputs, self._shown.stored() | self.history.memory.stored())
 
     def pack_share_groups(self) -> bytes | None:
         """Return what is known of the share groups as bytes for the next process; None if there is nothing."""

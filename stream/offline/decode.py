@@ -7,7 +7,7 @@ from typing import Final
 
 from decoders import jsonform, scalar
 from decoders.errors import DecodeError
-from decoders.records import Record
+from decoders.interpret_groups import Record
 from stream.offline.rows import LogRow
 
 

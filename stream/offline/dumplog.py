@@ -8,8 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from decoders.log.dump.items import DumpItem, item_json, item_text
-from decoders.log.dump.output import GAPS, Decode, Dump, as_text, offsets, share_group_state, transaction_log
+from decoders.log.dump.output import (
+    GAPS,
+    Decode,
+    Dump,
+    DumpItem,
+    as_text,
+    item_json,
+    item_text,
+    offsets,
+    share_group_state,
+    transaction_log,
+)
 from decoders.log.files import kind_of
 
 DECODERS: Final[Mapping[str, Decode]] = {

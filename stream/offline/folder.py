@@ -13,10 +13,10 @@ from typing import Final
 import pyarrow as pa
 
 from decoders.log.columns import partition_columns
+from decoders.log.control import BatchOutcome
 from decoders.log.errors import LogError
 from decoders.log.files import read_small
 from decoders.log.partition import PartitionLog
-from decoders.log.transactions import BatchOutcome
 from stream.errors import imports_of_extra
 from stream.offline.paths import display_path, is_directory, os_error_text
 from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin, RowSource, TopicAndPartition, UnreadableRefusal

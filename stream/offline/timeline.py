@@ -12,7 +12,7 @@ from decoders import scalar
 from decoders.errors import DecodeError
 from decoders.events import Event, OffsetCommitted, OffsetRemoved
 from decoders.interpret import event_of
-from decoders.records import Record
+from decoders.interpret_groups import Record
 from stream.offline.rows import OFFSETS_TOPIC, LogRow
 from stream.offline.timeline_membership import MembershipTimeline
 from stream.wording import count

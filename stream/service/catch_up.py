@@ -1,4 +1,4 @@
-"""The progress of the initial catch-up: positions of the reader against the ends captured at start. Pure.
+"""The progress of the initial catch-up, and its display: a bar on a terminal, otherwise a log line every ten seconds.
 
 It counts positions, not records: the tail of a partition may be a control record or may have been compacted away, and
 an empty partition has no record at all. A partition is caught up when the reader's next offset is at or past the last
@@ -6,9 +6,14 @@ stable offset that it had at start. Positions of finished batches are exact. Whi
 progress; that is displayed and shows the watchdog that the batch goes on, and does not affect readiness.
 """
 
+import time
 from collections import deque
 from collections.abc import Mapping
-from typing import Final
+from typing import IO, Final
+
+import structlog
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from exporters.readmodel import CatchUp
 
@@ -73,3 +78,45 @@ class CatchUpProgress:
         rate = (done - done_then) / (now - since) if now > since else None
         left = (total - done) / rate if rate else None
         return CatchUp(done / total if total else 1.0, rate, 0.0 if done >= total else left)
+
+
+_log = structlog.get_logger(__name__)
+_LINE_SECONDS: Final = 10.0
+_NO_PACE: Final = "no pace yet"
+
+
+class CatchUpView:
+    """Displays a catch-up until it is done."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._bar: Progress | None = None
+        self._pace_shown = False
+        self._next_line = time.monotonic() + _LINE_SECONDS
+        if stream.isatty():
+            columns = (TextColumn("catching up"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[pace]}"))
+            self._bar = Progress(*columns, console=Console(file=stream), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task("catching up", total=1.0, pace=_NO_PACE)
+
+    def show(self, now: CatchUp) -> None:
+        """Display the progress; cheap enough for ten calls per second."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=now.ratio, pace=_pace(now))
+        elif time.monotonic() >= self._next_line or (not self._pace_shown and now.rate and now.ratio < 1):
+            # The first line comes with the first pace, so that a short catch-up is logged as well.
+            self._pace_shown = self._pace_shown or bool(now.rate)
+            self._next_line = time.monotonic() + _LINE_SECONDS
+            _log.info("catch-up running", percent=round(100 * now.ratio, 1), pace=_pace(now))
+
+    def done(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _pace(now: CatchUp) -> str:
+    if not now.rate:
+        return _NO_PACE
+    left = "" if now.seconds_left is None else f", about {now.seconds_left:.0f} s left"
+    return f"{now.rate:,.0f} offsets/s{left}"

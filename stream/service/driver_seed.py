@@ -9,12 +9,11 @@ from typing import Final
 
 import structlog
 
+from stream.checkpoint.continuity import FOLDER as FIRST_READ
 from stream.checkpoint.continuity import OffsetsTopicEnds
 from stream.checkpoint.directory import CheckpointDirectory
-from stream.checkpoint.first_read import FOLDER as FIRST_READ
 from stream.config.options import Config
-from stream.service.catch_up import CatchUpProgress
-from stream.service.catch_up_bar import CatchUpView
+from stream.service.catch_up import CatchUpProgress, CatchUpView
 from stream.service.first_read.reader import FirstReadError, read_first, result_of
 from stream.service.first_read.request import FirstRead
 from stream.service.kept_state import KeptState

@@ -23,12 +23,11 @@ from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
 from stream.service.driver_seed import DriverSeed
 from stream.service.first_read.request import FirstRead
-from stream.service.history_files import HistoryFiles
 from stream.service.kept_state import KeptState, StateUnusableError
 from stream.service.startup import check_part, open_kept_state, read_tombstone_seconds, wait_for_ends
 from stream.service.status import CATCHING_UP, STARTING, ServiceStatus
 from stream.service.supervisor import QuerySupervisor, end_of_query
-from stream.service.ticker import Ticker, TickThread
+from stream.service.ticker import HistoryFiles, Ticker, TickThread
 from stream.service.web_access import page_links
 from stream.service.wiring import (
     context_poller,
@@ -157,7 +156,7 @@ class MonitorJob:
         if self._config.history.dir is None:
             return None
         # The writer of Parquet takes memory.
-        from stream.service.history_files import HistoryFiles  # noqa: PLC0415
+        from stream.service.ticker import HistoryFiles  # noqa: PLC0415
 
         return HistoryFiles(self._config.history.dir, cluster_id, self._status.files)
 

@@ -15,15 +15,14 @@ from typing import Final
 import structlog
 
 from exporters.http.admission import ConnectionLimits
+from exporters.http.api_endpoints import ServedData
 from exporters.http.event_stream.recent_events import RecentEvents
-from exporters.http.served_data import ServedData
 from exporters.http.server import AddressUnavailableError, HttpServer
 from exporters.selection.series import SeriesSelector
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.watch import ClusterWatch
-from stream.config.config_follower import ConfigFollower
+from stream.config.config_follower import ConfigFollower, selection_from_options
 from stream.config.kafka_login import login_from_options
-from stream.config.metric_selection import selection_from_options
 from stream.config.options import Config
 from stream.config.values import is_loopback
 from stream.errors import ExitCode, Refusal

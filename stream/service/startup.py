@@ -12,14 +12,13 @@ import structlog
 from stream.checkpoint.continuity import OffsetsTopicEnds
 from stream.checkpoint.directory import open_checkpoint
 from stream.cluster.configs import read_topic_config
-from stream.cluster.epoch_ends import read_epoch_ends
 from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
-from stream.cluster.partition_offsets import read_ends
+from stream.cluster.partition_offsets import read_ends, read_epoch_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.config.options import Config
 from stream.errors import ExitCode, Refusal
-from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.groups.placement import EVERY_GROUP, InstancePart
 from stream.service.kept_state import KeptState
 from stream.service.status import WAITING, ServiceStatus
 from stream.service.wiring import checkpoint_layout, checkpoint_root

@@ -28,13 +28,12 @@ from exporters.readmodel import (
     WebhookStatus,
     rows_table,
 )
-from stream.checkpoint.side_files import SideFiles
+from stream.checkpoint.usage import SideFiles
 from stream.groups.decode_stats import DecodeStats
-from stream.groups.instances import EVERY_GROUP, InstancePart, owner_of
+from stream.groups.placement import EVERY_GROUP, InstancePart, owner_of
 from stream.service.catch_up import CatchUpProgress
-from stream.service.descriptors import Descriptors
 from stream.service.processes import ProcessUsage
-from stream.service.resources import Resources
+from stream.service.resources import Descriptors, Resources
 from stream.service.system_limits import memory_limit
 from stream.tick.offsets_topic_lag import UnansweredPartition
 from stream.tick.run_tick import TickResult

@@ -17,11 +17,9 @@ from exporters.readmodel import QueryStatus
 from stream.checkpoint.topic_watch import TopicWatch
 from stream.cluster.offsets_topic import NAME
 from stream.errors import ExitCode
-from stream.service.catch_up import CatchUpProgress
-from stream.service.catch_up_bar import CatchUpView
-from stream.service.kept_state import KeptState
+from stream.service.catch_up import CatchUpProgress, CatchUpView
+from stream.service.kept_state import KeptState, is_slow_start, refusal_in
 from stream.service.processes import CREATOR, end_planning
-from stream.service.query_errors import is_slow_start, refusal_in
 from stream.service.resources import ResourcePoller
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING, ServiceStatus
 from stream.service.ticker import TickThread

@@ -7,9 +7,9 @@ from typing import Final
 import structlog
 
 from exporters.cluster.exposition import PublishedCluster
-from exporters.compatibility.burrow import BURROW
 from exporters.compatibility.burrow_responses import BurrowCluster
-from exporters.hidden_members import HiddenMembers
+from exporters.compatibility.selection import BURROW
+from exporters.group_search import HiddenMembers
 from exporters.http.access.web_access import WebAccess
 from exporters.http.access.web_config import WebConfigError
 from exporters.member_quotas import MemberQuotas

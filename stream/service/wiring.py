@@ -11,8 +11,8 @@ from stream.checkpoint.manifest import Layout
 from stream.checkpoint.objects.path import ObjectPath
 from stream.checkpoint.objects.store import DEFAULT_REGION, StoreAccess
 from stream.cluster.transport.client import Cluster
+from stream.config.config_follower import selection_from_options
 from stream.config.kafka_login import login_from_options
-from stream.config.metric_selection import selection_from_options
 from stream.config.object_address import ObjectAddress
 from stream.config.options import Config, JobOptions
 from stream.config.secret_sources import SecretFile

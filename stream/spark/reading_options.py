@@ -11,8 +11,7 @@ import pickle
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from stream.groups.instances import EVERY_GROUP, InstancePart
-from stream.groups.placement import Placement
+from stream.groups.placement import EVERY_GROUP, InstancePart, Placement
 
 if TYPE_CHECKING:
     from stream.config.kafka_login import KafkaLogin

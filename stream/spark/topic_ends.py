@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stream.checkpoint.spark_offsets import TOPIC, SourceOffsets
-from stream.cluster.epoch_ends import is_cut, read_epoch_ends
-from stream.cluster.partition_offsets import read_ends
+from stream.cluster.partition_offsets import is_cut, read_ends, read_epoch_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.connection_errors import no_topic_right
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason
 from stream.errors import ExitCode, Refusal
 from stream.spark.batch_plan import batch_ends
 

@@ -13,7 +13,7 @@ from decoders.javatext import java_text
 from decoders.jsonform import uuid_text
 from decoders.schema import RecordContent
 from decoders.tables import types_with
-from stream.groups.commits.decoded import DecodedCommits, decode_commits
+from stream.groups.commits.folded import DecodedCommits, decode_commits
 from stream.groups.commits.keys import RecordRole
 from stream.tables.keys import AskedNames, NamedKeys
 from stream.tables.logged import LoggedRecords

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.log.codecs import DEFAULT_LIMIT
 from decoders.log.columns import partition_records
-from decoders.log.directory import PartitionDirectory, read_directory
 from decoders.log.errors import LogError
-from decoders.log.partition import PartitionLog
+from decoders.log.partition import PartitionDirectory, PartitionLog, read_directory
 from decoders.log.segment import Segment
 from stream.errors import imports_of_extra
 from stream.offline.folder import LogFolder

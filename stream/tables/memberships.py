@@ -17,8 +17,7 @@ from decoders.schema import RecordContent
 from decoders.tables import types_with
 from stream.groups.commits.keys import RecordRole
 from stream.groups.membership.classic import assigned_rows, standby_rows
-from stream.groups.membership.model import CLASSIC
-from stream.groups.membership.subscriptions import topics_of_blob
+from stream.groups.membership.model import CLASSIC, topics_of_blob
 from stream.tables.keys import AskedNames, NamedKeys
 from stream.tables.logged import LoggedRecords
 from stream.tables.rows import batch_of, column_of, error_text, record_rows

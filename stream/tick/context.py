@@ -16,7 +16,7 @@ from stream.groups.expiry.predict import ExpiryPrediction, OffsetsRetention, pre
 from stream.groups.lifecycle.model import Transition
 from stream.groups.membership.unassigned import UnassignedCounts, UnassignedTracker
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits, nothing_hidden
+from stream.tick.hidden_commits.overlay import BlockedOffsetsPartition, HiddenCommits, nothing_hidden
 from stream.tick.inputs.polled_cluster import NOT_POLLED, PolledCluster
 from stream.tick.lookups.log_tails import KnownTails
 

@@ -9,9 +9,7 @@ from typing import Final
 
 import structlog
 
-from stream.cluster.coordinators import Coordinators
-from stream.cluster.describe_groups import describe_groups
-from stream.cluster.rate_limit import RequestBudget, describe_candidates
+from stream.cluster.describe_groups import Coordinators, RequestBudget, describe_candidates, describe_groups
 from stream.cluster.retention_config import read_retention
 from stream.cluster.topic_ids import TopicIds
 from stream.cluster.topology import read_topology

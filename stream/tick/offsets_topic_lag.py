@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from exporters.readmodel import OFFSETS_PARTITIONS, OFFSETS_UNAVAILABLE, OFFSETS_UNAVAILABLE_GROUPS, TIMESTAMP
 from stream.cluster.offsets_topic import NAME
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.cluster.transport.errors import ErrorReason
+from stream.groups.placement import EVERY_GROUP, InstancePart
 from stream.tick.ends_index import EndsIndex
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 

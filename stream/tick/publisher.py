@@ -28,7 +28,7 @@ from stream.tick.inputs.polled_cluster import PollReader
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.offsets_topic_lag import UnansweredPartition
 from stream.tick.run_tick import FaultyGroupsError, TickParts, TickResult, read_end_offsets, run_tick
-from stream.tick.snapshot.group_detail import group_detail, with_share_partitions
+from stream.tick.snapshot.build import group_detail, with_share_partitions
 from stream.tick.terminations import Terminations
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.evaluated_tick import TickDetails

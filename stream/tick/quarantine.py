@@ -1,7 +1,7 @@
 """Leaves out groups that cannot be evaluated because of an internal error, and tries them again later.
 
 The evaluation works on columns of all groups, so one group that it cannot handle makes the whole tick fail. Such a
-group is searched for by bisection, left out from then on, and shown as unknown (`snapshot.quarantined`),
+group is searched for by bisection, left out from then on, and shown as unknown (`snapshot.additions`),
 so that all other groups are published. It is tried again, alone, when its state in the log has changed, and every ten
 minutes; a trial that fails doubles the time to the next one. Used by the tick thread.
 """

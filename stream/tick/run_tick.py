@@ -22,12 +22,16 @@ from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.predict import predict
 from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
-from stream.tick.common_cause.analysis import CommonCauseAnalysis, CommonCauseReport
-from stream.tick.common_cause.tables import common_causes_table, covered_groups_table
+from stream.tick.common_cause.analysis import (
+    CommonCauseAnalysis,
+    CommonCauseReport,
+    common_causes_table,
+    covered_groups_table,
+)
 from stream.tick.context import UNKNOWN_CLUSTER, DerivedState, LookupResults, TickFacts, count_unassigned, derive
 from stream.tick.context_poller import ContextPoller
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import HiddenCommits, blocked_partitions_table, nothing_hidden
+from stream.tick.hidden_commits.overlay import HiddenCommits, blocked_partitions_table, nothing_hidden
 from stream.tick.inputs.polled_cluster import NOT_POLLED, PolledCluster
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.offsets_topic_lag import (
@@ -37,10 +41,8 @@ from stream.tick.offsets_topic_lag import (
     unavailable_table,
 )
 from stream.tick.quarantine import Quarantine
+from stream.tick.snapshot.additions import compatibility_table, with_policies, with_quarantined
 from stream.tick.snapshot.build import build_evaluated
-from stream.tick.snapshot.compatibility import compatibility_table
-from stream.tick.snapshot.policies import with_policies
-from stream.tick.snapshot.quarantined import with_quarantined
 from stream.tick.terminations import Terminations
 from stream.tick.verdicts.columns import unreadable_tails
 from stream.tick.verdicts.evaluate import VerdictEvaluator

@@ -21,7 +21,7 @@ from stream.groups.expiry.predict import ExpiryPrediction, Times
 from stream.groups.lifecycle.model import Transition, TransitionType
 from stream.groups.membership.memberships import Membership
 from stream.groups.membership.model import SIMPLE
-from stream.groups.shard_copy import ChangeEvents, RemovedOffset
+from stream.groups.row_order import ChangeEvents, RemovedOffset
 from stream.tick.context import Causes, ClusterContext, CommitRemovals, RemovedCommit
 
 _log = structlog.get_logger(__name__)

@@ -1,20 +1,135 @@
-"""Keeps the alerts of the latest snapshot for one or several Alertmanagers, of which each gets all of them."""
+"""Keeps the alerts of the latest snapshot for one or several Alertmanagers, of which each gets all of them.
+
+The unhealthy groups of a snapshot as alerts of Alertmanager's API v2. Pure.
+
+An alert has the name, the labels and the links of the alert of the shipped rules about the same verdict, so that the
+same routes apply. The verdict is a label, so a change of the verdict ends one alert and begins another.
+"""
 
 import contextlib
+import dataclasses
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Self
 
-from exporters.page.links import PageLinks
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.page.links import PageLinks, alert_of_verdict
 from exporters.readmodel import Snapshot, WebhookStatus
+from exporters.selection.budget import muted_by_configuration
+from exporters.timestamps import rfc3339
+from exporters.wording import ATTENTION, phrase
 from stream.config.options import WebhookOptions
 from stream.webhook.alertmanager import HOLD_SECONDS, Alertmanager, Labels
-from stream.webhook.alerts import Alert, alerts_of
-from stream.webhook.gaps import KnowledgeGaps
+from stream.webhook.events import KnowledgeGaps
 from stream.webhook.notifier import webhook_targets
 from stream.webhook.request import WebhookTarget
 from stream.webhook.sender import webhook_status
+
+JOB: Final = "lagwarden"
+"""The label `job` of the shipped rules."""
+_OWNER: Final = ("team", "tier", "max_severity")
+_COLUMNS: Final = ("group", "verdict", "severity", "sentence", "link", *_OWNER)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Alert:
+    """An alert: its labels, by which Alertmanager knows it, its texts and links, and when it began (Unix seconds).
+
+    `page` is the URL of the page of its group.
+    """
+
+    labels: tuple[tuple[str, str], ...]
+    annotations: Mapping[str, str]
+    starts_at: float
+    page: str | None = None
+
+    @property
+    def group(self) -> str:
+        """The group that it is about."""
+        return self.label("group")
+
+    def label(self, name: str) -> str:
+        """Return a label; empty if it has none of this name."""
+        return dict(self.labels).get(name, "")
+
+    def until(self, ends_at: float) -> dict[str, Any]:
+        """Return the JSON object of an alert that ends at a time (Unix seconds), unless it is sent again before."""
+        times = {"startsAt": rfc3339(min(self.starts_at, ends_at)), "endsAt": rfc3339(ends_at)}
+        source = {} if self.page is None else {"generatorURL": self.page}
+        return {"labels": dict(self.labels), "annotations": dict(self.annotations), **times, **source}
+
+
+def alerts_of(
+    snapshot: Snapshot, last: Iterable[Alert], gaps: Container[str], cluster_id: str, links: PageLinks
+) -> list[Alert]:
+    """Return the alerts of a snapshot, the most severe first, then the oldest.
+
+    Groups in maintenance, silenced ones and faults that are not paged have none, as with the shipped rules. Groups of
+    the `gaps`, whose verdict is unknown but not for long, keep those of the `last` ones.
+    """
+    groups = snapshot.groups
+    is_sick = pc.is_in(groups.column("severity").cast(pa.string()), value_set=pa.array(ATTENTION, pa.string()))
+    by_configuration = muted_by_configuration(groups)
+    is_muted = pc.or_(groups.column("not_alerted").fill_null(False), by_configuration)
+    sick = snapshot.with_sentences(groups.filter(pc.and_(is_sick, pc.invert(is_muted))))
+    columns = [sick.column(name).to_pylist() for name in _COLUMNS]
+    since = [milliseconds / 1000 for milliseconds in _since(sick, snapshot.taken_at)]
+    steps = dict(
+        zip(*(snapshot.verdict_groups.column(name).to_pylist() for name in ("verdict", "next_step")), strict=True)
+    )
+    shared = snapshot.common_causes.select(["sentence", "groups"]).to_pylist()
+    causes = {name: each["sentence"] for each in shared for name in each["groups"]}
+    rows = [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
+    further = [{"next_step": steps.get(row["verdict"]), "common_cause": causes.get(row["group"])} for row in rows]
+    found = [_alert(*each, cluster_id, links) for each in zip(rows, since, further, strict=True)]
+    muted = frozenset(groups.column("group").filter(by_configuration).to_pylist())
+    found += [each for each in last if each.group in gaps and each.group not in muted]
+    return sorted(found, key=lambda each: (-ATTENTION.index(each.label("severity")), each.starts_at, each.group))
+
+
+def _since(groups: pa.Table, now: float) -> list[int]:
+    """Return when each verdict began (Unix ms), now where that is not known."""
+    since: list[int] = groups.column("verdict_since").cast(pa.int64()).fill_null(round(now * 1000)).to_pylist()
+    return since
+
+
+def _alert(
+    row: Mapping[str, Any], began: float, further: Mapping[str, str | None], cluster_id: str, links: PageLinks
+) -> Alert:
+    """Return the alert of a row of GROUPS since a time (Unix seconds), with `further` annotations."""
+    group, verdict, severity = row["group"], row["verdict"], row["severity"]
+    cluster, page = links.cluster_name, links.page(group)
+    base = links.runbook_url or links.external_url
+    labels = {
+        "alertname": alert_of_verdict(verdict, severity),
+        "about": "group",
+        "job": JOB,
+        "cluster": cluster,
+        "cluster_id": cluster_id,
+        "group": group,
+        "verdict": verdict,
+        "severity": severity,
+        **{name: row[name] for name in _OWNER},
+    }
+    annotations = {
+        "summary": f"Group {group}{'' if cluster is None else f' of cluster {cluster}'}: {phrase(verdict)}",
+        "description": row["sentence"],
+        **further,
+        # A relative link leads nowhere from an alert.
+        "runbook_url": links.runbook(verdict, severity, f"{links.external_url}/") if base else None,
+        "dashboard_url": links.dashboard(group) or page,
+        "link": row["link"],
+    }
+    return Alert(tuple(_given(labels).items()), _given(annotations), began, page)
+
+
+def _given(texts: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the texts that are known; Alertmanager treats an empty label as a missing one."""
+    return {name: text for name, text in texts.items() if text}
+
 
 RESOLVED_SECONDS: Final = 900.0
 """How long the end of an alert is sent again, in case that Alertmanager has lost it; as Prometheus does."""

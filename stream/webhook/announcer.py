@@ -6,8 +6,7 @@ from exporters.http.event_stream.recent_events import MOST_EVENTS, RecentEvents
 from exporters.readmodel import FindingDetail, Snapshot
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from stream.webhook.alert_poster import AlertPoster
-from stream.webhook.events import forgotten_groups, record_announced, verdict_changes, verdict_events
-from stream.webhook.gaps import KnowledgeGaps
+from stream.webhook.events import KnowledgeGaps, forgotten_groups, record_announced, verdict_changes, verdict_events
 from stream.webhook.notifier import WebhookNotifier
 
 

@@ -1,8 +1,12 @@
 """Changes between the announced verdicts and those of a snapshot, as CloudEvents 1.0 in JSON. Pure.
 
 A change from one fine verdict to another is no event, as in the verdict history: a busy group alternates between caught
-up and not. Nor is the first verdict of a group, if it is fine or unknown, nor an unknown verdict that has not lasted
-(`stream.webhook.gaps`).
+up and not. Nor is the first verdict of a group, if it is fine or unknown, nor an unknown verdict that has not lasted.
+
+Holds back the news that the verdict of a group is unknown, because a short gap of knowledge is no change. Pure.
+
+A restart, a broker that is away for a moment, or a poll of share groups that failed leave a verdict unknown until the
+next answer. The receiver of `stopped` must not take that for an end of the fault, nor its return for a new one.
 """
 
 import dataclasses
@@ -12,12 +16,33 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from exporters.readmodel import FindingDetail, Snapshot
 from exporters.timestamps import rfc3339
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from exporters.wording import FINE
-from stream.webhook.gaps import UNKNOWN
+
+GAP_SECONDS: Final = 300.0
+"""The time for which a verdict must be unknown, without a break, before that is an event."""
+UNKNOWN: Final = "unknown"
+
+
+class KnowledgeGaps:
+    """The groups with an unknown verdict, and since when; times are those of the snapshots."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, float] = {}
+
+    def update(self, snapshot: Snapshot) -> frozenset[str]:
+        """Return the groups whose verdict is unknown in this snapshot, but not for long."""
+        groups = snapshot.groups
+        is_unknown = pc.equal(groups.column("verdict").cast(pa.string()), UNKNOWN).fill_null(False)
+        now = snapshot.taken_at
+        names = groups.column("group").filter(is_unknown).to_pylist()
+        self._since = {name: self._since.get(name, now) for name in names}
+        return frozenset(name for name, since in self._since.items() if now - since < GAP_SECONDS)
+
 
 TYPE: Final = "lagwarden.group.verdict_changed.v1"
 """The type of the events; a change that breaks receivers gets another number."""

@@ -10,8 +10,7 @@ from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from stream.config.options import WebhookOptions
 from stream.errors import ExitCode, Refusal
 from stream.webhook.event_queue import EventQueue, QueueUnavailableError
-from stream.webhook.events import forgotten_groups, record_announced, verdict_changes, verdict_events
-from stream.webhook.gaps import KnowledgeGaps
+from stream.webhook.events import KnowledgeGaps, forgotten_groups, record_announced, verdict_changes, verdict_events
 from stream.webhook.request import CONTENT_TYPE, WebhookTarget
 from stream.webhook.sender import WebhookSender, webhook_status
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from deploy.chart.values_schema import CHART
-from exporters.http.request_limits import PROBES
+from exporters.http.admission import PROBES
 from stream.config.config_follower import FOLLOWED
 from stream.config.loader import load
 from tests.chart.rendering import CASES, Object, Rendered, case, every_render, merged, pod_variables, render

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from exporters.http.served_data import ServedData
+from exporters.http.api_endpoints import ServedData
 from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.keda.program import Evaluation, build, evaluate

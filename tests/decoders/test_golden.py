@@ -4,7 +4,7 @@ import pytest
 
 from decoders.errors import DecodeError
 from decoders.interpret import event_of
-from decoders.records import Record
+from decoders.interpret_groups import Record
 from decoders.scalar import decode
 from tests.decoders.golden import COMMITS, GROUPS, NEWER, OLDER, TOMBSTONES, Case
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders import jsonform
-from decoders.records import Record
+from decoders.interpret_groups import Record
 from decoders.scalar import decode, decode_transaction
 
 COMMIT_KEY = "000100016700017400000001"

@@ -12,10 +12,10 @@ import pytest
 from decoders.columnar import decode_commit_values, decode_keys
 from decoders.errors import DecodeError
 from decoders.interpret import event_of
+from decoders.interpret_groups import Record
 from decoders.javatext import java_text
-from decoders.records import Record
 from decoders.scalar import decode, decode_share_state, decode_transaction
-from decoders.tables import RECORD_TYPES, share_state, transaction
+from decoders.tables import RECORD_TYPES, shapes, share
 from tests.decoders.test_blobs import DECODERS
 from tests.decoders.writing import corrupted, random_record
 from tests.support.hypothesis_profiles import inputs, new_random
@@ -97,10 +97,10 @@ def malformed(rng: random.Random) -> tuple[Callable[[], object], str]:
         value = None if value is None else corrupted(rng, value)
         return (lambda: decode(key, value)), f"{key.hex()} {value!r}"
     if kind < 5:
-        row = rng.choice((*transaction.TRANSACTION_TYPES, *share_state.SHARE_STATE_TYPES))
+        row = rng.choice((*shapes.TRANSACTION_TYPES, *share.SHARE_STATE_TYPES))
         key, value = random_record(rng, row)
         value = None if value is None else corrupted(rng, value)
-        decoder = decode_transaction if row in transaction.TRANSACTION_TYPES else decode_share_state
+        decoder = decode_transaction if row in shapes.TRANSACTION_TYPES else decode_share_state
         return (lambda: decoder(key, value)), f"{key.hex()} {value!r}"
     if kind < 7:
         raw = rng.randbytes(rng.randrange(60))

@@ -4,11 +4,11 @@ import random
 import struct
 from typing import Any, Final
 
-from decoders.records import Fields
+from decoders.interpret_groups import Fields
 from decoders.schema import ArrayOf, Field, FieldType, Message, RecordType, Struct, versions
-from decoders.tables import RECORD_TYPES, embedded, share_state, transaction
+from decoders.tables import RECORD_TYPES, embedded, shapes, share
 
-_ROWS: Final = (*RECORD_TYPES, *transaction.TRANSACTION_TYPES, *share_state.SHARE_STATE_TYPES)
+_ROWS: Final = (*RECORD_TYPES, *shapes.TRANSACTION_TYPES, *share.SHARE_STATE_TYPES)
 MESSAGES: Final = [
     *(table for row in _ROWS for table in (row.key, row.value, *row.older_layouts) if table is not None),
     *(table for table in vars(embedded).values() if isinstance(table, Message)),

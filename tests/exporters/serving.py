@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 from starlette.applications import Starlette
 
+from exporters.http.api_endpoints import ServedData
 from exporters.http.openapi.small_world import NOON
 from exporters.http.routes import build_app
-from exporters.http.served_data import ServedData
 from exporters.http.server import HttpServer
 from exporters.readmodel import GroupDetail, Snapshot
 from exporters.text.exposition import PublishedSnapshot

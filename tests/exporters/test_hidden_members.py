@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.hidden_members import HiddenMembers
+from exporters.group_search import HiddenMembers
 from exporters.http.api import group_json
 from exporters.http.openapi.small_world import NOON
 from exporters.page.group import group_page

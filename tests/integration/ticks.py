@@ -20,7 +20,7 @@ from stream.health.evaluator import EvaluationResult, Evaluator
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import LookupResults, TickFacts
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import HiddenCommits
+from stream.tick.hidden_commits.overlay import HiddenCommits
 from stream.tick.lookups.scheduler import LookupScheduler
 from tests.integration.folded_log import FoldedLog
 from tests.stream.tick.health_inputs import health_inputs

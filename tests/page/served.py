@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Self
 
 from exporters.cluster.exposition import PublishedCluster
-from exporters.http.served_data import ServedData
+from exporters.http.api_endpoints import ServedData
 from exporters.http.server import HttpServer
 from exporters.readmodel import GroupDetail, MonitorStatus, Snapshot
 from exporters.text.exposition import PublishedSnapshot

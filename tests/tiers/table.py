@@ -57,7 +57,7 @@ TOUCHED_BY: Final[dict[str, tuple[str, ...]]] = {
     "tests/integration/cluster_faults": (*_CLUSTER, "stream/tick"),
     "tests/integration/test_catch_up.py": ("stream/service/first_read", "stream/spark"),
     "tests/integration/test_webhook.py": ("stream/webhook",),
-    "tests/integration/instances": ("stream/groups/instances.py", "stream/spark/topic_ends.py", "stream/config"),
+    "tests/integration/instances": ("stream/groups/placement.py", "stream/spark/topic_ends.py", "stream/config"),
     "tests/integration/executors": ("stream/spark",),
     "tests/integration/test_tables.py": (
         "stream/tables",

@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
 from exporters.http.access.web_access import Credentials
-from exporters.http.request_limits import PROBES, RequestLimits, RunningRequests
+from exporters.http.admission import PROBES, RequestLimits, RunningRequests
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

@@ -5,8 +5,15 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from exporters.api_types.cluster import ClusterResponse, TopicResponse
-from exporters.api_types.groups import GroupResponse, GroupsResponse, TopicGroupsResponse
-from exporters.api_types.monitor import ErrorResponse, NoSnapshotResponse, ReadinessResponse, VerdictCloudEvent
+from exporters.api_types.monitor import (
+    ErrorResponse,
+    GroupResponse,
+    GroupsResponse,
+    NoSnapshotResponse,
+    ReadinessResponse,
+    TopicGroupsResponse,
+    VerdictCloudEvent,
+)
 from exporters.catalogue.metric import Stability
 from exporters.group_query import PARAMETERS, QueryParameter
 from exporters.http.cluster_api import NOT_POLLED

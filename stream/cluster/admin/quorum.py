@@ -11,10 +11,9 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from stream.cluster.transport import admin_requests
-from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport import errors as reasons
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason
 
 FETCH_PATIENCE: Final = 10_000
 """The longest time between two fetches of a voter that follows, in ms.

@@ -12,7 +12,7 @@ from typing import Any, Final
 from decoders.log.batch import FRAME
 from decoders.log.errors import Damaged
 from decoders.log.fetched import FetchedBatches
-from decoders.log.frames import LogBatch
+from decoders.log.files import LogBatch
 from decoders.log.vectors import LogColumns
 from stream.cluster.records.ranges import OffsetRange, ReadTally, SkipReason
 from stream.cluster.transport.connection_errors import no_topic_right

@@ -9,12 +9,11 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from stream.cluster.leaders import Leader
+from stream.cluster.partition_offsets import Leader
 from stream.cluster.records.partition_read import FetchedPart, Lookup, PartitionRead
 from stream.cluster.records.ranges import OffsetRange, ReadTally
 from stream.cluster.transport.connection_errors import no_topic_right
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason
 
 LIMIT_SECONDS: Final = 120.0
 """The default time without progress after which a read fails: a rolling restart of a cluster takes less per broker."""

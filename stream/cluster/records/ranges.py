@@ -9,8 +9,7 @@ from decoders.log.errors import LogFault
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.connection_errors import no_topic_right
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import Unreachable
+from stream.cluster.transport.errors import ErrorReason, Unreachable
 
 
 @dataclasses.dataclass(slots=True)

@@ -20,8 +20,7 @@ import structlog
 
 from decoders.log.batch import LogRecord
 from decoders.log.vectors import LogColumns
-from stream.cluster.leaders import find_leaders
-from stream.cluster.partition_offsets import read_ends
+from stream.cluster.partition_offsets import find_leaders, read_ends
 from stream.cluster.records.partition_read import FetchedPart, Lookup
 from stream.cluster.records.plan import LIMIT_SECONDS, Ends, FetchCall, ReadPlan
 from stream.cluster.records.ranges import OffsetRange, ReadTally

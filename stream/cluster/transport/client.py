@@ -18,10 +18,9 @@ from typing import Any, Final, Self
 from kafka.net.selector import NetworkSelector
 
 from stream.cluster.transport import requests
-from stream.cluster.transport.connections import Connections
 from stream.cluster.transport.corrections import decoder_threads
 from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable
-from stream.cluster.transport.exchange import GRACE_SECONDS, Exchange
+from stream.cluster.transport.exchange import GRACE_SECONDS, Connections, Exchange
 from stream.cluster.transport.login.authenticator import authenticator_for
 from stream.cluster.transport.login.tls_context import TlsContext
 from stream.config.kafka_login import KafkaLogin

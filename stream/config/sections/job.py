@@ -10,7 +10,7 @@ from stream.config.secret_sources import Secret
 from stream.config.sections.option import OptionSection, option, seconds
 from stream.config.spark_options import WITHOUT_EFFECT, as_text, check_spark_options
 from stream.config.values import Seconds, check_heap_size, check_instance, class_archive_folder
-from stream.groups.instances import InstancePart
+from stream.groups.placement import InstancePart
 
 _EXECUTORS: Final = 2
 _EXECUTOR_CORES: Final = 1

@@ -14,7 +14,7 @@ from decoders import scalar
 from decoders.columnar import KeyColumns, decode_keys
 from decoders.cursors import BinaryColumn
 from decoders.errors import DecodeError
-from decoders.records import Record
+from decoders.interpret_groups import Record
 from decoders.schema import RecordContent
 from decoders.tables import types_with
 

@@ -24,7 +24,7 @@ from stream.groups.expiry.broker_rules import NEVER, OffsetsRetention
 from stream.groups.expiry.causes import TOLERANCE_MS, late_after, missing_after
 from stream.groups.expiry.predict import CommitTimesByOffset, Times, predict_commits
 from stream.groups.membership.memberships import Membership
-from stream.groups.shard_copy import RemovedOffset
+from stream.groups.row_order import RemovedOffset
 
 BOUNDS: Final = (0.0, 1.0, 5.0, 15.0, 60.0, 120.0, 240.0, 360.0, 480.0, 600.0, 660.0, 1200.0, 3600.0)
 """Bounds of the error in seconds. A broker that checks every ten minutes spreads its tombstones evenly over the first

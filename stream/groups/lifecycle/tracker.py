@@ -36,8 +36,7 @@ from stream.groups.lifecycle.events import Event, EventType, NewRecords, events_
 from stream.groups.lifecycle.record import GroupRecord
 from stream.groups.lifecycle.table import HistoryTable, history_table
 from stream.groups.lifecycle.transitions import HistoryLimits, close_operation, open_operation, record_without_past
-from stream.groups.membership.record_types import TARGET_EPOCH_TYPES, record_type_of
-from stream.groups.membership.summary import MembershipSummaries, groups_of
+from stream.groups.membership.summary import TARGET_EPOCH_TYPES, MembershipSummaries, groups_of, record_type_of
 from stream.groups.shard import ShardState
 
 if TYPE_CHECKING:

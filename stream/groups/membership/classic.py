@@ -10,9 +10,16 @@ from typing import Final
 from decoders import blobs
 from decoders.errors import DecodeError
 from decoders.events import ClassicGroupRecorded, ClassicMember
-from stream.groups.membership import subscriptions
-from stream.groups.membership.model import CLASSIC, SIMPLE, MemberClient, Membership, identity
-from stream.groups.membership.partition_bits import merge_owned, union_of_shares
+from stream.groups.membership import model
+from stream.groups.membership.model import (
+    CLASSIC,
+    SIMPLE,
+    MemberClient,
+    Membership,
+    identity,
+    merge_owned,
+    union_of_shares,
+)
 
 CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"
@@ -101,7 +108,7 @@ def _client(event: ClassicGroupRecorded, member: ClassicMember, rows: AssignedRo
         client_host=member.client_host,
         instance_id=member.group_instance_id,
         session_timeout=member.session_timeout,
-        subscribed=subscriptions.topics_of_blob(member.subscription) if is_consumer else None,
+        subscribed=model.topics_of_blob(member.subscription) if is_consumer else None,
         owned=merge_owned(rows) if is_consumer and rows is not None else None,
     )
 
@@ -115,4 +122,4 @@ def _subscribed(event: ClassicGroupRecorded, clients: Iterable[MemberClient]) ->
         if client.subscribed is None:
             return None
         sets.append(client.subscribed)
-    return subscriptions.union(sets)
+    return model.union(sets)

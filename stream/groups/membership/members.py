@@ -9,6 +9,7 @@ from decoders import group_events as facts
 from decoders.events import ClassicGroupRecorded, ClassicMember
 from decoders.jsonform import uuid_text
 from stream.groups.membership import classic
+from stream.groups.membership.model import topics_of_blob
 from stream.groups.membership.modern_group import (
     CurrentAssignment,
     JoinedMember,
@@ -18,7 +19,6 @@ from stream.groups.membership.modern_group import (
     regex_of,
     subscribed_topics_of,
 )
-from stream.groups.membership.subscriptions import topics_of_blob
 
 Assignment = tuple[tuple[str, tuple[int, ...]], ...]
 """Partitions by topic name (or id as text), both ascending. Other entries are `connector NAME` with its tasks, where -1

@@ -20,9 +20,9 @@ from decoders.group_events import GroupKind, PartitionMetadataRecorded, ShareTop
 from decoders.interpret import event_of
 from stream.groups.membership import classic, members
 from stream.groups.membership.members import Member
-from stream.groups.membership.model import CLASSIC, SIMPLE, Membership
+from stream.groups.membership.model import CLASSIC, SIMPLE, LongSubscriptions, Membership
 from stream.groups.membership.modern_group import ModernGroup
-from stream.groups.membership.record_types import (
+from stream.groups.membership.summary import (
     CLASSIC_GROUP_TYPE,
     KIND_OF_TYPE,
     MEMBERSHIP_TYPES,
@@ -32,7 +32,6 @@ from stream.groups.membership.record_types import (
     TOPIC_NAME_TYPES,
     record_type_of,
 )
-from stream.groups.membership.subscriptions import LongSubscriptions
 from stream.groups.shard import MembershipRecords
 
 __all__ = ["CLASSIC", "SIMPLE", "Member", "Membership", "Memberships"]

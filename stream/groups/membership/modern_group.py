@@ -13,9 +13,8 @@ from typing import Any, Final
 
 from decoders import group_events as facts
 from decoders.group_events import GroupKind, Tasks
-from stream.groups.membership import subscriptions
-from stream.groups.membership.model import MemberClient, Membership, Owned, identity
-from stream.groups.membership.partition_bits import merge_owned, union_of_shares
+from stream.groups.membership import model
+from stream.groups.membership.model import MemberClient, Membership, Owned, identity, merge_owned, union_of_shares
 
 JoinedMember = facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded
 CurrentAssignment = facts.MemberAssignmentRecorded | facts.StreamsMemberAssignmentRecorded
@@ -106,7 +105,7 @@ class ModernGroup:
         if self.topology is None:
             return None
         topics = {topic for part in self.topology.subtopologies for topic in source_topics_of(part)}
-        return subscriptions.topic_set(topics)
+        return model.topic_set(topics)
 
     def topics_of_tasks(self, tasks: Tasks) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Yield the source topics that tasks read; task n of a subtopology reads partition n of each of its sources."""
@@ -141,13 +140,13 @@ class ModernGroup:
 
     def _subscribed(self) -> frozenset[str] | None:
         if not self.members:
-            return subscriptions.topic_set(())
+            return model.topic_set(())
         if self.kind == "streams":
             return self.source_topics
-        topics = [subscriptions.topic_set(subscribed_topics_of(each)) for each in self.members.values()]
+        topics = [model.topic_set(subscribed_topics_of(each)) for each in self.members.values()]
         for regex in {regex for each in self.members.values() if (regex := regex_of(each)) is not None}:
-            topics.append(subscriptions.topic_set(self.regexes.get(regex, ())))
-        return subscriptions.union(topics)
+            topics.append(model.topic_set(self.regexes.get(regex, ())))
+        return model.union(topics)
 
     def _unresolved(self) -> set[str]:
         if not self.members:
@@ -174,7 +173,7 @@ class ModernGroup:
         if self.kind == "streams" or (regex is not None and regex not in self.regexes):
             return None
         named = subscribed_topics_of(member)
-        return subscriptions.topic_set(named if regex is None else (*named, *self.regexes[regex]))
+        return model.topic_set(named if regex is None else (*named, *self.regexes[regex]))
 
     def _owned_by(self, assignment: CurrentAssignment | None) -> Owned | None:
         if assignment is None:

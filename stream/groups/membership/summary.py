@@ -11,20 +11,54 @@ import dataclasses
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, get_args
 
 from decoders import scalar
 from decoders.errors import DecodeError
 from decoders.group_events import GroupKind
 from decoders.interpret import event_of
+from decoders.interpret_groups import Fields
 from decoders.javatext import java_text
-from decoders.records import Fields
-from decoders.tables import BY_NUMBER
+from decoders.schema import RecordContent
+from decoders.tables import BY_NUMBER, types_with
 from stream.groups.lifecycle.record import digest
 from stream.groups.membership.model import CLASSIC, SIMPLE, identity
 from stream.groups.membership.modern_group import JoinedMember, ModernGroup, instance_id_of
-from stream.groups.membership.record_types import CLASSIC_GROUP_TYPE, GROUP_TYPES, STATE_TYPES, record_type_of
 from stream.groups.shard import MembershipRecords
+
+NEWER_KINDS: Final[tuple[GroupKind, ...]] = get_args(GroupKind)
+"""Consumer, share and streams. A group with records of two newer kinds for a moment is of the first of them."""
+
+(_CLASSIC_GROUP,) = types_with(RecordContent.CLASSIC_GROUP)
+CLASSIC_GROUP_TYPE: Final = _CLASSIC_GROUP
+"""The only record type of classic groups."""
+
+TYPES_OF_KIND: Final[Mapping[GroupKind, frozenset[int]]] = {kind: types_with(group_kind=kind) for kind in NEWER_KINDS}
+KIND_OF_TYPE: Final[Mapping[int, GroupKind]] = {
+    number: kind for kind, numbers in TYPES_OF_KIND.items() for number in numbers
+}
+
+SUBSCRIBED_TOPICS_TYPES: Final = types_with(RecordContent.SUBSCRIBED_TOPICS)
+"""Types that make no group if a group has no other records."""
+TOPIC_NAME_TYPES: Final = types_with(RecordContent.SUBSCRIBED_TOPICS, RecordContent.SHARE_TOPICS)
+"""Types with the names of topic ids."""
+TARGET_TYPES: Final = types_with(RecordContent.TARGET_ASSIGNMENT)
+TARGET_EPOCH_TYPES: Final = types_with(RecordContent.TARGET_EPOCH)
+"""Types that are written whenever a group gets a target assignment."""
+GROUP_TYPES: Final[Mapping[GroupKind, frozenset[int]]] = {
+    kind: numbers - SUBSCRIBED_TOPICS_TYPES for kind, numbers in TYPES_OF_KIND.items()
+}
+"""By kind, the types that make a group."""
+MEMBERSHIP_TYPES: Final = frozenset(KIND_OF_TYPE) - TARGET_TYPES - TOPIC_NAME_TYPES
+"""Types from which the membership of a newer group is read."""
+STATE_TYPES: Final = MEMBERSHIP_TYPES - types_with(RecordContent.RESOLVED_REGEX)
+"""Types from which the state of a newer group is read."""
+
+
+def record_type_of(key: bytes) -> int:
+    """Return the record type of a key: its first int16."""
+    return key[1] if not key[0] else int.from_bytes(key[:2], "big", signed=True)
+
 
 _Change = tuple[AbstractSet[str], AbstractSet[str]]
 _Records: TypeAlias = "_ClassicRecord | _NewerRecords"

@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.membership.model import Membership
-from stream.groups.membership.partition_bits import mask_of_first, partitions_in_mask
+from stream.groups.membership.model import Membership, mask_of_first, partitions_in_mask
 
 MOST_TOPICS: Final = 100_000
 """Limit of the subscribed topics of all groups that the cluster is asked for."""

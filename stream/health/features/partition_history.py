@@ -13,11 +13,10 @@ import numpy as np
 from stream.health.columns import NOT_KNOWN, Flags, Ints
 from stream.health.features import lag as lags
 from stream.health.features.end_history import EndHistory
-from stream.health.features.end_states import EndStates
+from stream.health.features.end_states import EndStates, NameIds, PartitionIds, row_keys
 from stream.health.features.lag import Lag
 from stream.health.features.memory.columns import Memory
 from stream.health.features.memory.row_memory import RowMemory
-from stream.health.features.stable_ids import NameIds, PartitionIds, row_keys
 from stream.health.inputs import NO_COMMIT, GroupStage, HealthInputs
 
 _LOG_START_POINTS: Final = 12

@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 
 from stream.groups.commits.slots import Slots
-from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, max_by_owner
+from stream.health.columns import NOT_KNOWN, Codes, Flags, Ints, Reals, max_by_owner
+from stream.health.features import lag_trend
 from stream.health.features.end_history import UNKNOWN_OFFSET, BracketQuality, EndHistory
 
 _SECOND: Final = 1_000.0
@@ -145,3 +146,139 @@ def _per_second(offsets: Ints, span: Ints, known: Flags) -> Reals:
     has_rate = known & (span > 0)
     rate: Reals = np.where(has_rate, np.maximum(offsets, 0) * _SECOND / np.where(has_rate, span, 1), np.nan)
     return rate
+
+
+def written_since(time_lag: TimeLag, history: EndHistory, history_row: Ints, committed: Ints, lost: Ints) -> Ints:
+    """Return when (ms) the oldest unread record of each row was written, also if retention has removed it since.
+
+    Where retention is short, the oldest record of the log is always young. Rows without a known time keep that of
+    `time_lag`; of a record that is older than the history, the time is that of its oldest point.
+    """
+    rows = np.flatnonzero((lost > 0) & (time_lag.since >= 0) & (history_row >= 0))
+    if not len(rows):
+        return time_lag.since
+    since = time_lag.since.copy()
+    written, _ = history.time_of(history_row[rows], committed[rows])
+    since[rows] = np.where(written >= 0, np.minimum(since[rows], written), since[rows])
+    return since
+
+
+def idle_times(since: Ints, unread: Flags, progress_time: Ints, readable_since: Ints, known_until: Ints) -> Ints:
+    """Return the time (ms) without progress of each row; 0 where nothing is unread or its age is not known.
+
+    It begins when the oldest unread record was written (`since`), when the offset was last advanced or when the record
+    became readable for consumers of committed records, whichever is latest. It ends at `known_until`: commits after
+    that time are not known yet.
+    """
+    waiting_since = np.maximum(np.maximum(since, progress_time), readable_since)
+    return np.where(unread & (since >= 0), np.maximum(known_until - waiting_since, 0), 0)
+
+
+def idle_times_without_commit(  # noqa: PLR0917 - columns of one table
+    idle_time: Ints,
+    history: EndHistory,
+    history_row: Ints,
+    uncommitted: Flags,
+    uncommitted_since: Ints,
+    known_until: Ints,
+) -> Ints:
+    """Return the idle times, those of rows without a commit counted from the first record instead of the rebalance.
+
+    `uncommitted_since` is the time (ms) since when the partition belongs to its group, -1 where it is not known. Rows
+    with a commit and rows with an idle time of 0 keep their idle time.
+    """
+    rows = np.flatnonzero(uncommitted & (idle_time > 0))
+    if not len(rows):
+        return idle_time
+    since, row = uncommitted_since[rows], history_row[rows]
+    first_offset = history.end_at(row, np.maximum(since, history.oldest_time(row)))
+    first_record, _ = history.time_of(row, np.maximum(first_offset, 0))
+    counted = idle_time.copy()
+    counted[rows] = np.maximum(idle_time[rows], known_until[rows] - np.maximum(first_record, since))
+    return counted
+
+
+def restarting_rows(idle_time: Ints, uncommitted: Flags, restart: int) -> Flags:
+    """Return the rows without a commit that a member may read already.
+
+    Since the last rebalance of their group their records have waited for no longer than a process may take to restart
+    (`restart`, ms); `idle_time` is that of `idle_times`.
+    """
+    restarting: Flags = uncommitted & (idle_time <= restart)
+    return restarting
+
+
+def observed_since(history: EndHistory, history_row: Ints, now: int) -> Ints:
+    """Return the time of the oldest known end of each row (ms); `now` while no end of any partition is known."""
+    if not len(history):
+        return np.full(len(history_row), now)
+    return history.oldest_time(np.maximum(history_row, 0))
+
+
+def young_rows(  # noqa: PLR0917 - columns of one table
+    unread: Flags, time_lag: TimeLag, trend: Codes, patience: Ints, needed_since: Ints, observed: Ints
+) -> Flags:
+    """Return the unread rows that have not been observed for long enough to know how long their record has waited.
+
+    They were not observed at `needed_since` (ms), and either the age of the record is only a lower bound, or it exceeds
+    the patience while there are too few commits to show a trend.
+    """
+    slow = (time_lag.age > patience) & (trend == lag_trend.TOO_SHORT)
+    young: Flags = unread & (observed > needed_since) & (~time_lag.exact | slow)
+    return young
+
+
+def young_uncommitted_rows(uncommitted: Flags, empty: Flags, stuck: Flags, formed_since: Ints, observed: Ints) -> Flags:
+    """Return the rows without a commit whose partition was first observed after their group formed.
+
+    What was written in between is not known. Rows of empty partitions and rows that are stuck are decided.
+    """
+    young: Flags = uncommitted & ~empty & ~stuck & (observed > formed_since)
+    return young
+
+
+def outage_rows(outage_end: Ints, window_start: Ints, age: Ints, tick: int) -> Flags:
+    """Return the late rows that lost their coordinator or leader within their commit window.
+
+    The window then shows no usual pace. Late: the oldest unread record is older than two ticks.
+    """
+    outage: Flags = (outage_end > window_start) & (age > 2 * tick)
+    return outage
+
+
+def unheard_rows(unread: Flags, known_until: Ints, patience: Ints, outage: Flags, now: int) -> Flags:
+    """Return the unread rows whose commits are not known for longer than their patience, and those with an outage.
+
+    The unknown commits may have read everything.
+    """
+    unheard: Flags = unread & ((now - known_until > patience) | outage)
+    return unheard
+
+
+def undecided_rows(young: Flags, tail_pending: Flags, paused: Flags, unheard: Flags) -> Flags:
+    """Return the rows that cannot be evaluated at this tick for any of these reasons.
+
+    `tail_pending`: the tail of the partition may hold no data, and it has not been read yet.
+    """
+    undecided: Flags = young | tail_pending | paused | unheard
+    return undecided
+
+
+def latest_outage_end(partition_back_since: Ints, coordinator_back_since: Ints | None) -> Ints:
+    """Return when each row last regained its leader or its coordinator (ms); -1: it never lost them."""
+    if coordinator_back_since is None:
+        return partition_back_since
+    return np.maximum(partition_back_since, coordinator_back_since)
+
+
+def excused_rows(outage_end: Ints, settled_since: Ints, known_until: Ints, grace: Ints, rebalance: int) -> Flags:
+    """Return the rows that regained their coordinator or leader within the last `grace` ms.
+
+    Clients need some time to notice. They often come back through a rebalance that waits for the sessions of lost
+    members; the grace then begins when the group has settled (`settled_since`), if that was at most `rebalance` +
+    `grace` ms after the outage.
+    """
+    by_rebalance = (settled_since >= outage_end) & (settled_since - outage_end <= rebalance + grace)
+    back_since = np.where(by_rebalance, settled_since, outage_end)
+    excused: Flags = (outage_end >= 0) & (known_until - back_since <= grace)
+    return excused

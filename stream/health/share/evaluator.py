@@ -10,20 +10,19 @@ from typing import Final
 
 import numpy as np
 
-from stream.health import hysteresis, stored_rows
+from stream.health import hysteresis, row_columns
 from stream.health.columns import NOT_KNOWN, Flags, Ints, max_by_owner
 from stream.health.evidence import Value
-from stream.health.features.stable_ids import NameIds, row_keys
+from stream.health.features.end_states import NameIds, row_keys
 from stream.health.findings import Findings
 from stream.health.hysteresis import ShownVerdicts
 from stream.health.inputs import HealthInputs
 from stream.health.limits import HealthLimits
 from stream.health.row_columns import KeptColumns
 from stream.health.rules.rule import first_matches
-from stream.health.share.memory import ShareMemory, remember
 from stream.health.share.progress import ShareProgress
 from stream.health.share.rules import RULES
-from stream.health.share.window import ShareWindow
+from stream.health.share.window import ShareMemory, ShareWindow, remember
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict, roll_up
 
 _POLLS_TO_CHANGE: Final = 1
@@ -123,7 +122,7 @@ class ShareEvaluator:
     def pack(self) -> bytes | None:
         """Return the memory and the shown verdicts for the next process; None if there is nothing."""
         rows = self._shown.inputs
-        return self._stored if rows is None else stored_rows.pack(rows, self._shown.stored() | self._memory.stored())
+        return self._stored if rows is None else row_columns.pack(rows, self._shown.stored() | self._memory.stored())
 
     def _is_outdated(self, now: int) -> bool:
         """Return whether the last answer is too old to be shown."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
 
-from stream.checkpoint.first_read import KeptRead, result_file
+from stream.checkpoint.continuity import KeptRead, result_file
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.groups.reduce import StateLimits
 from stream.spark.batch_plan import SMALL_BATCH, ReadRange, batch_ends, split_into_tasks

@@ -1,18 +1,127 @@
-"""Builds what groups share (`stream.health.common_cause.shared`) from an evaluated tick. Pure."""
+"""What groups share at a tick, and what a fault takes away: leaders, brokers, hosts. Pure.
 
-from collections.abc import Sequence
+When a broker or a host fails, its partitions have no leader any more, and its members are removed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
 from stream.cluster.offsets_topic import NAME
+from stream.groups.membership.model import Membership
 from stream.health.columns import NOT_KNOWN, Ints, max_by_owner
 from stream.health.common_cause.faults import RowFaults
-from stream.health.common_cause.shared import Dimension, SharedValues, unique_pairs
-from stream.tick.common_cause.recent import RecentHosts, RecentLeaders
+from stream.health.common_cause.search import Dimension, SharedValues, unique_pairs
+from stream.health.common_cause.tracker import BrokerAbsence
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.polled_cluster import Replicas
 from stream.tick.inputs.rows import InputRows
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
+
+_KEPT_MS: Final = 900_000
+"""Time for which a leader is remembered after another one has taken over, and a host after its member has left."""
+_ABSENCE_KEPT_MS: Final = 3_600_000
+"""An absence is remembered for this long: after its end, or of a broker that was removed for good."""
+
+
+class RecentLeaders:
+    """The leaders of the partitions that were polled, tick after tick."""
+
+    def __init__(self) -> None:
+        self._ends: EndsIndex | None = None
+        # By row of `_ends`: the last known leader, the one before, and when it was replaced (ms); -1: not known.
+        self._last = self._previous = self._replaced_at = np.empty(0, np.int64)
+
+    def update(self, ends: EndsIndex, now: int) -> None:
+        """Record the leaders of the partitions polled at `now` (ms)."""
+        last, previous, replaced_at = self._aligned(ends)
+        led = ends.leader >= 0
+        moved = led & (last >= 0) & (last != ends.leader)
+        previous, replaced_at = np.where(moved, last, previous), np.where(moved, now, replaced_at)
+        previous[(replaced_at >= 0) & (now - replaced_at > _KEPT_MS)] = NOT_KNOWN
+        self._ends, self._last = ends, np.where(led, ends.leader, last)
+        self._previous, self._replaced_at = previous, replaced_at
+
+    def of(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Return the last known leader of these rows of the ends, and the one before if it led recently; -1: not known.
+
+        A row of -1 has no leader.
+        """
+        if not len(self._last):
+            return rows * 0 - 1, rows * 0 - 1
+        return np.where(rows >= 0, self._last[rows], -1), np.where(rows >= 0, self._previous[rows], -1)
+
+    def _aligned(self, ends: EndsIndex) -> tuple[Ints, Ints, Ints]:
+        """Return what is remembered for the rows of `ends`; -1 for partitions that are new."""
+        columns = (self._last, self._previous, self._replaced_at)
+        known = self._ends
+        if known is None or not len(known):
+            return tuple(np.full(len(ends), NOT_KNOWN, np.int64) for _ in columns)  # type: ignore[return-value]
+        if list(known.names) == list(ends.names) and np.array_equal(known.places, ends.places):
+            return columns[0].copy(), columns[1].copy(), columns[2].copy()
+        row = known.rows(ends.names, ends.places >> 32, ends.partitions(np.arange(len(ends))))
+        last, previous, replaced_at = (np.where(row >= 0, column[row], NOT_KNOWN) for column in columns)
+        return last, previous, replaced_at
+
+
+class BrokerWatch:
+    """The brokers of the ticks so far. A restart between two ticks is not seen."""
+
+    def __init__(self) -> None:
+        self._present: frozenset[int] = frozenset()
+        self._absences: dict[int, BrokerAbsence] = {}
+
+    @property
+    def absences(self) -> Mapping[int, BrokerAbsence]:
+        """The latest absence of each broker with a recent one."""
+        return self._absences
+
+    def update(self, brokers: frozenset[int] | None, now: int) -> None:
+        """Record the brokers in the metadata read at `now` (ms); None: there was no answer, and nothing is known."""
+        if brokers is None:
+            return
+        self._absences |= {broker: BrokerAbsence(now, None) for broker in self._present - brokers}
+        for broker, absence in list(self._absences.items()):
+            if now - (absence.returned or absence.left) > _ABSENCE_KEPT_MS:
+                del self._absences[broker]
+            elif broker in brokers and absence.returned is None:
+                self._absences[broker] = BrokerAbsence(absence.left, now)
+        self._present = brokers
+
+
+class RecentHosts:
+    """The hosts of groups, tick after tick. Memberships that have not changed cost nothing."""
+
+    def __init__(self) -> None:
+        self._memberships: dict[str, Membership] = {}
+        # By group: the hosts of its members, and those that it had, each with when it was last seen (ms).
+        self._current: dict[str, frozenset[str]] = {}
+        self._earlier: dict[str, dict[str, int]] = {}
+
+    def update(self, memberships: Mapping[str, Membership], now: int) -> None:
+        """Record the memberships of all groups at `now` (ms)."""
+        for group, membership in memberships.items():
+            if self._memberships.get(group) is membership:
+                continue
+            self._memberships[group] = membership
+            hosts = frozenset(client.client_host.removeprefix("/") for client in membership.clients)
+            for host in self._current.get(group, frozenset()) - hosts:
+                self._earlier.setdefault(group, {})[host] = now
+            self._current[group] = hosts
+        for group in self._memberships.keys() - memberships.keys():
+            del self._memberships[group], self._current[group]
+            self._earlier.pop(group, None)
+        self._earlier = {
+            group: kept
+            for group, hosts in self._earlier.items()
+            if (kept := {host: seen for host, seen in hosts.items() if now - seen <= _KEPT_MS})
+        }
+
+    def of(self, group: str) -> frozenset[str]:
+        """Return the hosts of a group's members, including those that left recently."""
+        return self._current.get(group, frozenset()) | self._earlier.get(group, {}).keys()
+
 
 _NEVER = np.iinfo(np.int64).max
 

@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from decoders.columnar import decode_keys
+from decoders.log.control import BatchOutcome, TransactionMarkers
 from decoders.log.errors import Damaged
-from decoders.log.frames import LogBatch
-from decoders.log.transactions import BatchOutcome, TransactionMarkers
+from decoders.log.files import LogBatch
 from decoders.log.vectors import LogColumns
 from stream.cluster.hidden_records import HiddenPart
 from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commit_keys

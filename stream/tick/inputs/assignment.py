@@ -7,8 +7,7 @@ from typing import Final
 import numpy as np
 
 from stream.groups.driver_state import GroupColumns
-from stream.groups.membership.model import MemberClient, Membership
-from stream.groups.membership.partition_bits import HIGHEST
+from stream.groups.membership.model import HIGHEST, MemberClient, Membership
 from stream.health.columns import NOT_KNOWN, Codes, Ints, consecutive_pairs, find_keys
 from stream.health.inputs import NO_OWNER, GroupStage, Subscribers
 from stream.tick.context import ClusterContext

@@ -5,15 +5,15 @@ of its GROUPS table. `stream.tick.inputs.rows` says which rows there are. What i
 """
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ErrorReason
 from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.run_table import Runs
 from stream.groups.commits.runs import TOPIC_ID, Spans
@@ -23,20 +23,74 @@ from stream.health.columns import NOT_KNOWN, Flags, Ints
 from stream.health.features import lag as lags
 from stream.health.features.lag import Commits, Lag, PartitionEnds
 from stream.health.features.offset_out_of_range import CommitOrigins, topic_ids
-from stream.health.inputs import NO_COMMIT, AbortStreak, FailedReplica, GroupInputs, HealthInputs, RemovedCommits
+from stream.health.inputs import (
+    KEPT_FOREVER,
+    NO_COMMIT,
+    AbortStreak,
+    FailedReplica,
+    GroupInputs,
+    HealthInputs,
+    OpenTransaction,
+    RemovedCommits,
+)
 from stream.health.limits import HealthLimits
-from stream.tick.context import ClusterContext, CommitRemovals, DerivedState
+from stream.tick.context import ClusterContext, CommitRemovals, DerivedState, LookupResults
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import HiddenCommits
+from stream.tick.hidden_commits.overlay import HiddenCommits
 from stream.tick.inputs.assignment import AssignmentInputs, PartitionAssignment
 from stream.tick.inputs.group_state import GroupStates
-from stream.tick.inputs.lookup_columns import lookup_columns
-from stream.tick.inputs.member_changes import FencedInstances, JoinedMembers
+from stream.tick.inputs.member_changes import FencedInstances, JoinedMembers, RebalanceCounter
 from stream.tick.inputs.polled_cluster import Replicas
-from stream.tick.inputs.read_position import ReadPositionTracker
-from stream.tick.inputs.rebalance_count import RebalanceCounter
 from stream.tick.inputs.rows import InputRows, RowFinder
-from stream.tick.inputs.times import CommitTimes, plausible_slots
+from stream.tick.inputs.times import CommitTimes, ReadPositionTracker, plausible_slots
+
+
+def lookup_columns(rows: InputRows, results: LookupResults) -> dict[str, Any]:
+    """Return these columns by name."""
+    topics, known = rows.topics, results.retention or {}
+    columns = {
+        "tails": None if results.tails is None else results.tails.numbered(topics),
+        "transactions": _oldest_transactions(topics, results.transactions),
+    }
+    if results.retention is None:
+        return columns
+    kept = {name: KEPT_FOREVER if known[name] < 0 else known[name] for name in results.any_size & known.keys()}
+    return columns | {
+        "retention": _retention(topics, results.retention)[rows.topic],
+        "kept": _retention(topics, kept)[rows.topic],
+        "gapless": _among(topics, results.gapless)[rows.topic],
+    }
+
+
+def _retention(topics: Sequence[str], retention: Mapping[str, int]) -> Ints:
+    return np.array([retention.get(name, NOT_KNOWN) for name in topics] or [NOT_KNOWN], np.int64)
+
+
+def _among(topics: Sequence[str], chosen: Collection[str]) -> Flags:
+    return np.array([name in chosen for name in topics] or [False], np.bool_)
+
+
+def _oldest_transactions(
+    topics: Sequence[str], tables: Mapping[str, pa.Table]
+) -> dict[tuple[int, int], OpenTransaction]:
+    """Return the first open transaction of each partition, which blocks its last stable offset."""
+    oldest: dict[tuple[int, int], OpenTransaction] = {}
+    for number, name in enumerate(topics):
+        if name in tables:
+            for partition, transaction in _open_transactions(tables[name]):
+                oldest.setdefault((number, partition), transaction)
+    return oldest
+
+
+def _open_transactions(table: pa.Table) -> Iterator[tuple[int, OpenTransaction]]:
+    """Yield (partition, open transaction); a row without a start offset only says that there was no answer."""
+    started = table.filter(table.column("start_offset").is_valid())
+    since = started.column("start_time").cast(pa.int64()).to_pylist()
+    names = ("partition", "producer_id", "transactional_id", "hanging")
+    columns = (started.column(name).to_pylist() for name in names)
+    for partition, producer, name, hanging, time in zip(*columns, since, strict=True):
+        yield partition, OpenTransaction(producer, name, time, hanging)
+
 
 _NO_ID: Final = bytes(16)
 _NO_EXPIRY: Final = -1

@@ -80,7 +80,7 @@ class GroupStates:
         """Return the states of these groups at `now` (ms), in the order of `names`.
 
         Live rebalances within the last `storm` ms are counted by the times in the history. Where that no longer has all
-        of them, the count of `stream.tick.inputs.rebalance_count` in `rebalances` applies if it is higher. A group that
+        of them, the count of `stream.tick.inputs.member_changes` in `rebalances` applies if it is higher. A group that
         is described as rebalancing and has no entry in `rebalancing_since` started to rebalance at this tick.
         """
         previous, self._previous = self._previous, {}

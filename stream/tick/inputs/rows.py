@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from stream.groups.commits.slots import Slots
 from stream.groups.driver_state import GroupColumns
-from stream.groups.membership.model import SIMPLE, Membership
-from stream.groups.membership.partition_bits import HIGHEST, partitions_in_mask
+from stream.groups.membership.model import HIGHEST, SIMPLE, Membership, partitions_in_mask
 from stream.health.columns import Flags, Ints
 
 MOST: Final = 100_000

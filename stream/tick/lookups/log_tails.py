@@ -16,8 +16,7 @@ import numpy as np
 from stream.cluster.log_tails import TailRead, TailRequest, read_tails
 from stream.cluster.transaction_log import has_transactions
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import ClusterError
+from stream.cluster.transport.errors import ClusterError, ErrorReason
 from stream.health.columns import Flags, Ints
 from stream.health.features.control_records import LogTails
 from stream.health.features.window import Window

@@ -1,22 +1,180 @@
 """Looks up the open transactions that block a partition's last stable offset: a few partitions per tick.
 
 The result for a partition is cached until its last stable offset moves, and refreshed after a while.
+
+Completes open transactions from `__transaction_state` where leaders and coordinators do not answer.
+
+The topic may be large, so it is read only for incomplete transactions, for a bounded time per tick, and from its start
+at most once per refresh interval.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import datetime as dt
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import structlog
 
-from stream.cluster.open_transactions import read_open_transactions
+from decoders.cluster_events import TransactionStateRecorded
+from stream.cluster.open_transactions import ENDS_BY_ITSELF, OPEN_TRANSACTIONS, read_open_transactions
+from stream.cluster.transaction_log import NAME, OngoingTransactionsByProducer, TransactionLogScan
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.health.features.window import Window
 from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.transaction_log import TransactionLogLookup, completed, incomplete_producers
+
+_log = structlog.get_logger(__name__)
+_SKEW_MS: Final = 10_000
+"""Accepted difference between the clocks of brokers and of this host."""
+_EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001 -- as pyarrow returns timestamps without a zone
+
+
+class TransactionLogLookup:
+    """Scans `__transaction_state` for the transactions of given producers. Used by the tick thread only."""
+
+    def __init__(self, cluster: Cluster, limits: LookupLimits, clock: Callable[[], float]) -> None:
+        self._cluster = cluster
+        self._limits = limits
+        self._clock = clock
+        self._scan: TransactionLogScan | None = None
+        self._started = -1
+        self._wait = 0
+        self._found: OngoingTransactionsByProducer | None = None
+        # Requested by all callers; those that the running scan does not look for are left for the next scan.
+        self._requested: set[int] = set()
+
+    def update(self, producers: Collection[int], now: int) -> OngoingTransactionsByProducer | None:
+        """Return the open transactions in the log and those of the requested producers, at `now` (ms).
+
+        Several callers share one scan; producers that are requested while it runs wait for the next one. None while
+        the log is being read, and for a while after a scan failed.
+        """
+        self._requested |= set(producers)
+        if self._scan is None and (self._started < 0 or now - self._started >= self._wait):
+            self._start(now)
+        if self._scan is not None:
+            self._continue(self._scan)
+        return self._found
+
+    def _start(self, now: int) -> None:
+        self._started, self._wait = now, int(self._limits.refresh * 1000)
+        producers, self._requested, self._found = self._requested, set(), None
+        try:
+            self._scan = TransactionLogScan(self._cluster, producers)
+        except ClusterError as error:
+            self._give_up(error)
+
+    def _continue(self, scan: TransactionLogScan) -> None:
+        try:
+            self._found = scan.resume(self._clock, self._clock() + self._limits.request_seconds)
+        except ClusterError as error:
+            self._give_up(error)
+            return
+        if self._found is not None:
+            self._scan = None
+            if self._found.undecoded:
+                _log.warning("transaction records not decoded", topic=NAME, records=self._found.undecoded)
+
+    def _give_up(self, error: ClusterError) -> None:
+        """End the scan. The next one starts after the usual time for a transient error, else much later."""
+        self._scan = None
+        if not error.passes:
+            self._wait = int(self._limits.slow_refresh * 1000)
+        _log.info("transaction log lookup failed", topic=NAME, reason=error.what, advice=error.advice)
+
+
+def incomplete_producers(table: pa.Table) -> set[int]:
+    """Return the producers of incomplete rows (schema OPEN_TRANSACTIONS), -1 for a row without a producer id."""
+    return {
+        -1 if row["producer_id"] is None else row["producer_id"] for row in table.to_pylist() if _is_incomplete(row)
+    }
+
+
+def completed(
+    table: pa.Table, topic: str, last_stable: int, requested_at: int, found: OngoingTransactionsByProducer
+) -> pa.Table:
+    """Return the rows of one partition (schema OPEN_TRANSACTIONS), completed from the transaction log.
+
+    `last_stable` is the last stable offset of the partition, `requested_at` (ms) the time of the request to its leader.
+    """
+    rows = []
+    for row in table.to_pylist():
+        if row["producer_id"] is None:
+            rows.append(_with_oldest(row, topic, last_stable, requested_at, found))
+        else:
+            rows.append(_with_producer(row, topic, requested_at, found) if _is_incomplete(row) else row)
+    return pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)
+
+
+def _is_incomplete(row: dict[str, Any]) -> bool:
+    return row["producer_id"] is None or row["transactional_id"] is None or row["error"] is not None
+
+
+def _with_producer(
+    row: dict[str, Any], topic: str, requested_at: int, found: OngoingTransactionsByProducer
+) -> dict[str, Any]:
+    """Return a row with a known producer, completed with the transaction of that producer."""
+    record = found.producers.get(row["producer_id"])
+    if record is None:
+        # The log names every producer that writes to a partition in a transaction before it writes. This one was never
+        # in the log, or compaction removed it after its transactional id expired: the transaction hangs.
+        return row if found.undecoded else row | {"hanging": True}
+    current = found.open.get(record.transactional_id)
+    is_counted = (
+        current is not None
+        and current.producer_id == row["producer_id"]
+        and _has_partition(current, topic, row["partition"])
+    )
+    # A transaction that ended after the request to the leader did not hang.
+    hanging = False if is_counted else None if record.last_update_timestamp >= requested_at - _SKEW_MS else True
+    return row | _coordinator_columns(record) | {"hanging": hanging}
+
+
+def _with_oldest(
+    row: dict[str, Any], topic: str, last_stable: int, requested_at: int, found: OngoingTransactionsByProducer
+) -> dict[str, Any]:
+    """Return a row without a producer, completed with the oldest open transaction of its partition.
+
+    The last stable offset is the start of that transaction. One that started after the partition was seen to be
+    blocked cannot block it.
+    """
+    oldest = next(
+        (
+            record
+            for record in found.on(topic, row["partition"])
+            if (record.start_timestamp or 0) <= requested_at + _SKEW_MS
+        ),
+        None,
+    )
+    if oldest is None:
+        return row
+    producer = {
+        "start_offset": last_stable,
+        "producer_id": oldest.producer_id,
+        "producer_epoch": oldest.producer_epoch,
+    }
+    return row | producer | _coordinator_columns(oldest) | {"hanging": False}
+
+
+def _has_partition(record: TransactionStateRecorded, topic: str, partition: int) -> bool:
+    return any(name == topic and partition in numbers for name, numbers in record.partitions)
+
+
+def _coordinator_columns(record: TransactionStateRecorded) -> dict[str, Any]:
+    """Return the columns that a coordinator answers, from its log."""
+    is_open, started = record.transaction_state in ENDS_BY_ITSELF, record.start_timestamp
+    return {
+        "transactional_id": record.transactional_id,
+        "state": record.transaction_state,
+        "start_time": None if not is_open or started is None else _EPOCH + dt.timedelta(milliseconds=started),
+        "timeout_ms": record.timeout,
+        "error": None,
+    }
+
 
 TopicPartition = tuple[str, int]
 """Topic and partition."""

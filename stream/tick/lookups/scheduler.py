@@ -1,27 +1,29 @@
 """Runs the lookups of each tick: requests to the cluster in addition to end offsets and the cluster context.
 
-Each kind of lookup has a module of its own, here or in `stream.tick.hidden_commits`, with limits in
-`stream.tick.lookups.budget`. No method raises: what is not answered is not known.
+Retention is looked up here; each other kind of lookup has a module, here or in `stream.tick.hidden_commits`, with
+limits in `stream.tick.lookups.budget`. No method raises: what is not answered is not known.
 
 Order within a tick: `read_hidden_commits` before the end offsets are read, then `look_up` and `apply_hidden_commits`;
 after the evaluation `schedule` and `search_offset_times`. `backfill_ends` is called once, at the first tick.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from typing import Final
 
+from stream.cluster.configs import Settings, read_topic_configs
 from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.errors import ErrorReason
 from stream.groups.driver_state import GroupColumns
-from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.groups.placement import EVERY_GROUP, InstancePart
 from stream.health.columns import Ints
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.features.window import Window
 from stream.health.inputs import HealthInputs
 from stream.tick.context import LookupResults, TickFacts
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
-from stream.tick.hidden_commits.groups import HiddenGroups
-from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
+from stream.tick.hidden_commits.groups import BlockedPartitions, HiddenGroups
+from stream.tick.hidden_commits.overlay import BlockedOffsetsPartition, HiddenCommits
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.log_tails import LogTailLookup
 from stream.tick.lookups.offset_time_backfill import backfill, drop_odd_records
@@ -29,11 +31,84 @@ from stream.tick.lookups.offset_time_search import OffsetTimeSearch
 from stream.tick.lookups.open_transactions import (
     OpenTransactionLookup,
     TopicPartition,
+    TransactionLogLookup,
     blocked_partitions,
     still_blocked,
 )
-from stream.tick.lookups.topic_retention import TopicRetentionLookup
-from stream.tick.lookups.transaction_log import TransactionLogLookup
+
+UNLIMITED: Final = -1
+"""The retention of a topic that is only compacted or has no time limit."""
+
+_POLICY: Final = "cleanup.policy"
+_RETENTION: Final = "retention.ms"
+_SIZE: Final = "retention.bytes"
+_TRANSIENT: Final = frozenset({ErrorReason.UNREACHABLE, ErrorReason.TIMED_OUT})
+
+
+class TopicRetentionLookup:
+    """Caches retention.ms, retention.bytes and cleanup.policy of topics. Used by the tick thread only."""
+
+    def __init__(self, cluster: Cluster, limits: LookupLimits) -> None:
+        self._cluster = cluster
+        self._limits = limits
+        self._retention: dict[str, int] = {}
+        self._gapless: set[str] = set()
+        self._any_size: set[str] = set()
+        self._due: dict[str, float] = {}
+
+    @property
+    def gapless(self) -> frozenset[str]:
+        """The topics that are known not to be compacted: their offsets have no gaps."""
+        return frozenset(self._gapless)
+
+    @property
+    def any_size(self) -> frozenset[str]:
+        """The topics that are known to keep records whatever their size."""
+        return frozenset(self._any_size)
+
+    def update(self, topics: Collection[str], now: float) -> Mapping[str, int]:
+        """Return retention.ms by topic at `now` (Unix seconds): UNLIMITED, or no entry where it is not known.
+
+        Topics without a request so far come first, then due ones, longest waiting first. Topics that are not in
+        `topics` are dropped from the cache.
+        """
+        self._due = {topic: self._due.get(topic, 0.0) for topic in topics}
+        self._retention = {topic: retention for topic, retention in self._retention.items() if topic in self._due}
+        self._gapless &= self._due.keys()
+        self._any_size &= self._due.keys()
+        due = sorted((when, topic) for topic, when in self._due.items() if when <= now)
+        requested = [topic for _, topic in due[: self._limits.retention_topics]]
+        if requested:
+            configs = read_topic_configs(self._cluster, requested, (_POLICY, _RETENTION, _SIZE))
+            for topic, settings in configs.items():
+                self._record(topic, settings, now)
+        return dict(self._retention)
+
+    def _record(self, topic: str, settings: Settings, now: float) -> None:
+        if settings[_RETENTION].reason in _TRANSIENT:
+            return  # the cached value stays, and the topic is requested again at the next tick
+        self._due[topic] = now + self._limits.slow_refresh
+        policy, size = settings[_POLICY].value, settings[_SIZE].number()
+        _set_member(self._gapless, topic, is_member=policy is not None and "compact" not in policy)
+        _set_member(self._any_size, topic, is_member=size is not None and size < 0)
+        retention = retention_ms(settings)
+        if retention is None:
+            self._retention.pop(topic, None)
+        else:
+            self._retention[topic] = retention
+
+
+def _set_member(topics: set[str], topic: str, *, is_member: bool) -> None:
+    (topics.add if is_member else topics.discard)(topic)
+
+
+def retention_ms(settings: Settings) -> int | None:
+    """Return retention.ms; UNLIMITED where no record is deleted for its age, None where the config is not known."""
+    policy = settings[_POLICY].value
+    if policy is not None and "compact" in policy and "delete" not in policy:
+        return UNLIMITED
+    retention = settings[_RETENTION].number()
+    return retention if retention is None else max(retention, UNLIMITED)
 
 
 class LookupScheduler:

@@ -104,7 +104,7 @@ def groups_table(
 ) -> pa.Table:
     """Return the table of the groups, in the order of the rows (schema GROUPS).
 
-    `further` has the columns of `snapshot.scaling` and `snapshot.throughput`, `odd_time` marks rows with a time that
+    `further` has the columns of `snapshot.throughput`, `odd_time` marks rows with a time that
     cannot be right; `now` is in ms.
     """
     groups, state = rows.groups, derived.state

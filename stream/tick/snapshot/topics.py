@@ -1,13 +1,24 @@
-"""Builds the table of the read model with one row per group and topic: sums of partitions, and the worst verdict."""
+"""The tables of topics, and the share groups in the tables of groups and topics: they have no rows per partition.
 
-from typing import Any
+A share group reads a topic if brokers record its progress in it, or if a member subscribes to it. Its partitions are
+those with a start offset, its lag is the number of records that are not finished, as `kafka-share-groups --describe
+--offsets` has it.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from exporters.readmodel import TOPICS
+from exporters.readmodel import NAME, TOPICS
+from stream.groups.membership.model import Membership
 from stream.health.columns import NOT_KNOWN, Ints, consecutive_pairs
 from stream.health.features.window import Window
+from stream.health.share.progress import SharePartitionProgress, ShareProgress
+from stream.tick.context import TickFacts
 from stream.tick.inputs.rows import InputRows
 from stream.tick.snapshot.groups import RowSums
 from stream.tick.verdicts.columns import greatest_time_lag, words
@@ -49,3 +60,137 @@ def _assigned(member: Ints, owner: Ints, owners: int) -> dict[str, pa.Array]:
         "members": pa.array(np.bincount(pairs >> 32, minlength=owners).astype(np.int32), mask=unknown),
         "partitions_assigned": pa.array(np.bincount(owner[owned], minlength=owners).astype(np.int32), mask=unknown),
     }
+
+
+_SHARE: Final = "share"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ShareTopic:
+    """A topic that a share group reads. Fields are those of TOPICS; None: not known."""
+
+    group: str
+    topic: str
+    partitions: int | None = None
+    lag_sum: int | None = None
+    lag_max: int | None = None
+    partitions_lag_unknown: int | None = None
+    verdict: str | None = None
+
+
+_COMBINED: Final[Mapping[str, tuple[Callable[[ShareTopic], int | None], Callable[[list[int]], int]]]] = {
+    "partitions": (lambda topic: topic.partitions, sum),
+    "lag_sum": (lambda topic: topic.lag_sum, sum),
+    "lag_max": (lambda topic: topic.lag_max, max),
+    "partitions_lag_unknown": (lambda topic: topic.partitions_lag_unknown, sum),
+}
+"""The columns of GROUPS: the value of a topic, and how those of several are combined."""
+
+
+def share_topics(
+    groups: Sequence[str],
+    memberships: Mapping[str, Membership],
+    facts: TickFacts,
+    evaluated: EvaluatedTick | None,
+    partitions: Ints,
+) -> list[ShareTopic]:
+    """Return the topics of all share groups, sorted by both.
+
+    `partitions` are the rows of each group. A group that has rows has the name of one that committed offsets: it is
+    left to them.
+    """
+    found: list[ShareTopic] = []
+    counts = facts.cluster.partition_counts
+    for at in np.flatnonzero(partitions == 0).tolist():
+        membership = memberships.get(groups[at])
+        if membership is None or membership.kind != _SHARE:
+            continue
+        known = _by_topic(groups[at], facts.polled.share_progress)
+        read = {topic for topic in membership.subscribed or () if counts.get(topic) != 0}
+        codes = _topic_verdicts(evaluated, at)
+        names = () if evaluated is None else evaluated.evaluation.verdict_names
+        found.extend(
+            dataclasses.replace(
+                _share_topic(groups[at], topic, known.get(topic)),
+                verdict=str(names[codes[topic]]) if topic in codes else None,
+            )
+            for topic in sorted(known.keys() | read)
+        )
+    return found
+
+
+def _topic_verdicts(evaluated: EvaluatedTick | None, group: int) -> Mapping[str, int]:
+    """Return the code of the worst verdict in each topic of a share group; empty if its progress is not known."""
+    share = None if evaluated is None else evaluated.evaluation.share
+    return {} if share is None or group not in share.number_of else share.topic_verdicts(share.number_of[group])
+
+
+def _by_topic(group: str, progress: ShareProgress | None) -> dict[str, list[SharePartitionProgress] | None]:
+    """Return the progress of a group in each topic; None for a topic whose partitions are not all known."""
+    if progress is None:
+        return {}
+    topics: dict[str, list[SharePartitionProgress] | None] = dict.fromkeys(progress.incomplete.get(group, ()))
+    for each in progress.groups.get(group, ()):
+        rows = topics.setdefault(each.topic, [])
+        if rows is not None:
+            rows.append(each)
+    return topics
+
+
+def _share_topic(group: str, topic: str, rows: Sequence[SharePartitionProgress] | None) -> ShareTopic:
+    if not rows:
+        return ShareTopic(group, topic)
+    lags = [each.lag for each in rows if each.lag is not None]
+    return ShareTopic(
+        group,
+        topic,
+        partitions=sum(each.start_offset is not None for each in rows),
+        lag_sum=sum(lags) if lags else None,
+        lag_max=max(lags, default=None),
+        partitions_lag_unknown=len(rows) - len(lags),
+    )
+
+
+def with_share_topics(topics: pa.Table, share: Sequence[ShareTopic]) -> pa.Table:
+    """Return the table of topics (schema TOPICS) with those of share groups, sorted by group and topic."""
+    if not share:
+        return topics
+    fields = {field.name for field in dataclasses.fields(ShareTopic)}
+    columns = [
+        pa.array([getattr(each, field.name) if field.name in fields else None for each in share], _plain(field.type))
+        for field in TOPICS
+    ]
+    plain = pa.schema([(field.name, _plain(field.type)) for field in TOPICS])
+    both = pa.concat_tables([topics.cast(plain), pa.table(columns, schema=plain)])
+    both = both.sort_by([("group", "ascending"), ("topic", "ascending")]).combine_chunks()
+    return pa.table([_encoded(both.column(field.name), field.type) for field in TOPICS], schema=TOPICS)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return pa.string() if kind == NAME else kind
+
+
+def _encoded(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
+    array = column.combine_chunks()
+    return array.dictionary_encode().cast(kind) if kind == NAME else array
+
+
+def with_share_sums(groups: pa.Table, share: Iterable[ShareTopic]) -> pa.Table:
+    """Return the table of groups (schema GROUPS) with the sums of share groups over their topics.
+
+    The sums of a share group without known progress are null, not 0.
+    """
+    is_share = pc.equal(groups.column("kind").cast(pa.string()), _SHARE).fill_null(False)
+    is_alive = pc.is_null(groups.column("died_time"))
+    without_rows = pc.and_(pc.and_(is_share, is_alive), pc.equal(groups.column("partitions"), 0)).combine_chunks()
+    names = groups.column("group").filter(without_rows).cast(pa.string()).to_pylist()
+    by_group: dict[str, list[ShareTopic]] = {name: [] for name in names}
+    for each in share:
+        by_group[each.group].append(each)
+    for column, (value, combine) in _COMBINED.items() if names else ():
+        field = groups.schema.field(column)
+        known = ([found for each in topics if (found := value(each)) is not None] for topics in by_group.values())
+        values = pa.array([combine(numbers) if numbers else None for numbers in known], field.type)
+        replaced = pc.replace_with_mask(groups.column(column).combine_chunks(), without_rows, values)
+        groups = groups.set_column(groups.schema.get_field_index(column), field, replaced)
+    return groups

@@ -24,10 +24,9 @@ from stream.health.limits import HealthLimits
 from stream.tick.context import DerivedState
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import InputBuilder
-from stream.tick.inputs.rebalance_count import RebalanceCounter
+from stream.tick.inputs.member_changes import RebalanceCounter
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
-from stream.tick.verdicts.history import VerdictHistory
-from stream.tick.verdicts.store import StoredVerdicts, VerdictStore
+from stream.tick.verdicts.store import StoredVerdicts, VerdictHistory, VerdictStore
 
 _log = structlog.get_logger(__name__)
 _SAVE_SECONDS: Final = 60.0

@@ -3,7 +3,7 @@
 import pytest
 
 from stream.config.loader import load
-from stream.groups.instances import InstancePart
+from stream.groups.placement import InstancePart
 from tests.chart.rendering import Object, Rendered, case, render
 
 pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]

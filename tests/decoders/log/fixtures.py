@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from decoders.log.dump.items import item_text
-from decoders.log.dump.output import Decode, Dump
+from decoders.log.dump.output import Decode, Dump, item_text
 from decoders.log.partition import PartitionLog
 from sandbox.kafka import log_writer as write
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.log import columns, vectors
+from decoders.log.control import is_transactional_data, transaction_marker
 from decoders.log.errors import Damaged, LogFault
 from decoders.log.fetched import FetchedBatches
-from decoders.log.frames import MAGIC_AT, BatchBlock, LogBatch
-from decoders.log.transactions import is_transactional_data, transaction_marker
+from decoders.log.files import MAGIC_AT, BatchBlock, LogBatch
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS
 from tests.decoders.log.test_fuzz import mutate

@@ -12,11 +12,10 @@ import pytest
 from decoders.log.batch import record_batch
 from decoders.log.columns import partition_columns
 from decoders.log.control import end_marker
-from decoders.log.directory import read_directory
-from decoders.log.dump.items import item_text
-from decoders.log.dump.output import Dump, as_text
+from decoders.log.dump.output import Dump, as_text, item_text
 from decoders.log.errors import Damaged
 from decoders.log.legacy import legacy_batch
+from decoders.log.partition import read_directory
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED, opened
 from tests.support.hypothesis_profiles import inputs, new_random

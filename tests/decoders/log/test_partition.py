@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from decoders.log import partition as partition_module
 from decoders.log.batch import RecordBatch
-from decoders.log.directory import PartitionDirectory, list_segments, read_directory
+from decoders.log.control import BatchOutcome
 from decoders.log.errors import LogError, LogFault
-from decoders.log.partition import PartitionLog
-from decoders.log.transactions import BatchOutcome
+from decoders.log.partition import PartitionDirectory, PartitionLog, list_segments, read_directory
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED, opened, partition, simple_batches
 

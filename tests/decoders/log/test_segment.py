@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from decoders.log.errors import LogFault
-from decoders.log.frames import Tail
+from decoders.log.files import Tail
 from decoders.log.segment import CHUNK, Segment
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS, simple_batches

@@ -10,7 +10,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 
 from exporters.catalogue.metric import MetricKind, ValueConversion
 from exporters.catalogue.metrics import METRICS
-from exporters.compatibility.cluster_tables import other_cluster_facts
+from exporters.compatibility.kafka_exporter import other_cluster_facts
 from exporters.compatibility.other_exporter import OtherMetric
 from exporters.compatibility.selection import OTHER_BY_NAME, OTHER_EXPORTERS, OtherSelection
 from exporters.compatibility.snapshot_tables import other_snapshot

@@ -15,8 +15,8 @@ import httpx
 import pytest
 from starlette.routing import Route
 
+from exporters.http.api_endpoints import ServedData
 from exporters.http.routes import build_app
-from exporters.http.served_data import ServedData
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.compatibility.burrow_world import EU, world
 from tests.exporters.serving import client

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.http.negotiation import accepts_gzip, preferred_format
+from exporters.http.rendered_responses import accepts_gzip, preferred_format
 from exporters.text.exposition import ExpositionFormat
 
 PROMETHEUS_2 = (

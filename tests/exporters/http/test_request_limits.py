@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from exporters.http.request_limits import RequestLimiter, RequestLimits
+from exporters.http.admission import RequestLimiter, RequestLimits
 from tests.exporters.http.asgi import sent_by
 
 

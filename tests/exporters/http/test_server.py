@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from exporters.http.served_data import ServedData
+from exporters.http.api_endpoints import ServedData
 from exporters.http.server import AddressUnavailableError, HttpServer
 from exporters.text.exposition import ExpositionFormat
 from tests.exporters.serving import SMALL, get, serving

@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.types import Message
 
-from exporters.http.streamed_response import StreamedResponse
+from exporters.http.rendered_responses import StreamedResponse
 from tests.exporters.http.asgi import nothing_more, scope, sent_by
 
 PARTS = [b"a" * 700_000, b"", b"b" * 3, b"c" * 262_144]

@@ -2,9 +2,9 @@
 
 import subprocess
 
-from exporters.page.commands import commands_section, group_commands, shell_word
 from exporters.page.html_tree import html
 from exporters.page.links import PageLinks
+from exporters.page.verdict_section import commands_section, group_commands, shell_word
 from tests.exporters.snapshots import HOSTILE_NAMES
 
 BROKERS = ("a:9092", "b:9092")

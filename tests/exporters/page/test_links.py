@@ -3,7 +3,7 @@
 import urllib.parse
 
 from exporters.page.links import PageLinks
-from exporters.page.runbook import runbook_names
+from exporters.page.topic import runbook_names
 from tests.exporters.snapshots import HOSTILE_NAMES
 
 LINKS = PageLinks("https://grafana.example/team", "https://wiki.example/alerts")

@@ -7,8 +7,8 @@ from typing import Any
 
 from exporters.http.openapi.small_world import NOON
 from exporters.page.group import group_page
+from exporters.page.group_tables import strips_section
 from exporters.page.html_tree import html
-from exporters.page.partition_strip import strips_section
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.snapshots import HOSTILE_NAMES, snapshot
 

@@ -1,6 +1,6 @@
 """The pages of runbooks."""
 
-from exporters.page.runbook import runbook_names, runbook_page
+from exporters.page.topic import runbook_names, runbook_page
 from tests.exporters.page_parser import Reader
 
 

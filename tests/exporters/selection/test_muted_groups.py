@@ -1,7 +1,7 @@
 """The groups whose alerts the configuration mutes."""
 
 from exporters.http.openapi.small_world import NOON
-from exporters.selection.muted_groups import muted_by_configuration
+from exporters.selection.budget import muted_by_configuration
 from tests.exporters.snapshots import snapshot
 
 

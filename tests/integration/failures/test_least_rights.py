@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from confluent_kafka import TopicPartition
 
-from exporters.page.commands import group_commands
+from exporters.page.verdict_section import group_commands
 from sandbox.kafka.tools import CONSUMER_GROUPS, ToolError, run_tool, table_rows
 from sandbox.kafka.topics import create_topics
 from stream.cli.acls import acl_commands

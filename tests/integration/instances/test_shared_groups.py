@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from exporters.catalogue.metrics import METRICS
 from sandbox.clients.java_clients import JavaClients
 from sandbox.kafka.tools import table_rows
-from stream.groups.instances import EVERY_GROUP, InstancePart, owner_of
+from stream.groups.placement import EVERY_GROUP, InstancePart, owner_of
 from tests.conftest import MakeBroker
 from tests.integration.traffic import commit, consumer, join_and_commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor

@@ -15,14 +15,13 @@ from unittest.mock import ANY
 
 import pytest
 
-from stream.checkpoint.continuity import OffsetsTopicEnds
+from stream.checkpoint.continuity import KeptRead, OffsetsTopicEnds
 from stream.checkpoint.directory import CheckpointDirectory, last_offsets, open_checkpoint
-from stream.checkpoint.first_read import KeptRead
 from stream.checkpoint.manifest import FORMAT, NOT_YET_LIVE, Layout
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
-from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.groups.placement import EVERY_GROUP, InstancePart
 
 TOPIC_ID: Final = uuid.UUID(int=7)
 TOPIC: Final = OffsetsTopic("cluster-a", TOPIC_ID, (0, 1), (1, 1))

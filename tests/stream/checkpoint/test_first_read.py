@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stream.checkpoint.first_read import FOLDER, KeptRead, discard, result_file
+from stream.checkpoint.continuity import FOLDER, KeptRead, discard, result_file
 from stream.checkpoint.spark_offsets import SourceOffsets
 
 READ = KeptRead({0: 3, 1: 0}, SourceOffsets({0: 9, 1: 4}, {0: 7}), (((0, 3, 9),), ((1, 0, 4),)))

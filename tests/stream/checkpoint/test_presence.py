@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stream.checkpoint.presence import Presence
+from stream.checkpoint.storage_watch import Presence
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Final
 
 import pytest
 
+from stream.checkpoint.audit import check_state
 from stream.checkpoint.files import DamagedError, sums_of
-from stream.checkpoint.state_files import check_state
 
 VERSION: Final = 9
 

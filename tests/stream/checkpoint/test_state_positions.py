@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from stream.checkpoint.state_positions import misplaced, unseen
+from stream.checkpoint.continuity import misplaced, unseen
 from stream.groups.placement import Placement
 from stream.groups.shard import empty_state
 

@@ -11,14 +11,14 @@ import structlog
 
 from stream.checkpoint import topic_watch
 from stream.checkpoint.directory import CheckpointDirectory
-from stream.checkpoint.side_files import SideFiles
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.checkpoint.topic_watch import TopicWatch
-from stream.cluster.epoch_ends import NO_EPOCH
+from stream.checkpoint.usage import SideFiles
 from stream.cluster.offsets_topic import OffsetsTopic
+from stream.cluster.partition_offsets import NO_EPOCH
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import Unreachable
-from stream.groups.instances import InstancePart
+from stream.groups.placement import InstancePart
 from stream.service.catch_up import CatchUpProgress
 
 CLUSTER = cast("Cluster", object())

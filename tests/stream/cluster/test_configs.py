@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stream.cluster.configs import TopicConfig, read_broker_configs, read_topic_config, read_topic_configs
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 NAMES = ("cleanup.policy", "retention.ms")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from stream.cluster.coordinators import Coordinators
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.describe_groups import Coordinators
+from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 FIND = "FindCoordinatorRequest"
@@ -40,7 +40,7 @@ def test_a_coordinator_is_cached_until_it_is_removed() -> None:
 
 def test_batches_and_the_cache_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests and the cache do not exceed their limits."""
-    monkeypatch.setattr("stream.cluster.coordinators._KEYS_AT_ONCE", 4)
+    monkeypatch.setattr("stream.cluster.describe_groups._KEYS_AT_ONCE", 4)
     cluster = ScriptedCluster({FIND: batched})
     coordinators = Coordinators(cluster, most=6)  # type: ignore[arg-type]
     keys = [f"k{n:02}" for n in range(10)]
@@ -54,7 +54,7 @@ def test_batches_and_the_cache_are_bounded(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_old_brokers_get_one_key_per_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """Brokers before 3.0 have no batches: a limited number of keys is looked up, the other keys are NOT_ASKED."""
-    monkeypatch.setattr("stream.cluster.coordinators._SINGLE_KEYS", 3)
+    monkeypatch.setattr("stream.cluster.describe_groups._SINGLE_KEYS", 3)
 
     def single(_: int | None, request: Any) -> Any:
         return TOO_OLD if request.coordinator_keys else says(error_code=0, node_id=node_of(request.key))

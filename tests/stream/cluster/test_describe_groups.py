@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from stream.cluster.coordinators import Coordinators
-from stream.cluster.describe_groups import DescribedGroup, describe_groups
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.describe_groups import Coordinators, DescribedGroup, describe_groups
+from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, SILENT, ScriptedCluster, says
 
 FIND, DESCRIBE = "FindCoordinatorRequest", "DescribeGroupsRequest"

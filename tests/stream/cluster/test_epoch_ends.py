@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stream.cluster.epoch_ends import NO_EPOCH, read_epoch_ends
+from stream.cluster.partition_offsets import NO_EPOCH, read_epoch_ends
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stream.cluster.log_dirs import REPLICA_SIZES, failed_directories, read_replica_sizes, size_per_broker
+from stream.cluster.configs import REPLICA_SIZES, failed_directories, read_replica_sizes, size_per_broker
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 TOPIC = "__consumer_offsets"

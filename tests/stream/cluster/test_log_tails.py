@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sandbox.kafka import log_writer as write
 from stream.cluster.log_tails import TailRead, TailRequest, read_tails
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 TRANSACTIONAL = 0x10

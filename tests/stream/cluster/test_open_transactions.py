@@ -4,7 +4,7 @@ import datetime as dt
 from typing import Any
 
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS, read_open_transactions
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 TOPIC = "__consumer_offsets"

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cluster.rate_limit import RequestBudget, describe_candidates
+from stream.cluster.describe_groups import RequestBudget, describe_candidates
 from stream.groups.membership.memberships import Membership
 
 NOW = 1_000_000

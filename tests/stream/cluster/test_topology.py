@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stream.cluster.topology import REPLICAS, TOPICS, Topology, read_topology
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 ID = uuid.UUID(int=7)

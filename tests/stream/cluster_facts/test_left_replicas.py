@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from stream.cluster.topology import REPLICAS, TOPICS, Topology
 from stream.cluster.transport.client import Broker
-from stream.cluster_facts.left_replicas import LeftReplicas
+from stream.cluster_facts.topics import LeftReplicas
 from tests.exporters.snapshots import table
 
 Layout = dict[str, list[list[int]]]

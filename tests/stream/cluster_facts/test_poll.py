@@ -16,8 +16,7 @@ from stream.cluster_facts.poll import (
     ClusterPoll,
     PollOptions,
 )
-from stream.groups.instances import InstancePart
-from stream.groups.placement import partition_for
+from stream.groups.placement import InstancePart, partition_for
 from tests.exporters.snapshots import snapshot
 from tests.support.scripted_cluster import AWAY, TOO_OLD, Answers, ScriptedCluster, says
 

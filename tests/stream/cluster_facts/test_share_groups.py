@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Producer
 
 from decoders.log.batch import LogRecord
-from decoders.tables import share_state
+from decoders.tables import share
 from sandbox.clients.java_clients import JavaClients
 from sandbox.kafka.tools import table_rows
 from sandbox.kafka.topics import create_topics
@@ -22,7 +22,7 @@ from stream.cluster.transport.errors import NotAuthorised, Unreachable
 from stream.cluster_facts import share_groups
 from stream.cluster_facts.share_groups import NAME, ShareGroups
 from stream.cluster_facts.tables import Unknown
-from stream.groups.instances import InstancePart, owner_of
+from stream.groups.placement import InstancePart, owner_of
 from tests.conftest import MakeBroker
 from tests.decoders.writing import write_key, write_value
 from tests.exporters.snapshots import table
@@ -31,7 +31,7 @@ from tests.support.scripted_cluster import says
 TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 ID, OTHER_ID = b"t" * 16, b"o" * 16
 NOW = 1_700_000_000.0
-SNAPSHOT, UPDATE = share_state.SHARE_STATE_TYPES
+SNAPSHOT, UPDATE = share.SHARE_STATE_TYPES
 
 
 def record(
@@ -48,7 +48,7 @@ def record(
     )
     fields = {"snapshot_epoch": 0, "leader_epoch": 0, "start_offset": start, "state_batches": rows}
     key = write_key(UPDATE, {"group_id": group, "topic_id": topic_id, "partition": partition})
-    return key, write_value(share_state.SHARE_UPDATE_VALUE, 0, {**fields, "delivery_complete_count": finished})
+    return key, write_value(share.SHARE_UPDATE_VALUE, 0, {**fields, "delivery_complete_count": finished})
 
 
 class StateTopic:

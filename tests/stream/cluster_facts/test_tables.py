@@ -1,10 +1,10 @@
 """Tests of the tables of a poll: numbers of the topology, and the selection of shown partitions."""
 
 from exporters.cluster import model
-from stream.cluster.log_dirs import REPLICA_SIZES
+from stream.cluster.configs import REPLICA_SIZES
 from stream.cluster.topology import TOPICS, Topology
 from stream.cluster.transport.client import Broker
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ErrorReason
 from stream.cluster_facts import tables
 from stream.cluster_facts.topics import partitions_table
 from tests.exporters.snapshots import table

@@ -18,7 +18,7 @@ from sandbox.waiting import wait_until
 from stream.cluster_facts.poll import PollOptions
 from stream.cluster_facts.watch import ClusterWatch
 from stream.config.loader import load
-from stream.groups.instances import InstancePart
+from stream.groups.placement import InstancePart
 from tests.exporters.snapshots import table
 from tests.support.scripted_cluster import AWAY
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import structlog
 
-from stream.checkpoint.side_files import SideFiles
+from stream.checkpoint.usage import SideFiles
 from stream.config.config_follower import ConfigFollower
 from stream.config.loader import load
 from stream.config.options import Config

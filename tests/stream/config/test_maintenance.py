@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.config.maintenance import DAYS, WeeklyWindow
+from stream.config.ownership import DAYS, WeeklyWindow
 
 HOUR = 3600.0
 

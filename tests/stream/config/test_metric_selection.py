@@ -7,8 +7,8 @@ from exporters.compatibility.selection import OtherSelection
 from exporters.selection.folding import FoldRules
 from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import Granularity, SeriesSelection
+from stream.config.config_follower import selection_from_options
 from stream.config.loader import ConfigRefusal, load
-from stream.config.metric_selection import selection_from_options
 
 BROKER = {"kafka.bootstrap_servers": "broker-1:9092"}
 

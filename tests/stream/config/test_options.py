@@ -8,7 +8,7 @@ import pytest
 from stream.config.loader import KEYS
 from stream.config.options import SECRETS, SECTIONS, JobOptions, WebhookOptions
 from stream.config.reference_page import markdown
-from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.groups.placement import EVERY_GROUP, InstancePart
 
 PAGE = Path(__file__).parents[3] / "docs" / "config.md"
 FIELDS = {key: SECTIONS[key.partition(".")[0]].model_fields[key.partition(".")[2]] for key in KEYS}

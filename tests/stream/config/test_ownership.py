@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from stream.config.loader import ConfigRefusal, load
-from stream.config.maintenance import Silence, SingleWindow, WeeklyWindow
-from stream.config.ownership import GroupPolicies
+from stream.config.ownership import GroupPolicies, Silence, SingleWindow, WeeklyWindow
 
 BROKER = {"kafka.bootstrap_servers": "broker-1:9092"}
 FILE = """\

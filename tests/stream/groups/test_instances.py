@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.instances import EVERY_GROUP, MOST, InstancePart, owner_of
-from stream.groups.placement import partition_for
+from stream.groups.placement import EVERY_GROUP, MOST, InstancePart, owner_of, partition_for
 
 INSTANCES = st.integers(1, MOST)
 PARTITIONS = st.integers(1, 2_000)

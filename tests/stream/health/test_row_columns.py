@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health import stored_rows
+from stream.health import row_columns
 from stream.health.features.memory.columns import Memory
 from stream.health.hysteresis import ShownVerdicts
 from stream.health.row_columns import KeptColumns, RowColumn, RowColumns
@@ -26,7 +26,7 @@ def rows(partitions: int) -> Scene:
 
 def restored(columns: Table, partitions: int = 3, **stored: pa.Array) -> Table:
     """Return the columns of three rows as the next process reads them, which has this number of partitions."""
-    packed = stored_rows.pack(look(rows(3), MINUTE), columns.stored() | stored)
+    packed = row_columns.pack(look(rows(3), MINUTE), columns.stored() | stored)
     return KeptColumns(type(columns), packed).aligned(look(rows(partitions), MINUTE), np.arange(partitions))
 
 
@@ -65,7 +65,7 @@ def test_the_stored_row_of_a_removed_partition_is_dropped_and_a_new_one_begins_w
     columns = dataclasses.replace(ShownVerdicts.empty(3), verdict=np.full(3, STOPPED, np.int8))
     assert restored(columns, 2).verdict.tolist() == [STOPPED] * 2
     assert restored(columns, 4).verdict.tolist() == [STOPPED] * 3 + [UNKNOWN]
-    later = restored(columns, shown=stored_rows.dictionary(np.array([0, 1, 2]), ["ok", "a later word", "stopped"]))
+    later = restored(columns, shown=row_columns.dictionary(np.array([0, 1, 2]), ["ok", "a later word", "stopped"]))
     assert [VERDICTS[code] for code in later.verdict] == ["ok", "unknown", "stopped"]
 
 

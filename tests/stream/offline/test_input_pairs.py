@@ -2,8 +2,7 @@
 
 import pytest
 
-from stream.offline.rows import LogRow
-from stream.offline.user_input import Encoding, parse_bytes, parse_pairs
+from stream.offline.rows import Encoding, LogRow, parse_bytes, parse_pairs
 
 
 def test_encoding_is_detected() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stream.offline.user_input import TimeRange, parse_time
+from stream.offline.rows import TimeRange, parse_time
 from tests.stream.offline.captures import row
 
 

@@ -6,7 +6,7 @@ import pytest
 import structlog
 
 from exporters.readmodel import CatchUp
-from stream.service.catch_up_bar import CatchUpView
+from stream.service.catch_up import CatchUpView
 
 SHOW_CURSOR, UP_ONE_LINE, ERASE_LINE = "\x1b[?25h", "\x1b[1A", "\x1b[2K"
 
@@ -33,7 +33,7 @@ def test_a_terminal_gets_a_bar() -> None:
 def test_a_log_gets_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """The progress is logged every ten seconds, not at each call."""
     now = [100.0]
-    monkeypatch.setattr("stream.service.catch_up_bar.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("stream.service.catch_up.time.monotonic", lambda: now[0])
     view = CatchUpView(io.StringIO())
     with structlog.testing.capture_logs() as lines:
         for second in range(25):

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from exporters.http.event_stream.recent_events import RecentEvents
-from stream.checkpoint.side_files import HISTORY, SideFiles
+from stream.checkpoint.usage import HISTORY, SideFiles
 from stream.groups.lifecycle.model import GroupHistory, Transition, TransitionType
-from stream.service import history_files
-from stream.service.history_files import HistoryFiles
+from stream.service import ticker
+from stream.service.ticker import HistoryFiles
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.webhook.announcer import VerdictAnnouncer
 from tests.exporters.snapshots import verdicts_snapshot as shown
@@ -21,7 +21,7 @@ STATE = SimpleNamespace(histories={"a": GroupHistory("classic", "Empty", 1, 1, N
 
 def test_rows_are_on_disk_after_each_tick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file has at most an hour and a number of rows; a failed write is counted, and its rows are written later."""
-    monkeypatch.setattr(history_files, "MOST_ROWS", 3)
+    monkeypatch.setattr(ticker, "MOST_ROWS", 3)
     files, announcer, folder = SideFiles(), VerdictAnnouncer(RecentEvents(), "c1"), tmp_path / "history"
     history = HistoryFiles(folder, "c1", files)
 

@@ -5,7 +5,7 @@ import traceback
 from stream.cluster.transport.connection_errors import no_topic_right
 from stream.cluster.transport.errors import CutOff, LoginRefused, TlsRefused, TokenExpired, Unreachable
 from stream.errors import ExitCode, Refusal
-from stream.service.query_errors import refusal_in
+from stream.service.kept_state import refusal_in
 
 
 def text_of(error: Exception) -> str:

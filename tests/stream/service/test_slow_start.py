@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.waiting import wait_until
-from stream.service.query_errors import is_of_the_state, is_slow_start
+from stream.service.kept_state import is_of_the_state, is_slow_start
 from stream.spark.pipeline import changes, write
 from stream.spark.query import failure
 from stream.spark.session import end_session, open_session

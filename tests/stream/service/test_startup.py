@@ -11,7 +11,7 @@ import structlog
 from stream.cluster.offsets_topic import NAME, OffsetsTopic
 from stream.cluster.transport.errors import LoginRefused, Unreachable
 from stream.errors import ExitCode, Refusal
-from stream.groups.instances import InstancePart
+from stream.groups.placement import InstancePart
 from stream.service import startup
 from stream.service.startup import check_part, wait_for_ends, wait_for_offsets_topic
 from stream.service.status import RUNNING, WAITING, ServiceStatus

@@ -1,6 +1,6 @@
 """The cause of a failed query, by the texts of real Spark errors."""
 
-from stream.service.query_errors import is_of_the_process, is_of_the_state, is_unrelated
+from stream.service.kept_state import is_of_the_process, is_of_the_state, is_unrelated
 from stream.spark.errors import SparkFailure
 from stream.spark.jvm_process import JVM_GONE
 

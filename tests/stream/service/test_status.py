@@ -7,7 +7,7 @@ import structlog
 
 from exporters.readmodel import ExecutorCount, OtherInstance, TickStatus
 from stream.groups.decode_stats import DecodeFault, DecodeStats
-from stream.groups.instances import InstancePart
+from stream.groups.placement import InstancePart
 from stream.service import status as phases
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import ServiceStatus

@@ -15,12 +15,12 @@ from pyspark import cloudpickle
 from pyspark.sql.types import StructType
 
 from sandbox.kafka import log_writer as write
-from stream.cluster.epoch_ends import NO_EPOCH
+from stream.cluster.partition_offsets import NO_EPOCH
 from stream.cluster.records import read
 from stream.cluster.transport.errors import LoginRefused, NotAuthorised
 from stream.groups.codec import unpack_delta
 from stream.groups.decode_stats import DecodeFault, DecodeStats
-from stream.groups.instances import InstancePart
+from stream.groups.placement import InstancePart
 from stream.spark import offsets_reading, topic_ends
 from stream.spark.delta_rows import FOLDED_SCHEMA
 from stream.spark.delta_source import DeltaReader, DeltaSource

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporters.http.api_endpoints import ServedData
 from exporters.http.routes import build_app
-from exporters.http.served_data import ServedData
 from exporters.selection.series import SeriesSelection, SeriesSelector
 from stream.cli.capture_groups import CaptureGroups
 from stream.cli.render.explanation import explain

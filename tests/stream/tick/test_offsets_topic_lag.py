@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from exporters.readmodel import OFFSETS_UNAVAILABLE
 from stream.cluster.offsets_topic import NAME
-from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.groups.placement import EVERY_GROUP, InstancePart
 from stream.tick.ends_index import EndsIndex
 from stream.tick.offsets_topic_lag import (
     OffsetsTopicLag,

@@ -24,7 +24,7 @@ from stream.service.ticker import Ticker
 from stream.tick import run_tick
 from stream.tick.context import LookupResults
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import HiddenCommits
+from stream.tick.hidden_commits.overlay import HiddenCommits
 from stream.tick.publisher import Publisher
 from stream.tick.run_tick import TickParts
 from stream.tick.verdicts.evaluate import VerdictEvaluator

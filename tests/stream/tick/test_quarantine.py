@@ -12,8 +12,8 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporters.http.api_endpoints import ServedData
 from exporters.http.routes import build_app
-from exporters.http.served_data import ServedData
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.groups.expiry import predict as expiry

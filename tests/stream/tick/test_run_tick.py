@@ -18,7 +18,7 @@ from stream.groups.expiry.causes import RemovalCause
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.tick import run_tick as module
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
-from stream.tick.hidden_commits.model import HiddenCommits
+from stream.tick.hidden_commits.overlay import HiddenCommits
 from stream.tick.run_tick import EndsUnavailableError, TickParts, run_tick, try_groups
 from tests.stream.groups import written
 from tests.support.driver_states import ShardReader, ends_of

@@ -5,8 +5,6 @@ from typing import Protocol
 
 from stream.cluster.transport.errors import LoginUnavailable
 from stream.cluster.transport.login.aws_iam import login_signer, region_of
-from stream.cluster.transport.login.jwt import Token, read_token_file
-from stream.cluster.transport.login.renewal import RenewedToken
 from stream.cluster.transport.login.sasl import (
     AwsIamExchange,
     PlainExchange,
@@ -15,6 +13,7 @@ from stream.cluster.transport.login.sasl import (
     TokenExchange,
 )
 from stream.cluster.transport.login.token_endpoint import fetch_token
+from stream.cluster.transport.login.tokens import RenewedToken, Token, read_token_file
 from stream.config.kafka_login import AwsIamLogin, ClientCredentialsLogin, Credentials, PasswordLogin, TokenFileLogin
 from stream.config.secret_sources import SecretUnavailable
 

@@ -11,8 +11,7 @@ from typing import Final, Protocol
 from kafka.net.sasl.scram import ScramClient
 
 from stream.cluster.transport.errors import ClusterError, LoginRefused
-from stream.cluster.transport.login.jwt import Token, without_tokens
-from stream.cluster.transport.login.refused_token import token_refusal
+from stream.cluster.transport.login.tokens import Token, token_refusal, without_tokens
 
 
 class SaslExchange(Protocol):

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote_plus, urlencode
 
 from stream.cluster.transport.errors import ClusterError, LoginRefused, LoginUnavailable, certificate_advice
-from stream.cluster.transport.login.jwt import LONGEST, Token, as_seconds, is_bearer_token, parse_jwt, without_tokens
+from stream.cluster.transport.login.tokens import LONGEST, Token, as_seconds, is_bearer_token, parse_jwt, without_tokens
 from stream.config.kafka_login import ClientCredentialsLogin
 from stream.config.secret_sources import SecretUnavailable
 from stream.http_post import post_within

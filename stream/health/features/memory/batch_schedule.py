@@ -17,10 +17,10 @@ import numpy as np
 from stream.groups.commits.runs import Spans
 from stream.groups.commits.slots import Slots
 from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, max_by_owner, sum_by_owner
-from stream.health.features.commit_interval import slots_of_rows
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
 from stream.health.features.memory.columns import Changes, Memory
+from stream.health.features.patience import slots_of_rows
 from stream.health.inputs import HealthInputs
 
 OBSERVED: Final = 7_200_000

@@ -11,14 +11,7 @@ import numpy as np
 from stream.health.columns import Flags, Ints, find_keys
 from stream.health.features.end_history import EndHistory
 from stream.health.features.lag import Lag
-from stream.health.features.memory import (
-    batch_schedule,
-    idle_pauses,
-    offset_oscillation,
-    own_deletes,
-    skipped_ranges,
-    subscriptions,
-)
+from stream.health.features.memory import batch_schedule, columns, idle_pauses, skipped_ranges
 from stream.health.features.memory.columns import Changes, Memory
 from stream.health.inputs import HealthInputs
 from stream.health.row_columns import KeptColumns
@@ -52,14 +45,14 @@ class RowMemory(KeptColumns[Memory]):
         skips, has_skipped = skipped_ranges.advance(before, inputs, lag, history, history_row)
         after = dataclasses.replace(
             before,
-            **idle_pauses.advance(before, inputs, lag),
+            **idle_pauses.advance_idle_pauses(before, inputs, lag),
             **skips,
             **_last_answers(before, lag.known | lag.beyond_end, inputs.now),
-            **offset_oscillation.advance(before, inputs),
-            **subscriptions.advance(before, inputs),
+            **columns.advance_oscillation(before, inputs),
+            **columns.advance_subscriptions(before, inputs),
             **_removed_offsets(before, inputs),
             **batch_schedule.advance(before, inputs, lag, history, history_row),
-            **own_deletes.advance(before, inputs, lag, history, history_row),
+            **idle_pauses.advance_own_deletes(before, inputs, lag, history, history_row),
         )
         passed = np.where(has_skipped & (after.skip_planned == 0), after.skip_to - after.skip_from, 0)
         self._count_skipped(inputs, passed)

@@ -13,7 +13,7 @@ import numpy as np
 
 from stream import wording as say
 from stream.health.columns import Flags
-from stream.health.features.memory.offset_oscillation import LONGEST_SWING
+from stream.health.features.memory.columns import LONGEST_SWING
 from stream.health.features.window import Window
 from stream.health.rules.offsets.skipped import jump_text, jumped_recently
 from stream.health.rules.rule import Rule, unread_text

@@ -4,12 +4,12 @@ import json
 
 from starlette.routing import Route
 
+from exporters.http.api_endpoints import ServedData
 from exporters.http.event_stream.response import EVENTS_PATH
 from exporters.http.openapi.document import openapi_document
 from exporters.http.openapi.examples import examples
 from exporters.http.openapi.operations import OPERATIONS
 from exporters.http.routes import build_app
-from exporters.http.served_data import ServedData
 from tests.exporters.openapi_check import validator
 from tests.exporters.snapshots import status
 

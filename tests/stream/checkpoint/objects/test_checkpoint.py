@@ -11,13 +11,13 @@ from typing import Final
 
 import pytest
 
+from stream.checkpoint.audit import check_state
 from stream.checkpoint.continuity import OffsetsTopicEnds
 from stream.checkpoint.directory import CheckpointDirectory, open_checkpoint
 from stream.checkpoint.files import DamagedError
 from stream.checkpoint.manifest import Layout
 from stream.checkpoint.objects.path import ObjectPath
 from stream.checkpoint.objects.store import ObjectStore, StoreUnavailableError
-from stream.checkpoint.state_files import check_state
 from stream.checkpoint.usage import checkpoint_space
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal

@@ -4,7 +4,7 @@ import pytest
 
 from stream.checkpoint.objects.path import ObjectPath
 from stream.checkpoint.objects.store import ObjectStore, StoreUnavailableError
-from stream.checkpoint.presence import ObjectPresence
+from stream.checkpoint.storage_watch import ObjectPresence
 
 
 class Polled:

@@ -2,13 +2,8 @@
 
 from typing import Any
 
-from stream.cluster.admin.features import (
-    BrokerVersions,
-    mixed_versions,
-    read_versions,
-    version_sets,
-)
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.admin.features import BrokerVersions, mixed_versions, read_versions, version_sets
+from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
 
 FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT = 1, 2, 3, 8

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from stream.cluster.admin.followers import Follower, FollowerLag, followers_out_of_sync, read_follower_lags
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
 from tests.support.topologies import layout
 

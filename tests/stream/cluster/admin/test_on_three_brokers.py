@@ -16,14 +16,20 @@ from sandbox.kafka.tools import run_tool
 from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.admin.features import (
     BrokerVersions,
+    Quota,
     finalized_features,
     mixed_versions,
+    read_quotas,
     read_versions,
     version_sets,
 )
-from stream.cluster.admin.followers import Follower, followers_out_of_sync, read_follower_lags
-from stream.cluster.admin.quotas import Quota, read_quotas
-from stream.cluster.admin.reassignments import Reassignment, read_reassignments
+from stream.cluster.admin.followers import (
+    Follower,
+    Reassignment,
+    followers_out_of_sync,
+    read_follower_lags,
+    read_reassignments,
+)
 from stream.cluster.topology import read_topology
 from stream.cluster.transport.client import Cluster
 

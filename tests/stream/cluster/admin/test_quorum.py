@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 from stream.cluster.admin.quorum import Quorum, QuorumReplica, QuorumRole, read_quorum
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 DISK = uuid.UUID(int=7)

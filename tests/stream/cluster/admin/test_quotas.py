@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from stream.cluster.admin.quotas import Quota, read_quotas
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.admin.features import Quota, read_quotas
+from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from stream.cluster.admin.reassignments import Reassignment, read_reassignments
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.admin.followers import Reassignment, read_reassignments
+from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 NOT_CONTROLLER = says(error_code=41, topics=[])

@@ -14,7 +14,7 @@ from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.admin.quorum import Quorum, QuorumRole, read_quorum
 from stream.cluster.topology import Topology, read_topology
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import ErrorReason
+from stream.cluster.transport.errors import ErrorReason
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

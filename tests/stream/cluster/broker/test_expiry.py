@@ -24,7 +24,7 @@ from stream.groups.expiry.causes import RemovalCause, cause_of, transition_sente
 from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, predict_removed
 from stream.groups.expiry.predict import NEVER, OffsetsRetention, predict
 from stream.groups.lifecycle.model import Transition, TransitionType
-from stream.groups.shard_copy import RemovedOffset
+from stream.groups.row_order import RemovedOffset
 from tests.integration.folded_log import FoldedLog
 from tests.support.releases import Release, releases
 

@@ -10,18 +10,16 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from sandbox.ports import LOOPBACK
 from sandbox.waiting import eventually, wait_until
 from stream.cluster import offsets_topic
-from stream.cluster.configs import read_broker_configs, read_topic_config
-from stream.cluster.coordinators import Coordinators
-from stream.cluster.describe_groups import DescribedGroup, describe_groups
-from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
+from stream.cluster.configs import read_broker_configs, read_replica_sizes, read_topic_config, size_per_broker
+from stream.cluster.describe_groups import Coordinators, DescribedGroup, describe_groups
 from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import read_open_transactions
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.topology import read_topology
-from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import (
     ClusterError,
+    ErrorReason,
     LoginRefused,
     LoginUnavailable,
     NotAuthorised,
@@ -33,8 +31,7 @@ from stream.config.loader import load
 from stream.errors import ExitCode
 from stream.groups.placement import partition_for
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.open_transactions import OpenTransactionLookup
-from stream.tick.lookups.transaction_log import TransactionLogLookup
+from stream.tick.lookups.open_transactions import OpenTransactionLookup, TransactionLogLookup
 from tests.stream.cluster.broker.secured_broker import PASSWORD, SecuredBroker, cluster_of, connected
 
 pytestmark = pytest.mark.kafka

@@ -19,17 +19,17 @@ from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.schemas.fields.struct import StructField
 
-from stream.cluster.transport import connections, corrections
+from stream.cluster.transport import corrections, exchange
 from stream.cluster.transport.corrections import current_credentials, decoder_threads
 
 ROOT = Path(__file__).resolve().parents[4]
 LIBRARY = Path(inspect.getfile(KafkaConnection)).parents[1]
 REPLACED: dict[type, tuple[type, dict[str, list[str]]]] = {
-    KafkaTCPTransport: (connections._PlainTransport, {"_read_from_sock": ["self"]}),
-    KafkaSSLTransport: (connections._TlsTransport, {"_read_from_sock": ["self"]}),
+    KafkaTCPTransport: (exchange._PlainTransport, {"_read_from_sock": ["self"]}),
+    KafkaSSLTransport: (exchange._TlsTransport, {"_read_from_sock": ["self"]}),
     KafkaConnection: (current_credentials.Connection, {"_sasl_authenticate": ["self", "timeout_at"]}),
     KafkaConnectionManager: (
-        connections.Connections,
+        exchange.Connections,
         {
             "get_connection": ["self", "node_id"],
             "_connect": ["self", "node", "conn"],

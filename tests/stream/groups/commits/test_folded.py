@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.columnar import decode_keys
-from stream.groups.commits.decoded import DecodedCommits, decode_commits
-from stream.groups.commits.folded import FoldedCommits, fold_commits
+from stream.groups.commits.folded import DecodedCommits, FoldedCommits, decode_commits, fold_commits
 from stream.groups.commits.keys import DistinctKeys
 from stream.groups.commits.runs import NEVER
 from stream.groups.record_columns import RecordColumns

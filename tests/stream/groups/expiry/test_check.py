@@ -12,7 +12,7 @@ from stream.groups.expiry.causes import SLACK_MS, TOLERANCE_MS
 from stream.groups.expiry.check import BOUNDS, ExpiryCheck, PredictionOutcome, predict_removed
 from stream.groups.expiry.predict import NEVER, UNKNOWN, OffsetsRetention, Times
 from stream.groups.membership.memberships import Membership
-from stream.groups.shard_copy import RemovedOffset
+from stream.groups.row_order import RemovedOffset
 from tests.support.offsets import Offset
 
 MINUTE: Final = 60_000

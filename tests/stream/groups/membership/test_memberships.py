@@ -7,7 +7,7 @@ from typing import Any
 from decoders.tables import consumer, share
 from stream.groups.expiry.broker_rules import ExpiryRules, exempt_topics
 from stream.groups.membership.memberships import Memberships
-from stream.groups.membership.subscriptions import LongSubscriptions
+from stream.groups.membership.model import LongSubscriptions
 from tests.stream.groups.written import (
     ORDERS,
     Written,

@@ -3,11 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.membership.partition_bits import (
-    HIGHEST,
-    partition_mask,
-    partitions_in_mask,
-)
+from stream.groups.membership.model import HIGHEST, partition_mask, partitions_in_mask
 
 NUMBERS = st.lists(st.one_of(st.integers(0, 200), st.sampled_from([-1, HIGHEST, HIGHEST + 1, 2**31 - 1])), max_size=8)
 

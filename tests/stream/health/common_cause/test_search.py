@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.health.common_cause.faults import row_faults
-from stream.health.common_cause.search import find_causes
-from stream.health.common_cause.shared import Dimension, SharedValues, unique_pairs
+from stream.health.common_cause.search import Dimension, SharedValues, find_causes, unique_pairs
 from tests.stream.health.columns import ints
 from tests.stream.health.panes import MINUTE, NOW, SECOND, Row, judged, pane
 from tests.stream.health.tables import wrong

@@ -4,10 +4,14 @@ from typing import Final
 
 import pytest
 
-from stream.health.common_cause.search import CommonCause
-from stream.health.common_cause.sentences import BrokerAbsence, next_step, sentence
-from stream.health.common_cause.shared import Dimension
-from stream.health.common_cause.tracker import CommonCauseFinding, CommonCauseTracker
+from stream.health.common_cause.search import CommonCause, Dimension
+from stream.health.common_cause.tracker import (
+    BrokerAbsence,
+    CommonCauseFinding,
+    CommonCauseTracker,
+    next_step,
+    sentence,
+)
 
 NAMES: Final = tuple("abcdefghij")
 

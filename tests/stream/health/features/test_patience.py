@@ -6,12 +6,7 @@ import numpy as np
 
 from stream.groups.commits.slots import Slots
 from stream.health.features.end_history import EndHistory
-from stream.health.features.patience import (
-    Patience,
-    learn_patience,
-    sibling_patience,
-    transaction_patience,
-)
+from stream.health.features.patience import Patience, learn_patience, sibling_patience, transaction_patience
 from stream.health.inputs import NO_COMMIT
 from stream.health.limits import HealthLimits
 from tests.stream.health.columns import ints

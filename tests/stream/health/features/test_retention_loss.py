@@ -7,8 +7,8 @@ import pytest
 
 from stream.health.features.end_history import EndHistory
 from stream.health.features.lag import OffsetDistances
-from stream.health.features.retention_loss import forecast
 from stream.health.features.time_lag import Rates, TimeLag
+from stream.health.features.window import forecast
 from stream.health.limits import HealthLimits
 from tests.stream.health.panes import MINUTE, NOW, SECOND, Row, pane
 

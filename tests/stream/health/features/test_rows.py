@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from stream.health.features.end_history import EndHistory
-from stream.health.features.idle_time import idle_times_without_commit, restarting_rows
-from stream.health.features.stuck import (
-    stuck_rows,
-    unowned_rows,
-)
+from stream.health.features.lag_trend import stuck_rows, unowned_rows
+from stream.health.features.time_lag import idle_times_without_commit, restarting_rows
 from stream.health.inputs import NO_OWNER
 from tests.stream.health.columns import ints
 from tests.stream.health.panes import NOW, Row, pane

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.features.stable_ids import NameIds, PartitionIds
+from stream.health.features.end_states import NameIds, PartitionIds
 
 NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True)
 

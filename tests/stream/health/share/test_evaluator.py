@@ -9,8 +9,8 @@ from stream.health.hysteresis import ShownVerdicts
 from stream.health.limits import HealthLimits
 from stream.health.row_columns import KeptColumns
 from stream.health.share.evaluator import ShareEvaluator, ShareFindings
-from stream.health.share.memory import ShareMemory, remember
 from stream.health.share.progress import SharePartitionProgress, ShareProgress
+from stream.health.share.window import ShareMemory, remember
 from stream.health.verdict import VERDICTS, Verdict
 from tests.stream.health.panes import Row, pane
 from tests.stream.health.share.polls import BEGIN, MINUTE, poll, progress, tick

@@ -7,10 +7,9 @@ from typing import Any
 from stream.health.inputs import GroupStage
 from stream.health.limits import HealthLimits
 from stream.health.rules.rule import first_matches
-from stream.health.share.memory import ShareMemory, remember
 from stream.health.share.progress import SharePartitionProgress
 from stream.health.share.rules import SHARE_RULES
-from stream.health.share.window import ShareWindow
+from stream.health.share.window import ShareMemory, ShareWindow, remember
 from stream.health.verdict import VERDICTS, Verdict
 from tests.stream.health.columns import ints
 from tests.stream.health.panes import Row, pane

@@ -13,16 +13,13 @@ from exporters.readmodel import COMMON_CAUSES
 from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.model import MemberClient, Membership
 from stream.health.common_cause.faults import row_faults
-from stream.health.common_cause.sentences import BrokerAbsence
-from stream.health.common_cause.shared import Dimension
-from stream.health.common_cause.tracker import CommonCauseFinding
-from stream.tick.common_cause.analysis import CommonCauseAnalysis, CommonCauseReport
-from stream.tick.common_cause.columns import followers, shared_values
-from stream.tick.common_cause.recent import RecentHosts, RecentLeaders
-from stream.tick.common_cause.tables import common_causes_table
+from stream.health.common_cause.search import Dimension
+from stream.health.common_cause.tracker import BrokerAbsence, CommonCauseFinding
+from stream.tick.common_cause.analysis import CommonCauseAnalysis, CommonCauseReport, common_causes_table
+from stream.tick.common_cause.columns import RecentHosts, RecentLeaders, followers, shared_values
 from stream.tick.context import UNKNOWN_CLUSTER, DerivedState, TickFacts
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import HiddenCommits
+from stream.tick.hidden_commits.overlay import HiddenCommits
 from stream.tick.inputs.builder import TickInputs
 from stream.tick.inputs.polled_cluster import Replicas
 from stream.tick.inputs.rows import InputRows

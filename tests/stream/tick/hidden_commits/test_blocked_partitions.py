@@ -12,10 +12,10 @@ import structlog
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.cluster.transport.errors import Unreachable
-from stream.groups.instances import EVERY_GROUP, InstancePart
+from stream.groups.placement import EVERY_GROUP, InstancePart
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
-from stream.tick.hidden_commits.model import BlockedOffsetsPartition
+from stream.tick.hidden_commits.groups import BlockedPartitions
+from stream.tick.hidden_commits.overlay import BlockedOffsetsPartition
 from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup

@@ -13,7 +13,7 @@ from stream.tick.context import LookupResults, TickFacts
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits import groups as groups_module
 from stream.tick.hidden_commits.groups import HiddenGroups
-from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
+from stream.tick.hidden_commits.overlay import BlockedOffsetsPartition, HiddenCommits
 from stream.tick.lookups.budget import LookupLimits
 from tests.stream.groups import written
 from tests.support.driver_states import ShardReader, Timed, delta_of, ends_of

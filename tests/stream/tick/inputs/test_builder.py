@@ -20,8 +20,8 @@ from stream.health.inputs import NO_COMMIT, NO_OWNER, FailedReplica, GroupStage,
 from stream.health.limits import HealthLimits
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.inputs.builder import InputBuilder
+from stream.tick.inputs.member_changes import RebalanceCounter
 from stream.tick.inputs.polled_cluster import polled_cluster
-from stream.tick.inputs.rebalance_count import RebalanceCounter
 from stream.tick.snapshot import build as snapshot
 from tests.exporters.snapshots import table
 from tests.stream.groups import written

@@ -11,8 +11,8 @@ from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.placement import partition_for
 from stream.tick.ends_index import EndsIndex
-from stream.tick.inputs.read_position import NEVER, ReadPositionTracker, ReadUntil
 from stream.tick.inputs.rows import InputRows
+from stream.tick.inputs.times import NEVER, ReadPositionTracker, ReadUntil
 
 TICK: Final = 10_000
 NOW: Final = 1_000_000

@@ -5,8 +5,7 @@ import json
 
 from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.model import MemberClient, Membership, identity
-from stream.tick.inputs.member_changes import FencedInstances, JoinedMembers
-from stream.tick.inputs.rebalance_count import RebalanceCounter
+from stream.tick.inputs.member_changes import FencedInstances, JoinedMembers, RebalanceCounter
 from tests.stream.health.tables import wrong
 
 WINDOW = 600

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from stream.cluster.log_tails import TailRead, TailRequest
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.cluster.transport.errors import Unreachable
+from stream.cluster.transport.errors import ErrorReason, Unreachable
 from stream.health.features.window import Window
 from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups import log_tails as lookup

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from stream.cluster.configs import TopicConfig
-from stream.cluster.transport.error_codes import ErrorReason
-from stream.tick.lookups import topic_retention as lookup
+from stream.cluster.transport.errors import ErrorReason
+from stream.tick.lookups import scheduler as lookup
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.topic_retention import UNLIMITED, TopicRetentionLookup, retention_ms
+from stream.tick.lookups.scheduler import UNLIMITED, TopicRetentionLookup, retention_ms
 from tests.stream.health.tables import wrong
 from tests.support.scripted_cluster import no_cluster
 

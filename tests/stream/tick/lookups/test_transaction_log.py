@@ -13,8 +13,7 @@ from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.cluster.transport.errors import ClusterError, NotAuthorised, Unreachable
 from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.open_transactions import OpenTransactionLookup
-from stream.tick.lookups.transaction_log import TransactionLogLookup
+from stream.tick.lookups.open_transactions import OpenTransactionLookup, TransactionLogLookup
 from tests.stream.health.tables import wrong
 from tests.support.scripted_cluster import no_cluster
 from tests.support.transactions import COMPLETE_COMMIT, Log, record

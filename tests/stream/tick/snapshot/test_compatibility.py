@@ -6,8 +6,8 @@ from typing import Any
 from exporters.compatibility.burrow_responses import SLOTS
 from stream.health.burrow.rules import INTERVALS
 from stream.tick.context import UNKNOWN_CLUSTER
+from stream.tick.snapshot.additions import compatibility_table
 from stream.tick.snapshot.build import build_evaluated
-from stream.tick.snapshot.compatibility import compatibility_table
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.groups import written
 from tests.stream.tick.health_inputs import derived

@@ -5,9 +5,8 @@ from typing import Any
 
 from exporters.http.openapi.small_world import NOON
 from exporters.readmodel import GROUPS
-from stream.config.maintenance import Silence, SingleWindow
-from stream.config.ownership import GroupPolicies
-from stream.tick.snapshot.policies import with_policies
+from stream.config.ownership import GroupPolicies, Silence, SingleWindow
+from stream.tick.snapshot.additions import with_policies
 from tests.exporters.snapshots import COMMON_CAUSE, snapshot
 
 NOW = NOON / 1000

@@ -10,7 +10,7 @@ import numpy as np
 from stream.health.inputs import GroupStage
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.snapshot import build as snapshot
-from stream.tick.snapshot.scaling import scaling_columns
+from stream.tick.snapshot.throughput import scaling_columns
 from tests.stream.groups import written
 from tests.stream.groups.written import Written
 from tests.stream.health.columns import ints

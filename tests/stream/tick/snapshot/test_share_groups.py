@@ -11,7 +11,7 @@ from stream.health.share.progress import SharePartitionProgress, ShareProgress
 from stream.tick.context import UNKNOWN_CLUSTER, TickFacts
 from stream.tick.ends_index import NO_ENDS
 from stream.tick.inputs.polled_cluster import PolledCluster
-from stream.tick.snapshot.share_groups import ShareTopic, share_topics, with_share_sums
+from stream.tick.snapshot.topics import ShareTopic, share_topics, with_share_sums
 from tests.exporters.snapshots import table
 
 GROUP_NAMES = ("classic", "jobs")

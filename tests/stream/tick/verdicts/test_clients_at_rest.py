@@ -5,7 +5,7 @@ import functools
 
 import pytest
 
-from decoders.records import Record
+from decoders.interpret_groups import Record
 from sandbox.recorded_clients.clients import CLIENTS
 from sandbox.recorded_clients.observed import COMMIT, ClientCapture
 from stream.offline.rows import LogRow

@@ -12,7 +12,7 @@ from stream.health.limits import HealthLimits
 from stream.health.rules import RULES
 from stream.health.share.rules import SHARE_RULES
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
-from stream.tick.hidden_commits.model import HiddenCommits
+from stream.tick.hidden_commits.overlay import HiddenCommits
 from stream.tick.inputs.builder import TickInputs
 from stream.tick.inputs.rows import InputRows
 from stream.tick.snapshot.topics import topics_table

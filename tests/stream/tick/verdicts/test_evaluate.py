@@ -15,7 +15,7 @@ from stream.health.columns import Ints
 from stream.health.inputs import HealthInputs
 from stream.health.verdict import Verdict
 from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
+from stream.tick.hidden_commits.overlay import BlockedOffsetsPartition, HiddenCommits
 from stream.tick.snapshot import build as snapshot
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick

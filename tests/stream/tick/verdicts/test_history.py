@@ -10,7 +10,7 @@ import structlog
 from exporters.readmodel import VerdictChange
 from stream.health.evaluator import EvaluationResult
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Verdict
-from stream.tick.verdicts.history import VerdictHistory
+from stream.tick.verdicts.store import VerdictHistory
 
 V = Verdict
 

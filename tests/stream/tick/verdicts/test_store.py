@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from exporters.readmodel import VerdictChange
 from stream.checkpoint.directory import VERDICTS
-from stream.checkpoint.side_files import SideFiles
+from stream.checkpoint.usage import SideFiles
 from stream.health.day_one import DayOne
 from stream.tick.verdicts.store import FORMAT, StoredVerdicts, VerdictStore
 from tests.support.resources import full_after

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cluster.transport.login.jwt import LONGEST, parse_jwt, without_tokens
+from stream.cluster.transport.login.tokens import LONGEST, parse_jwt, without_tokens
 
 
 def part(value: Any) -> str:

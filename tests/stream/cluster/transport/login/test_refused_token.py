@@ -3,8 +3,7 @@
 from typing import Any
 
 from stream.cluster.transport.errors import LoginRefused, TokenExpired
-from stream.cluster.transport.login.jwt import Token
-from stream.cluster.transport.login.refused_token import token_refusal
+from stream.cluster.transport.login.tokens import Token, token_refusal
 
 NOW = 1_800_000_000.0
 CLAIMS = {"sub": "alice", "aud": "kafka", "iss": "https://issuer.test", "iat": NOW - 10, "exp": NOW + 300}

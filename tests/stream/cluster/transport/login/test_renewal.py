@@ -6,8 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from stream.cluster.transport.errors import LoginUnavailable
-from stream.cluster.transport.login.jwt import Token
-from stream.cluster.transport.login.renewal import RenewedToken
+from stream.cluster.transport.login.tokens import RenewedToken, Token
 
 AWAY = LoginUnavailable("the endpoint is away", "wait")
 

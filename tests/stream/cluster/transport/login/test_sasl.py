@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.cluster.transport.errors import LoginRefused
-from stream.cluster.transport.login.jwt import Token, parse_jwt
 from stream.cluster.transport.login.sasl import AwsIamExchange, PlainExchange, ScramExchange, TokenExchange
+from stream.cluster.transport.login.tokens import Token, parse_jwt
 
 JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSIsImV4cCI6MTkwMDAwMDAwMCwiaWF0IjoxfQ."
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stream.cluster.transport.errors import LoginUnavailable
-from stream.cluster.transport.login.jwt import read_token_file
+from stream.cluster.transport.login.tokens import read_token_file
 
 JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSIsImV4cCI6MTkwMDAwMDAwMH0."
 
