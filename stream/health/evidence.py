@@ -8,7 +8,7 @@ import numpy as np
 from stream.groups.membership.model import MemberClient
 from stream.health.features.window import Window
 from stream.health.inputs import AbortStreak
-from stream.health.rules.log import unknown
+from stream.health.rules import unknown_lag
 from stream.health.rules.members import owner_of
 
 Value = int | float | str | bool | None
@@ -130,7 +130,7 @@ COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "offset_expiry_time": _whole(lambda w: w.inputs.expiry),
     "stable_since": _whole(lambda w: w.stable_since),
     "transaction": _transaction,
-    "reason": unknown.reason,
+    "reason": unknown_lag.reason,
     "owner_client": _of_owner(lambda client: client.client_id),
     "owner_host": _of_owner(lambda client: client.client_host.removeprefix("/")),
     "owner_member": _of_owner(lambda client: client.member_id),

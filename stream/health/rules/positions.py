@@ -1,4 +1,6 @@
-"""The group's offset went back, and it reads records again: on its own (rewound), or by an offset reset (reset).
+"""Rules about an offset that moved back, forward past records, to and fro, or that is one too low.
+
+The group's offset went back, and it reads records again: on its own (rewound), or by an offset reset (reset).
 
 A reset is shown in both directions. Kafka resets the offsets of empty groups only. So an offset that went back while
 the group was empty was reset by an operator; one that went back while it had members was not, and may be a faulty
@@ -15,9 +17,53 @@ from stream import wording as say
 from stream.health.columns import Flags
 from stream.health.features.memory.columns import LONGEST_SWING
 from stream.health.features.window import Window
-from stream.health.rules.offsets.skipped import jump_text, jumped_recently
 from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
+
+
+def jumped_recently(window: Window) -> Flags:
+    """Return the rows that went forward past records within `HealthLimits.event_shown` and have not gone back since."""
+    memory = window.memory
+    is_recent = (memory.skip_time >= 0) & (window.now - memory.skip_time <= window.limits.event_shown)
+    recently: Flags = is_recent & (window.committed_offset >= memory.skip_to)
+    return recently
+
+
+def jump_text(window: Window, row: int) -> str:
+    """Return a jump as in "from 5 to 9 (4 offsets, written from ... to ...) at ..."."""
+    memory = window.memory
+    first, last = int(memory.skip_from[row]), int(memory.skip_to[row])
+    since, until = int(memory.skip_written_from[row]), int(memory.skip_written_to[row])
+    written = ""
+    if until >= 0:
+        written = f", written until {say.moment(until)}"
+        if since >= 0:
+            written = f", written from {say.moment(since)} to {say.moment(until)}"
+    passed = f"{say.count(last - first, 'offset')}{written}"
+    return f"from {first:,} to {last:,} ({passed}) at {say.moment(int(memory.skip_time[row]))}"
+
+
+def _skipped(window: Window) -> Flags:
+    """The group went forward past records without reading them, and not because of an offset reset."""
+    matches: Flags = jumped_recently(window) & (window.memory.skip_planned == 0)
+    return matches
+
+
+def _skipped_sentence(window: Window, row: int) -> str:
+    return f"The group went {jump_text(window, row)}, faster than it can read: it has skipped these records."
+
+
+SKIPPED = Rule(
+    verdict=Verdict.SKIPPED,
+    matches=_skipped,
+    sentence=_skipped_sentence,
+    next_step="If the records are needed, stop the group and set it back to the first of them"
+    " (kafka-consumer-groups.sh --reset-offsets); then see auto.offset.reset, which moves groups without an offset.",
+    evidence=("jump_from", "jump_to", "jump_time", "committed_offset", "log_start_offset", "lag"),
+    confirm=1,
+    is_reported_beside=True,
+)
+
 
 _LEAST_STEPS: Final = 3
 """One step back is a seek, two may be a seek and its correction."""
@@ -127,4 +173,60 @@ RESET = Rule(
     sentence=_sentence_reset,
     next_step="Nothing, if it was intended: this ends when the group has read up to its former offset.",
     evidence=(*_EVIDENCE, "jump_from", "jump_to", "jump_time"),
+)
+
+
+_LEAST_TURNS: Final = 3
+"""One step back is a seek, two may be a seek and its correction."""
+
+
+def _two_committers(window: Window) -> Flags:
+    """The group's offset alternates between two positions: two clients commit the partition, each its own position."""
+    matches: Flags = (window.memory.swings >= _LEAST_TURNS) & goes_on(window)
+    return matches
+
+
+def _two_committers_sentence(window: Window, row: int) -> str:
+    memory = window.memory
+    low, high = int(memory.back_to[row]), int(memory.back_from[row])
+    period = say.duration(window.now - int(memory.swings_since[row]))
+    apart = say.count(high - low, "offset")
+    return (
+        f"The offset has alternated between two positions for {period}: one client commits about {high:,}, another one"
+        f" about {low:,} ({apart} apart), and both advance."
+    )
+
+
+TWO_COMMITTERS = Rule(
+    verdict=Verdict.TWO_COMMITTERS,
+    matches=_two_committers,
+    sentence=_two_committers_sentence,
+    next_step="Find the second client that commits for this group.id, and give it a group.id of its own. It need not be"
+    " a member: a consumer that assigns partitions to itself is not. Records are processed twice, and a restart"
+    " continues from either offset.",
+    evidence=("turns", "turn_from", "turn_to", "turn_time", "committed_offset", "rewinds", "members", "lag"),
+    confirm=1,
+    is_reported_beside=True,
+)
+
+
+def _commits_last_read(window: Window) -> Flags:
+    """The group commits the offset of the last record it has read, not of the next one, and keeps up."""
+    matches: Flags = window.known & window.memory.last_read & (window.lag > 0)
+    return matches
+
+
+def _commits_last_read_sentence(window: Window, row: int) -> str:
+    offset = int(window.committed_offset[row])
+    state = "reads along" if window.unread[row] else "has read everything"
+    return f"Commits the offset of the last record it has read ({offset:,}), not of the next one: it {state}."
+
+
+COMMITS_LAST_READ = Rule(
+    verdict=Verdict.COMMITS_LAST_READ,
+    matches=_commits_last_read,
+    sentence=_commits_last_read_sentence,
+    verb="",
+    next_step="Commit the offset of the next record (last + 1): now each restart reads the last record again.",
+    evidence=("committed_offset", "high_watermark", "lag", "commit_time", "progress_time"),
 )

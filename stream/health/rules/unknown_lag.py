@@ -1,4 +1,4 @@
-"""The lag, or whether it holds any record, or whether the group commits, is not known; the reason is given."""
+"""Rules where the lag, or the log itself, is not known."""
 
 from typing import Final
 
@@ -9,9 +9,71 @@ from stream.health.columns import Flags
 from stream.health.features import lag
 from stream.health.features import offset_out_of_range as beyond
 from stream.health.features.window import Window
-from stream.health.inputs import OffsetsOutage
+from stream.health.inputs import FailedReplica, OffsetsOutage
 from stream.health.rules.rule import Rule, no_rows, unread_text
 from stream.health.verdict import Verdict
+
+_REASON: Final = "no_leader"
+_UNCLEAN: Final = "An unclean leader election makes the partition available and loses its last records."
+_BRING_BACK: Final = (
+    f"Bring back a broker with an in-sync replica (kafka-topics.sh --describe --unavailable-partitions). {_UNCLEAN}"
+)
+
+
+def _no_leader(window: Window) -> Flags:
+    """A partition that the group reads has no leader: it can be neither read nor written."""
+    reasons, matches = window.inputs.reasons, no_rows(window)
+    rows = np.flatnonzero(~window.known)
+    if reasons is None or not len(rows):
+        return matches
+    known_at = window.memory.end_known_at
+    # A leader election takes seconds, the restart of a broker as long as that of any process.
+    lasts = window.now - known_at > window.limits.restart_grace
+    reads = window.has_members | (window.commit_time > known_at - window.limits.unlearned)
+    matches[rows] = (reasons[rows] == _REASON) & (lasts & reads)[rows]
+    return matches
+
+
+def _no_leader_sentence(window: Window, row: int) -> str:
+    since = int(window.memory.end_known_at[row])
+    committed = int(window.committed_offset[row])
+    at = f"the group stands at offset {committed:,}" if committed >= 0 else "the group has not committed it yet"
+    return f"The partition has had no leader for {say.duration(window.now - since)}; {at}.{_failed_text(window, row)}"
+
+
+def _failed_text(window: Window, row: int) -> str:
+    """Return which of its replicas are offline on brokers that are up, with leading spaces; "" if none is."""
+    return "".join(
+        f" Broker {each.broker} is up, but its replica is offline: {_directories(each)} has failed."
+        for each in window.inputs.failed_replicas.get(row, ())
+    )
+
+
+def _directories(failed: FailedReplica) -> str:
+    return f"log directory {' or '.join(failed.directories)}" if failed.directories else "a log directory"
+
+
+def _no_leader_step(window: Window, row: int) -> str:
+    failed = window.inputs.failed_replicas.get(row, ())
+    if not failed:
+        return _BRING_BACK
+    repair = " or ".join(f"{_directories(each)} of broker {each.broker}" for each in failed)
+    return (
+        f"Repair {repair}, then restart that broker: it takes a failed directory back only at a start. Another in-sync"
+        f" replica helps, too (kafka-topics.sh --describe --unavailable-partitions). {_UNCLEAN}"
+    )
+
+
+NO_LEADER = Rule(
+    verdict=Verdict.NO_LEADER,
+    matches=_no_leader,
+    sentence=_no_leader_sentence,
+    next_step=_BRING_BACK,
+    next_step_of=_no_leader_step,
+    evidence=("committed_offset", "commit_time", "reason", "members"),
+    confirm=1,
+)
+
 
 _REASONS: Final = {
     lag.BEYOND_END: "the committed offset is above the end of the partition",
@@ -45,7 +107,7 @@ _GRANT = (
     "Grant Read on topic {topic} to lagwarden's user if it may see the messages (lagwarden acls prints the command);"
     " else compare with the consumer's own position."
 )
-_BRING_BACK = (
+_RESTORE = (
     "Bring back a broker with an in-sync replica of that partition (kafka-topics.sh --describe --topic"
     " __consumer_offsets --unavailable-partitions)."
 )
@@ -83,7 +145,7 @@ def briefly_unknown_rows(window: Window) -> Flags:
     The reason of each is one that ends when a broker leads the partition and answers.
     """
     reasons, matches = window.inputs.reasons, no_rows(window)
-    rows = np.flatnonzero(_matches(window) & ~_hidden_by_outage(window))
+    rows = np.flatnonzero(_unknown(window) & ~_hidden_by_outage(window))
     if reasons is None or not len(rows):
         return matches
     is_recent = window.now - window.memory.end_known_at[rows] <= window.limits.restart_grace
@@ -114,11 +176,12 @@ def _topic(window: Window, row: int) -> str:
     return window.inputs.topics[int(window.inputs.topic[row])]
 
 
-def _matches(window: Window) -> Flags:
+def _unknown(window: Window) -> Flags:
+    """The lag, or whether it holds any record, or whether the group commits, is not known; the reason is given."""
     return ~window.known | _hidden_by_outage(window)
 
 
-def _sentence(window: Window, row: int) -> str:
+def _unknown_sentence(window: Window, row: int) -> str:
     outage = _outage_of(window, row)
     if outage is not None:
         return _sentence_of_outage(outage, row, window.now)
@@ -155,9 +218,9 @@ def _sentence_of_tail(window: Window, row: int) -> str:
     return f"It is not known whether a record is {fate}: the {offsets} may be transaction markers, and {cause}."
 
 
-def _next_step_of(window: Window, row: int) -> str:
+def _unknown_step(window: Window, row: int) -> str:
     if _outage_of(window, row) is not None:
-        return _BRING_BACK
+        return _RESTORE
     if not window.known[row]:
         return _NEXT_STEP
     if not window.tail.unproven[row]:
@@ -166,11 +229,11 @@ def _next_step_of(window: Window, row: int) -> str:
     return step.format(topic=_topic(window, row))
 
 
-RULE = Rule(
+UNKNOWN = Rule(
     verdict=Verdict.UNKNOWN,
-    matches=_matches,
-    sentence=_sentence,
+    matches=_unknown,
+    sentence=_unknown_sentence,
     next_step=f"{_NEXT_STEP} Where the end of a topic cannot be read, grant Read on it (optional).",
-    next_step_of=_next_step_of,
+    next_step_of=_unknown_step,
     evidence=("committed_offset", "high_watermark", "lag", "commit_time", "reason"),
 )

@@ -1,1 +1,0 @@
-"""Rules about the committed offset itself: expiring, not used, never written, moved back or forward."""

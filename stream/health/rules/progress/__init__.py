@@ -1,1 +1,0 @@
-"""Rules about progress: partitions that stand still, fall behind, recover or keep up."""
