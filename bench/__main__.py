@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bench import kminion, report
-from bench.oracle import final_state
+from bench import report, service
 from bench.report import Target
 from bench.scrape import Scrape, scrapes
 from bench.service import Start, start_and_restart
 from bench.topic import broker_with
 from bench.traffic import Traffic
+from bench.verify import final_state
 from bench.warm import STEADY_GROUPS, Measured
 
 QUICK: Final = 500_000
@@ -72,9 +72,9 @@ class Results:
         wanted = final_state(traffic)
         starts = start_and_restart(bootstrap, traffic, wanted, scratch)
         self.starts[traffic.records] = starts
-        program = kminion.binary()
+        program = service.binary()
         if program is not None:
-            self.kminion[traffic.records] = kminion.start_kminion(program, bootstrap, traffic, wanted, scratch)
+            self.kminion[traffic.records] = service.start_kminion(program, bootstrap, traffic, wanted, scratch)
         for start in starts:
             self.differences += [f"{start.what} at {traffic.records:,}: {line}" for line in start.differences]
 
@@ -132,8 +132,8 @@ def main() -> int:
                 _say("measuring reader, pipeline and steady batches", began)
                 results.measure_warm(broker.bootstrap, records, Path(scratch), given.repeats)
     results.scrapes = scrapes()
-    if kminion.binary() is None:
-        print(f"KMinion was not measured: {kminion.VARIABLE} does not name its binary.\n")
+    if service.binary() is None:
+        print(f"KMinion was not measured: {service.VARIABLE} does not name its binary.\n")
     _print(results)
     return 1 if results.differences else 0
 

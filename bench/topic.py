@@ -15,8 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from bench.encoding import commit_keys, group_keys, object_column, values
 from bench.traffic import Chunk, Kind, Traffic, chunks
-from sandbox.kafka.broker import Broker
-from sandbox.kafka.topics import create_topics
+from sandbox.kafka.broker import Broker, create_topics
 from stream.groups.placement import partition_for
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"

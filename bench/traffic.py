@@ -1,6 +1,6 @@
 """The records of the benchmark's `__consumer_offsets` as columns: deterministic, in chunks of bounded memory.
 
-Defines which group commits which offset when; `bench.encoding` encodes it, `bench.oracle` has the final state. Every
+Defines which group commits which offset when; `bench.encoding` encodes it, `bench.verify` has the final state. Every
 column is a function of the record's index and of the seed of its chunk, so that 20 million records need no more memory
 than one chunk of them.
 """

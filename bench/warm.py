@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from bench.oracle import FinalState, initial_state
 from bench.processes import Watch
 from bench.topic import OFFSETS_TOPIC, Writer
 from bench.traffic import Chunk, Traffic, chunks, one_commit_each
-from bench.verify import differences
+from bench.verify import FinalState, differences, initial_state
 from stream.cluster.records.ranges import unread_ranges
 from stream.cluster.records.read import ROWS, read_records
 from stream.cluster.transport.client import Cluster

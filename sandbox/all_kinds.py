@@ -16,14 +16,12 @@ from typing import Final
 
 from confluent_kafka import Producer, TopicPartition
 
-from sandbox.clients.members import Member, client_config
-from sandbox.clients.transactions import transactional_producer
+from sandbox.clients.members import Member, client_config, transactional_producer
 from sandbox.kafka import tools
-from sandbox.kafka.broker import Broker
+from sandbox.kafka.broker import Broker, create_topics
 from sandbox.kafka.compiler import compile_java
 from sandbox.kafka.jars import streams_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
-from sandbox.kafka.topics import create_topics
 from sandbox.process import GuardedProcess
 from sandbox.waiting import eventually, wait_until
 from stream.cluster.transport.client import Cluster

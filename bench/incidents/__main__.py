@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from bench.incidents import files
+from bench.incidents.files import case_table, recorded_scores, total_table
 from bench.incidents.labels import load_labels
 from bench.incidents.recording import burrow_rows, record
-from bench.incidents.tables import case_table, recorded_scores, total_table
-from bench.incidents.verdict_log import CAUSES, FORMATS, VerdictLogError, write_log
+from bench.incidents.score import CAUSES, FORMATS, VerdictLogError, write_log
 from sandbox.verdict_scenarios.assess import outcomes
 from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS

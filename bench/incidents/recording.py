@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from bench.incidents import files
+from bench.incidents.files import scores_page
 from bench.incidents.labels import label_run
-from bench.incidents.tables import scores_page
-from bench.incidents.verdict_log import VerdictRow, write_log
+from bench.incidents.score import VerdictRow, write_log
 from sandbox.verdict_scenarios.assess import verdicts_of
 from sandbox.verdict_scenarios.burrow import burrow_statuses
 from sandbox.verdict_scenarios.record import RunRecord

@@ -17,7 +17,6 @@ from exporters.compatibility.kafka_exporter import other_cluster_facts
 from exporters.readmodel import SERIES_DROPPED, MonitorStatus
 from exporters.selection.budget import SeriesBudget
 from exporters.selection.series import EVERYTHING, SeriesSelection, filter_by_name
-from exporters.text.compressed_text import CompressedText
 from exporters.text.exposition import (
     EMPTY,
     Exposition,
@@ -26,7 +25,7 @@ from exporters.text.exposition import (
     PublishedSnapshot,
     compressed_comments,
 )
-from exporters.text.samples import label_texts, sample_lines
+from exporters.text.samples import CompressedText, label_texts, sample_lines
 
 
 # Compared by identity: tables cannot be hashed.

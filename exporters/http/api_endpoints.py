@@ -16,8 +16,7 @@ from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.group_query import GroupQuery, GroupQueryError
 from exporters.group_search import MemberSearch, has_topic, known_verdicts
 from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
-from exporters.http.event_stream.recent_events import RecentEvents
-from exporters.http.event_stream.response import EventStream
+from exporters.http.event_stream.response import EventStream, RecentEvents
 from exporters.http.openapi.document import openapi_json
 from exporters.http.rendered_responses import (
     JSON,
@@ -38,8 +37,8 @@ from exporters.page.links import PageLinks
 from exporters.page.overview import overview_page
 from exporters.page.topic import runbook_page, topic_page
 from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance
-from exporters.text.compressed_text import PlainText
 from exporters.text.exposition import PublishedSnapshot
+from exporters.text.samples import PlainText
 from exporters.text.self_metrics import render_self_metrics
 from exporters.verdict_event import NO_EVENT_FILTERS
 

@@ -19,8 +19,8 @@ from exporters.http.api import encode
 from exporters.http.shared_renderings import SharedRenderings
 from exporters.page.document import VIEW_TYPE, Page
 from exporters.page.group import failed_page
-from exporters.text.compressed_text import PlainText
 from exporters.text.exposition import ExpositionFormat, gzipped
+from exporters.text.samples import PlainText
 
 if TYPE_CHECKING:
     from starlette.requests import Request

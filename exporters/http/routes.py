@@ -19,8 +19,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from exporters.group_query import GroupQueryError
-from exporters.http.access.allowed_hosts import AllowedHosts
-from exporters.http.access.require_login import RequireLogin
+from exporters.http.access.require_login import AllowedHosts, RequireLogin
 from exporters.http.access.web_access import Credentials
 from exporters.http.admission import PROBES, Admission, ConnectionLimits, RefusalReason, RequestLimiter, RequestLimits
 from exporters.http.api import encode

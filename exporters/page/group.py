@@ -8,6 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.page import group_tables as tables
 from exporters.page.blocks import (
     WAITING,
     expiry,
@@ -28,16 +29,9 @@ from exporters.page.blocks import (
     titled,
 )
 from exporters.page.document import Page, Samples
-from exporters.page.group_tables import (
-    members_section,
-    partitions_section,
-    share_partitions_section,
-    strips_section,
-    topics_section,
-)
 from exporters.page.html_tree import Content, Element, el
 from exporters.page.links import NEXT_RECORD, PageLinks
-from exporters.page.monitor_card import snapshot_age
+from exporters.page.overview import snapshot_age
 from exporters.page.overview_tables import in_milliseconds
 from exporters.page.verdict_section import (
     commands_section,
@@ -107,9 +101,9 @@ def group_page(
         strips,
         None if dead else _chart(row["kind"]),
         findings_section(detail, links, now) if detail is not None else None,
-        topics_section(_of(snapshot.topics, name), severities),
+        tables.topics_section(_of(snapshot.topics, name), severities),
         table_of_partitions,
-        members_section(detail) if detail is not None else None,
+        tables.members_section(detail) if detail is not None else None,
         history_section(detail, now) if detail is not None else None,
         commands_section(row, links, root),
     ]
@@ -160,11 +154,11 @@ def _partitions(
 ) -> tuple[Content, Content]:
     """Return the strips and the table of the partitions; those of a share group have no row in `partitions`."""
     if row["kind"] != _SHARE or len(partitions) or row["state"] == _DEAD:
-        strips = strips_section(partitions.to_pylist(), severities)
-        return strips, partitions_section(partitions, detail, severities, now, root)
+        strips = tables.strips_section(partitions.to_pylist(), severities)
+        return strips, tables.partitions_section(partitions, detail, severities, now, root)
     shares = () if detail is None else detail.share_partitions or ()
-    strips = strips_section([dataclasses.asdict(each) for each in shares], severities)
-    return strips, share_partitions_section(detail, severities, now, root)
+    strips = tables.strips_section([dataclasses.asdict(each) for each in shares], severities)
+    return strips, tables.share_partitions_section(detail, severities, now, root)
 
 
 def _marks(detail: GroupDetail | None) -> list[tuple[float, str, str]]:

@@ -4,6 +4,7 @@ The number of rows is limited; the filter, further pages and the API show the re
 """
 
 import dataclasses
+import math
 from typing import Final
 
 import pyarrow.compute as pc
@@ -11,17 +12,108 @@ import pyarrow.compute as pc
 from exporters.cluster.model import ClusterFacts
 from exporters.group_query import SortKey
 from exporters.group_search import MemberSearch, MembersHiddenError, select_groups
-from exporters.page.blocks import WAITING, note, verdict_legend
+from exporters.page.blocks import UNKNOWN, WAITING, fact_list, named, note, text, verdict_legend
 from exporters.page.document import Page
-from exporters.page.filter_form import chip, counts, filter_section
-from exporters.page.group_filter import GroupFilter
+from exporters.page.group_filter import GroupFilter, chip, counts, filter_section
 from exporters.page.html_tree import Content, Element, el
 from exporters.page.live_groups import GroupActivity, Trends, group_rates, live_section, page_of
-from exporters.page.monitor_card import freshness, is_old, monitor_card
 from exporters.page.overview_tables import attention_section, common_causes_section, dead_section, in_milliseconds
 from exporters.readmodel import MonitorStatus, Snapshot
 from exporters.text.exposition import PublishedSnapshot
-from exporters.wording import ATTENTION, SEVERITIES, count, number, printable
+from exporters.wording import ATTENTION, SEVERITIES, ago, count, duration, number, printable
+
+OLD_SECONDS: Final = 60.0
+"""Age from which a snapshot is out of date: several ticks have been missed."""
+
+
+def is_old(taken_at: float, now: float) -> bool:
+    """Return whether a snapshot of this time is out of date."""
+    return now - taken_at > OLD_SECONDS
+
+
+def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now: float) -> Element:
+    """Return the card: readiness with its reasons, progress of the catch-up, and facts about the monitor."""
+    old = published is not None and is_old(published.snapshot.taken_at, now)
+    good = status.ready and not old
+    reasons = [printable(reason) for reason in status.not_ready_reasons]
+    if old and published is not None and not reasons:
+        reasons.append(f"The snapshot is {duration(now - published.snapshot.taken_at)} old.")
+    return el(
+        "section",
+        el("p", el("strong", _verdict(status, old=old)), " ", el("span", printable(status.phase), class_="phase")),
+        el("ul", [el("li", reason) for reason in reasons], class_="reasons") if reasons else None,
+        _progress(status),
+        fact_list(_facts(published, status, now)),
+        class_=f"card {'good' if good else 'bad'}",
+        aria_label="Monitor",
+    )
+
+
+def freshness(published: PublishedSnapshot, status: MonitorStatus, now: float) -> Content:
+    """Return one line: the cluster, the age of the snapshot, a warning if that is old or the monitor is not ready."""
+    known = status.cluster_name is not None or status.cluster_id is not None
+    cluster: Content = ["Cluster ", _cluster(status), " \N{MIDDLE DOT} "] if known else None
+    return [cluster, snapshot_age(published.snapshot.taken_at, now, ready=status.ready)]
+
+
+def snapshot_age(taken_at: float, now: float, *, ready: bool = True) -> Content:
+    """Return when the snapshot was taken, with a warning if that is long ago, or the monitor is not `ready`."""
+    taken = f"Snapshot taken {ago(taken_at, now)}"
+    if is_old(taken_at, now):
+        return el("span", f"{taken}: out of date.", class_="bad")
+    return f"{taken}." if ready else el("span", f"{taken}, but the monitor is not ready.", class_="warn")
+
+
+def _verdict(status: MonitorStatus, *, old: bool) -> str:
+    if not status.ready:
+        return "Not ready"
+    return "Ready, but behind" if old else "Ready"
+
+
+def _facts(published: PublishedSnapshot | None, status: MonitorStatus, now: float) -> list[tuple[str, Content]]:
+    facts: list[tuple[str, Content]] = [
+        ("Cluster", _cluster(status)),
+        ("Kafka", "reachable" if status.kafka_reachable else el("span", "not reachable", class_="bad")),
+        ("Snapshot", ago(published.snapshot.taken_at, now) if published else "none yet"),
+        ("Last batch", "none yet" if status.query.last_at is None else ago(status.query.last_at, now)),
+        ("Series", number(status.tick.series)),
+        ("Offsets retention", _retention(status)),
+    ]
+    errors = pc.sum(status.records.errors.column("records")).as_py()
+    if errors:
+        facts.append(("Decode errors", el("span", number(errors), class_="bad")))
+    return facts
+
+
+def _cluster(status: MonitorStatus) -> Content:
+    """Return the configured name of the cluster with its id, or the id."""
+    if status.cluster_name is None:
+        return text(status.cluster_id)
+    if status.cluster_id is None:
+        return named(status.cluster_name)
+    return [named(status.cluster_name), " ", el("small", f"({printable(status.cluster_id)})")]
+
+
+def _retention(status: MonitorStatus) -> Content:
+    tick = status.tick
+    if tick.offsets_retention_seconds is None:
+        return UNKNOWN
+    return [duration(tick.offsets_retention_seconds), " ", el("small", f"({printable(tick.offsets_retention_source)})")]
+
+
+def _progress(status: MonitorStatus) -> Content:
+    now = status.catch_up
+    if now is None or now.ratio >= 1:
+        return None
+    # Rounded down: 100 % only if nothing is left.
+    parts = [f"{math.floor(now.ratio * 100)} % read"]
+    if now.rate is not None:
+        parts.append(f"{number(round(now.rate))} records/s")
+    if now.seconds_left is not None:
+        parts.append(f"{duration(now.seconds_left)} left")
+    bar = el("progress", max="1", value=f"{now.ratio:.4f}", aria_label="Catching up")
+    return el("p", bar, f" Catching up: {', '.join(parts)}", class_="progress")
+
 
 _DEAD: Final = "Dead"
 _LINKS: Final = (("metrics", "metrics"), ("api/v1/groups", "groups as JSON"), ("readyz", "readiness"))

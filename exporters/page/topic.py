@@ -40,7 +40,7 @@ from exporters.page.blocks import (
 )
 from exporters.page.document import Page
 from exporters.page.html_tree import Content, Element, el, flat
-from exporters.page.monitor_card import snapshot_age
+from exporters.page.overview import snapshot_age
 from exporters.readmodel import Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import SEVERITIES, duration, number, printable, size

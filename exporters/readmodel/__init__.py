@@ -40,11 +40,11 @@ from exporters.readmodel.monitor_status import (
     OtlpStatus,
     QueryStatus,
     RecordCounts,
+    Snapshot,
     TerminationCounts,
     TickStatus,
     WebhookStatus,
 )
-from exporters.readmodel.snapshot import Snapshot
 
 # All other public names are defined here.
 __all__ = [

@@ -1,11 +1,17 @@
-"""The series budget: an upper bound on the number of series about groups in a snapshot, or about the cluster in a poll.
+"""Which series are shown: name patterns of groups and topics, muted groups, and the series budget.
 
 Beyond the budget, whole metrics are left out, the least important first: those under the names of other exporters, that
 of dead groups, then those of partitions, then those of topics, then those of groups. A metric has samples for all
 groups or for none, because a sum over half of its series would look like a correct result.
+
+Name patterns: allow and deny lists of groups and topics, and the first match in a list of patterns.
+
+A pattern is a regular expression in the syntax of Prometheus (RE2, which matches in linear time) and must match the
+whole name, as in Prometheus. Names are Arrow columns; each distinct name is matched once.
 """
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -76,3 +82,52 @@ def _importance(metric: Metric) -> tuple[int, int, int, int, str]:
 def muted_by_configuration(groups: pa.Table) -> pa.ChunkedArray:
     """Return a mask of the rows of GROUPS that a maintenance window or a silence mutes."""
     return pc.or_(groups.column("maintenance_until").is_valid(), groups.column("silence_reason").is_valid())
+
+
+def pattern_error(pattern: str) -> str | None:
+    """Return the syntax error of a pattern, or None."""
+    try:
+        # First without the anchors that `_matches` adds, so that an error quotes the pattern as configured.
+        pc.match_substring_regex(pa.array([""]), pattern)
+        _matches(pa.array([""]), pattern)
+    except pa.ArrowInvalid as error:
+        return str(error).removeprefix("Invalid regular expression: ")
+    return None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NameFilter:
+    """Selects names that match a pattern of `allow` (empty: every name) and no pattern of `deny`."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+    @property
+    def selects_all(self) -> bool:
+        """True if there are no patterns."""
+        return not (self.allow or self.deny)
+
+    def rows(self, column: pa.ChunkedArray) -> pa.Array:
+        """Return a mask of the rows of a dictionary-encoded column whose name is selected; a null name is selected."""
+        encoded = column.unify_dictionaries().combine_chunks()
+        names = encoded.dictionary
+        allowed = _any(names, self.allow) if self.allow else pa.repeat(True, len(names))
+        selected = pc.and_not(allowed, _any(names, self.deny))
+        return selected.take(encoded.indices).fill_null(True)
+
+
+def first_match(names: pa.Array, patterns: Sequence[str]) -> pa.Array:
+    """Return for each name the index of the first pattern that matches it, null if none does."""
+    first = pa.nulls(len(names), pa.int32())
+    for index, pattern in reversed(list(enumerate(patterns))):
+        first = pc.if_else(_matches(names, pattern), pa.scalar(index, pa.int32()), first)
+    return first
+
+
+def _any(names: pa.Array, patterns: Sequence[str]) -> pa.Array:
+    return first_match(names, patterns).is_valid()
+
+
+def _matches(names: pa.Array, pattern: str) -> pa.Array:
+    # A name may contain line feeds, which `.` matches only with the flag "s". A name is never null here.
+    return pc.match_substring_regex(names, f"(?s)\\A(?:{pattern})\\z")

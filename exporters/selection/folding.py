@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 
 from exporters.catalogue.groups import GROUPS
 from exporters.readmodel import FOLDED_GROUPS, NAME, OWNERS, Snapshot
-from exporters.selection.budget import muted_by_configuration
-from exporters.selection.name_filter import first_match
+from exporters.selection.budget import first_match, muted_by_configuration
 from exporters.wording import ATTENTION, SEVERITIES
 
 # `first` is that of the worst verdict.

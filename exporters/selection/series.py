@@ -29,9 +29,8 @@ from exporters.readmodel import (
     TARGETS,
     Snapshot,
 )
-from exporters.selection.budget import SeriesBudget, muted_by_configuration
+from exporters.selection.budget import NameFilter, SeriesBudget, first_match, muted_by_configuration
 from exporters.selection.folding import FoldRules, GroupFolder
-from exporters.selection.name_filter import NameFilter, first_match
 from exporters.text.samples import has_sample
 
 Model = TypeVar("Model", "Snapshot", "ClusterFacts")

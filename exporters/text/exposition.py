@@ -1,7 +1,7 @@
 """Renders a snapshot to the bytes of `/metrics`: once per snapshot, in both formats, plain and compressed.
 
 A scrape copies these bytes and appends the monitor's own metrics (`exporters.text.self_metrics`). The sample lines of a
-metric are the same in both formats, so each is compressed once (`exporters.text.compressed_text`); only the comment
+metric are the same in both formats, so each is compressed once (`exporters.text.samples`); only the comment
 lines above differ. A table is rendered some rows at a time, which stay in the processor's cache: the text of a large
 cluster is a gigabyte.
 
@@ -26,16 +26,18 @@ from exporters.catalogue.metric import Metric, MetricKind, Source
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.readmodel import Snapshot
 from exporters.selection.series import SeriesSelector
-from exporters.text.compressed_text import (
+from exporters.text.samples import (
     EMPTY_CHECKSUM,
     CompressedText,
+    LabelTexts,
     PlainText,
     TextChecksum,
     TextCompressor,
     gzip_member,
+    one_array,
+    sample_lines,
     total_checksum,
 )
-from exporters.text.samples import LabelTexts, one_array, sample_lines
 
 ROWS_AT_ONCE: Final = 32_768
 

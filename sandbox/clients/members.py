@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
-from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, Message, Producer, TopicPartition
 
 GroupKind = Literal["classic", "consumer", "simple"]
 """The kinds of group as lagwarden names them: consumer is KIP-848, simple means offsets without membership."""
@@ -131,3 +131,31 @@ def consumer_config(
     if instance:
         config["group.instance.id"] = instance
     return config
+
+
+LONGEST_TIMEOUT_MS: Final = 900_000
+"""The largest transaction timeout that brokers accept by default (`transaction.max.timeout.ms`)."""
+
+
+def transactional_producer(
+    bootstrap: str,
+    transactional_id: str,
+    *,
+    timeout_ms: int = 60_000,
+    settings: Mapping[str, str | int | float | bool] | None = None,
+) -> Producer:
+    """Return a producer with initialised transactions; the broker aborts a transaction that its id has left open.
+
+    `timeout_ms` is the time after which the broker aborts a transaction, `settings` are librdkafka's. Raises
+    KafkaException, for example while the coordinator is loading.
+    """
+    producer = Producer(
+        {
+            **client_config(bootstrap),
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": timeout_ms,
+            **(settings or {}),
+        }
+    )
+    producer.init_transactions(REQUEST_TIMEOUT)
+    return producer

@@ -7,9 +7,15 @@ from typing import Final, Protocol
 from confluent_kafka import OFFSET_BEGINNING, KafkaException, Producer, TopicPartition
 
 from sandbox.clients.java_clients import JavaClients
-from sandbox.clients.members import REQUEST_TIMEOUT, Config, GroupKind, Member
+from sandbox.clients.members import (
+    LONGEST_TIMEOUT_MS,
+    REQUEST_TIMEOUT,
+    Config,
+    GroupKind,
+    Member,
+    transactional_producer,
+)
 from sandbox.clients.traffic import ClientBehaviour
-from sandbox.clients.transactions import LONGEST_TIMEOUT_MS, transactional_producer
 
 Place = tuple[str, int]
 """A topic and a partition."""

@@ -21,9 +21,14 @@ import yaml
 from rich.console import Console
 from rich.live import Live
 
-from sandbox.demo.comparison import compare_until_agreed, compare_verdicts_until_agreed
 from sandbox.demo.scrape import not_ready_because, scrape
-from sandbox.demo.view import comparison_lines, groups_lines, groups_table
+from sandbox.demo.view import (
+    compare_until_agreed,
+    compare_verdicts_until_agreed,
+    comparison_lines,
+    groups_lines,
+    groups_table,
+)
 from sandbox.demo.workload import Workload
 from sandbox.kafka.broker import Broker, BrokerError
 from sandbox.kafka.jars import JarError

@@ -5,8 +5,7 @@ from typing import Final
 
 from confluent_kafka import KafkaException, Producer, TopicPartition
 
-from sandbox.clients.members import REQUEST_TIMEOUT, Member
-from sandbox.clients.transactions import transactional_producer
+from sandbox.clients.members import REQUEST_TIMEOUT, Member, transactional_producer
 from sandbox.demo.behaviours import TrafficGroup
 from sandbox.demo.groups import DemoGroup
 

@@ -30,7 +30,7 @@ from sandbox.demo.behaviours import (
 )
 from sandbox.demo.groups import DEMO_GROUPS, TOPICS, Behaviour, DemoGroup, DemoTopic
 from sandbox.demo.transactional import TransactionalGroup
-from sandbox.kafka.topics import create_topics
+from sandbox.kafka.broker import create_topics
 from sandbox.waiting import eventually
 
 LIMIT: Final = 60.0

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
+from confluent_kafka.admin import AdminClient, NewTopic
+
 from sandbox.kafka.broker_properties import (
     SETTINGS_OF_RELEASES,
     Joining,
@@ -27,7 +29,7 @@ from sandbox.kafka.jars import BROKER, broker_jars
 from sandbox.kafka.java import SMALL_JVM, ClassArchive, class_path, find_java
 from sandbox.ports import LOOPBACK, accepts, free_port_pair
 from sandbox.process import GuardedProcess
-from sandbox.waiting import LoadedLimit
+from sandbox.waiting import LIMIT, LoadedLimit, wait_until
 
 START_LIMIT: Final = 60.0
 """Seconds of a quiet machine in which a broker must open its port; a kill with many partitions makes it a quarter."""
@@ -242,3 +244,41 @@ class Broker:
 
     def _used_jars(self) -> Sequence[Path]:
         return broker_jars(self.version) if self._jars is None else self._jars
+
+
+def create_topics(bootstrap: str, partitions: Mapping[str, int], config: Mapping[str, str] | None = None) -> None:
+    """Create topics (name -> number of partitions) and wait until every partition has a leader.
+
+    Raises KafkaException when a topic exists already, and TimeoutError when a partition has no leader in time.
+    """
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    new_topics = [
+        NewTopic(name, count, replication_factor=1, config=dict(config or {})) for name, count in partitions.items()
+    ]
+    for done in admin.create_topics(new_topics).values():
+        done.result(LIMIT)
+    wait_until(lambda: _have_leaders(admin, partitions), f"leaders of {', '.join(partitions)}")
+
+
+def create_topic_led_by(bootstrap: str, topic: str, *, leader: int, followers: Sequence[int] = ()) -> None:
+    """Create a topic with one partition on these brokers, given by node number, and wait until all are in sync.
+
+    Raises KafkaException, or TimeoutError when the replicas are not in sync in time.
+    """
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    replicas = [leader, *followers]
+    admin.create_topics([NewTopic(topic, num_partitions=1, replica_assignment=[replicas])])[topic].result(LIMIT)
+
+    def in_sync() -> bool:
+        found = admin.list_topics(topic, timeout=LIMIT).topics[topic].partitions.get(0)
+        return found is not None and found.leader == leader and set(found.isrs) == set(replicas)
+
+    wait_until(in_sync, f"broker {leader} to lead {topic}")
+
+
+def _have_leaders(admin: AdminClient, partitions: Mapping[str, int]) -> bool:
+    topics = admin.list_topics(timeout=LIMIT).topics
+    return all(
+        name in topics and [each.leader >= 0 for each in topics[name].partitions.values()] == [True] * count
+        for name, count in partitions.items()
+    )

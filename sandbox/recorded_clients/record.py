@@ -19,9 +19,8 @@ from confluent_kafka import Producer, TopicPartition
 from decoders.interpret_groups import Record
 from decoders.scalar import decode
 from sandbox.clients.members import Member, client_config
-from sandbox.kafka.broker import Broker
+from sandbox.kafka.broker import Broker, create_topics
 from sandbox.kafka.jars import BROKER
-from sandbox.kafka.topics import create_topics
 from sandbox.process import GuardedProcess
 from sandbox.recorded_clients.clients import CLIENTS, Client, command
 from sandbox.waiting import eventually, wait_until

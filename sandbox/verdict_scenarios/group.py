@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from sandbox.clients.flow_producer import FlowProducer
 from sandbox.clients.group_names import topic_name
 from sandbox.clients.java_clients import JavaClients
 from sandbox.clients.members import REQUEST_TIMEOUT, GroupKind, client_config
@@ -19,7 +18,7 @@ from sandbox.clients.paced import (
     SelfAssigningConsumer,
     TransactionalConsumer,
 )
-from sandbox.clients.traffic import ClientBehaviour
+from sandbox.clients.traffic import ClientBehaviour, FlowProducer
 from sandbox.verdict_scenarios import pace
 from sandbox.waiting import LIMIT, eventually, wait_until
 

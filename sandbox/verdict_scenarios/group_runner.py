@@ -9,15 +9,14 @@ from typing import Final
 
 from confluent_kafka import KafkaException
 
-from sandbox.clients.flow_producer import FlowProducer
 from sandbox.clients.group_names import group_name
 from sandbox.clients.java_clients import JavaClientError, JavaClients
 from sandbox.clients.members import REQUEST_TIMEOUT
 from sandbox.clients.paced import PacedClient, PacedConsumer, RejoinError
+from sandbox.clients.traffic import FlowProducer
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import ScenarioAction
 from sandbox.verdict_scenarios.group import VerdictGroup
-from sandbox.verdict_scenarios.scenario import TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.scenario import ScenarioAction, TimedStep, VerdictScenario
 
 TURN: Final = 0.25
 """Seconds of the run between two turns of a group."""

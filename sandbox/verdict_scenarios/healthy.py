@@ -4,8 +4,8 @@ import itertools
 from typing import Final
 
 from sandbox.clients.traffic import RATE, ClientBehaviour, Flow, ScenarioTopic
-from sandbox.verdict_scenarios import actions as do
 from sandbox.verdict_scenarios import pace
+from sandbox.verdict_scenarios import scenario as do
 from sandbox.verdict_scenarios.outages import BROKER_RESTART_AT
 from sandbox.verdict_scenarios.scenario import EVENT, TimedStep, VerdictScenario, step
 from sandbox.verdict_scenarios.sick.parts import BATCH, BATCH_TAKES, FOUR, THREE, batch_runs

@@ -6,8 +6,8 @@ All other groups are running too: a healthy one must stay so, a sick one must ke
 from typing import Final
 
 from sandbox.clients.traffic import Flow, ScenarioTopic
-from sandbox.verdict_scenarios import actions as do
 from sandbox.verdict_scenarios import pace
+from sandbox.verdict_scenarios import scenario as do
 from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, VerdictScenario, step
 from sandbox.verdict_scenarios.sick.parts import THREE
 

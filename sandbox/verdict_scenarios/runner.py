@@ -9,21 +9,18 @@ from typing import Final
 
 from confluent_kafka import Consumer, TopicPartition
 
-from sandbox.clients.flow_producer import FlowProducer
 from sandbox.clients.group_names import topic_name
 from sandbox.clients.java_clients import JavaClients
 from sandbox.clients.members import client_config
-from sandbox.clients.traffic import ScenarioTopic
-from sandbox.kafka.broker import Broker
-from sandbox.kafka.topics import create_topic_led_by, create_topics
+from sandbox.clients.traffic import FlowProducer, ScenarioTopic
+from sandbox.kafka.broker import Broker, create_topic_led_by, create_topics
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.assess import outcomes
 from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, GroupRunner, scenario_group
 from sandbox.verdict_scenarios.monitor import MonitorProcess, SnapshotRecorder
-from sandbox.verdict_scenarios.offsets_log import commits_of, read_rows, write_capture
 from sandbox.verdict_scenarios.outage_script import OutageTargets, run_outages, two_broker_topics
 from sandbox.verdict_scenarios.pace import RunClock, RunPace
-from sandbox.verdict_scenarios.record import RunRecord
+from sandbox.verdict_scenarios.record import RunRecord, commits_of, read_rows, write_capture
 from sandbox.verdict_scenarios.scenario import END, VerdictScenario
 from sandbox.waiting import eventually
 from stream.offline.rows import OFFSETS_TOPIC

@@ -28,7 +28,7 @@ def explain(
     """Explain a group: verdict, reason, next step, evidence, partitions and history."""
     from stream.cli.group_source import find_group, unix_time
     from stream.cli.render import explanation
-    from stream.cli.render.blocks import print_blocks
+    from stream.cli.render.tables import print_blocks
 
     source = open_instance(url, config)
     group = find_group(source, name)

@@ -249,6 +249,6 @@ def _now(answer: Answer) -> float:
 
 
 def _print(tables: Sequence[TextTable]) -> None:
-    from stream.cli.render.blocks import print_tables
+    from stream.cli.render.tables import print_tables
 
     print_tables(tables)

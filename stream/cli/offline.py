@@ -71,9 +71,8 @@ def decode(
 
     Records that cannot be decoded are printed on stderr as JSON objects with the reason.
     """
-    from stream.offline.decode import TOPICS
     from stream.offline.folder import open_source
-    from stream.offline.rows import Encoding, parse_pairs
+    from stream.offline.rows import TOPICS, Encoding, parse_pairs
 
     try:
         bytes_encoding = Encoding(encoding)
@@ -98,7 +97,7 @@ def decode(
 
 def _print_decoded(rows: Iterable[LogRow | str]) -> int:
     """Print decoded rows and, for a row that is an error message, the error. Returns the exit code."""
-    from stream.offline.decode import decode as decode_row
+    from stream.offline.rows import decode as decode_row
 
     failed = False
 
@@ -214,8 +213,8 @@ def replay(
 
 def _print_groups(groups: CaptureGroups, *, as_json: bool) -> None:
     from stream.cli.group_source import WORST_FIRST, unix_time
-    from stream.cli.render.blocks import print_tables
     from stream.cli.render.replay import replay_json, replay_table
+    from stream.cli.render.tables import print_tables
 
     answer = groups.groups(WORST_FIRST)
     if as_json:
@@ -228,9 +227,9 @@ def _print_groups(groups: CaptureGroups, *, as_json: bool) -> None:
 
 def _print_history(name: str, group: Answer | None, events: Sequence[TimelineEvent], *, as_json: bool) -> None:
     """Print the transitions of a group, as `history`, and the events of its records."""
-    from stream.cli.render.blocks import print_tables
     from stream.cli.render.group_tables import transitions_table
     from stream.cli.render.replay import events_table, json_line
+    from stream.cli.render.tables import print_tables
 
     transitions = [] if group is None else group["transitions"]
     if as_json:

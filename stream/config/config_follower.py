@@ -9,8 +9,8 @@ import structlog
 from exporters.catalogue.metric import Preset
 from exporters.compatibility.selection import OtherSelection
 from exporters.http.access.web_access import file_version
+from exporters.selection.budget import NameFilter
 from exporters.selection.folding import FoldRules
-from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import Granularity, SeriesSelection
 from stream.config.loader import ConfigRefusal
 from stream.config.options import Config, MetricsOptions

@@ -53,7 +53,7 @@ def split_patterns(value: object) -> object:
 def check_pattern(value: str) -> str:
     """Return the value if it is a regular expression in RE2 syntax, as in Prometheus. Raises ValueError."""
     # Imported here: the engine is Arrow's, and `lagwarden version` does not need to load it.
-    from exporters.selection.name_filter import pattern_error  # noqa: PLC0415
+    from exporters.selection.budget import pattern_error  # noqa: PLC0415
 
     if (problem := pattern_error(value)) is not None:
         raise ValueError(f"{value!r} is not a regular expression (RE2): {problem}")

@@ -17,14 +17,13 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.run_table import Runs, no_runs
 from stream.groups.commits.runs import NEVER, Spans
 from stream.groups.commits.slots import Slots
-from stream.groups.commits.tombstones import OffsetTombstones
-from stream.groups.key_table import KeyTable
-from stream.groups.lifecycle.table import HistoryTable
+from stream.groups.commits.tombstones import AbortedCommits, OffsetTombstones
+from stream.groups.lifecycle.record import HistoryTable
 from stream.groups.lifecycle.tracker import build_histories
+from stream.groups.record_columns import KeyTable
 from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, ShardState
 
 _Table = TypeVar("_Table", Runs, KeyTable)

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.counts import CommitCounts
 from stream.groups.commits.run_table import Runs, concat_runs, no_runs
+from stream.groups.commits.tombstones import AbortedCommits
 from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.memberships import Member, Membership
 from stream.groups.membership.model import LongSubscriptions

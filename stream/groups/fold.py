@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 from decoders import scalar
 from decoders.errors import DecodeError
 from decoders.tables import BY_NUMBER
-from stream.groups.commits import aborts as abort_table
+from stream.groups.commits import tombstones as abort_table
 from stream.groups.commits import tombstones as tombstone_table
-from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.folded import FoldedCommits, decode_commits, fold_commits
-from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commit_keys
-from stream.groups.commits.run_table import Runs, join_runs, no_runs
+from stream.groups.commits.run_table import DistinctKeys, RecordRole, Runs, groups_of_commit_keys, join_runs, no_runs
 from stream.groups.commits.runs import NEVER
-from stream.groups.commits.tombstones import OffsetTombstones
+from stream.groups.commits.tombstones import AbortedCommits, OffsetTombstones
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.membership.summary import groups_of, record_type_of
 from stream.groups.record_columns import RecordColumns, distinct_partitions

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.commits import aborts as abort_table
+from stream.groups.commits import tombstones as abort_table
 from stream.groups.commits import tombstones as tombstone_table
-from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.run_table import Runs, concat_runs, find_rows, join_runs
-from stream.groups.commits.tombstones import OffsetTombstones
+from stream.groups.commits.tombstones import AbortedCommits, OffsetTombstones
 from stream.groups.lifecycle.events import NewRecords
 from stream.groups.lifecycle.tracker import update_histories
 from stream.groups.lifecycle.transitions import HistoryLimits

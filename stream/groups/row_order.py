@@ -22,16 +22,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
-from stream.groups.commits import aborts as abort_table
-from stream.groups.commits.aborts import AbortedCommits
+from stream.groups.commits import tombstones as abort_table
 from stream.groups.commits.counts import CommitCounts, new_commits
 from stream.groups.commits.run_table import Runs, concat_runs, find_rows, no_runs
 from stream.groups.commits.runs import Spans, columns_of
 from stream.groups.commits.slots import Slots
-from stream.groups.commits.tombstones import OffsetTombstones
+from stream.groups.commits.tombstones import AbortedCommits, OffsetTombstones
 from stream.groups.lifecycle.model import GroupHistory, Transition
-from stream.groups.lifecycle.record import unpack_history
-from stream.groups.lifecycle.table import HistoryTable
+from stream.groups.lifecycle.record import HistoryTable, unpack_history
 from stream.groups.membership.memberships import Memberships
 from stream.groups.membership.model import LongSubscriptions
 from stream.groups.shard import NOTHING_READ, ShardChange

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.run_table import Runs, no_runs
 from stream.groups.commits.runs import NEVER
-from stream.groups.commits.tombstones import OffsetTombstones
-from stream.groups.key_table import KeyTable
-from stream.groups.lifecycle.table import HistoryTable
+from stream.groups.commits.tombstones import AbortedCommits, OffsetTombstones
+from stream.groups.lifecycle.record import HistoryTable
+from stream.groups.record_columns import KeyTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,7 @@ that need a missing column match nothing:
 | `subscribed`, `owner` | memberships | no `abandoned`, no `unassigned`; poison records only if one partition is stuck |
 | `expiry` | `stream.groups.expiry.predict` | no `expiring` |
 | `retention` | topic configs (`retention.ms`; -1 if compacted) | losses are forecast from the log start only |
-| `aborts` | the driver state (`stream.groups.commits.aborts`) | no `aborting` |
+| `aborts` | the driver state (`stream.groups.commits.tombstones`) | no `aborting` |
 | `kept` | topic configs (`retention.ms`, `retention.bytes`) | a log start follows a group only if it equals a commit |
 | `gapless` | topic configs (`cleanup.policy`) | no `skipped` |
 | `clients`, `joined` | memberships of this tick and the one before | members are counted and not named |

@@ -22,9 +22,8 @@ from stream.health.inputs import GroupStage, HealthInputs
 from stream.health.limits import HealthLimits
 from stream.health.row_columns import KeptColumns
 from stream.health.rules import RULES
-from stream.health.rules.members import members_text
 from stream.health.rules.membership import may_be_assigned_soon
-from stream.health.rules.rule import first_matches, unread_text
+from stream.health.rules.rule import first_matches, members_text, unread_text
 from stream.health.rules.unknown_lag import briefly_unknown_rows
 from stream.health.share.evaluator import ShareEvaluator, ShareFindings
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict

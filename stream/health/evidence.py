@@ -9,7 +9,7 @@ from stream.groups.membership.model import MemberClient
 from stream.health.features.window import Window
 from stream.health.inputs import AbortStreak
 from stream.health.rules import unknown_lag
-from stream.health.rules.members import owner_of
+from stream.health.rules.rule import owner_of
 
 Value = int | float | str | bool | None
 """Times are ms since 1970 (`..._time`, `..._since`), durations ms, rates offsets per second. None: not known."""

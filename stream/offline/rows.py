@@ -1,4 +1,4 @@
-"""Records of internal topics as rows, where they come from, and the protocol of all sources of rows.
+"""Records of internal topics as rows, where they come from, the protocol of all sources, and their lines of JSON.
 
 Sources are capture files (`capture`), log directories (`folder`) and live topics (`live`). Each yields the records of a
 partition in log order; partitions may alternate. What could not be read is added to `problems`, one line each, and the
@@ -12,9 +12,13 @@ import binascii
 import dataclasses
 import datetime as dt
 import enum
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
+from decoders import jsonform, scalar
+from decoders.errors import DecodeError
+from decoders.interpret_groups import Record
 from stream.errors import ExitCode, Refusal
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
@@ -205,3 +209,35 @@ class TimeRange:
 
 def _short(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DecodedLine:
+    """The text of a row that could be decoded."""
+
+    text: str
+
+
+def decode(row: LogRow) -> DecodedLine | str:
+    """Decode one row. An error is a JSON object with the row, its bytes in hex, and the `DecodeError`, as text."""
+    record = _READERS.get(row.topic, scalar.decode)(row.key, row.value)
+    if not isinstance(record, DecodeError):
+        return DecodedLine(jsonform.console(record))
+    answer = {
+        "error": {**dataclasses.asdict(record), "reason": record.reason.value},
+        "topic": row.topic,
+        "partition": row.partition,
+        "offset": row.offset,
+        "key": None if row.key is None else row.key.hex(),
+        "value": None if row.value is None else row.value.hex(),
+    }
+    return json.dumps(answer, separators=(",", ":"))
+
+
+_READERS: Final[Mapping[str, Callable[[bytes | None, bytes | None], Record | DecodeError]]] = {
+    "__consumer_offsets": scalar.decode,
+    "__transaction_state": scalar.decode_transaction,
+    "__share_group_state": scalar.decode_share_state,
+}
+TOPICS: Final = tuple(_READERS)
+"""The topics that can be decoded."""

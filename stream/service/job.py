@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import structlog
 
-from exporters.http.event_stream.recent_events import RecentEvents
+from exporters.http.event_stream.response import RecentEvents
 from stream.checkpoint.continuity import OffsetsTopicEnds
 from stream.checkpoint.directory import CheckpointDirectory
 from stream.checkpoint.topic_watch import TopicWatch

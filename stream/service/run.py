@@ -16,7 +16,7 @@ import structlog
 
 from exporters.http.admission import ConnectionLimits
 from exporters.http.api_endpoints import ServedData
-from exporters.http.event_stream.recent_events import RecentEvents
+from exporters.http.event_stream.response import RecentEvents
 from exporters.http.server import AddressUnavailableError, HttpServer
 from exporters.selection.series import SeriesSelector
 from stream.cluster.transport.client import Cluster

@@ -14,7 +14,7 @@ from decoders.jsonform import uuid_text
 from decoders.schema import RecordContent
 from decoders.tables import types_with
 from stream.groups.commits.folded import DecodedCommits, decode_commits
-from stream.groups.commits.keys import RecordRole
+from stream.groups.commits.run_table import RecordRole
 from stream.tables.keys import AskedNames, NamedKeys
 from stream.tables.logged import LoggedRecords
 from stream.tables.rows import Columns, batch_of, error_text, record_rows, times

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from stream.groups.commits.keys import RecordRole
+from stream.groups.commits.run_table import RecordRole
 from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.expiry.causes import cause_of, transition_sentence
 from stream.groups.lifecycle.model import Transition

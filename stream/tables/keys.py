@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
-from stream.groups.commits.keys import DistinctKeys, RecordRole
+from stream.groups.commits.run_table import DistinctKeys, RecordRole
 from stream.groups.membership.summary import groups_of
 
 

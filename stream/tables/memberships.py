@@ -15,7 +15,7 @@ from decoders.interpret import event_of
 from decoders.jsonform import uuid_text
 from decoders.schema import RecordContent
 from decoders.tables import types_with
-from stream.groups.commits.keys import RecordRole
+from stream.groups.commits.run_table import RecordRole
 from stream.groups.membership.classic import assigned_rows, standby_rows
 from stream.groups.membership.model import CLASSIC, topics_of_blob
 from stream.tables.keys import AskedNames, NamedKeys

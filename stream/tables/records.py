@@ -8,7 +8,7 @@ import pyarrow as pa
 from decoders import jsonform, scalar
 from decoders.errors import DecodeError
 from decoders.tables import BY_NUMBER
-from stream.groups.commits.keys import RecordRole
+from stream.groups.commits.run_table import RecordRole
 from stream.tables.keys import AskedNames, NamedKeys
 from stream.tables.logged import LoggedRecords
 from stream.tables.rows import batch_of, error_text, record_rows

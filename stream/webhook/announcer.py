@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from exporters.http.event_stream.recent_events import MOST_EVENTS, RecentEvents
+from exporters.http.event_stream.response import MOST_EVENTS, RecentEvents
 from exporters.readmodel import FindingDetail, Snapshot
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from stream.webhook.alert_poster import AlertPoster

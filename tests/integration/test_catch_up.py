@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from bench.oracle import final_state
 from bench.topic import broker_with
 from bench.traffic import Traffic
+from bench.verify import final_state
 from sandbox.kafka.broker import Broker
 from stream.checkpoint.directory import last_offsets
 from stream.checkpoint.manifest import FORMAT

@@ -12,9 +12,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka.protocol.producer import ProduceRequest
 
 from sandbox.kafka import log_writer
-from sandbox.kafka.broker import Broker
+from sandbox.kafka.broker import Broker, create_topics
 from sandbox.kafka.tools import run_tool
-from sandbox.kafka.topics import create_topics
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.health.features.end_history import NOT_ANSWERED

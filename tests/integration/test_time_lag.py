@@ -16,8 +16,7 @@ from typing import Final, Self
 import pytest
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
-from sandbox.kafka.broker import Broker
-from sandbox.kafka.topics import create_topics
+from sandbox.kafka.broker import Broker, create_topics
 from tests.integration.traffic import consumer
 from tests.support.monitor import Monitor
 from tests.support.processes import eventually, patience

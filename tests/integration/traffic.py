@@ -17,8 +17,8 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, OffsetSpec
 
 from sandbox.kafka import tools
+from sandbox.kafka.broker import create_topics
 from sandbox.kafka.jars import BROKER
-from sandbox.kafka.topics import create_topics
 from stream.groups.placement import partition_for
 from tests.support.processes import LIMIT, eventually, wait_until
 from tests.support.producers import patient_producer

@@ -9,7 +9,7 @@ import pytest
 
 from decoders.log.batch import LogRecord
 from decoders.tables.shapes import TRANSACTION_TYPES
-from stream.cluster import transaction_log
+from stream.cluster import open_transactions
 from stream.cluster.records.ranges import OffsetRange
 from stream.cluster.records.read import FetchedRecords
 from stream.cluster.transport.errors import ClusterError
@@ -53,8 +53,8 @@ class Log:
         self.fault: ClusterError | None = None
         self.begun = 0
         self.fetched = 0
-        monkeypatch.setattr(transaction_log, "unread_ranges", self._stretches)
-        monkeypatch.setattr(transaction_log, "read_records", self._read)
+        monkeypatch.setattr(open_transactions, "unread_ranges", self._stretches)
+        monkeypatch.setattr(open_transactions, "read_records", self._read)
 
     def _stretches(self, _: object, topic: str, after: dict[int, int]) -> list[OffsetRange]:
         assert (topic, after) == ("__transaction_state", {})

@@ -2,11 +2,8 @@
 
 from typing import Final
 
-from sandbox.verdict_scenarios.sick.moving import MOVING
-from sandbox.verdict_scenarios.sick.restless import RESTLESS
-from sandbox.verdict_scenarios.sick.shared_group_id import SHARED
-from sandbox.verdict_scenarios.sick.silent import SILENT
-from sandbox.verdict_scenarios.sick.standing import STANDING
-from sandbox.verdict_scenarios.sick.stored_offsets import OFFSETS
+from sandbox.verdict_scenarios.sick.moving import MOVING, OFFSETS
+from sandbox.verdict_scenarios.sick.restless import RESTLESS, SHARED
+from sandbox.verdict_scenarios.sick.standing import SILENT, STANDING
 
 SICK: Final = (*SILENT, *STANDING, *MOVING, *RESTLESS, *SHARED, *OFFSETS)

@@ -4,7 +4,7 @@ import itertools
 from typing import Final
 
 from sandbox.clients.traffic import ScenarioTopic
-from sandbox.verdict_scenarios import actions as do
+from sandbox.verdict_scenarios import scenario as do
 from sandbox.verdict_scenarios.scenario import EVENT, TimedStep, step
 
 BATCH: Final = 20.0

@@ -9,7 +9,6 @@ from typing import Final
 
 from exporters.wording import FINE, duration, evidence_words
 from stream.cli.group_source import Answer, unix_time
-from stream.cli.render.blocks import COLOURS, Sentence, TextBlock, plain_sentence
 from stream.cli.render.group_tables import (
     findings_table,
     share_findings_table,
@@ -17,7 +16,7 @@ from stream.cli.render.group_tables import (
     transitions_table,
     verdicts_table,
 )
-from stream.cli.render.tables import TextTable, display_text
+from stream.cli.render.tables import COLOURS, Sentence, TextBlock, TextTable, display_text, plain_sentence
 from stream.wording import count
 
 _SHARE: Final = "share"

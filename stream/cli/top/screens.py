@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from stream.cli.group_source import Answer
 from stream.cli.render.tables import display_text
-from stream.cli.top import model, view
+from stream.cli.top import view
 from stream.cli.top.poller import PollResult
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class GroupListScreen(Screen[None]):
         self, result: PollResult, address: str, clock: Callable[[], float], open_group: Callable[[str], None]
     ) -> None:
         super().__init__()
-        self.state = model.GroupListState(result.groups or ())
+        self.state = view.GroupListState(result.groups or ())
         self._result = result
         self._address = address
         self._clock = clock
@@ -87,7 +87,7 @@ class GroupListScreen(Screen[None]):
     def redraw(self) -> None:
         """Redraw everything with the current ages."""
         now = self._clock()
-        self.state = model.show_selection(self.state, self._height)
+        self.state = view.show_selection(self.state, self._height)
         self._table.update(view.groups_table(self.state, self._height, max(self._table.size.width, 1), now))
         self._status.update(view.status_line(self._result, self._address, now))
         notices = view.notices_text(self._result)
@@ -105,16 +105,16 @@ class GroupListScreen(Screen[None]):
         if not self.state.is_typing and event.character == "q":
             self.app.exit()
         elif not self.state.is_typing and event.character == "/":
-            self._update(model.begin_filter(self.state))
+            self._update(view.begin_filter(self.state))
         else:
-            self._update(model.type_character(self.state, event.character))
+            self._update(view.type_character(self.state, event.character))
 
     def on_paste(self, event: events.Paste) -> None:
         """Filter by what is pasted."""
         event.stop()  # the application would send it back to the screen
         state = self.state
         for character in filter(str.isprintable, event.text):
-            state = model.type_character(state, character)
+            state = view.type_character(state, character)
         self._update(state)
 
     def action_move(self, rows: int) -> None:
@@ -135,11 +135,11 @@ class GroupListScreen(Screen[None]):
 
     def action_erase_character(self) -> None:
         """Remove the last character of the filter."""
-        self._update(model.erase_character(self.state))
+        self._update(view.erase_character(self.state))
 
     def action_clear_filter(self) -> None:
         """Show all groups again."""
-        self._update(model.clear_filter(self.state))
+        self._update(view.clear_filter(self.state))
 
     def action_open_unless_typing(self) -> None:
         """Open the selected group, unless a filter is being typed."""
@@ -152,9 +152,9 @@ class GroupListScreen(Screen[None]):
             self._open_group(self.state.rows[self.state.selected_row]["group"])
 
     def _select(self, row: int) -> None:
-        self._update(model.select_row(self.state, row, self._height))
+        self._update(view.select_row(self.state, row, self._height))
 
-    def _update(self, state: model.GroupListState) -> None:
+    def _update(self, state: view.GroupListState) -> None:
         self.state = state
         self.redraw()
 

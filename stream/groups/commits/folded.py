@@ -13,8 +13,7 @@ from decoders.columnar import CommitColumns, decode_commit_values
 from decoders.errors import DecodeError
 from stream.groups.commits import runs as run_columns
 from stream.groups.commits import slots as slot_columns
-from stream.groups.commits.keys import DistinctKeys
-from stream.groups.commits.run_table import Runs
+from stream.groups.commits.run_table import DistinctKeys, Runs
 from stream.groups.commits.runs import NEVER, TOPIC_ID
 from stream.groups.commits.slots import Slots
 from stream.groups.commits.tombstones import OffsetTombstones

@@ -1,15 +1,23 @@
-"""The table of commit runs of a shard: one run per key, with the details of its last commit and its slots."""
+"""The distinct keys of a batch, and the table of commit runs of a shard: one run per key."""
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from decoders import scalar
+from decoders.columnar import KeyColumns, decode_keys
+from decoders.cursors import BinaryColumn
+from decoders.errors import DecodeError
+from decoders.interpret_groups import Record
+from decoders.schema import RecordContent
+from decoders.tables import types_with
 from stream.groups.commits import runs as run_columns
 from stream.groups.commits import slots as slot_columns
 from stream.groups.commits.runs import TOPIC_ID, Spans
@@ -17,6 +25,111 @@ from stream.groups.commits.slots import Slots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_OFFSET_TYPES: Final = sorted(types_with(RecordContent.OFFSET))
+_CANONICAL_TYPE: Final = _OFFSET_TYPES[-1]
+"""Type 1: brokers since 0.9 write it, and load keys of type 0 into the same entry."""
+_CANONICAL_START: Final = _CANONICAL_TYPE.to_bytes(2, "big")
+LONGEST_NAME: Final = 32767
+"""Maximum number of bytes of a string in a key: its length is an int16."""
+
+
+class RecordRole(enum.IntEnum):
+    """How the fold processes a record."""
+
+    UNREADABLE = 0
+    """The key cannot be decoded; the record is counted only."""
+    COMMIT = 1
+    MEMBERSHIP = 2
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DistinctKeys:
+    """One entry per distinct key, and one more at the end for the null key."""
+
+    record_type: NDArray[np.int16]
+    role: NDArray[np.int8]
+    canonical: NDArray[np.int64]
+    """Of a commit key: its index in `canonical_keys`."""
+    canonical_keys: pa.BinaryArray
+    """Keys of type 1 without trailing bytes and invalid UTF-8; all spellings of one offset share one of them."""
+
+    @classmethod
+    def of_column(cls, keys: pa.BinaryArray) -> tuple[DistinctKeys, NDArray[np.int32]]:
+        """Return the distinct keys of a column, and for each row the index of its key."""
+        encoded = keys.dictionary_encode()
+        codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
+        return cls.build(encoded.dictionary, decode_keys(encoded.dictionary)), codes
+
+    @classmethod
+    def build(cls, keys: pa.BinaryArray, read: KeyColumns) -> DistinctKeys:
+        """Classify keys; the scalar interpreter decodes those that the columnar one declined."""
+        role = np.select(
+            [read.declined, np.isin(read.record_type, _OFFSET_TYPES)],
+            [np.int8(RecordRole.UNREADABLE), np.int8(RecordRole.COMMIT)],
+            RecordRole.MEMBERSHIP,
+        ).astype(np.int8)
+        rewritten = _rewritten_keys(keys, read)
+        for at in np.flatnonzero(read.declined).tolist():
+            record = scalar.decode(keys[at].as_py(), None)
+            if isinstance(record, DecodeError):
+                continue
+            if record.type.content is RecordContent.OFFSET:
+                role[at], rewritten[at] = RecordRole.COMMIT, _canonical_key(record)
+            else:
+                role[at] = RecordRole.MEMBERSHIP
+        canonical_keys, canonical = _canonical_keys(keys, rewritten)
+        return cls(
+            record_type=np.append(read.record_type, np.int16(-1)),
+            role=np.append(role, np.int8(RecordRole.UNREADABLE)),
+            canonical=canonical,
+            canonical_keys=canonical_keys,
+        )
+
+
+def groups_of_commit_keys(keys: pa.BinaryArray) -> pa.BinaryArray:
+    """Return the group of each canonical key, in UTF-8. A key begins with its type and its group."""
+    column = BinaryColumn(keys)
+    begin = column.start + 4
+    lengths = column.numbers(column.start + 2, np.dtype(">i2"), absent=0)
+    return column.slices(begin, begin + lengths)
+
+
+def group_of_commit_key(key: bytes) -> str:
+    """Return the group of a canonical key."""
+    return key[4 : 4 + int.from_bytes(key[2:4], "big")].decode()
+
+
+def _rewritten_keys(keys: pa.BinaryArray, read: KeyColumns) -> dict[int, bytes]:
+    """Return, by index, the canonical form of readable commit keys of type 0 and of those with trailing bytes."""
+    lengths = pc.binary_length(keys).to_numpy(zero_copy_only=False)
+    is_commit, is_canonical = np.isin(read.record_type, _OFFSET_TYPES), read.record_type == _CANONICAL_TYPE
+    differs = ~read.declined & is_commit & (~is_canonical | (read.end != lengths))
+    return {at: _CANONICAL_START + keys[at].as_py()[2 : read.end[at]] for at in np.flatnonzero(differs).tolist()}
+
+
+def _canonical_keys(keys: pa.BinaryArray, rewritten: dict[int, bytes]) -> tuple[pa.BinaryArray, NDArray[np.int64]]:
+    """Return the distinct canonical keys, and for each key, and the null key, its index among them."""
+    if not rewritten:
+        return keys, np.arange(len(keys) + 1)
+    canonical = keys.to_pylist()
+    for at, key in rewritten.items():
+        canonical[at] = key
+    encoded = pa.array(canonical, pa.binary()).dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return encoded.dictionary, np.append(codes, -1)
+
+
+def _truncated(name: str) -> bytes:
+    """Encode a name in at most `LONGEST_NAME` bytes: the replacement of invalid UTF-8 can make three bytes of one."""
+    return name.encode("utf-8", "surrogatepass")[:LONGEST_NAME].decode(errors="ignore").encode()
+
+
+def _canonical_key(record: Record) -> bytes:
+    group, topic = (_truncated(record.key[name]) for name in ("group", "topic"))
+    partition = record.key["partition"].to_bytes(4, "big", signed=True)
+    names = (part for name in (group, topic) for part in (len(name).to_bytes(2, "big"), name))
+    return b"".join((_CANONICAL_START, *names, partition))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

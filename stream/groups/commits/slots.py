@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from stream.groups.key_table import KeyTable
+from stream.groups.record_columns import KeyTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from stream.groups.commits.keys import group_of_commit_key
-from stream.groups.commits.run_table import find_rows
+from stream.groups.commits.run_table import find_rows, group_of_commit_key
 from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.broker_rules import (
     EMPTY,

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from decoders.columnar import decode_keys
-from stream.groups.commits.keys import groups_of_commit_keys
-from stream.groups.commits.run_table import Runs, find_rows
+from stream.groups.commits.run_table import Runs, find_rows, groups_of_commit_keys
 from stream.groups.commits.runs import NEVER
 from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.membership.summary import groups_of

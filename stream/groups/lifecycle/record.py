@@ -1,4 +1,4 @@
-"""The stored history of one group, and its packed form of a few hundred bytes.
+"""The stored histories of groups: one group, its packed form of a few hundred bytes, and the table of a shard.
 
 A history advances by *operations*: the records that a broker wrote for a group at one time, with one timestamp. The
 newest operation is stored separately, with the status of the group before it. If the next batch has more of its
@@ -11,13 +11,21 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+
+from stream.groups.commits.runs import NEVER
 from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, GroupHistory, Removal, Transition, TransitionType
+from stream.groups.record_columns import KeyTable
 from stream.groups.short_cache import cache_short
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NO_TIME: Final = -1
 
@@ -239,3 +247,31 @@ def _removed_offsets(row: Row) -> RemovedOffsets:
         return NOTHING_REMOVED
     row[1] = tuple(row[1])
     return RemovedOffsets(*row)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HistoryTable(KeyTable):
+    """One row per group: its packed history (`lifecycle.record`); in a change, null where the history was dropped."""
+
+    BYTES: ClassVar[Mapping[str, str]] = {"groups": "group", "values": "life"}
+
+    groups: pa.BinaryArray
+    """Names, in UTF-8."""
+    values: pa.BinaryArray
+    died: NDArray[np.int64]
+    """Time of death (ms), `NEVER` for a group that is not dead."""
+    packed: bytes | None = dataclasses.field(default=None, compare=False, repr=False)
+    """The bytes that the table was read from, so that `codec` need not pack an unchanged table again."""
+
+    def dropped(self) -> HistoryTable:
+        """Return the same groups with null values: their histories are dropped."""
+        return HistoryTable(self.groups, pa.nulls(len(self), pa.binary()), np.full(len(self), NEVER, np.int64))
+
+
+def history_table(rows: Mapping[str, tuple[bytes | None, int]]) -> HistoryTable:
+    """Return a table of packed histories and times of death, given by group."""
+    return HistoryTable(
+        pa.array([name.encode() for name in rows], pa.binary()),
+        pa.array([packed for packed, _ in rows.values()], pa.binary()),
+        np.array([died for _, died in rows.values()], np.int64),
+    )

@@ -28,13 +28,11 @@ import numpy as np
 import pyarrow as pa
 
 from decoders.columnar import decode_keys
-from stream.groups.commits.keys import groups_of_commit_keys
-from stream.groups.commits.run_table import find_rows
+from stream.groups.commits.run_table import find_rows, groups_of_commit_keys
 from stream.groups.commits.runs import NEVER
 from stream.groups.lifecycle import record as group_record
 from stream.groups.lifecycle.events import Event, EventType, NewRecords, events_by_group
-from stream.groups.lifecycle.record import GroupRecord
-from stream.groups.lifecycle.table import HistoryTable, history_table
+from stream.groups.lifecycle.record import GroupRecord, HistoryTable, history_table
 from stream.groups.lifecycle.transitions import HistoryLimits, close_operation, open_operation, record_without_past
 from stream.groups.membership.summary import TARGET_EPOCH_TYPES, MembershipSummaries, groups_of, record_type_of
 from stream.groups.shard import ShardState

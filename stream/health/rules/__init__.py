@@ -25,32 +25,23 @@ Causes come before their effects, and what cannot be undone before what can.
 from typing import Final
 
 from stream.health.features.window import Window
-from stream.health.rules import (
-    lifetime,
-    lost_records,
-    membership,
-    positions,
-    progress,
-    stuck,
-    transactions,
-    unknown_lag,
-)
+from stream.health.rules import lifetime, log, membership, positions, progress, stuck, unknown_lag
 from stream.health.rules.rule import Rule
 
 RULES: Final[tuple[Rule[Window], ...]] = (
     membership.MIRRORED,
     unknown_lag.NO_LEADER,
-    lost_records.TRUNCATED,
+    log.TRUNCATED,
     unknown_lag.UNKNOWN,
     lifetime.ABANDONED,
     lifetime.EXPIRING,
-    lost_records.LOSING_DATA,
+    log.LOSING_DATA,
     membership.NO_MEMBERS,
     membership.REBALANCING_TOO_LONG,
     membership.REBALANCE_STORM,
-    transactions.HELD_BACK,
+    log.HELD_BACK,
     membership.UNASSIGNED,
-    transactions.ABORTING,
+    log.ABORTING,
     lifetime.NEVER_COMMITTED,
     stuck.POISON_RECORD,
     stuck.HABIT_UNKNOWN,
@@ -65,7 +56,7 @@ RULES: Final[tuple[Rule[Window], ...]] = (
     progress.FALLING_BEHIND,
     membership.TWO_APPLICATIONS,
     progress.RECOVERING,
-    lost_records.BELOW_LOG_START,
+    log.BELOW_LOG_START,
     positions.COMMITS_LAST_READ,
     progress.CAUGHT_UP,
     progress.OK,

@@ -9,8 +9,7 @@ from stream.health.columns import Flags
 from stream.health.features import lag_trend as trends
 from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage
-from stream.health.rules.members import fenced_text, joined_names, subscribers_text
-from stream.health.rules.rule import Rule, no_rows, unread_text
+from stream.health.rules.rule import Rule, fenced_text, joined_names, no_rows, subscribers_text, unread_text
 from stream.health.verdict import Verdict
 
 

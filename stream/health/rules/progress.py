@@ -7,8 +7,7 @@ from stream.health.columns import Flags, consecutive_pairs, sum_by_owner
 from stream.health.features import lag_trend as trends
 from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT, GroupStage
-from stream.health.rules.members import client_text, owner_of
-from stream.health.rules.rule import OWNER, Rule, no_rows, unread_text
+from stream.health.rules.rule import OWNER, Rule, client_text, no_rows, owner_of, unread_text
 from stream.health.verdict import Verdict
 
 

@@ -10,9 +10,17 @@ from stream.health.columns import Flags, Ints, max_by_owner
 from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage
 from stream.health.rules import membership
-from stream.health.rules.members import client_text, owner_of, sends_heartbeats
 from stream.health.rules.membership import leaves_records
-from stream.health.rules.rule import OWNER, Rule, no_rows, position_text, unread_text
+from stream.health.rules.rule import (
+    OWNER,
+    Rule,
+    client_text,
+    no_rows,
+    owner_of,
+    position_text,
+    sends_heartbeats,
+    unread_text,
+)
 from stream.health.verdict import Verdict
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.commits.keys import group_of_commit_key
+from stream.groups.commits.run_table import group_of_commit_key
 from stream.groups.driver_state import GroupColumns
 from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, GroupHistory, Removal, Transition, TransitionType
 from stream.groups.membership.memberships import SIMPLE, Membership, Memberships

@@ -22,8 +22,7 @@ from decoders.log.errors import Damaged
 from decoders.log.files import LogBatch
 from decoders.log.vectors import LogColumns
 from stream.cluster.hidden_records import HiddenPart
-from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commit_keys
-from stream.groups.commits.run_table import Runs, find_rows, join_runs
+from stream.groups.commits.run_table import DistinctKeys, RecordRole, Runs, find_rows, groups_of_commit_keys, join_runs
 from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.fold import Fold
 from stream.groups.membership.summary import group_of

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
 from stream.cluster.transport.errors import ErrorReason
-from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.run_table import Runs
 from stream.groups.commits.runs import TOPIC_ID, Spans
+from stream.groups.commits.tombstones import AbortedCommits
 from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.broker_rules import LATEST
 from stream.health.columns import NOT_KNOWN, Flags, Ints

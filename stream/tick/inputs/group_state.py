@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from exporters.selection.name_filter import first_match
+from exporters.selection.budget import first_match
 from stream.groups.driver_state import GroupColumns
 from stream.groups.lifecycle.model import GroupHistory, Transition, TransitionType
 from stream.groups.membership.model import SIMPLE, Membership

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from stream.cluster.log_tails import TailRead, TailRequest, read_tails
-from stream.cluster.transaction_log import has_transactions
+from stream.cluster.open_transactions import has_transactions
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
 from stream.health.columns import Flags, Ints

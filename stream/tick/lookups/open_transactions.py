@@ -1,11 +1,6 @@
 """Looks up the open transactions that block a partition's last stable offset: a few partitions per tick.
 
-The result for a partition is cached until its last stable offset moves, and refreshed after a while.
-
-Completes open transactions from `__transaction_state` where leaders and coordinators do not answer.
-
-The topic may be large, so it is read only for incomplete transactions, for a bounded time per tick, and from its start
-at most once per refresh interval.
+Where leaders and coordinators do not answer, `__transaction_state` is read, for a bounded time per tick.
 """
 
 import dataclasses
@@ -19,8 +14,14 @@ import pyarrow.compute as pc
 import structlog
 
 from decoders.cluster_events import TransactionStateRecorded
-from stream.cluster.open_transactions import ENDS_BY_ITSELF, OPEN_TRANSACTIONS, read_open_transactions
-from stream.cluster.transaction_log import NAME, OngoingTransactionsByProducer, TransactionLogScan
+from stream.cluster.open_transactions import (
+    ENDS_BY_ITSELF,
+    LOG_NAME,
+    OPEN_TRANSACTIONS,
+    OngoingTransactionsByProducer,
+    TransactionLogScan,
+    read_open_transactions,
+)
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.health.features.window import Window
@@ -77,14 +78,14 @@ class TransactionLogLookup:
         if self._found is not None:
             self._scan = None
             if self._found.undecoded:
-                _log.warning("transaction records not decoded", topic=NAME, records=self._found.undecoded)
+                _log.warning("transaction records not decoded", topic=LOG_NAME, records=self._found.undecoded)
 
     def _give_up(self, error: ClusterError) -> None:
         """End the scan. The next one starts after the usual time for a transient error, else much later."""
         self._scan = None
         if not error.passes:
             self._wait = int(self._limits.slow_refresh * 1000)
-        _log.info("transaction log lookup failed", topic=NAME, reason=error.what, advice=error.advice)
+        _log.info("transaction log lookup failed", topic=LOG_NAME, reason=error.what, advice=error.advice)
 
 
 def incomplete_producers(table: pa.Table) -> set[int]:

@@ -19,8 +19,7 @@ from exporters.readmodel import (
     VERDICT_GROUPS,
     Snapshot,
 )
-from exporters.selection.budget import muted_by_configuration
-from exporters.selection.name_filter import first_match
+from exporters.selection.budget import first_match, muted_by_configuration
 from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import GroupColumns
 from stream.health.burrow.rules import INTERVALS, NONE, BurrowStatus

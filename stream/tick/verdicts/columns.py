@@ -18,7 +18,7 @@ from stream.health.features import lag_trend as trends
 from stream.health.features import time_lag as timelag
 from stream.health.features.control_records import LogTails
 from stream.health.features.window import Window
-from stream.health.rules.members import owner_of
+from stream.health.rules.rule import owner_of
 from stream.health.verdict import Severity
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 

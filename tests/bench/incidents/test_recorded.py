@@ -7,8 +7,8 @@ import pytest
 
 from bench.incidents import files
 from bench.incidents.__main__ import RECORDED, main
-from bench.incidents.tables import recorded_scores, scores_page
-from bench.incidents.verdict_log import FORMATS, HEADER
+from bench.incidents.files import recorded_scores, scores_page
+from bench.incidents.score import FORMATS, HEADER
 
 LARGEST: Final = 3 << 20
 """Bytes that all files may have."""

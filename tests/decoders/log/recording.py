@@ -13,11 +13,10 @@ from typing import Final
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from sandbox.kafka.broker import Broker
+from sandbox.kafka.broker import Broker, create_topics
 from sandbox.kafka.jars import broker_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
 from sandbox.kafka.tools import tool_archive
-from sandbox.kafka.topics import create_topics
 
 RECORDED: Final = Path(__file__).with_name("recorded")
 CODECS: Final = ("uncompressed", "gzip", "snappy", "lz4", "zstd")

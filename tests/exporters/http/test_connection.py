@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from exporters.http import connection
+from exporters.http import server as http_server
 from exporters.http.admission import ConnectionLimits
 from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
@@ -104,7 +104,7 @@ def test_a_client_that_reads_nothing_is_closed(large: PublishedSnapshot, monkeyp
 
     The address is that of the connection, whatever `X-Forwarded-For` contains.
     """
-    monkeypatch.setattr(connection, "PROGRESS_SECONDS", 1.0)
+    monkeypatch.setattr(http_server, "PROGRESS_SECONDS", 1.0)
     with serve(large) as server, contextlib.ExitStack() as stack:
         for number in range(40):
             forged = f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.0.{number}\r\n\r\n"
@@ -120,7 +120,7 @@ def test_a_client_that_reads_slowly_gets_the_whole_response(
     large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server limits the pace of reading, not its total time."""
-    monkeypatch.setattr(connection, "PROGRESS_SECONDS", 0.5)
+    monkeypatch.setattr(http_server, "PROGRESS_SECONDS", 0.5)
     with (
         serve(large) as server,
         connect(server, METRICS.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")) as line,
@@ -138,7 +138,7 @@ def test_a_connection_is_refused_if_none_can_be_evicted(
 ) -> None:
     """A new connection gets 503 and a `Retry-After` header if no connection can be evicted."""
     for limit in ("STALLED_SECONDS", "PROGRESS_SECONDS"):
-        monkeypatch.setattr(connection, limit, 3600.0)
+        monkeypatch.setattr(http_server, limit, 3600.0)
     bounds = ConnectionLimits(total=60, per_address=10)
     with serving(large, limits=bounds) as server, contextlib.ExitStack() as stack:
         for _ in range(bounds.per_address):
@@ -152,7 +152,7 @@ def test_a_connection_is_refused_if_none_can_be_evicted(
 
 def test_incomplete_requests_are_closed_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection whose request stays incomplete is closed, also if bytes arrive; one with complete requests stays."""
-    monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(http_server, "REQUEST_SECONDS", 0.5)
     with serve() as server, contextlib.ExitStack() as stack:
         kept = keep_alive(server, stack)
         silent, slow = (stack.enter_context(connect(server, sends)) for sends in (b"GET /li", b""))

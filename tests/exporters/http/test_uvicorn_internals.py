@@ -1,4 +1,4 @@
-"""The parts of uvicorn's HTTP/1.1 protocol that `exporters.http.connection` uses although they are not public.
+"""The parts of uvicorn's HTTP/1.1 protocol that `exporters.http.server` uses although they are not public.
 
 uvicorn may change them in any minor version. Then the limits on slow clients would silently stop working, so
 `pyproject.toml` has an upper bound for uvicorn. Raise the bound only if these tests and those of `test_connection.py`
@@ -14,7 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.protocols.utils import get_remote_addr
 from uvicorn.server import ServerState
 
-from exporters.http.connection import LimitedConnection
+from exporters.http.server import LimitedConnection
 
 OVERRIDDEN = {
     "connection_made": ["self", "transport"],

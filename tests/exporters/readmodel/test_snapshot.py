@@ -4,7 +4,7 @@ import dataclasses
 
 from exporters.http.openapi.small_world import rows_table
 from exporters.readmodel import VERDICT_GROUPS
-from exporters.readmodel.snapshot import Snapshot
+from exporters.readmodel.monitor_status import Snapshot
 from tests.exporters.snapshots import snapshot
 
 

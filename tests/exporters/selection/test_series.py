@@ -15,7 +15,7 @@ from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.selection import OTHER_EXPORTERS, OtherSelection
 from exporters.http.openapi.small_world import NOON, rows, small_cluster
 from exporters.readmodel import GROUPS, TRANSITIONS, Snapshot
-from exporters.selection.name_filter import NameFilter, pattern_error
+from exporters.selection.budget import NameFilter, pattern_error
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, SeriesSelector, target_table
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.compatibility.other_world import snapshot_at

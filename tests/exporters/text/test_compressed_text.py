@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.text import compressed_text
-from exporters.text.compressed_text import (
+from exporters.text import samples
+from exporters.text.samples import (
     CompressedText,
     InflatedText,
     TextChecksum,
@@ -53,7 +53,7 @@ def test_a_text_can_be_added_in_parts(texts: list[bytes]) -> None:
 @pytest.mark.parametrize("over", [0, 1], ids=["at the limit", "one byte longer"])
 def test_a_long_text_is_kept_only_compressed(monkeypatch: pytest.MonkeyPatch, over: int) -> None:
     """Up to the limit the plain text is kept; a longer text is inflated for each reader, with its length known."""
-    monkeypatch.setattr(compressed_text, "KEPT_PLAIN", 100_000)
+    monkeypatch.setattr(samples, "KEPT_PLAIN", 100_000)
     text = bytes(range(250)) * 400 + b"x" * over
     plain = CompressedText.compress(text).plain
     assert isinstance(plain, InflatedText) == bool(over)

@@ -9,8 +9,8 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from exporters.page.verdict_section import group_commands
+from sandbox.kafka.broker import create_topics
 from sandbox.kafka.tools import CONSUMER_GROUPS, ToolError, run_tool, table_rows
-from sandbox.kafka.topics import create_topics
 from stream.cli.acls import acl_commands
 from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import login_from_options

@@ -12,10 +12,9 @@ from sandbox.kafka.tools import run_tool
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.poll import ClusterPoll, PollOptions
-from stream.offline.decode import decode
 from stream.offline.folder import LogFolder
 from stream.offline.live import LiveTopics
-from stream.offline.rows import LogRow, RowSource
+from stream.offline.rows import LogRow, RowSource, decode
 from tests.exporters.snapshots import snapshot
 from tests.integration.ticks import Monitor
 from tests.integration.traffic import (

@@ -10,8 +10,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from sandbox.kafka.broker import Broker
-from sandbox.kafka.topics import create_topic_led_by
+from sandbox.kafka.broker import Broker, create_topic_led_by
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.records.ranges import OffsetRange

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Producer
 
 from sandbox.clients.java_clients import JavaClients
-from sandbox.kafka.topics import create_topics
+from sandbox.kafka.broker import create_topics
 from sandbox.ports import LOOPBACK
 from stream.cli import app as cli
 from stream.errors import ExitCode

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from sandbox.demo.comparison import compare, compare_verdicts
 from sandbox.demo.groups import demo_group
 from sandbox.demo.scrape import Scrape
+from sandbox.demo.view import compare, compare_verdicts
 from sandbox.kafka.tools import GroupOffset
 
 OFFSET: Final = 'lagwarden_partition_committed_offset{group="g",topic="t",partition="0"}'

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from sandbox.demo import run as demo
-from sandbox.demo.comparison import PartitionComparison, VerdictComparison
+from sandbox.demo.view import PartitionComparison, VerdictComparison
 
 AGREEING = PartitionComparison("g", "t", 0, 7, 3, 7, 3)
 DIFFERING = PartitionComparison("g", "t", 1, 7, 3, 7, None)

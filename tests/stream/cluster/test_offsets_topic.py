@@ -3,7 +3,7 @@
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from sandbox.kafka.topics import create_topics
+from sandbox.kafka.broker import create_topics
 from sandbox.waiting import eventually
 from stream.cluster import offsets_topic
 from stream.cluster.transport.client import Cluster

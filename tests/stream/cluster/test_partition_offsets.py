@@ -9,8 +9,7 @@ from confluent_kafka.admin import AdminClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.kafka.broker import Broker
-from sandbox.kafka.topics import create_topics
+from sandbox.kafka.broker import Broker, create_topics
 from sandbox.waiting import wait_until
 from stream.cluster.partition_offsets import ENDS, read_ends
 from stream.cluster.transport.client import Cluster

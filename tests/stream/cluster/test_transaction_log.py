@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from decoders.log.batch import LogRecord
-from stream.cluster.transaction_log import OngoingTransactionsByProducer, TransactionLogScan
+from stream.cluster.open_transactions import OngoingTransactionsByProducer, TransactionLogScan
 from tests.support.transactions import COMPLETE_COMMIT, ONGOING, PREPARE_ABORT, Log, record
 
 

@@ -18,11 +18,10 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from exporters.cluster.exposition import PublishedCluster
 from exporters.cluster.model import ClusterFacts
-from sandbox.kafka.broker import Broker
+from sandbox.kafka.broker import Broker, create_topics
 from sandbox.kafka.broker_properties import formatted_folder, renumber
 from sandbox.kafka.jars import BROKER
 from sandbox.kafka.tools import run_tool
-from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster

@@ -10,8 +10,8 @@ import pytest
 from confluent_kafka import Producer
 
 from sandbox.clients.java_clients import JavaClients
+from sandbox.kafka.broker import create_topics
 from sandbox.kafka.tools import ToolError, run_tool, table_rows
-from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.topology import read_topology

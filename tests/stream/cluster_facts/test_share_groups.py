@@ -11,8 +11,8 @@ from confluent_kafka import Producer
 from decoders.log.batch import LogRecord
 from decoders.tables import share
 from sandbox.clients.java_clients import JavaClients
+from sandbox.kafka.broker import create_topics
 from sandbox.kafka.tools import table_rows
-from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.partition_offsets import ENDS
 from stream.cluster.records.ranges import OffsetRange

@@ -4,8 +4,8 @@ import pytest
 
 from exporters.catalogue.metric import Preset
 from exporters.compatibility.selection import OtherSelection
+from exporters.selection.budget import NameFilter
 from exporters.selection.folding import FoldRules
-from exporters.selection.name_filter import NameFilter
 from exporters.selection.series import Granularity, SeriesSelection
 from stream.config.config_follower import selection_from_options
 from stream.config.loader import ConfigRefusal, load

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stream.groups.codec import FORMAT, UnknownFormatError, pack, unpack_change, unpack_delta, unpack_state
 from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.driver_state import DriverState
-from stream.groups.lifecycle.table import HistoryTable
+from stream.groups.lifecycle.record import HistoryTable
 from stream.groups.reduce import reduce
 from stream.groups.shard import ShardChange, ShardDelta, ShardState, empty_delta, empty_state
 from stream.offline.capture import CaptureFile

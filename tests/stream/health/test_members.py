@@ -8,7 +8,7 @@ from stream.health.evaluator import Evaluator
 from stream.health.findings import Finding
 from stream.health.inputs import FencedInstance
 from stream.health.limits import HealthLimits
-from stream.health.rules.members import fenced_text
+from stream.health.rules.rule import fenced_text
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import HOUR, MINUTE, SECOND, SLOT, TICK, Membership, Partition, Scene, consume, watch
 from tests.stream.health.situations import LATE, LONG, STEADY, steady

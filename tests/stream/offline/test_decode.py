@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.offline.capture import CaptureFile
-from stream.offline.decode import TOPICS, decode
-from stream.offline.rows import OFFSETS_TOPIC, LogRow
+from stream.offline.rows import OFFSETS_TOPIC, TOPICS, LogRow, decode
 from tests.stream.offline.captures import RECORDED, row
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 

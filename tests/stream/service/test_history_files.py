@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from exporters.http.event_stream.recent_events import RecentEvents
+from exporters.http.event_stream.response import RecentEvents
 from stream.checkpoint.usage import HISTORY, SideFiles
 from stream.groups.lifecycle.model import GroupHistory, Transition, TransitionType
 from stream.service import ticker

@@ -12,7 +12,7 @@ import pytest
 import structlog
 
 from exporters.compatibility.burrow_responses import BurrowCluster
-from exporters.http.event_stream.recent_events import RecentEvents
+from exporters.http.event_stream.response import RecentEvents
 from exporters.http.server import HttpServer
 from exporters.page.links import PageLinks
 from stream.config.loader import load

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from exporters.http.event_stream.recent_events import MOST_EVENTS, EventPosition, RecentEvents
+from exporters.http.event_stream.response import MOST_EVENTS, EventPosition, RecentEvents
 from exporters.readmodel import Snapshot
 from sandbox.ports import free_port
 from stream.config.options import WebhookOptions

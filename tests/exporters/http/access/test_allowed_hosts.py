@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from exporters.http.access.allowed_hosts import AllowedHosts
+from exporters.http.access.require_login import AllowedHosts
 from exporters.http.access.web_access import Credentials
 from tests.stream.health.tables import wrong
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exporters.http.event_stream.recent_events import EventPosition, RecentEvents
+from exporters.http.event_stream.response import EventPosition, RecentEvents
 from exporters.verdict_event import VerdictEvent
 
 

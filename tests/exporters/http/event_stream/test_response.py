@@ -13,8 +13,7 @@ import pytest
 from exporters.group_query import GroupQuery
 from exporters.http.admission import ConnectionLimits
 from exporters.http.event_stream import response as response_module
-from exporters.http.event_stream.recent_events import RecentEvents
-from exporters.http.event_stream.response import EventStream, StreamTimes
+from exporters.http.event_stream.response import EventStream, RecentEvents, StreamTimes
 from exporters.http.server import HttpServer
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from sandbox.waiting import wait_until

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.access.web_access import Credentials
-from exporters.http.event_stream.recent_events import RecentEvents
+from exporters.http.event_stream.response import RecentEvents
 from exporters.http.openapi.operations import OPERATIONS, ApiOperation
 from exporters.http.openapi.small_world import NOON, small_cluster
 from exporters.readmodel import OtherInstance

@@ -5,8 +5,8 @@ from typing import Any
 
 from exporters.http.api import group_json
 from exporters.http.openapi.small_world import NOON
-from stream.cli.render.blocks import plain_block_lines
 from stream.cli.render.explanation import explain
+from stream.cli.render.tables import plain_block_lines
 from tests.exporters.snapshots import STOPPED, detail, small_snapshot, snapshot
 
 NOW = NOON / 1000

@@ -6,7 +6,7 @@ from typing import Any
 from exporters.http.api import groups_json
 from exporters.text.exposition import PublishedSnapshot
 from stream.cli.group_source import WORST_FIRST
-from stream.cli.top.model import GroupListState
+from stream.cli.top.view import GroupListState
 from tests.exporters.snapshots import small_snapshot, snapshot
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cli.top.model import (
+from stream.cli.top.view import (
     GroupListState,
     begin_filter,
     clear_filter,

@@ -21,10 +21,9 @@ from confluent_kafka.admin import (
 )
 
 from sandbox.certificates import Certificates
-from sandbox.kafka.broker import Broker
+from sandbox.kafka.broker import Broker, create_topics
 from sandbox.kafka.jars import oauth_jars
 from sandbox.kafka.token_issuer import TokenIssuer
-from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK, free_port_pair
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError

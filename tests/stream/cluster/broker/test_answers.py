@@ -14,8 +14,7 @@ import pytest
 from confluent_kafka import Consumer, IsolationLevel, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from sandbox.kafka.broker import Broker
-from sandbox.kafka.topics import create_topics
+from sandbox.kafka.broker import Broker, create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
 from stream.cluster.topic_ids import TopicIds

@@ -13,8 +13,8 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from sandbox.clients.members import Member
+from sandbox.kafka.broker import create_topics
 from sandbox.kafka.jars import BROKER
-from sandbox.kafka.topics import create_topics
 from sandbox.waiting import eventually, wait_until
 from stream.cluster.retention_config import read_retention
 from stream.cluster.transport.client import Cluster

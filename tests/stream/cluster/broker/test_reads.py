@@ -7,9 +7,8 @@ from typing import Final
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from sandbox.clients.transactions import transactional_producer
-from sandbox.kafka.broker import Broker
-from sandbox.kafka.topics import create_topic_led_by, create_topics
+from sandbox.clients.members import transactional_producer
+from sandbox.kafka.broker import Broker, create_topic_led_by, create_topics
 from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.records import read
 from stream.cluster.records.ranges import OffsetRange, ReadTally, unread_ranges

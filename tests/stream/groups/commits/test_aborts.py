@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.codec import pack, unpack_change, unpack_delta, unpack_state
-from stream.groups.commits.aborts import KEPT_MS, AbortedCommits
+from stream.groups.commits.tombstones import KEPT_MS, AbortedCommits
 from stream.groups.driver_state import DriverState
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from decoders.columnar import decode_keys
 from stream.groups.commits.folded import DecodedCommits, FoldedCommits, decode_commits, fold_commits
-from stream.groups.commits.keys import DistinctKeys
+from stream.groups.commits.run_table import DistinctKeys
 from stream.groups.commits.runs import NEVER
 from stream.groups.record_columns import RecordColumns
 from tests.support.commits import KEEP, SLOT_MS, Commit, expected, read_run

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.columnar import decode_keys
-from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commit_keys
+from stream.groups.commits.run_table import DistinctKeys, RecordRole, groups_of_commit_keys
 from tests.support.raw import commit_key, group_key
 
 NAMES = st.one_of(st.text(max_size=12), st.sampled_from(["", "g", "groupé", "😀", "x" * 300]))

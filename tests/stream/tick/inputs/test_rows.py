@@ -8,8 +8,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.commits.aborts import AbortedCommits
 from stream.groups.commits.runs import columns_of
+from stream.groups.commits.tombstones import AbortedCommits
 from stream.health.columns import NOT_KNOWN
 from stream.health.inputs import NO_OWNER, AbortStreak
 from stream.tick.context import UNKNOWN_CLUSTER
