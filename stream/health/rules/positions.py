@@ -110,10 +110,12 @@ def _is_repeated(window: Window, row: int) -> bool:
 
 
 def _matches_rewound(window: Window) -> Flags:
+    """The group's offset went back on its own, and the group reads records again."""
     return (_back(window) | _repeatedly(window)) & ~_planned(window)
 
 
 def _matches_reset(window: Window) -> Flags:
+    """An offset reset moved the group's offset, back or forward."""
     return (_back(window) & _planned(window)) | _moved_forward(window)
 
 

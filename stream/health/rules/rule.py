@@ -6,7 +6,6 @@ Their names are unbounded: of labels, only the one of an unhealthy group's findi
 """
 
 import dataclasses
-import sys
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, TypeVar
 
@@ -48,12 +47,12 @@ class Rule(Generic[_Window]):
     is_reported_beside: bool = False
     """Where it matches a row with another fault, too, both are in the evidence: it does not follow from the other."""
     text: str = ""
-    """What the verdict means; "": the first paragraph of the docstring of the rule's module."""
+    """What the verdict means; "": the first paragraph of the docstring of `matches`."""
 
     @property
     def meaning(self) -> str:
         """Return what the verdict means."""
-        text = self.text or sys.modules[self.matches.__module__].__doc__ or ""
+        text = self.text or self.matches.__doc__ or ""
         return " ".join(text.strip().split("\n\n", maxsplit=1)[0].split())
 
 
