@@ -7,7 +7,7 @@ from exporters.catalogue.metric import POLL, SNAPSHOT, Metric, MetricKind, Sourc
 
 
 class OtherSource:
-    """The tables that `snapshot_tables` and `cluster_tables` derive, with a column per label and per value.
+    """The tables that `snapshot_tables` and `kafka_exporter` derive, with a column per label and per value.
 
     A column has the name of the label that it is; a name that several exporters use has one meaning in a table.
     """

@@ -14,7 +14,7 @@ several listeners, or after partitions were added, only the cluster's answer is 
 The states of groups, described by their coordinators.
 
 A classic group that is rebalancing (PreparingRebalance, CompletingRebalance) writes no record until the rebalance has
-completed, so its state is not in the log. One call describes a limited number of groups; `rate_limit` selects them.
+completed, so its state is not in the log. One call describes a limited number of groups; `RequestBudget` selects them.
 Errors are values: a group that could not be described has a reason.
 """
 

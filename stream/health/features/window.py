@@ -6,7 +6,7 @@ columns follow from it in stages, each a value with columns that are complete wh
 | Stage | Says of each row | From |
 |---|---|---|
 | `Observation` (`partition_history`) | lag, row of the history, memory of earlier ticks | the inputs |
-| `Measurements` (`measurements`) | what is unread, since when, and whether that is known | commits, ends, tails |
+| `Measurements` (`progress`) | what is unread, since when, and whether that is known | commits, ends, tails |
 | `Pace` (`progress`) | rates, trend, and how long a record may wait | the commit window, the history |
 | `Progress` (`progress`) | for how long nothing moved, and what excuses that | pace, transactions, outages |
 | `Window` | all of it, undecided rows, and losses to come | the stages |

@@ -6,12 +6,12 @@ final, so a tick reads it itself, shows it, and keeps it until the job has read 
 
 | Step | Module | Result |
 |---|---|---|
-| which partitions are blocked, since when, by whom | `blocked_partitions` | `BlockedOffsetsPartition`, logged once |
+| which partitions are blocked, since when, by whom | `groups` | `BlockedOffsetsPartition`, logged once |
 | read behind the last stable offset, a part per tick | `groups` (`cluster.hidden_records`) | records |
 | fold them as the job will fold them | `tail` | runs, tombstones, newest membership records |
 | add commits to the rows of the log | `overlay` | rows, and which of them are hidden |
 | apply memberships and deletions | `group_states` | groups as they are behind the transaction |
 
-The result is `model.HiddenCommits`. It does not change the driver state, and positions decide: what the job has read
+The result is `overlay.HiddenCommits`. It does not change the driver state, and positions decide: what the job has read
 since adds nothing. Groups of partitions that were not read to the end are `unread_groups`; for them nothing is decided.
 """

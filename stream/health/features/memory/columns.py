@@ -97,7 +97,7 @@ class Memory(RowColumns):
     end_known_at: Ints = column("answer_known_at")
     """When the end of the partition was last known, or when the row was first seen."""
 
-    # Offset oscillation, see `offset_oscillation`.
+    # Offset oscillation, see `advance_oscillation`.
     rewinds: Ints = column("turn_rewinds")
     """The number of steps back at the last tick."""
     back_from: Ints = column("turn_turn_from")
@@ -149,7 +149,7 @@ class Memory(RowColumns):
     schedule_unknown_until: Ints = column(None)
     """Until when the row is not judged, because it looks like a batch whose schedule is not known; -1: it is judged."""
 
-    # Log starts that follow the commits, see `own_deletes`.
+    # Log starts that follow the commits, see `idle_pauses`.
     log_start: Ints = column("own_deletes_log_start")
     """At the last tick with a known value."""
     start_moves: Ints = column("own_deletes_moves")
