@@ -118,8 +118,7 @@ def values(traffic: Traffic, chunk: Chunk, topic_ids: Sequence[bytes] = ()) -> l
             )[:-1]
     for row in np.flatnonzero(chunk.kind == Kind.MEMBERSHIP).tolist():
         encoded[row] = group_value(traffic, int(chunk.key[row]), int(chunk.offset[row]), int(chunk.time[row]))
-    listed: list[bytes | None] = encoded.tolist()
-    return listed
+    return encoded.tolist()
 
 
 def layout_of(index: NDArray[np.int64]) -> NDArray[np.int64]:

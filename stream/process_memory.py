@@ -82,5 +82,4 @@ def release_memory() -> None:
 @functools.cache
 def _malloc_trim() -> Callable[[int], int] | None:
     """Return glibc's `malloc_trim`, None if the C library has none; some of those release memory by themselves."""
-    found: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    return found
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -136,8 +136,7 @@ class FetchedBatches:
         """Return the producer id of the batch of each of these offsets; they must be in batches of magic 2."""
         numbers, of_offset = np.unique(np.searchsorted(self.last_offset, offsets), return_inverse=True)
         starts = np.array(self.block.starts, np.int64)[numbers]
-        producers: Ints = headers_at(self.block.chunk, starts)["producer_id"].astype(np.int64)[of_offset]
-        return producers
+        return headers_at(self.block.chunk, starts)["producer_id"].astype(np.int64)[of_offset]
 
     def transactional_producers(self, offsets: Ints) -> Ints:
         """Return the producer id of the transaction of each of these offsets, -1 outside of transactions."""

@@ -214,8 +214,7 @@ def _rendered(
 
 def requested_name(request: Request) -> str | None:
     """Return the group's name from the path or the query; None if neither has one."""
-    named: str | None = request.path_params.get("name", request.query_params.get("name"))
-    return named
+    return request.path_params.get("name", request.query_params.get("name"))
 
 
 def root_of(request: Request) -> str:

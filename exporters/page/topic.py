@@ -264,5 +264,4 @@ def _is(rows: pa.Table, column: str, value: str) -> pa.ChunkedArray:
 
 
 def _first(rows: pa.Table) -> dict[str, Any] | None:
-    found: dict[str, Any] | None = next(iter(rows.slice(0, 1).to_pylist()), None)
-    return found
+    return next(iter(rows.slice(0, 1).to_pylist()), None)

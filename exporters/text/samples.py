@@ -145,8 +145,7 @@ def _contents(texts: pa.Array) -> bytes:
         return b""
     _, offsets, data = texts.buffers()
     borders = memoryview(offsets).cast("q")[texts.offset : texts.offset + len(texts) + 1]
-    contents: bytes = data.slice(borders[0], borders[-1] - borders[0]).to_pybytes() if data is not None else b""
-    return contents
+    return data.slice(borders[0], borders[-1] - borders[0]).to_pybytes() if data is not None else b""
 
 
 def _text(value: str) -> pa.Scalar:

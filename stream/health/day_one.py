@@ -77,8 +77,7 @@ def _began_before(evaluation: EvaluationResult, first_look: int) -> Flags:
     age = window.time_lag.age
     was_unread = window.unread & (age >= 0) & (window.now - age <= first_look)
     goes_on = np.array([name in _GOES_ON for name in evaluation.verdict_names], np.bool_)[evaluation.verdict]
-    before: Flags = was_unread & ((window.progress_time <= first_look) | goes_on)
-    return before
+    return was_unread & ((window.progress_time <= first_look) | goes_on)
 
 
 def _was_forgotten(evaluation: EvaluationResult) -> Flags:
@@ -86,5 +85,4 @@ def _was_forgotten(evaluation: EvaluationResult) -> Flags:
     window = evaluation.window
     silence = evaluation.since - window.commit_time
     usual = np.maximum(window.longest_pause * _HABITS, window.limits.day_one)
-    forgotten: Flags = ~window.has_members & (window.commit_time >= 0) & (silence > usual)
-    return forgotten
+    return ~window.has_members & (window.commit_time >= 0) & (silence > usual)

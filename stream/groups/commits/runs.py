@@ -192,8 +192,7 @@ def _join(spans: Spans, starts: NDArray[np.intp], ends: NDArray[np.intp]) -> Spa
 
 def _last_where(condition: NDArray[np.bool_], starts: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the index of the last true row of each stretch, -1 where there is none."""
-    last: NDArray[np.intp] = np.maximum.reduceat(np.where(condition, np.arange(len(condition)), -1), starts)
-    return last
+    return np.maximum.reduceat(np.where(condition, np.arange(len(condition)), -1), starts)
 
 
 def concat(parts: Sequence[Spans]) -> Spans:

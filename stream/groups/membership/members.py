@@ -148,8 +148,7 @@ def _owned(part: facts.MemberAssignmentRecorded | facts.MemberTargetRecorded) ->
 
 def _tasks(part: facts.StreamsMemberAssignmentRecorded | facts.StreamsMemberTargetRecorded, role: str) -> facts.Tasks:
     """Return the tasks of one role, including those that the member is to release."""
-    tasks: facts.Tasks = (*getattr(part, role), *getattr(part, f"pending_{role}", ()))
-    return tasks
+    return (*getattr(part, role), *getattr(part, f"pending_{role}", ()))
 
 
 def _active(group: ModernGroup, task: tuple[str, tuple[int, ...]]) -> Assignment:

@@ -71,10 +71,9 @@ def evaluate(rings: Rings, now: int, *, allowed_lag: int = 0, minimum_complete: 
         ((~used | (rings.offset == rings.offset[:, :1])).all(axis=1), BurrowStatus.STALL),
         (_never_decreasing(rings, used), BurrowStatus.WARN),
     )
-    codes: Codes = np.select(
-        [matched for matched, _ in rules], [status for _, status in rules], BurrowStatus.OK
-    ).astype(np.int8)
-    return codes
+    return np.select([matched for matched, _ in rules], [status for _, status in rules], BurrowStatus.OK).astype(
+        np.int8
+    )
 
 
 def _stopped(rings: Rings, last: Ints, now: int) -> Flags:
@@ -83,8 +82,7 @@ def _stopped(rings: Rings, last: Ints, now: int) -> Flags:
     end, start = rings.timestamp[rows, last], rings.timestamp[:, 0]
     late = now // 1_000 * 1_000 - end > end - start
     recently_without_lag = ((rings.ends >= 0) & (rings.ends <= rings.offset[rows, last][:, None])).any(axis=1)
-    stopped: Flags = late & ~recently_without_lag
-    return stopped
+    return late & ~recently_without_lag
 
 
 def _rewound(rings: Rings, used: Flags) -> Flags:

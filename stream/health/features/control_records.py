@@ -136,8 +136,7 @@ def may_hold_no_record(lag: Ints, next_offset: Ints, ends: OffsetDistances) -> F
     """
     length = lag + np.maximum(ends.lost, 0)
     has_open = (next_offset <= ends.last_stable) & (ends.last_stable < ends.high_watermark)
-    may_be_empty: Flags = (length > 0) & (length <= READABLE) & ~has_open
-    return may_be_empty
+    return (length > 0) & (length <= READABLE) & ~has_open
 
 
 def tail_state(  # noqa: PLR0917 - columns of one table

@@ -167,8 +167,7 @@ class EndStates(RowColumns):
         """
         if not len(self.peak):
             return np.zeros(len(rows), np.bool_)
-        truncated: Flags = (rows >= 0) & (self.peak[rows] >= 0) & (self.fell[rows] < now)
-        return truncated
+        return (rows >= 0) & (self.peak[rows] >= 0) & (self.fell[rows] < now)
 
     def cut_rows(self, rows: Ints, epoch: NDArray[np.int32], offset: Ints) -> Flags:
         """Return which of these rows have lost their end: a commit of this epoch and offset shows a newer leader.
@@ -177,8 +176,7 @@ class EndStates(RowColumns):
         (KIP-320), so the known ends are those of other records.
         """
         before = _of_rows(self.epoch_before, rows, -1)
-        cut: Flags = (before >= 0) & (epoch > before) & (offset < _of_rows(self.end_before, rows, -1))
-        return cut
+        return (before >= 0) & (epoch > before) & (offset < _of_rows(self.end_before, rows, -1))
 
     def record_missed_tick(self) -> None:
         """Record a tick at which the cluster did not answer."""

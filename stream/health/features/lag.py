@@ -131,8 +131,7 @@ def distances(committed: Ints, lags: Lag, ends: PartitionEnds) -> OffsetDistance
 def _answered(lags: Lag, ends: PartitionEnds) -> Flags:
     if not len(ends.place):
         return np.zeros(len(lags.row), np.bool_)
-    answered: Flags = (lags.row >= 0) & ends.known[lags.row]
-    return answered
+    return (lags.row >= 0) & ends.known[lags.row]
 
 
 def _of_rows(column: Ints, lags: Lag, answered: Flags) -> Ints:

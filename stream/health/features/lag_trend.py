@@ -156,8 +156,7 @@ def _has_jump(row: Ints, left: Ints, change: Reals, rows: int) -> Flags:
     greatest[owner[last]] = step[last]
     has_two = last[(last > 0) & (owner[np.maximum(last - 1, 0)] == owner[last])]
     second[owner[has_two]] = step[has_two - 1]
-    jump: Flags = (greatest >= _SHARE_OF_JUMP * np.abs(change)) & (second < _NEXT_TO_JUMP * greatest)
-    return jump
+    return (greatest >= _SHARE_OF_JUMP * np.abs(change)) & (second < _NEXT_TO_JUMP * greatest)
 
 
 def unowned_rows(inputs: HealthInputs) -> Flags:
@@ -182,22 +181,19 @@ def overdue_rows(idle_time: Ints, settled_time: Ints, patience: Ints, restart: i
     A group has settled if its last rebalance is longer ago than its patience or than a process may take to restart
     (`restart`, ms).
     """
-    overdue: Flags = (idle_time > patience) & (settled_time > np.minimum(patience, restart))
-    return overdue
+    return (idle_time > patience) & (settled_time > np.minimum(patience, restart))
 
 
 def stuck_rows(
     unread: Flags, readable: Flags, overdue: Flags, restarting: Flags, before_new_transaction: Flags
 ) -> Flags:
     """Return the overdue rows that a member can read and that neither a restart nor a new transaction explains."""
-    stuck: Flags = unread & readable & overdue & ~restarting & ~before_new_transaction
-    return stuck
+    return unread & readable & overdue & ~restarting & ~before_new_transaction
 
 
 def proven_stuck_rows(stuck: Flags, tail: TailState) -> Flags:
     """Return the stuck rows of which at least one unread offset is known to hold a record."""
-    proven: Flags = stuck & ~tail.pending & ~tail.unproven
-    return proven
+    return stuck & ~tail.pending & ~tail.unproven
 
 
 def paused_rows(unread: Flags, idle_time: Ints, patience: Ints, stuck: Flags) -> Flags:
@@ -205,5 +201,4 @@ def paused_rows(unread: Flags, idle_time: Ints, patience: Ints, stuck: Flags) ->
 
     Their pace says nothing about the group.
     """
-    paused: Flags = unread & (idle_time > patience) & ~stuck
-    return paused
+    return unread & (idle_time > patience) & ~stuck

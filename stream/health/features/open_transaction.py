@@ -23,8 +23,7 @@ def rows_before_transaction(ends: OffsetDistances, next_offset: Ints, known: Fla
     is_open = (ends.last_stable >= 0) & (ends.last_stable < ends.high_watermark)
     committed = (ends.stable_lag >= 0) & (ends.stable_lag <= MOST_MARKERS) & (next_offset <= ends.last_stable)
     uncommitted = known & (ends.stable_lag < 0) & (ends.last_stable <= next_offset)
-    before: Flags = is_open & (committed | uncommitted)
-    return before
+    return is_open & (committed | uncommitted)
 
 
 def rows_of_hanging_transactions(inputs: HealthInputs) -> Flags:
@@ -41,5 +40,4 @@ def rows_before_new_transaction(before_transaction: Flags, stable_since: Ints, p
     Until then it may be one of many that end in time. `stable_since` is the time since when the last stable offset has
     not moved, -1 where it is not known.
     """
-    new: Flags = before_transaction & ((stable_since < 0) | (now - stable_since < patience))
-    return new
+    return before_transaction & ((stable_since < 0) | (now - stable_since < patience))

@@ -47,14 +47,12 @@ class Rates:
     @property
     def consume_now(self) -> Reals:
         """Offsets per second that are read now: 0 where the commits have ended."""
-        now: Reals = np.where(self.ended & ~np.isnan(self.consume), 0.0, self.consume)
-        return now
+        return np.where(self.ended & ~np.isnan(self.consume), 0.0, self.consume)
 
     @property
     def catch_up_now(self) -> Ints:
         """Time (ms) until nothing is unread, as `catch_up`; -1 where the commits have ended and something is unread."""
-        now: Ints = np.where(self.ended & (self.catch_up > 0), NOT_KNOWN, self.catch_up)
-        return now
+        return np.where(self.ended & (self.catch_up > 0), NOT_KNOWN, self.catch_up)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -144,8 +142,7 @@ def produce_and_consume_rates(
 
 def _per_second(offsets: Ints, span: Ints, known: Flags) -> Reals:
     has_rate = known & (span > 0)
-    rate: Reals = np.where(has_rate, np.maximum(offsets, 0) * _SECOND / np.where(has_rate, span, 1), np.nan)
-    return rate
+    return np.where(has_rate, np.maximum(offsets, 0) * _SECOND / np.where(has_rate, span, 1), np.nan)
 
 
 def written_since(time_lag: TimeLag, history: EndHistory, history_row: Ints, committed: Ints, lost: Ints) -> Ints:
@@ -204,8 +201,7 @@ def restarting_rows(idle_time: Ints, uncommitted: Flags, restart: int) -> Flags:
     Since the last rebalance of their group their records have waited for no longer than a process may take to restart
     (`restart`, ms); `idle_time` is that of `idle_times`.
     """
-    restarting: Flags = uncommitted & (idle_time <= restart)
-    return restarting
+    return uncommitted & (idle_time <= restart)
 
 
 def observed_since(history: EndHistory, history_row: Ints, now: int) -> Ints:
@@ -233,8 +229,7 @@ def young_uncommitted_rows(uncommitted: Flags, empty: Flags, stuck: Flags, forme
 
     What was written in between is not known. Rows of empty partitions and rows that are stuck are decided.
     """
-    young: Flags = uncommitted & ~empty & ~stuck & (observed > formed_since)
-    return young
+    return uncommitted & ~empty & ~stuck & (observed > formed_since)
 
 
 def outage_rows(outage_end: Ints, window_start: Ints, age: Ints, tick: int) -> Flags:
@@ -242,8 +237,7 @@ def outage_rows(outage_end: Ints, window_start: Ints, age: Ints, tick: int) -> F
 
     The window then shows no usual pace. Late: the oldest unread record is older than two ticks.
     """
-    outage: Flags = (outage_end > window_start) & (age > 2 * tick)
-    return outage
+    return (outage_end > window_start) & (age > 2 * tick)
 
 
 def unheard_rows(unread: Flags, known_until: Ints, patience: Ints, outage: Flags, now: int) -> Flags:
@@ -251,8 +245,7 @@ def unheard_rows(unread: Flags, known_until: Ints, patience: Ints, outage: Flags
 
     The unknown commits may have read everything.
     """
-    unheard: Flags = unread & ((now - known_until > patience) | outage)
-    return unheard
+    return unread & ((now - known_until > patience) | outage)
 
 
 def undecided_rows(young: Flags, tail_pending: Flags, paused: Flags, unheard: Flags) -> Flags:
@@ -260,8 +253,7 @@ def undecided_rows(young: Flags, tail_pending: Flags, paused: Flags, unheard: Fl
 
     `tail_pending`: the tail of the partition may hold no data, and it has not been read yet.
     """
-    undecided: Flags = young | tail_pending | paused | unheard
-    return undecided
+    return young | tail_pending | paused | unheard
 
 
 def latest_outage_end(partition_back_since: Ints, coordinator_back_since: Ints | None) -> Ints:
@@ -280,5 +272,4 @@ def excused_rows(outage_end: Ints, settled_since: Ints, known_until: Ints, grace
     """
     by_rebalance = (settled_since >= outage_end) & (settled_since - outage_end <= rebalance + grace)
     back_since = np.where(by_rebalance, settled_since, outage_end)
-    excused: Flags = (outage_end >= 0) & (known_until - back_since <= grace)
-    return excused
+    return (outage_end >= 0) & (known_until - back_since <= grace)

@@ -172,14 +172,12 @@ class Window:
     @property
     def behind(self) -> Flags:
         """Rows whose oldest unread record is older than the patience of the group explains."""
-        behind: Flags = self.unread & (self.time_lag.age - (self.now - self.known_until) > self.patience)
-        return behind
+        return self.unread & (self.time_lag.age - (self.now - self.known_until) > self.patience)
 
     @property
     def habit_unknown(self) -> Flags:
         """Rows of groups that look like a batch whose pauses are not known yet."""
-        unknown: Flags = self.memory.schedule_unknown_until > self.now
-        return unknown
+        return self.memory.schedule_unknown_until > self.now
 
     @property
     def left(self) -> Flags:

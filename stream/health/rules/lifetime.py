@@ -49,8 +49,7 @@ def _expiring(window: Window) -> Flags:
     # At most a quarter of the offset's retention ahead: short retentions are for tests.
     most = (expiry - window.commit_time) // 4
     left = expiry - window.now
-    matches: Flags = (expiry >= 0) & (left < window.limits.expiry_notice) & (left < most)
-    return matches
+    return (expiry >= 0) & (left < window.limits.expiry_notice) & (left < most)
 
 
 def _expiring_sentence(window: Window, row: int) -> str:

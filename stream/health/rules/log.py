@@ -34,8 +34,7 @@ def _losing_data(window: Window) -> Flags:
     lost = lost_rows(window) & window.unread
     is_active = window.has_members | (window.silence <= window.patience)
     keeps_starting = lost & (window.inputs.groups.rebalances[window.inputs.group] >= _LEAST_STARTS)
-    matches: Flags = ((lost | window.losing) & is_active & window.known) | keeps_starting
-    return matches
+    return ((lost | window.losing) & is_active & window.known) | keeps_starting
 
 
 def _losing_data_sentence(window: Window, row: int) -> str:

@@ -65,8 +65,7 @@ def leaves_records(window: Window) -> Flags:
 
 def _no_members(window: Window) -> Flags:
     """Records wait, and the group has no members."""
-    matches: Flags = leaves_records(window) & ~window.habit_unknown
-    return matches
+    return leaves_records(window) & ~window.habit_unknown
 
 
 def _no_members_sentence(window: Window, row: int) -> str:
@@ -150,8 +149,7 @@ REBALANCING_TOO_LONG = Rule(
 def _two_applications(window: Window) -> Flags:
     """Members of the group subscribe to different topics, for longer than a rolling deploy takes: two applications."""
     since = window.memory.split_since
-    matches: Flags = (since >= 0) & (window.now - since > window.limits.rolling_deploy) & (window.members > 0)
-    return matches
+    return (since >= 0) & (window.now - since > window.limits.rolling_deploy) & (window.members > 0)
 
 
 def _two_applications_sentence(window: Window, row: int) -> str:
@@ -202,8 +200,7 @@ def _is_overdue(window: Window) -> Flags:
     grace = np.where(
         window.committed_offset == NO_COMMIT, window.limits.first_commit_grace, window.limits.restart_grace
     )
-    overdue: Flags = np.minimum(window.idle_time, window.settled_time) > grace
-    return overdue
+    return np.minimum(window.idle_time, window.settled_time) > grace
 
 
 def _unassigned_sentence(window: Window, row: int) -> str:

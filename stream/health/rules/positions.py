@@ -25,8 +25,7 @@ def jumped_recently(window: Window) -> Flags:
     """Return the rows that went forward past records within `HealthLimits.event_shown` and have not gone back since."""
     memory = window.memory
     is_recent = (memory.skip_time >= 0) & (window.now - memory.skip_time <= window.limits.event_shown)
-    recently: Flags = is_recent & (window.committed_offset >= memory.skip_to)
-    return recently
+    return is_recent & (window.committed_offset >= memory.skip_to)
 
 
 def jump_text(window: Window, row: int) -> str:
@@ -75,10 +74,7 @@ def goes_on(window: Window) -> Flags:
     """Return the rows whose offset has gone back at two ticks at least and has not stopped going back."""
     memory = window.memory
     since_last = window.known_until - memory.back_time
-    lasting: Flags = (memory.back_interval >= 0) & (
-        since_last <= _MISSING_STEPS * memory.back_interval + 2 * window.limits.tick
-    )
-    return lasting
+    return (memory.back_interval >= 0) & (since_last <= _MISSING_STEPS * memory.back_interval + 2 * window.limits.tick)
 
 
 def _back(window: Window) -> Flags:
@@ -92,8 +88,7 @@ def _planned(window: Window) -> Flags:
     emptied, refilled = groups.emptied[window.inputs.group], groups.refilled[window.inputs.group]
     until = np.where(refilled >= emptied, refilled, window.now)
     time = window.inputs.spans.rewind_time
-    planned: Flags = (emptied >= 0) & (time >= emptied) & (time <= until)
-    return planned
+    return (emptied >= 0) & (time >= emptied) & (time <= until)
 
 
 def _repeatedly(window: Window) -> Flags:
@@ -184,8 +179,7 @@ _LEAST_TURNS: Final = 3
 
 def _two_committers(window: Window) -> Flags:
     """The group's offset alternates between two positions: two clients commit the partition, each its own position."""
-    matches: Flags = (window.memory.swings >= _LEAST_TURNS) & goes_on(window)
-    return matches
+    return (window.memory.swings >= _LEAST_TURNS) & goes_on(window)
 
 
 def _two_committers_sentence(window: Window, row: int) -> str:
@@ -214,8 +208,7 @@ TWO_COMMITTERS = Rule(
 
 def _commits_last_read(window: Window) -> Flags:
     """The group commits the offset of the last record it has read, not of the next one, and keeps up."""
-    matches: Flags = window.known & window.memory.last_read & (window.lag > 0)
-    return matches
+    return window.known & window.memory.last_read & (window.lag > 0)
 
 
 def _commits_last_read_sentence(window: Window, row: int) -> str:

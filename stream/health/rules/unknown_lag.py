@@ -127,8 +127,7 @@ def _hidden_by_outage(window: Window) -> Flags:
     outage = window.inputs.offsets_outage
     if outage is None:
         return no_rows(window)
-    hidden: Flags = (outage.since >= 0) & (window.now - outage.since > window.limits.restart_grace)
-    return hidden
+    return (outage.since >= 0) & (window.now - outage.since > window.limits.restart_grace)
 
 
 def _outage_of(window: Window, row: int) -> OffsetsOutage | None:

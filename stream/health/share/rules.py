@@ -27,21 +27,18 @@ a poll. One that does not poll leaves after max.poll.interval.ms, five minutes b
 
 def _goes_on(window: ShareWindow) -> Flags:
     """Return whether deliveries go on."""
-    goes_on: Flags = window.now - window.memory.changed_at <= window.patience
-    return goes_on
+    return window.now - window.memory.changed_at <= window.patience
 
 
 def _archives(window: ShareWindow) -> Flags:
     """Return whether records were archived at several polls, for a minute or more, and none was accepted."""
     lasts = (window.fruitless_time >= min(LEAST_ARCHIVING, window.limits.share_pause)) & _goes_on(window)
-    archives: Flags = (window.memory.archiving_polls >= FRUITLESS_POLLS) & lasts
-    return archives
+    return (window.memory.archiving_polls >= FRUITLESS_POLLS) & lasts
 
 
 def _returns(window: ShareWindow) -> Flags:
     """Return whether records wait for another delivery after the first one."""
-    returns: Flags = (window.memory.returned > 0) & (window.memory.most_deliveries > 1)
-    return returns
+    return (window.memory.returned > 0) & (window.memory.most_deliveries > 1)
 
 
 def _rejects(window: ShareWindow) -> Flags:
@@ -60,8 +57,7 @@ def _waits(window: ShareWindow) -> Flags:
     A member takes a returned record at its next poll and holds it for one lock. So a group whose records came back, and
     of which none is finished or comes back again, does not poll.
     """
-    waits: Flags = (window.memory.lag > 0) & (window.idle_time >= window.longest_idle)
-    return waits
+    return (window.memory.lag > 0) & (window.idle_time >= window.longest_idle)
 
 
 def _hung(window: ShareWindow) -> Flags:
@@ -69,8 +65,7 @@ def _hung(window: ShareWindow) -> Flags:
 
     Members that crash, or are stopped, leave within a session timeout of that.
     """
-    hung: Flags = window.only_returned & (window.empty_since - window.memory.changed_at >= LONGEST_SESSION)
-    return hung
+    return window.only_returned & (window.empty_since - window.memory.changed_at >= LONGEST_SESSION)
 
 
 def _has_no_members(window: ShareWindow) -> Flags:

@@ -145,8 +145,7 @@ class ShareWindow:
     @property
     def only_returned(self) -> Flags:
         """Rows whose records came back and wait, and of which none was accepted since."""
-        returned: Flags = (self.memory.fruitless_polls > 0) & (self.memory.returned > 0)
-        return returned
+        return (self.memory.fruitless_polls > 0) & (self.memory.returned > 0)
 
     @property
     def idle_time(self) -> Ints:

@@ -125,8 +125,7 @@ class HiddenTail:
         if not len(commits.offset) or not len(self.runs):
             return np.ones(len(commits.offset), np.bool_)
         row = find_rows(self.runs.keys, commits.key)
-        newest: Flags = (row < 0) | (commits.offset > self.runs.spans.last_position[row])
-        return newest
+        return (row < 0) | (commits.offset > self.runs.spans.last_position[row])
 
     def _cancel(self, tombstones: OffsetTombstones) -> None:
         """Remove the commits of open transactions that a later tombstone of their offset cancels."""

@@ -215,8 +215,7 @@ def _with_hidden_records(rows: InputRows, hidden: HiddenCommits) -> Flags:
 
 def _of_groups(rows: InputRows, groups: Collection[str]) -> Flags:
     """Return the rows of these groups."""
-    of_groups: Flags = np.array([name in groups for name in rows.groups], np.bool_)[rows.group]
-    return of_groups
+    return np.array([name in groups for name in rows.groups], np.bool_)[rows.group]
 
 
 def _origins(rows: InputRows, runs: Runs, context: ClusterContext) -> CommitOrigins:

@@ -53,8 +53,7 @@ class InputRows:
     @property
     def committed(self) -> Flags:
         """Mask of the rows with a commit."""
-        committed: Flags = self.state_row >= 0
-        return committed
+        return self.state_row >= 0
 
     def align(self, column: NDArray[_Kind], missing: Any) -> NDArray[_Kind]:
         """Return a column of the driver state in the order of these rows, with `missing` where there is no commit."""

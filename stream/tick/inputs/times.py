@@ -36,8 +36,7 @@ _CARRIED: Final = 10_000
 
 def is_odd(time: Ints, now: int) -> Flags:
     """Return which times cannot be right at `now` (ms): those in the future and negative ones; -1 means no time."""
-    odd: Flags = (time < NO_COMMIT) | (time > min(now + AHEAD_MS, LATEST))
-    return odd
+    return (time < NO_COMMIT) | (time > min(now + AHEAD_MS, LATEST))
 
 
 class CommitTimes:

@@ -161,8 +161,7 @@ def _is_alone(lagging: Flags, member: Ints, unit: Ints) -> Flags:
     any_unit = np.zeros(owner.max(initial=0) + 1, np.int64)
     any_unit[owner] = units
     has_others = np.bincount(owner[units != any_unit[owner]], minlength=len(any_unit)) > 0
-    alone: Flags = owned & ~has_others[np.where(owned, member, 0)]
-    return alone
+    return owned & ~has_others[np.where(owned, member, 0)]
 
 
 def _useful_members(rows: InputRows, is_read: Flags, by_topic: Flags) -> Ints:
@@ -177,5 +176,4 @@ def _useful_members(rows: InputRows, is_read: Flags, by_topic: Flags) -> Ints:
 
 
 def _any(flags: Flags, owner: Ints, owners: int) -> Flags:
-    found: Flags = np.bincount(owner[flags], minlength=owners) > 0
-    return found
+    return np.bincount(owner[flags], minlength=owners) > 0

@@ -245,8 +245,7 @@ def _advances(memory: Memory, inputs: HealthInputs, new_steps: Ints) -> Flags:
     spans = inputs.spans
     advanced = spans.rewind_from - memory.back_from
     depth = spans.rewind_from - spans.rewind_to
-    advances: Flags = (advanced > 0) & (spans.rewind_to > memory.back_to) & (depth * new_steps > advanced)
-    return advances
+    return (advanced > 0) & (spans.rewind_to > memory.back_to) & (depth * new_steps > advanced)
 
 
 def _climbs(memory: Memory, inputs: HealthInputs, went_back: Flags) -> Flags:
@@ -256,5 +255,4 @@ def _climbs(memory: Memory, inputs: HealthInputs, went_back: Flags) -> Flags:
     low = np.where(went_back, spans.rewind_to, memory.back_to)
     offset = spans.last_offset
     depth = high - low
-    climbs: Flags = (high >= 0) & (_NEAR * (offset - low) > depth) & (_NEAR * (high - offset) > depth)
-    return climbs
+    return (high >= 0) & (_NEAR * (offset - low) > depth) & (_NEAR * (high - offset) > depth)

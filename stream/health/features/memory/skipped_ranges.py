@@ -128,8 +128,7 @@ def _was_removed_early(memory: Memory, inputs: HealthInputs) -> Flags:
     """Return the rows without an offset because the broker removed it before its time."""
     if inputs.removed is None:
         return np.zeros(len(inputs), np.bool_)
-    forgotten: Flags = (memory.without_offset > 0) & (inputs.removed.forgotten > memory.last_commit_time)
-    return forgotten
+    return (memory.without_offset > 0) & (inputs.removed.forgotten > memory.last_commit_time)
 
 
 def _began(memory: Memory, inputs: HealthInputs, is_other: Flags) -> Ints:
@@ -151,8 +150,7 @@ def _while_empty(inputs: HealthInputs) -> Flags:
     """Return the rows whose last commit was made while their group had no members."""
     emptied, refilled = inputs.groups.emptied[inputs.group], inputs.groups.refilled[inputs.group]
     time = inputs.spans.last_time
-    empty: Flags = (emptied >= 0) & (time > emptied) & ((refilled < emptied) | (time < refilled))
-    return empty
+    return (emptied >= 0) & (time > emptied) & ((refilled < emptied) | (time < refilled))
 
 
 def _is_skip(  # noqa: PLR0917 - columns of one table
