@@ -30,12 +30,15 @@ from stream.cluster.transport.errors import ClusterError, ErrorReason, Unsupport
 from stream.groups.membership.memberships import Membership
 from stream.groups.membership.model import CLASSIC, SIMPLE
 
+RARELY: Final = 10
+"""One of so many descriptions is of a group that needs one rarely."""
+
 
 def describe_candidates(memberships: Mapping[str, Membership], now: int, recent_ms: int) -> list[str]:
     """Return the classic groups that have members, or changed their state within `recent_ms` before `now` (ms).
 
     And those of which the log has only the record of the first JoinGroup: the coordinator stores a group when its first
-    rebalance ends, and never if the record would exceed `message.max.bytes`; the members then rebalance for ever.
+    rebalance ends, and never if the record would exceed `max.message.bytes`; the members then rebalance for ever.
     """
     return [
         group
@@ -49,6 +52,16 @@ def describe_candidates(memberships: Mapping[str, Membership], now: int, recent_
             )
         )
     ]
+
+
+def rare_candidates(memberships: Mapping[str, Membership], candidates: Collection[str]) -> list[str]:
+    """Return the empty classic groups that are no candidates, of which a few are described in turn.
+
+    Members may have come back whose group record now exceeds `max.message.bytes`: they rebalance for ever, and the last
+    record says that the group is empty.
+    """
+    common = frozenset(candidates)
+    return [group for group, each in memberships.items() if each.kind == CLASSIC and group not in common]
 
 
 def _is_before_first_generation(group: Membership) -> bool:
@@ -72,13 +85,17 @@ class RequestBudget:
         self._last_time: int | None = None
         self._waits_since: dict[str, int] = {}
         self._selected: set[str] = set()
+        self._rare = 0
+        self._turn = 0
 
-    def choose(self, candidates: Iterable[str], now: int) -> list[str]:
+    def choose(self, candidates: Iterable[str], now: int, rare: Sequence[str] = ()) -> list[str]:
         """Return the groups to describe at `now` (ms), and record them as described.
 
-        A group that is no longer a candidate is removed, so the memory is bounded by the number of candidates.
+        Of the `rare` ones, which are no candidates, a few are selected in turn. A group that is no longer a candidate
+        is removed, so the memory is bounded by the number of candidates.
         """
         self._add_budget(now)
+        few = self._next(rare)
         since = {group: self._waits_since.get(group, now) for group in candidates}
         due = [group for group, when in since.items() if not self._too_soon(group, now - when)]
         due.sort(key=lambda group: (since[group], group in self._selected, group))
@@ -86,7 +103,17 @@ class RequestBudget:
         self._available -= len(selected)
         self._waits_since = since | dict.fromkeys(selected, now)
         self._selected = (self._selected & since.keys()).union(selected)
-        return selected
+        return selected + few
+
+    def _next(self, rare: Sequence[str]) -> list[str]:
+        """Return the next of these groups, as many as RARELY allows."""
+        self._rare = min(self._rare + self._most, self._most * RARELY)
+        count = min(self._rare // RARELY, int(self._available), len(rare))
+        few = [rare[(self._turn + number) % len(rare)] for number in range(count)]
+        self._turn += count
+        self._rare -= count * RARELY
+        self._available -= count
+        return few
 
     def _too_soon(self, group: str, waited: int) -> bool:
         return group in self._selected and 0 <= waited < self._again_ms

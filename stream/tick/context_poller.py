@@ -9,7 +9,13 @@ from typing import Final
 
 import structlog
 
-from stream.cluster.describe_groups import Coordinators, RequestBudget, describe_candidates, describe_groups
+from stream.cluster.describe_groups import (
+    Coordinators,
+    RequestBudget,
+    describe_candidates,
+    describe_groups,
+    rare_candidates,
+)
 from stream.cluster.retention_config import read_retention
 from stream.cluster.topic_ids import TopicIds
 from stream.cluster.topology import read_topology
@@ -109,11 +115,13 @@ class ContextPoller:
 
     def _poll_states(self, state: GroupColumns, now: int) -> dict[str, str]:
         """Return the described states that the log does not show, by group: all are rebalancing."""
-        candidates = describe_candidates(state.memberships, now, _RECENT_MS)
-        chosen = self._budget.choose(candidates, now)
+        found = [group for group, (_, described) in self._described.items() if described.endswith("Rebalance")]
+        candidates = {*describe_candidates(state.memberships, now, _RECENT_MS), *(state.memberships.keys() & found)}
+        rare = rare_candidates(state.memberships, candidates)
+        chosen = self._budget.choose(sorted(candidates), now, rare)
         described = describe_groups(self._cluster, self._coordinators, chosen) if chosen else {}
         self._described |= {group: (now, each.state) for group, each in described.items() if each.state is not None}
-        remaining = set(candidates)
+        remaining = candidates.union(rare)
         self._described = {
             group: each
             for group, each in self._described.items()

@@ -165,7 +165,7 @@ def _group(sources: _Sources, now: int, storm: int) -> _Group:
         # A group from before histories were stored has no dates in its history; its record may have one.
         # A time in the future counts as the time when it was first seen; otherwise nothing would ever have lasted.
         since=min(max(changed if changed >= 0 else recorded, sources.began), now),
-        members=NOT_KNOWN if current is GroupStage.OFFSETS_ONLY else 0 if membership is None else membership.members,
+        members=_members(membership, current),
         rebalances=len(recent),
         has_all_rebalances=has_all,
         emptied=min(emptied, now),
@@ -177,6 +177,13 @@ def _group(sources: _Sources, now: int, storm: int) -> _Group:
         left=NOT_KNOWN if last is None else last.left,
         holds_until=min([*recent, *(each.time for each in transitions[:1] if not has_all)], default=_FOREVER) + storm,
     )
+
+
+def _members(membership: Membership | None, current: GroupStage) -> int:
+    """Return the number of members; NOT_KNOWN for offsets only, and for a rebalance of members without a record."""
+    recorded = 0 if membership is None else membership.members
+    is_unrecorded = current is GroupStage.REBALANCING and not recorded
+    return NOT_KNOWN if current is GroupStage.OFFSETS_ONLY or is_unrecorded else recorded
 
 
 def _has_all(history: GroupHistory | None, since: int) -> bool:

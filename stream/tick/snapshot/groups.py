@@ -173,7 +173,7 @@ def _group_fields(
     known = membership or _OFFSETS_ONLY
     described = derived.facts.cluster.described_states.get(name)
     # Members rebalance of which the log has no record: see `describe_candidates`.
-    is_unrecorded = described is not None and known.kind == SIMPLE
+    is_unrecorded = described is not None and not known.members
     return _GroupFields(
         kind=CLASSIC if is_unrecorded else known.kind,
         state=described or known.state,

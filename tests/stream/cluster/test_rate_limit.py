@@ -1,9 +1,11 @@
 """Tests of the selection of groups to describe: candidates, order of waiting, rate."""
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cluster.describe_groups import RequestBudget, describe_candidates
+from stream.cluster.describe_groups import RequestBudget, describe_candidates, rare_candidates
 from stream.groups.membership.memberships import Membership
 
 NOW = 1_000_000
@@ -27,6 +29,17 @@ def test_groups_whose_state_may_not_be_in_the_log_are_candidates() -> None:
     }
     candidates = ["classic group with members", "no generation yet", "recently emptied"]
     assert sorted(describe_candidates(groups, NOW, RECENT)) == candidates
+    assert sorted(rare_candidates(groups, candidates)) == ["emptied at an unknown time", "emptied long ago"]
+
+
+def test_rare_candidates_take_a_tenth_of_the_turns() -> None:
+    """However many others wait, they are selected in turn."""
+    for most in (1, 20):
+        budget = RequestBudget(per_second=most, most=most, again_ms=0)
+        many, rare = [f"g{number}" for number in range(40)], ["empty", "idle", "old"]
+        chosen = Counter(group for tick in range(600) for group in budget.choose(many, tick * 1_000, rare))
+        assert [chosen[group] for group in rare] == [20 * most] * 3
+        assert sum(chosen.values()) == 600 * most
 
 
 def test_the_longest_waiting_group_is_first() -> None:

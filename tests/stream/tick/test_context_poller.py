@@ -154,15 +154,23 @@ def test_a_described_rebalance_is_used_until_a_newer_record(answers: Answers) ->
     assert ticks.poll(42).described_states == {}
 
 
-def test_a_group_that_the_broker_cannot_store_is_not_an_empty_one(answers: Answers) -> None:
-    """Members whose group record would be too large rebalance for ever; the log has only the first JoinGroup."""
+@pytest.mark.parametrize(("generation", "protocol_type"), [(0, ""), (7, "consumer")], ids=["new", "came back"])
+def test_a_group_that_the_broker_cannot_store_is_not_an_empty_one(
+    answers: Answers, generation: int, protocol_type: str
+) -> None:
+    """Members whose group record would be too large rebalance for ever; the log has what was before.
+
+    That is the record of the first JoinGroup, or of the group when its members had left.
+    """
     ticks = Ticks()
-    ticks.read([(group_key("large"), group_value(0, [], time=-1, protocol_type=""))], NOON - 3600)
+    value = group_value(generation, [], time=-1, protocol_type=protocol_type)
+    ticks.read([(group_key("large"), value)], NOON - 3600)
     answers.states["large"] = "CompletingRebalance"
-    facts = TickFacts(ticks.shard.driver_state.columns(), NO_ENDS, NOON, ticks.poll())
-    rows = {row["group"]: row for row in build(derive(facts)).groups.to_pylist()}
-    shown = rows["large"]
-    assert (shown["kind"], shown["state"], shown["members"]) == ("classic", "CompletingRebalance", None)
+    for tick in range(9):
+        facts = TickFacts(ticks.shard.driver_state.columns(), NO_ENDS, NOON + tick * 10, ticks.poll(tick * 10))
+        rows = {row["group"]: row for row in build(derive(facts)).groups.to_pylist()}
+        shown = rows["large"]
+        assert (shown["kind"], shown["state"], shown["members"]) == ("classic", "CompletingRebalance", None)
 
 
 def test_describe_requests_are_bounded(answers: Answers) -> None:
