@@ -7,6 +7,8 @@ or a `DecodeError` (its `type` is None, its `version` that of the blob), or None
 everywhere. No function raises. Bytes after the last known field are ignored, because later versions only append fields.
 """
 
+import base64
+import binascii
 from collections.abc import Callable
 from typing import Final
 
@@ -19,6 +21,7 @@ from decoders.tables import embedded
 from decoders.wire import Reader
 
 _NEWEST_ASSIGNMENT_INFO: Final = 11
+_STREAM_TIME_VERSIONS: Final = {1, 2}
 
 
 def consumer_subscription(raw: bytes) -> Fields | DecodeError | None:
@@ -60,6 +63,31 @@ def streams_assignment_info(raw: bytes) -> Fields | DecodeError | None:
     except MalformedBytes as fault:
         return _error("user_data", version, fault)
     return {"version": version, "active_tasks": active, "standby_tasks": standby}
+
+
+def streams_commit_metadata(raw: bytes) -> Fields | DecodeError | None:
+    """Decode the metadata of a commit of Kafka Streams (TopicPartitionMetadata, versions 1 and 2), text in Base64.
+
+    `stream_time` is the greatest timestamp (ms) of the partition's records that were processed; None: none was. The
+    metadata of processors, which follow it in version 2, are not read.
+    """
+    if not raw:
+        return None
+    version = None
+    try:
+        try:
+            plain = base64.b64decode(raw, validate=True)
+        except binascii.Error:
+            raise MalformedBytes(DecodeReason.OUT_OF_RANGE, 0) from None
+        version, at = wire.int8(plain, 0)
+        if version not in _STREAM_TIME_VERSIONS:
+            raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
+        time, _ = wire.int64(plain, at)
+        if time < -1:
+            raise MalformedBytes(DecodeReason.OUT_OF_RANGE, at).within("stream_time")
+    except MalformedBytes as fault:
+        return _error("metadata", version, fault)
+    return {"version": version, "stream_time": None if time < 0 else time}
 
 
 def _task(version: int, *, is_standby: bool) -> Reader:

@@ -55,13 +55,17 @@ _OFFSETS: Final = (
     Column("last_stable_offset", INT64, "The end for readers of committed records.", null=_NO_ENDS),
     _LOG_START,
     # Commit and progress time are then when the monitor first read that commit, and an expiry is the latest time shown.
-    Column("odd_time", BOOL, "True if a time in the commit is in the future, before 1970 or after the year 9999."),
+    Column("odd_time", BOOL, "True if a time in the commit is in the future, before 1970, after 9999 or unreadable."),
 )  # fmt: skip
 _HEALTH: Final = (
     Column("time_lag", FLOAT, "Age of the oldest unread record; 0 if all are read.",
            Exported("lagwarden_partition_time_lag_seconds", STANDARD),
            null="the lag or the time of the records is unknown", importance=100),
     Column("time_lag_exact", BOOL, "False if the time lag is only a lower bound."),
+    # At least the time lag, if the timestamps are those of the records.
+    Column("stream_time_lag", FLOAT, "Time since the stream time that Kafka Streams has committed; 0 if all are read.",
+           Exported("lagwarden_partition_stream_time_lag_seconds"), importance=15, stability=EXPERIMENTAL,
+           null="the lag is unknown, or the commit is not known to be one of Kafka Streams"),
     Column("lost", INT64, "Offsets that retention deleted before the group read them.",
            Exported("lagwarden_partition_lost_offsets"), null=_NO_OFFSET, importance=90),
     Column("margin", INT64, "Offsets from the log start to the committed offset: retention can delete them.",

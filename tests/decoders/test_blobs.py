@@ -1,5 +1,6 @@
 """Blobs inside records: golden bytes, tolerated deviations, and one typed error for everything else."""
 
+import base64
 import struct
 
 from hypothesis import given
@@ -63,12 +64,29 @@ def test_the_tasks_of_kafka_streams_are_decoded() -> None:
             assert error.field.startswith("user_data")
 
 
+def test_the_stream_time_in_a_commit_of_kafka_streams_is_decoded() -> None:
+    """The first is of Kafka Streams 4.3.1; metadata of processors follow in version 2. All else is a typed error."""
+
+    def text(version: int, time: int, more: bytes = b"") -> bytes:
+        return base64.b64encode(struct.pack(">bq", version, time) + more)
+
+    assert blobs.streams_commit_metadata(b"AgAAAaIq5khf") == {"version": 2, "stream_time": 1_796_016_064_607}
+    assert blobs.streams_commit_metadata(text(2, 5, b"\0\0\0\1m")) == {"version": 2, "stream_time": 5}
+    assert blobs.streams_commit_metadata(text(1, -1)) == {"version": 1, "stream_time": None}
+    faults = {text(3, 5): "version", text(2, -2): "stream_time", b"kgo-member": "", b"AgAA": "", text(0, 5): "version"}
+    found = {raw: blobs.streams_commit_metadata(raw) for raw in faults}
+    assert {raw: isinstance(each, DecodeError) and each.field for raw, each in found.items()} == {
+        raw: f"metadata.{field}".rstrip(".") for raw, field in faults.items()
+    }
+
+
 DECODERS = (
     blobs.consumer_subscription,
     blobs.consumer_assignment,
     blobs.connect_metadata,
     blobs.connect_assignment,
     blobs.streams_assignment_info,
+    blobs.streams_commit_metadata,
 )
 
 

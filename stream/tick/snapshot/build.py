@@ -37,7 +37,7 @@ from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import InputBuilder, TickInputs
 from stream.tick.inputs.rows import InputRows
 from stream.tick.snapshot.groups import RowSums, groups_table, known_lags, timestamps, transitions_table
-from stream.tick.snapshot.throughput import hot_ratios, scaling_columns, throughput_columns
+from stream.tick.snapshot.throughput import hot_ratios, scaling_columns, stream_times, throughput_columns
 from stream.tick.snapshot.topics import share_topics, topics_table, with_share_sums, with_share_topics
 from stream.tick.verdicts.columns import findings_table, groups_by_verdict, partition_columns, words
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
@@ -137,7 +137,9 @@ def _build(
     known = window.known & committed
     reasons = _unknown_lag_reasons(window, known)
     expiry = rows.align(derived.expiry.offset, -1)
-    odd_time = inputs.odd_time | (expiry > LATEST_MS)
+    stream_time, unreadable = stream_times(rows, state)
+    odd_time = inputs.odd_time | (expiry > LATEST_MS) | unreadable
+    behind = np.where(window.lag > 0, np.maximum(window.inputs.now - stream_time, 0), 0)
     columns: dict[str, Any] = {
         "group": words(rows.group, rows.groups),
         "topic": words(rows.topic, rows.topics),
@@ -151,6 +153,7 @@ def _build(
         "lag_unknown_reason": reasons,
         "offset_expiry_time": timestamps(expiry),
         "odd_time": pa.array(odd_time),
+        "stream_time_lag": pa.array(behind / 1000, mask=~known | (stream_time < 0)),
         **partition_columns(evaluated),
     }
     columns |= {field.name: pa.nulls(len(rows), field.type) for field in PARTITIONS if field.name not in columns}

@@ -13,10 +13,14 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from decoders.blobs import streams_commit_metadata
+from decoders.errors import DecodeError
 from stream.groups.commits.run_table import Runs
 from stream.groups.commits.slots import Slots
-from stream.groups.membership.model import Membership
+from stream.groups.driver_state import GroupColumns
+from stream.groups.membership.model import CLASSIC, Membership
 from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, max_by_owner, sum_by_owner
 from stream.health.features.window import Window
 from stream.health.inputs import GroupStage
@@ -29,6 +33,9 @@ HOT_RATIO: Final = 3.0
 _FEWEST_SIBLINGS: Final = 2
 _LOWEST_RATE: Final = 1.0
 """Offsets per second: below it, one record more or less decides about a ratio."""
+_STREAMS_GROUPS: Final = {("streams", None), (CLASSIC, "stream")}
+"""The kind and the protocol of groups of Kafka Streams: its own type, or its assignor on the classic protocol."""
+_NO_GROUP: Final = Membership("", None, 0)
 _NO_INTERVAL: Final = np.iinfo(np.int64).max
 
 
@@ -48,6 +55,27 @@ def throughput_columns(rows: InputRows, window: Window, runs: Runs) -> dict[str,
         "catch_up_seconds": longest_catch_up(catch_up, rows.group[own], groups),
         "unread_ratio": pa.array(unread, mask=np.isnan(unread)),
     }
+
+
+def stream_times(rows: InputRows, state: GroupColumns) -> tuple[Ints, Flags]:
+    """Return the stream time (ms, -1: none) that each row's commit holds, and a mask of those that cannot be read.
+
+    Only in groups that are known to be of Kafka Streams: others write anything into the metadata.
+    """
+    times, unreadable = np.full(len(rows), NOT_KNOWN, np.int64), np.zeros(len(rows), np.bool_)
+    metadata = state.runs.metadata
+    has_text = rows.align(pc.binary_length(metadata).to_numpy(zero_copy_only=False) > 0, False)
+    groups = np.unique(rows.group[has_text]).tolist()
+    found = {each: state.memberships.get(rows.groups[each], _NO_GROUP) for each in groups}
+    streams = [each for each, group in found.items() if (group.kind, group.protocol) in _STREAMS_GROUPS]
+    own = np.flatnonzero(has_text & np.isin(rows.group, streams))
+    for row, raw in zip(own.tolist(), metadata.take(pa.array(rows.state_row[own])).to_pylist(), strict=True):
+        read = streams_commit_metadata(raw)
+        if isinstance(read, DecodeError):
+            unreadable[row] = True
+        elif read is not None and read["stream_time"] is not None:
+            times[row] = read["stream_time"]
+    return times, unreadable
 
 
 def commit_intervals(slots: Slots, rows: int) -> Ints:

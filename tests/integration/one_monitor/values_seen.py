@@ -43,6 +43,8 @@ WITHOUT_VALUE: Final = {
     "lagwarden_cluster_facts_unknown": "a missing right",
     "lagwarden_group_partitions_lag_unknown": "a partition without a known end",
     "PartitionRow.lag_unknown_reason": "a partition without a known end",
+    "PartitionRow.stream_time_lag": "Kafka Streams; test_throughput.py has its real commits",
+    "lagwarden_partition_stream_time_lag_seconds": "Kafka Streams; test_throughput.py has its real commits",
     "PartitionRow.trend": "a late group for six slots of 30 s",
     "lagwarden_topic_partition_hot_ratio": "a hot partition for minutes",
     "lagwarden_topic_partition_follower_lag": "a second broker",

@@ -1,9 +1,13 @@
 """Commit intervals, unread shares and hot partitions."""
 
-import numpy as np
+import base64
 
+import numpy as np
+import pytest
+
+from sandbox.recorded_clients.observed import ClientCapture
 from stream.groups.commits.slots import Slots
-from stream.tick.snapshot.build import build_evaluated
+from stream.tick.snapshot.build import build, build_evaluated
 from stream.tick.snapshot.throughput import commit_intervals, hot_ratios, longest_catch_up
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.health.tables import wrong
@@ -45,6 +49,36 @@ def test_a_group_has_the_shortest_interval_and_the_greatest_unread_share() -> No
     columns = ("commit_interval", "unread_ratio", "catch_up_seconds")
     found = {row["group"]: tuple(row[column] for column in columns) for row in groups.to_pylist()}
     assert found == {"a": (39.0, 0.75, None), "b": (None, None, None)}
+
+
+@pytest.mark.parametrize("name", ["streams-classic", "streams", "franz-go"])
+def test_the_stream_time_of_kafka_streams_is_a_time_lag(name: str) -> None:
+    """Real commits of both protocols hold it: 0 if all is read, else the time since. Other groups have none.
+
+    Metadata that cannot be read count as an odd time of the commit.
+    """
+    capture = ClientCapture.read(name)
+    until = capture.ended["stopped both"]
+    rows = [row for row in capture.rows if (row.timestamp or 0) <= until]
+    shard = ShardReader()
+    shard.read([(row.key, row.value) for row in rows], until)
+    shard.read([(commit_key(name, "odd", 0), commit_value(5, until, metadata="kgo-1"))], until)
+    last = [each for each in capture.commits if each["commit_timestamp"] <= until][-1]
+    partition = last["partition"]
+
+    def shown(end: int) -> list[tuple[float | None, bool]]:
+        ends = ends_of([(name, partition, end, end, 0, None), ("odd", 0, 9, 9, 0, None)])
+        rows = build(derived(shard.driver_state.columns(), ends, until / 1000)).partitions.to_pylist()
+        found = {(row["topic"], row["partition"]): (row["stream_time_lag"], row["odd_time"]) for row in rows}
+        return [found[name, partition], found["odd", 0]]
+
+    if name == "franz-go":
+        assert shown(99) == [(None, False), (None, False)]
+        return
+    stream_time = int.from_bytes(base64.b64decode(last["metadata"])[1:9])
+    assert 0 < stream_time < until
+    assert shown(99) == [((until - stream_time) / 1000, False), (None, True)]
+    assert shown(last["offset"])[0] == (0.0, False)
 
 
 def test_a_group_has_caught_up_when_its_last_partition_has() -> None:
