@@ -5,10 +5,8 @@ import functools
 
 import pytest
 
-from decoders.interpret_groups import Record
 from sandbox.recorded_clients.clients import CLIENTS
 from sandbox.recorded_clients.observed import COMMIT, ClientCapture
-from stream.offline.rows import LogRow
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.tick.health_inputs import derived
@@ -20,55 +18,42 @@ REST, STEP = 300_000, 20_000
 READ = 10
 """Records that partitions 0 and 1 have at rest; 2 and 3 are empty."""
 FINE = {"caught_up", "ok"}
-
-
-@functools.cache
-def until_rest(name: str) -> tuple[ClientCapture, list[tuple[LogRow, Record]], dict[int, tuple[LogRow, int]]]:
-    """Return a capture, its records up to the end of the rest, and the last commit of each partition with its time."""
-    capture = ClientCapture.read(name)
-    pairs = zip(capture.rows, capture.records, strict=True)
-    rows = [pair for pair in pairs if (pair[0].timestamp or 0) <= capture.ended["at rest"]]
-    commits = [(row, each) for row, each in rows if each.type.number == COMMIT and each.key["topic"] == name]
-    last = {each.key["partition"]: (row, each.value["commit_timestamp"]) for row, each in commits if each.value}
-    return capture, rows, last
-
-
-NAMES = [client.name for client in CLIENTS if 0 in until_rest(client.name)[2]]
-"""Those that have committed in the captured rest; Streams begins later."""
+read = functools.cache(ClientCapture.read)
 
 
 class Life:
-    """A group as it was captured up to its rest, whose last commits are repeated from then on."""
+    """A group as it was captured up to its rest. The last commits are repeated if the client does so at rest."""
 
     def __init__(self, name: str) -> None:
-        capture, rows, last = until_rest(name)
-        self._name, self._now, self._shard = name, capture.ended["at rest"], ShardReader()
-        self._shard.read([(row.key, row.value) for row, _ in rows], self._now)
-        self._evaluator = VerdictEvaluator(LIMITS)
-        self._last = {partition: (row.key, row.value or b"", time) for partition, (row, time) in last.items()}
-        self.is_silent = capture.rest == "silent"
+        self._name, self._now, self._shard = name, read(name).ended["at rest"], ShardReader()
+        self._evaluator, self.is_silent = VerdictEvaluator(LIMITS), read(name).rest == "silent"
+        self.last: dict[int, tuple[bytes | None, bytes, int]] = {}
+        pairs = [*zip(read(name).rows, read(name).records, strict=True)]
+        past = [(row, each) for row, each in pairs if (row.timestamp or 0) <= self._now]
+        if past:
+            self._shard.read([(row.key, row.value) for row, _ in past], self._now)
+        for row, each in past:
+            if each.type.number == COMMIT and each.value and each.key["topic"] == name:
+                self.last[each.key["partition"]] = row.key, row.value or b"", each.value["commit_timestamp"]
 
     def rest(self, end: int, *, grows: bool = False) -> list[str]:
         """Return the verdicts of the ticks of a rest. `end` is that of partition 0, which may get records."""
-        verdicts = []
-        for at in range(0, REST, STEP):
-            self._now += STEP
-            if not self.is_silent:
-                self._shard.read([self._again(partition) for partition in self._last], self._now)
-            verdicts.append(self._tick(end + (at // 1000 if grows else 0)))
-        return verdicts
+        return [self._tick(end + (at // 1000 if grows else 0)) for at in range(0, REST, STEP)]
 
     def read_a_record(self) -> None:
         """Commit the next offset of partition 0, in the bytes of the client."""
-        key, value, time = self._last[0]
-        self._last[0] = key, value[:2] + (READ + 1).to_bytes(8) + value[10:], time
+        key, value, time = self.last[0]
+        self.last[0] = key, value[:2] + (READ + 1).to_bytes(8) + value[10:], time
         self._shard.read([self._again(0)], self._now)
 
     def _again(self, partition: int) -> Raw:
-        key, value, time = self._last[partition]
+        key, value, time = self.last[partition]
         return key, value.replace(time.to_bytes(8), self._now.to_bytes(8))
 
     def _tick(self, end: int) -> str:
+        self._now += STEP
+        if not self.is_silent:
+            self._shard.read([self._again(partition) for partition in self.last], self._now)
         ends = ends_of([(self._name, at, size, size, 0, None) for at, size in enumerate((end, READ, 0, 0))])
         cluster = dataclasses.replace(UNKNOWN_CLUSTER, partition_counts={self._name: 4})
         found = derived(self._shard.driver_state.columns(), ends, self._now / 1000, cluster)
@@ -77,7 +62,8 @@ class Life:
         return str(finding.verdict)
 
 
-@pytest.mark.parametrize("name", NAMES)
+# Streams begins to commit when the captured rest is over.
+@pytest.mark.parametrize("name", [client.name for client in CLIENTS if 0 in Life(client.name).last])
 def test_a_client_that_rests_is_fine_and_one_that_stands_still_is_found(name: str) -> None:
     """A group that has read everything is fine for as long as it rests, and when it reads a record that comes then.
 
