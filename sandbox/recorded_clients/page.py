@@ -55,8 +55,8 @@ at offset 1 although everything has been read at the source.
 
 Flink's Kafka source commits without a membership when a checkpoint is complete, but only after its poll has ended: with
 the next records, or after ten seconds, when the commits of all checkpoints since then come at once. Its lag is that
-much too high where records are rare. The records of the last two rounds of this capture are never committed: neither
-in the three seconds before the kill, nor by the stop with a savepoint.
+much too high where records are rare, and the last commit is not sent when the job stops, not even with a savepoint
+([finding](../findings/flink-commits-wait-for-the-next-record.sh)).
 
 Confluent's client for JavaScript downloads its binary when it is installed. Where that fails, it is built with
 `CKJS_LINKING=dynamic`, for which zlib, OpenSSL, zstd and curl need their packages for development.
