@@ -1,4 +1,4 @@
-"""The OpenTelemetry collector, built once from Go modules into the cache folder: OTLP in, a file of JSON out."""
+"""The OpenTelemetry collector, built once from Go modules into the cache folder: OTLP or a topic in, JSON out."""
 
 from pathlib import Path
 from typing import Final
