@@ -1,9 +1,10 @@
-"""A cache of results for short arguments, so that the names and blobs that clients write decide no memory."""
+"""Results that are kept: of short arguments, so that what clients write decides no memory, and of unchanged ones."""
 
 import functools
 from collections.abc import Callable, Sized
-from typing import TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
+_Arguments = ParamSpec("_Arguments")
 _Argument = TypeVar("_Argument", bound=Sized)
 _Result = TypeVar("_Result")
 
@@ -26,3 +27,31 @@ def cache_short(
         return of_argument
 
     return decorate
+
+
+_COMPARED: Final = (int, bytes, str, dict, frozenset)
+
+
+def keep_last(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Return the function with its last result kept while its arguments stay the same objects.
+
+    Numbers, texts, sets and mappings may also be equal ones, tuples have the same elements. The result is shared.
+    """
+    last: tuple[tuple[Any, ...], _Result] | None = None
+
+    @functools.wraps(function)
+    def of_arguments(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
+        nonlocal last
+        given, kept = (*arguments, *named.values()), last
+        if kept is None or not is_same(kept[0], given):
+            last = kept = given, function(*arguments, **named)
+        return kept[1]
+
+    return of_arguments
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether an argument is unchanged, see `keep_last`."""
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return one is other or (len(one) == len(other) and all(map(is_same, one, other)))
+    return one is other or (isinstance(one, _COMPARED) and bool(one == other))

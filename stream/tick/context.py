@@ -149,7 +149,12 @@ class DerivedState:
 
     def decided_cause(self, group: str, transition: Transition) -> RemovalCause:
         """Return the cause as decided when the removal happened; without a decision, by what is known now."""
-        return self.causes.get((group, transition.position)) or self.facts.cluster.cause_of(transition)
+        return decided_cause(group, transition, self.causes, self.facts.cluster)
+
+
+def decided_cause(group: str, transition: Transition, causes: Causes, cluster: ClusterContext) -> RemovalCause:
+    """Return the cause of a removal, see `DerivedState.decided_cause`."""
+    return causes.get((group, transition.position)) or cluster.cause_of(transition)
 
 
 def derive(facts: TickFacts) -> DerivedState:

@@ -24,7 +24,7 @@ from stream.cluster.transport.errors import ClusterError
 from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership.unassigned import subscribed_topics
-from stream.tick.context import ClusterContext
+from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 
 _log = structlog.get_logger(__name__)
 _RETENTION_SECONDS: Final = 600.0
@@ -58,9 +58,13 @@ class ContextPoller:
         # By group: when (ms) it was described, and its state.
         self._described: dict[str, tuple[int, str]] = {}
         self._rebalancing_since: dict[str, int] = {}
+        self._context = UNKNOWN_CLUSTER
 
     def poll(self, state: GroupColumns, topics: set[str], now: float) -> ClusterContext:
-        """Send the requests that are due at `now` (Unix seconds) about these groups and topics; return the context."""
+        """Send the requests that are due at `now` (Unix seconds) about these groups and topics; return the context.
+
+        While nothing has changed, that is the same object.
+        """
         if now >= self._cleanup_due:
             self._cleanup_due = now + _CLEANUP_SECONDS
             self._drop_unreferenced_topics(state, now)
@@ -68,7 +72,7 @@ class ContextPoller:
         retention, now_ms = self._poll_retention(now), int(now * 1000)
         states = self._poll_states(state, now_ms)
         self._rebalancing_since = {group: self._rebalancing_since.get(group, now_ms) for group in states}
-        return ClusterContext(
+        context = ClusterContext(
             retention=retention,
             partition_counts=counts,
             topic_names=dict(self._names),
@@ -78,6 +82,9 @@ class ContextPoller:
             brokers=brokers,
             recreated=dict(self._recreated),
         )
+        if context != self._context:
+            self._context = context
+        return self._context
 
     def _poll_topics(
         self, topics: set[str], now: float

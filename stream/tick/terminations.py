@@ -86,6 +86,7 @@ class Terminations:
         with self._lock:
             removals, self._removals = self._removals, []
         stored, self._stored_removals = self._stored_removals or [], []
+        self._causes = dict(self._causes)  # earlier ticks have the former mapping
         for group, transition in (*stored, *removals):
             self._causes.setdefault((group, transition.position), self._cause(group, transition, context))
         self._count_deaths([(group, each) for group, each in removals if each.live], context)

@@ -10,6 +10,7 @@ Source: `OffsetMetadataManager#cleanupExpiredOffsets`; the rules for one group a
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -32,6 +33,7 @@ from stream.groups.expiry.broker_rules import (
     retention_start,
 )
 from stream.groups.membership.memberships import CLASSIC, Membership
+from stream.groups.short_cache import keep_last
 
 __all__ = [
     "NEVER",
@@ -97,11 +99,12 @@ def predict(columns: GroupColumns, retention: OffsetsRetention) -> ExpiryPredict
     An empty group expires with its last offset; an empty group without offsets is due since it became empty.
     """
     commits = CommitTimesByOffset(columns.group, columns.topic, columns.runs.spans.last_time, columns.runs.expire_time)
-    groups = _GroupRules(commits, columns.memberships, retention.rules)
+    groups = _group_rules(commits.group, commits.topic, columns.memberships, retention.rules)
     offset = _predict_offsets(commits, groups, retention)
     pending = columns.pending if retention.rules is ExpiryRules.NONE_PENDING else frozenset()
     if pending:
         offset[find_rows(pa.array(sorted(pending), pa.binary()), columns.runs.keys) >= 0] = NEVER
+        groups = copy.deepcopy(groups)
         groups.keep(group_of_commit_key(key) for key in pending)
     soonest, group = _predict_groups(offset, commits.codes, groups)
     for number in np.flatnonzero(group == _SINCE_EMPTY).tolist():
@@ -115,7 +118,12 @@ def predict_commits(
 ) -> Times:
     """Return the predictions of `predict` for some offsets; `UNKNOWN` if the time of the commit is negative."""
     names = set(commits.group.dictionary.to_pylist())
-    groups = _GroupRules(commits, {name: memberships[name] for name in names if name in memberships}, retention.rules)
+    groups = _GroupRules(
+        commits.group,
+        commits.topic,
+        {name: memberships[name] for name in names if name in memberships},
+        retention.rules,
+    )
     offset = _predict_offsets(commits, groups, retention)
     offset[(commits.time < 0) & (offset >= 0)] = UNKNOWN
     return offset
@@ -145,8 +153,14 @@ def _add(time: Times, duration: int) -> Times:
 class _GroupRules:
     """The rules that apply to each group, by its number: its index in the dictionary, or a number above."""
 
-    def __init__(self, commits: CommitTimesByOffset, memberships: Mapping[str, Membership], rules: ExpiryRules) -> None:
-        with_offsets = commits.group.dictionary.to_pylist()
+    def __init__(
+        self,
+        group: pa.DictionaryArray,
+        topic: pa.DictionaryArray,
+        memberships: Mapping[str, Membership],
+        rules: ExpiryRules,
+    ) -> None:
+        with_offsets = group.dictionary.to_pylist()
         known = set(with_offsets)
         self.names = (*with_offsets, *(name for name in memberships if name not in known))
         count = len(self.names)
@@ -154,7 +168,7 @@ class _GroupRules:
         self.since = np.full(count, _SINCE_EMPTY, np.int64)
         # Whether the broker removes the group when it has no offsets.
         self.is_removable = np.ones(count, np.bool_)
-        self._topics: dict[str, int] = {name: code for code, name in enumerate(commits.topic.dictionary.to_pylist())}
+        self._topics: dict[str, int] = {name: code for code, name in enumerate(topic.dictionary.to_pylist())}
         self._exempt: tuple[list[int], list[int]] = [], []
         for number, name in enumerate(self.names):
             group = memberships.get(name)
@@ -193,6 +207,9 @@ class _GroupRules:
         rows = codes * width + topic.indices.to_numpy(zero_copy_only=False)
         exempt: NDArray[np.bool_] = pc.is_in(pa.array(rows), value_set=pa.array(pairs)).to_numpy(zero_copy_only=False)
         return exempt
+
+
+_group_rules = keep_last(_GroupRules)
 
 
 def _predict_groups(offset: Times, codes: Times, groups: _GroupRules) -> tuple[Times, Times]:

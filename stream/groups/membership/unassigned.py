@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from stream.groups.membership.model import Membership, mask_of_first, partitions_in_mask
+from stream.groups.short_cache import keep_last
 
 MOST_TOPICS: Final = 100_000
 """Limit of the subscribed topics of all groups that the cluster is asked for."""
@@ -58,6 +59,7 @@ def find_unassigned(
     return UnassignedPartitions(unowned, unsubscribed)
 
 
+@keep_last
 def subscribed_topics(memberships: Mapping[str, Membership]) -> set[str]:
     """Return the topics that any group subscribes to: their partition counts are needed here.
 
@@ -84,6 +86,7 @@ class UnassignedTracker:
         self._topic_names: dict[bytes, str] = {}
         self._counted: dict[str, tuple[Membership, int | None]] = {}
 
+    @keep_last
     def update(
         self,
         memberships: Mapping[str, Membership],

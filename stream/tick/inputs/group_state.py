@@ -17,6 +17,7 @@ from exporters.selection.budget import first_match
 from stream.groups.driver_state import GroupColumns
 from stream.groups.lifecycle.model import GroupHistory, Transition, TransitionType
 from stream.groups.membership.model import SIMPLE, Membership
+from stream.groups.short_cache import is_same
 from stream.health.columns import NOT_KNOWN, Codes, Ints
 from stream.health.inputs import GroupInputs, GroupStage
 from stream.tick.context import ClusterContext
@@ -66,6 +67,9 @@ class GroupStates:
         """Without members, groups whose names match a pattern of `mirrored` are in the stage of that name."""
         self._mirrored = mirrored
         self._previous: dict[str, tuple[_Sources, _Group]] = {}
+        self._built: GroupInputs | None = None
+        self._sources: tuple[object, ...] = ()
+        self._holds_until = _FOREVER
 
     def build(
         self,
@@ -83,6 +87,24 @@ class GroupStates:
         of them, the count of `stream.tick.inputs.member_changes` in `rebalances` applies if it is higher. A group that
         is described as rebalancing and has no entry in `rebalancing_since` started to rebalance at this tick.
         """
+        described, began = context.described_states, context.rebalancing_since
+        sources = names, state.memberships, state.histories, described, began, storm, dict(rebalances)
+        if self._built is None or now >= self._holds_until or not is_same(self._sources, sources):
+            self._built = self._build(names, state, context, now, storm=storm, rebalances=rebalances)
+            self._sources = sources
+            self._holds_until = min((group.holds_until for _, group in self._previous.values()), default=_FOREVER)
+        return self._built
+
+    def _build(
+        self,
+        names: Sequence[str],
+        state: GroupColumns,
+        context: ClusterContext,
+        now: int,
+        *,
+        storm: int,
+        rebalances: Mapping[str, int],
+    ) -> GroupInputs:
         previous, self._previous = self._previous, {}
         for name in names:
             described = context.described_states.get(name)

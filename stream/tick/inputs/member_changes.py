@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from stream.groups.lifecycle.model import GroupHistory, TransitionType
 from stream.groups.membership.model import MemberClient, Membership, identity
+from stream.groups.short_cache import is_same, keep_last
 from stream.health.inputs import FencedInstance
 
 CountsByTime = list[tuple[int, int]]
@@ -45,13 +46,14 @@ class RebalanceCounter:
 
         Groups without a new rebalance for longer than the window are left out.
         """
-        for group in self._histories.keys() - histories.keys():
-            self._counts.pop(group, None)
-            self._recent.pop(group, None)
-        for group, history in histories.items():
-            if self._histories.get(group) is not history:
-                self._record(group, history.counts.get(_REBALANCED, 0), now)
-        self._histories = dict(histories)
+        if histories != self._histories:
+            for group in self._histories.keys() - histories.keys():
+                self._counts.pop(group, None)
+                self._recent.pop(group, None)
+            for group, history in histories.items():
+                if self._histories.get(group) is not history:
+                    self._record(group, history.counts.get(_REBALANCED, 0), now)
+            self._histories = dict(histories)
         for group in list(self._recent):
             self._update_recent(group, now)
         return self._recent
@@ -94,6 +96,8 @@ class FencedInstances:
 
     def __init__(self) -> None:
         self._groups: dict[str, tuple[Membership, dict[str, _History]]] = {}
+        self._sources: tuple[object, ...] = ()
+        self._often_changed: list[tuple[int, str, _History]] = []
 
     def update(
         self, groups: Sequence[str], memberships: Mapping[str, Membership], now: int
@@ -103,8 +107,18 @@ class FencedInstances:
         `now` is in ms. Groups without such an instance have no entry. A membership that is unchanged costs no look at
         its members.
         """
-        previous, self._groups = self._groups, {}
-        found = {}
+        if not is_same(self._sources, (groups, memberships)):
+            self._record(groups, memberships, now)
+        found: dict[int, FencedInstance] = {}
+        for number, instance, seen in self._often_changed:
+            fenced = _fenced(instance, seen, now)
+            if fenced is not None and (number not in found or fenced.changes > found[number].changes):
+                found[number] = fenced
+        return found
+
+    def _record(self, groups: Sequence[str], memberships: Mapping[str, Membership], now: int) -> None:
+        previous, self._groups, self._sources = self._groups, {}, (groups, memberships)
+        self._often_changed.clear()
         for number, name in enumerate(groups):
             membership = memberships.get(name)
             if membership is None:
@@ -113,14 +127,7 @@ class FencedInstances:
             if before is not membership:
                 histories = _recorded(histories, membership, now)
             self._groups[name] = membership, histories
-            fenced = [
-                each
-                for instance, seen in histories.items()
-                if len(seen) > _LEAST_CHANGES and (each := _fenced(instance, seen, now)) is not None
-            ]
-            if fenced:
-                found[number] = max(fenced, key=lambda each: each.changes)
-        return found
+            self._often_changed += [(number, *each) for each in histories.items() if len(each[1]) > _LEAST_CHANGES]
 
 
 def _recorded(histories: Mapping[str, _History], membership: Membership, now: int) -> dict[str, _History]:
@@ -156,6 +163,7 @@ class JoinedMembers:
     def __init__(self) -> None:
         self._last: dict[str, tuple[Membership, tuple[MemberClient, ...]]] = {}
 
+    @keep_last
     def update(
         self, groups: Sequence[str], memberships: Mapping[str, Membership]
     ) -> dict[int, tuple[MemberClient, ...]]:

@@ -16,11 +16,12 @@ from exporters.timestamps import LATEST_MS, clamp_ms
 from stream.groups.driver_state import GroupColumns
 from stream.groups.lifecycle.model import DEAD_STATE, GroupHistory, TransitionType
 from stream.groups.membership.model import CLASSIC, SIMPLE, Membership
+from stream.groups.short_cache import keep_last
 from stream.health.columns import Flags, Ints, max_by_owner, sum_by_owner
 from stream.health.features.window import Window
-from stream.tick.context import DerivedState
+from stream.tick.context import Causes, ClusterContext, DerivedState, decided_cause
 from stream.tick.inputs.rows import InputRows
-from stream.tick.inputs.times import AHEAD_MS
+from stream.tick.inputs.times import is_odd
 from stream.tick.verdicts.columns import group_columns
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
@@ -108,9 +109,8 @@ def groups_table(
     cannot be right; `now` is in ms.
     """
     groups, state = rows.groups, derived.state
-    fields = [_group_fields(name, state.memberships.get(name), state.histories.get(name), derived) for name in groups]
-    values = dict(zip(_GroupFields._fields, zip(*fields, strict=True), strict=True)) if fields else {}
-    columns: dict[str, Any] = {
+    recorded = _recorded_columns(groups, state.memberships, state.histories, derived.causes, derived.facts.cluster)
+    columns: dict[str, Any] = recorded | {
         "group": _names(groups),
         "partitions": pa.array(sums.partitions, pa.int32()),
         "lag_sum": pa.array(sums.lag, mask=sums.known == 0),
@@ -118,17 +118,14 @@ def groups_table(
         "partitions_lag_unknown": pa.array(sums.rows - sums.known, pa.int32()),
         "last_commit_time": timestamps(sums.last_commit),
         "odd_times": _odd_times(groups, state, np.bincount(rows.group[odd_time], minlength=len(groups)), now),
-        **_commit_columns(groups, fields, state.commit_counts),
+        **_commit_columns(groups, recorded["died_time"], state.commit_counts),
         **_derived_columns(groups, derived),
         **_lost_sums(rows, evaluated),
         **further,
         **group_columns(evaluated),
     }
     return pa.table(
-        [
-            columns[field.name] if field.name in columns else _column(values.get(field.name), field, len(groups))
-            for field in GROUPS
-        ],
+        [columns[field.name] if field.name in columns else pa.nulls(len(groups), field.type) for field in GROUPS],
         schema=GROUPS,
     )
 
@@ -143,35 +140,52 @@ def _lost_sums(rows: InputRows, evaluated: EvaluatedTick | None) -> dict[str, pa
     return {"lost_sum": pa.array(sum_by_owner(lost[known], rows.group[known], groups), mask=is_unknown)}
 
 
-def _commit_columns(
-    groups: Sequence[str], fields: Sequence[_GroupFields], counts: Mapping[str, int] | None
-) -> dict[str, pa.Array]:
+def _commit_columns(groups: Sequence[str], died: pa.Array, counts: Mapping[str, int] | None) -> dict[str, pa.Array]:
     """Return the column of counted commits; null for dead groups."""
     if counts is None:
         return {}
-    is_dead = [each.died_time is not None for each in fields]
-    return {"commits": pa.array([counts.get(name, 0) for name in groups], pa.int64(), mask=np.array(is_dead, np.bool_))}
+    is_dead = died.is_valid().to_numpy(zero_copy_only=False)
+    return {"commits": pa.array([counts.get(name, 0) for name in groups], pa.int64(), mask=is_dead)}
 
 
 def _derived_columns(groups: Sequence[str], derived: DerivedState) -> dict[str, pa.Array]:
     """Return the predicted expiry of each group, and what is unassigned; null what is not known."""
     first_offset, group = derived.expiry.for_groups(groups)
-    unowned, unsubscribed = derived.unassigned.unowned, derived.unassigned.unsubscribed
     return {
         "first_offset_expiry_time": timestamps(first_offset),
         "group_expiry_time": timestamps(group),
-        "partitions_unowned": pa.array([unowned.get(name) for name in groups], pa.int32()),
-        "topics_unsubscribed": pa.array([unsubscribed.get(name) for name in groups], pa.int32()),
+        "partitions_unowned": _counts(groups, derived.unassigned.unowned),
+        "topics_unsubscribed": _counts(groups, derived.unassigned.unsubscribed),
+    }
+
+
+def _counts(groups: Sequence[str], counts: Mapping[str, int]) -> pa.Array:
+    return pa.array([counts.get(name) for name in groups], pa.int32())
+
+
+@keep_last
+def _recorded_columns(
+    groups: Sequence[str],
+    memberships: Mapping[str, Membership],
+    histories: Mapping[str, GroupHistory],
+    causes: Causes,
+    cluster: ClusterContext,
+) -> dict[str, pa.Array]:
+    """Return the columns of GROUPS that are fields of `_GroupFields`."""
+    fields = [_group_fields(name, memberships.get(name), histories.get(name), causes, cluster) for name in groups]
+    values = zip(*fields, strict=True) if fields else itertools.repeat(())
+    return {
+        name: _column(column, GROUPS.field(name)) for name, column in zip(_GroupFields._fields, values, strict=False)
     }
 
 
 def _group_fields(
-    name: str, membership: Membership | None, history: GroupHistory | None, derived: DerivedState
+    name: str, membership: Membership | None, history: GroupHistory | None, causes: Causes, cluster: ClusterContext
 ) -> _GroupFields:
     if history is not None and history.died is not None and membership is None:
-        return _dead_group_fields(name, history, derived)
+        return _dead_group_fields(name, history, causes, cluster)
     known = membership or _OFFSETS_ONLY
-    described = derived.facts.cluster.described_states.get(name)
+    described = cluster.described_states.get(name)
     # Members rebalance of which the log has no record: see `describe_candidates`.
     is_unrecorded = described is not None and not known.members
     return _GroupFields(
@@ -192,7 +206,7 @@ def _group_fields(
     )
 
 
-def _dead_group_fields(name: str, history: GroupHistory, derived: DerivedState) -> _GroupFields:
+def _dead_group_fields(name: str, history: GroupHistory, causes: Causes, cluster: ClusterContext) -> _GroupFields:
     removal = next((each for each in reversed(history.transitions) if each.removal is not None), None)
     return _GroupFields(
         kind=history.kind,
@@ -202,10 +216,11 @@ def _dead_group_fields(name: str, history: GroupHistory, derived: DerivedState) 
         state_since=history.died,
         created_time=history.created,
         died_time=history.died,
-        death_cause=None if removal is None else str(derived.decided_cause(name, removal)),
+        death_cause=None if removal is None else str(decided_cause(name, removal, causes, cluster)),
     )
 
 
+@keep_last
 def transitions_table(histories: Mapping[str, GroupHistory]) -> pa.Table:
     """Return the number of transitions by group and type, sorted by both (schema TRANSITIONS)."""
     names = sorted(histories)
@@ -228,23 +243,19 @@ def timestamps(milliseconds: NDArray[np.int64]) -> pa.Array:
 
 def _odd_times(groups: Sequence[str], state: GroupColumns, partitions: Ints, now: int) -> pa.Array:
     """Return the number of odd times per group, those of its partitions and of its history; null for none."""
-    histories = [state.histories.get(name) for name in groups]
-    own = [sum(map(_is_odd, _times(history), itertools.repeat(now))) for history in histories]
-    total = partitions + np.array(own or [0], np.int64)[: len(groups)]
+    total = partitions + is_odd(_history_times(groups, state.histories), now).sum(axis=1)
     return pa.array(total.astype(np.int32), mask=total == 0)
 
 
-def _times(history: GroupHistory | None) -> Sequence[int | None]:
-    return () if history is None else (history.since, history.created, history.died)
+@keep_last
+def _history_times(groups: Sequence[str], histories: Mapping[str, GroupHistory]) -> Ints:
+    """Return the three times of the history of each group; -1 where there is none."""
+    found = (histories.get(name) for name in groups)
+    times = [(-1, -1, -1) if each is None else (each.since, each.created, each.died) for each in found]
+    return np.array([[-1 if time is None else time for time in row] for row in times], np.int64).reshape(-1, 3)
 
 
-def _is_odd(time: int | None, now: int) -> bool:
-    return time is not None and (time < -1 or time > now + AHEAD_MS)
-
-
-def _column(values: Sequence[Any] | None, field: pa.Field, rows: int) -> pa.Array:
-    if values is None:
-        return pa.nulls(rows, field.type)
+def _column(values: Sequence[Any], field: pa.Field) -> pa.Array:
     if field.type == NAME:
         return _names(values)
     if field.type == TIMESTAMP:

@@ -14,7 +14,9 @@ import pyarrow as pa
 import structlog
 
 from exporters.readmodel import VERDICT_CHANGES, VerdictChange, rows_table
-from stream.groups.driver_state import GroupColumns
+from stream.groups.lifecycle.model import GroupHistory
+from stream.groups.membership.model import Membership
+from stream.groups.short_cache import keep_last
 from stream.health.columns import Flags, Ints
 from stream.health.day_one import DayOne
 from stream.health.evaluator import Evaluator
@@ -108,7 +110,10 @@ class VerdictEvaluator:
             self._is_first_tick = False
         evaluation = self._evaluator.evaluate(health_inputs)
         self._day_one = (self._day_one or DayOne(health_inputs.now)).advance(evaluation)
-        alive, now = _alive(derived.state, inputs.rows.groups), derived.facts.taken_at
+        alive, now = (
+            _alive(derived.state.histories, derived.state.memberships, inputs.rows.groups),
+            derived.facts.taken_at,
+        )
         self._changes.record(evaluation, alive, now)
         self._log_left_out(inputs.rows.omitted, derived.state.long_subscriptions)
         self._save_if_due(now)
@@ -165,9 +170,10 @@ class VerdictEvaluator:
             )
 
 
-def _alive(state: GroupColumns, groups: Sequence[str]) -> Flags:
+@keep_last
+def _alive(
+    histories: Mapping[str, GroupHistory], memberships: Mapping[str, Membership], groups: Sequence[str]
+) -> Flags:
     """Return which groups exist; dead ones stay in the driver state for a grace period."""
-    dead = {
-        name for name, history in state.histories.items() if history.died is not None and name not in state.memberships
-    }
+    dead = {name for name, history in histories.items() if history.died is not None and name not in memberships}
     return np.array([name not in dead for name in groups], np.bool_)

@@ -28,6 +28,7 @@ from stream.checkpoint import usage
 from stream.checkpoint.directory import VERDICTS
 from stream.checkpoint.files import CheckpointPath, rename, replace_bytes
 from stream.checkpoint.usage import SideFiles
+from stream.groups.short_cache import is_same
 from stream.health.columns import Flags
 from stream.health.day_one import DayOne
 from stream.health.evaluator import EvaluationResult
@@ -56,6 +57,7 @@ class VerdictHistory:
             if self._changes[group]:
                 self._last[group] = self._changes[group][-1].verdict
         self._counts: Counter[str] = Counter()
+        self._seen: tuple[object, ...] = ()
         self.is_silent = False
         """Log nothing."""
 
@@ -77,7 +79,10 @@ class VerdictHistory:
         """Record the verdicts of the groups at `now` (Unix seconds); `alive` is False for a dead group."""
         if not self._counts:  # all from the start: a counter that begins with its first event hides it from increase()
             self._counts.update(dict.fromkeys(map(str, evaluation.verdict_names), 0))
-        names = evaluation.window.inputs.groups.names
+        names, seen = evaluation.window.inputs.groups.names, self._seen
+        self._seen = names, evaluation.group_verdict.tobytes(), alive.tobytes()
+        if is_same(seen, self._seen):
+            return
         words, severities = [str(word) for word in evaluation.verdict_names], evaluation.severities.tolist()
         fine = {word for word, severity in zip(words, severities, strict=True) if severity == Severity.FINE}
         logged = 0

@@ -9,6 +9,7 @@ import pytest
 from stream.groups.membership import memberships
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_state
+from stream.groups.short_cache import keep_last
 from tests.stream.groups.written import (
     ORDERS,
     Written,
@@ -68,3 +69,19 @@ def test_a_batch_needs_a_multiple_of_one_member_only() -> None:
         with peak_memory() as peak:
             reduce(empty_state(), [delta], StateLimits(60))
         assert peak.size < 800_000
+
+
+def test_a_result_is_kept_while_its_sources_are_the_same() -> None:
+    """Equal mappings, numbers and tuples are the same source; an equal list or array is another one."""
+    asked: list[int] = []
+
+    @keep_last
+    def sizes(names: list[str], counts: dict[str, int], *more: object) -> tuple[int, int]:
+        asked.append(len(more))
+        return len(names), sum(counts.values())
+
+    names = ["a", "b"]
+    assert [sizes(names, {"a": each}, ("t", each)) for each in (1, 1, 2, 2)] == [(2, 1), (2, 1), (2, 2), (2, 2)]
+    assert sizes(list(names), {"a": 2}, ("t", 2)) == (2, 2)
+    assert sizes(names, {"a": 2}) == sizes(names, {"a": 2}) == (2, 2)
+    assert asked == [1, 1, 1, 0]

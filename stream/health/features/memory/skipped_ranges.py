@@ -25,10 +25,13 @@ A commit while the group has no members was made by a tool, and any step forward
 """
 
 import zlib
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
+from stream.groups.membership.model import MemberClient
+from stream.groups.short_cache import keep_last
 from stream.health.columns import NOT_KNOWN, Flags, Ints
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
@@ -120,8 +123,12 @@ def _owners(inputs: HealthInputs) -> Ints:
     """Return a checksum of the id of the owner of each row; -1 where it is not known, or there is none."""
     if inputs.owner is None or not inputs.clients:
         return np.full(len(inputs), NOT_KNOWN, np.int64)
-    checksums = np.array([zlib.crc32(client.member_id.encode()) for client in inputs.clients], np.int64)
-    return np.where(inputs.owner >= 0, checksums[np.maximum(inputs.owner, 0)], NOT_KNOWN)
+    return np.where(inputs.owner >= 0, _checksums(inputs.clients)[np.maximum(inputs.owner, 0)], NOT_KNOWN)
+
+
+@keep_last
+def _checksums(clients: Sequence[MemberClient]) -> Ints:
+    return np.array([zlib.crc32(client.member_id.encode()) for client in clients], np.int64)
 
 
 def _was_removed_early(memory: Memory, inputs: HealthInputs) -> Flags:
