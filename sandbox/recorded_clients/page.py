@@ -22,7 +22,7 @@ page with them. `python -m sandbox.recorded_clients.record` records them again, 
 sandbox.recorded_clients.page` writes this page.
 
 Each client has its own defaults, except for a session of six seconds, a start at the beginning of the log, and a commit
-each second where it would be each minute (Kafka Connect, MirrorMaker 2) or only with checkpoints (Flink).
+each second where it would be each minute (Kafka Connect) or only with checkpoints (Flink).
 Its topic has four partitions, of which two never get a record. It reads alone, rests for twelve seconds, gets a
 second member, is killed, comes back, and both members are stopped with SIGTERM. Flink and Spark have no members: one
 process rests for twice as long, is killed, comes back and is stopped.
