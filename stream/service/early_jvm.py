@@ -15,7 +15,7 @@ import structlog
 
 from stream.config.options import Config
 from stream.process_memory import keep_arrow_from_pandas, limit_heaps
-from stream.service.resources import raise_limit
+from stream.service.system_limits import raise_limit
 from stream.service.temporary_folder import temporary_folder
 from stream.spark.class_archive import ClassArchive
 from stream.spark.executors.jvm_environment import jvm_environment

@@ -20,7 +20,7 @@ from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
 from stream.health.limits import HealthLimits
-from stream.service.resources import usable_cores
+from stream.service.system_limits import usable_cores
 from stream.spark.executors.driver_machine import address_for
 from stream.spark.executors.settings import ExecutorOptions, KubernetesExecutors
 from stream.spark.jvm_process import JvmOptions

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stream.service.resources import memory_limit, usable_cores
+from stream.service.system_limits import memory_limit, usable_cores
 
 ALL = 8
 
@@ -50,7 +50,7 @@ def test_the_quota_of_a_container_limits_the_cores(tmp_path: Path) -> None:
 _RAISE = """
 import resource, subprocess, sys
 from stream import logs
-from stream.service.resources import raise_limit
+from stream.service.system_limits import raise_limit
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, 200))
 logs.configure("debug", "json")
 raise_limit()
