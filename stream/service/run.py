@@ -57,6 +57,7 @@ def run(config: Config, jvm: StartedJvm, follower: ConfigFollower | None = None)
         part=config.job.part,
         siblings=config.http.siblings,
         cluster_name=config.metrics.cluster_name,
+        trigger_interval=config.job.trigger_interval,
     )
     hide_members = config.http.hide_members
     parts = TickParts(

@@ -68,6 +68,7 @@ class ServiceStatus:
         siblings: Sequence[str] = (),
         *,
         cluster_name: str | None = None,
+        trigger_interval: float = 0.0,
     ) -> None:
         """Start with nothing known; `part` is that of the groups that are monitored.
 
@@ -79,6 +80,8 @@ class ServiceStatus:
         self._cluster_name = cluster_name
         self._clock = clock
         self._freshness_limit = freshness_limit
+        self.silence_limit = max(freshness_limit, 3 * trigger_interval)
+        """Seconds without a report of the query after which new commits may be missing."""
         self._lock = threading.Lock()
         self._decode_stats = DecodeStats()
         self._records = RecordCounts()
@@ -91,6 +94,8 @@ class ServiceStatus:
         self.partitions_added: tuple[int, ...] = ()
         """Partitions that were added to the offsets topic while it is read, and are not read to their ends yet."""
         self.query = QueryStatus()
+        self.query_seen_at: float | None = None
+        """When the query last reported a batch, a poll of the source or progress of a task; None before the first."""
         self.resyncs = 0
         self.tick = TickStatus()
         """The status of the last tick."""
@@ -216,8 +221,8 @@ class ServiceStatus:
             reasons.append(f"offsets partitions not read yet: {ranges(self.partitions_added)}")
         if self.trouble is not None and (self.phase != RUNNING or self._is_stale()):
             reasons.append(self.trouble)
-        if self.phase == RUNNING and self._is_stale():
-            reasons.append(self._age_reason())
+        if self.phase == RUNNING:
+            reasons += self._age_reasons()
         reasons += self._executor_reasons()
         away = self.storage_trouble()
         if away is not None:
@@ -259,12 +264,19 @@ class ServiceStatus:
             return []
         return [f"no executor has been registered with Spark for {seconds:.0f} s (expected {executors.expected})"]
 
-    def _age_reason(self) -> str:
-        taken_at = self.tick.taken_at
+    def _age_reasons(self) -> list[str]:
+        """Return what is too old: the snapshot, and the commits in it."""
+        reasons, taken_at, seen_at = [], self.tick.taken_at, self.query_seen_at
         if taken_at is None:
-            return "no snapshot yet"
-        age = self._clock() - taken_at
-        return f"the snapshot is {age:.0f} s old (limit {self._freshness_limit:g} s)"
+            reasons.append("no snapshot yet")
+        elif self._is_stale():
+            age = self._clock() - taken_at
+            reasons.append(f"the snapshot is {age:.0f} s old (limit {self._freshness_limit:g} s)")
+        # Without a broker, its requests may take as long.
+        if seen_at is not None and self.trouble is None and self._clock() - seen_at > self.silence_limit:
+            silence = self._clock() - seen_at
+            reasons.append(f"the query has reported nothing for {silence:.0f} s (limit {self.silence_limit:g} s)")
+        return reasons
 
 
 def _type_name(number: int | None) -> str:

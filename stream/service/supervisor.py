@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent import futures
 from concurrent.futures import Future
 from typing import Any, Final
 
@@ -116,11 +117,14 @@ class QuerySupervisor:
             return ExitCode.OK
         return self.open
 
-    def start(self, spark: SparkSession) -> Step:
+    def start(self, spark: SparkSession) -> Step | int:
         """Start the query and the ticks. Raises SparkCallError."""
-        query = self._start_query(spark)
-        watchdog = Watchdog(spark, self._watchdog_limit)
+        watchdog = Watchdog(spark, self._watchdog_limit, self._status.silence_limit)
         self._closing.callback(watchdog.close)
+        query = self._start_query(spark)
+        if query is None:
+            return self._give_up(spark)
+        watchdog.beat()
         running = RunningQuery(spark, query, watchdog, ResourcePoller(spark), CatchUpView(sys.stderr))
         self._ticks.start()
         if self._status.phase == CATCHING_UP:
@@ -165,11 +169,20 @@ class QuerySupervisor:
             kill_jvm(running.spark)
         return ExitCode.OK
 
-    def _start_query(self, spark: SparkSession) -> StreamingQuery:
-        """Start the query. Raises SparkCallError."""
+    def _start_query(self, spark: SparkSession) -> StreamingQuery | None:
+        """Start the query; None if the process is to stop before it has started. Raises SparkCallError.
+
+        In a thread: Spark waits without a limit for the process that creates the source, and so would a signal.
+        """
+        self._is_planned = False
         while True:
+            started: Future[StreamingQuery] = Future()
+            threading.Thread(target=self._resolve, args=(started, spark), name="start", daemon=True).start()
+            while not futures.wait([started], _CATCH_UP_POLL_SECONDS).done:
+                if self._stopping.is_set():
+                    return None
             try:
-                query = self._start(spark)
+                query = started.result()
             except SparkCallError as error:
                 if not self._starts_again(error.failure):
                     raise
@@ -177,11 +190,27 @@ class QuerySupervisor:
                 end_planning(os.getpid(), CREATOR)
                 return query
 
+    def _resolve(self, started: Future[StreamingQuery], spark: SparkSession) -> None:
+        try:
+            started.set_result(self._start(spark))
+        except BaseException as error:  # noqa: BLE001 -- raised where the query is used
+            started.set_exception(error)
+
+    def _give_up(self, spark: SparkSession) -> int:
+        """End the JVM, in which a query is being started, as the process is to stop."""
+        self._ticks.end()
+        self._status.phase = STOPPING
+        kill_jvm(spark)
+        return ExitCode.OK
+
     def _ended(self, running: RunningQuery) -> int | None:
         """Return the exit code if the process must end; None while all is well."""
         failed = failure(running.query)
         if failed is not None and self._starts_again(failed):
-            running.query = self._start_query(running.spark)
+            query = self._start_query(running.spark)
+            if query is None:
+                return self._give_up(running.spark)
+            running.query = query
         elif failed is not None:
             return end_of_query(failed, self._status, self._state)
         lost = self._state.lost()
@@ -231,11 +260,11 @@ class QuerySupervisor:
         status.resources = running.resources.poll(self._state.checkpoint.folder) or status.resources
         if status.progress is not None and status.progress.offsets_read > self._offsets_read:
             self._offsets_read = status.progress.offsets_read
-            running.watchdog.beat()
+            self._beat(running)
         if report is None or report.at == self._last_report_at or status.progress is None:
             return
         self._last_report_at = report.at
-        running.watchdog.beat()
+        self._beat(running)
         status.progress.finish(report.offsets.positions)
         self._watch.read = report.offsets
         self._added -= report.offsets.positions.keys()
@@ -246,9 +275,13 @@ class QuerySupervisor:
                 before.batches + 1, before.state_repairs + report.repairs, report.seconds, time.time(), report.progress
             )
             if not self._is_planned:
-                self._is_planned = True
+                self._is_planned, self._slow_starts = True, 0
                 end_planning(os.getpid())
                 shrink_heap(running.spark)
+
+    def _beat(self, running: RunningQuery) -> None:
+        running.watchdog.beat()
+        self._status.query_seen_at = time.time()
 
     def _follow_added_partitions(self) -> None:
         """Report partitions that were not there at the start until they are shown up to the ends that they had then.

@@ -133,11 +133,12 @@ def kill_jvm(spark: SparkSession) -> None:
 
 
 class Watchdog:
-    """Ends the process with its own code when `beat` was not called for `limit` seconds."""
+    """Ends the process with its own code when `beat` was not called for `limit` seconds; logs `warn_after` seconds."""
 
-    def __init__(self, spark: SparkSession, limit: float) -> None:
+    def __init__(self, spark: SparkSession, limit: float, warn_after: float) -> None:
         self._spark = spark
         self._limit = limit
+        self._warn_after = warn_after
         self._beat = time.monotonic()
         self._over = threading.Event()
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
@@ -151,8 +152,12 @@ class Watchdog:
         self._over.set()
 
     def _watch(self) -> None:
+        warned = False
         while not self._over.wait(min(1.0, self._limit / 4)):
             silent = time.monotonic() - self._beat
+            if silent > self._warn_after and not warned:
+                _log.warning("query silent; new commits are not read", seconds=round(silent), exit_after=self._limit)
+            warned = silent > self._warn_after
             if silent > self._limit:
                 _log.error("no micro-batch ended within the limit; exiting for a restart", seconds=round(silent))
                 try:

@@ -63,7 +63,10 @@ class JobOptions(OptionSection):
         ge=1,
         le=10_000,
     )
-    freshness_limit: Seconds = seconds(60.0, "With a snapshot older than this, `/readyz` answers 503.")
+    freshness_limit: Seconds = seconds(
+        60.0,
+        "With a snapshot older than this, or a query that has reported nothing for longer, `/readyz` answers 503.",
+    )
     watchdog_limit: Seconds = seconds(
         600.0,
         "The process exits if it makes no progress for this long.",

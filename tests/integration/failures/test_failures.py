@@ -72,14 +72,36 @@ def test_no_process_outlives_one_that_is_killed(cluster: Broker, tmp_path: Path)
 
 
 @pytest.mark.long
-def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path) -> None:
-    """A process whose JVM hangs exits after the limit with a specific code, and no process is left."""
-    with Monitor(cluster.bootstrap, tmp_path, {"job.watchdog_limit": "45s"}) as monitor:
+@pytest.mark.parametrize("hangs", [".jar", "python_streaming_source_runner"], ids=["the JVM", "the planner"])
+def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path, hangs: str) -> None:
+    """A monitor whose JVM hangs, or the process that plans its batches, is not ready although it ticks, and says so.
+
+    It exits after the limit with a specific code, and no process is left.
+    """
+    settings = {"job.watchdog_limit": "45s", "job.freshness_limit": "10s"}
+    with Monitor(cluster.bootstrap, tmp_path, settings) as monitor:
         monitor.wait_ready()
-        os.kill(monitor.jvm, signal.SIGSTOP)
+        (stopped,) = (each.pid for each in monitor.processes if hangs in each.command)
+        os.kill(stopped, signal.SIGSTOP)
+        monitor.wait_for(lambda: "the query has reported nothing for" in monitor.reasons(), "the silence to be seen")
+        assert monitor.metrics().value("lagwarden_ready") == 0
         ending = monitor.ending(150)
         assert (ending.code, ending.left_behind) == (ExitCode.WATCHDOG, ())
+        assert len(monitor.events("query silent; new commits are not read")) == 1
         assert len(monitor.events("no micro-batch ended within the limit; exiting for a restart")) == 1
+
+
+@pytest.mark.long
+def test_sigterm_ends_a_process_that_waits_for_the_source(
+    cluster: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGTERM ends the monitor with code 0 although Spark waits for the process that creates the source, for ever."""
+    stops = "os.kill(os.getpid(), signal.SIGSTOP) if 'create_data_source' in ' '.join(sys.orig_argv) else None"
+    (tmp_path / "sitecustomize.py").write_text(f"import os, signal, sys; {stops}")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    with Monitor(cluster.bootstrap, tmp_path) as monitor:
+        monitor.wait_for(lambda: any("create_data_source" in each.command for each in monitor.processes), "the process")
+        assert_ends_with_0(monitor)
 
 
 def test_sigterm_without_a_broker_ends_with_0(tmp_path: Path) -> None:

@@ -37,6 +37,13 @@ def with_executors(own: ServiceStatus, running: int, none_since: float | None = 
     return own
 
 
+def silent(seconds: float, trouble: str | None = None) -> ServiceStatus:
+    """Return the status of a monitor that ticks, while its query has reported nothing for so long."""
+    own = status_in(phases.RUNNING, age=1, trouble=trouble)
+    own.query_seen_at = NOW - seconds
+    return own
+
+
 UNREAD = "offsets partitions not read to their ends yet: 2"
 NONE_REGISTERED = "no executor has been registered with Spark for {} s (expected 2)"
 OLD = "the snapshot is 99 s old (limit 60 s)"
@@ -49,6 +56,9 @@ READINESS: dict[str, tuple[ServiceStatus, list[str]]] = {
     "running, fresh": (status_in(RUNNING, age=1), []),
     "Kafka unreachable, the snapshot is fresh": (status_in(RUNNING, age=1, trouble=AWAY), []),
     "Kafka unreachable for long": (status_in(RUNNING, age=99, trouble=AWAY), [AWAY, OLD]),
+    "the query reports nothing": (silent(60), []),
+    "the query has reported nothing for long": (silent(61), ["the query has reported nothing for 61 s (limit 60 s)"]),
+    "the query waits for Kafka": (silent(61, trouble=AWAY), []),
     "no recent tick": (status_in(RUNNING, age=99), [OLD]),
     "caught up, no tick yet": (status_in(RUNNING), ["no snapshot yet"]),
     "just started": (status_in(phases.CONNECTING), ["no broker has answered yet"]),

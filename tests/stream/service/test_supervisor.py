@@ -124,6 +124,19 @@ def test_a_topic_that_was_read_first_is_shown_while_the_session_is_opened(spark:
     assert spark.view.calls == ["done"]
 
 
+def test_a_stop_does_not_wait_for_a_query_that_is_being_started(spark: SimpleNamespace) -> None:
+    """Spark waits for ever for a process that hangs while it creates the source. The watchdog runs meanwhile."""
+    hangs = threading.Event()
+    job = Job(start=lambda _: job.stopping.set() or hangs.wait())
+    job.session.set_result(_Part())
+    try:
+        assert job.made.supervise() == ExitCode.OK
+    finally:
+        hangs.set()
+    assert (job.status.phase, spark.kills, spark.watchdog.calls) == (STOPPING, [True], ["close"])
+    assert job.ticks.calls == ["end", "join"]
+
+
 @pytest.mark.parametrize(("kept", "grace"), [(True, 0.0), (False, 15.0)])
 def test_a_stop_waits_for_a_batch_that_is_not_kept(spark: SimpleNamespace, *, kept: bool, grace: float) -> None:
     """The files of a first read are in the checkpoint until their batch has ended."""
@@ -131,7 +144,7 @@ def test_a_stop_waits_for_a_batch_that_is_not_kept(spark: SimpleNamespace, *, ke
     job.session.set_result(_Part())
     job.stopping.set()
     assert job.made.supervise() == ExitCode.OK
-    assert (spark.graces, spark.watchdog.calls) == ([grace], ["close", "close"])
+    assert (spark.graces, spark.watchdog.calls) == ([grace], ["beat", "close", "close"])
     assert job.ticks.calls == ["start", "end", "join"]
 
 
@@ -142,7 +155,7 @@ def test_tasks_that_make_progress_reset_the_watchdog(spark: SimpleNamespace) -> 
     for position in (2, 4, 4):
         job.status.progress.record_task_progress({0: position})
         step = step()
-    assert spark.watchdog.calls == ["beat", "beat"]
+    assert spark.watchdog.calls == ["beat"] * 3, "with that of the start"
 
 
 def test_a_deleted_checkpoint_ends_the_process_at_once(spark: SimpleNamespace) -> None:
@@ -232,6 +245,22 @@ def test_a_query_that_does_not_start_in_time_is_started_again(
     assert step.func == job.made.catch_up
     assert sessions == [job.session.result()] * 3
     assert (spark.kills, job.publisher.calls, set(state.calls)) == ([], [], {"lost"})
+
+
+def test_a_query_that_is_started_again_is_planned_again(
+    monkeypatch: pytest.MonkeyPatch, spark: SimpleNamespace
+) -> None:
+    """The processes that planned it end after its first batch too, and it has as many slow starts as the first one."""
+    slow: tuple[Any, Any] = None, SLOW
+    done = [(BatchReport(at, 0.5, SourceOffsets({0: 1}), str(at), worked=True), None) for at in range(2)]
+    polls = [slow, slow, slow, done[0], slow, slow, slow, done[1]]
+    job = Job()
+    step = job.opened()
+    for report, failed in polls:
+        monkeypatch.setattr(supervisor, "last_report", lambda _, report=report: report)
+        monkeypatch.setattr(supervisor, "failure", lambda _, failed=failed: failed)
+        step = step()
+    assert spark.planners == [(CREATOR,)] * 4 + [(), "heap"] + [(CREATOR,)] * 3 + [(), "heap"]
 
 
 def test_a_query_that_never_starts_in_time_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,6 @@ def test_a_report_has_rows_phases_and_state() -> None:
 
 def test_watchdog_ends_the_process_although_the_jvm_cannot_be_killed() -> None:
     """The exit code is WATCHDOG for a session without a gateway, such as one that has been stopped."""
-    program = "import time; from stream.spark.query import Watchdog; Watchdog(object(), 0.1); time.sleep(30)"
+    program = "import time; from stream.spark.query import Watchdog; Watchdog(object(), 0.1, 9); time.sleep(30)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
     assert done.returncode == ExitCode.WATCHDOG
