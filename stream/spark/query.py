@@ -21,6 +21,7 @@ from exporters.readmodel import QUERY_PHASES, BatchProgress, rows_table
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.errors import ExitCode
 from stream.spark.errors import GONE_ERRORS, SparkCallError, SparkFailure, spark_call
+from stream.spark.jvm_process import kill_with_children
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,10 +127,10 @@ def _stop(query: StreamingQuery) -> None:
 
 
 def kill_jvm(spark: SparkSession) -> None:
-    """Kill the JVM, which may hang and would then outlive this process."""
+    """Kill the JVM and its Python processes, which may hang and would then outlive this process."""
     gateway = spark.sparkContext._gateway  # noqa: SLF001 - there is no other way to its process
     if gateway is not None:
-        gateway.proc.kill()
+        kill_with_children(gateway.proc)
 
 
 class Watchdog:

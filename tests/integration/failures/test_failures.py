@@ -87,7 +87,7 @@ def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path, hangs: s
         assert monitor.metrics().value("lagwarden_ready") == 0
         ending = monitor.ending(150)
         assert (ending.code, ending.left_behind) == (ExitCode.WATCHDOG, ())
-        assert len(monitor.events("query silent; new commits are not read")) == 1
+        assert monitor.events("query silent; new commits are not read")
         assert len(monitor.events("no micro-batch ended within the limit; exiting for a restart")) == 1
 
 
