@@ -1,6 +1,5 @@
 """The tables of a real topic in Spark: found by PySpark, equal in batch, stream, log and export, and the queries."""
 
-import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,6 @@ from pyspark.sql.functions import expr
 
 from deploy.site.notebook import notebook
 from sandbox.kafka.broker import Broker
-from stream.checkpoint.spark_offsets import TOPIC
 from stream.spark import session as session_module
 from stream.spark.errors import SparkCallError
 from stream.spark.session import end_session, open_session
@@ -107,20 +105,6 @@ def test_tables_of_a_cluster(spark: SparkSession, used_broker: Broker, tmp_path:
     assert [(row["group"], row["aborted"]) for row in found[8]] == [("transactional", 1)]
     differences = {(row["group"], row["partition"], row["offset"], row["other_offset"]) for row in found[9]}
     assert differences == {("later", 2, None, 8), ("one", 2, None, 8)}
-
-
-def test_a_stream_reports_how_far_it_is_behind(spark: SparkSession, used_broker: Broker, tmp_path: Path) -> None:
-    """Spark's progress report of a limited batch has the ends of the topic beside the end of the batch."""
-    options = {"kafka.bootstrap.servers": used_broker.bootstrap, "maxOffsetsPerTrigger": "6"}
-    writer = spark.readStream.format("consumer_offsets").options(**options).load().writeStream.format("noop")
-    query = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
-    assert query.awaitTermination(patience(120))
-    first, *_, last = (report["sources"][0] for report in query.recentProgress)
-    behind = [
-        sum(json.loads(source["latestOffset"])[TOPIC].values()) - sum(json.loads(source["endOffset"])[TOPIC].values())
-        for source in (first, last)
-    ]
-    assert (behind[0] > 0, behind[1]) == (True, 0)
 
 
 def test_an_export_ends_when_one_of_its_tables_fails(spark: SparkSession, tmp_path: Path) -> None:

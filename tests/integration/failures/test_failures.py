@@ -91,19 +91,6 @@ def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path, hangs: s
         assert len(monitor.events("no micro-batch ended within the limit; exiting for a restart")) == 1
 
 
-@pytest.mark.long
-def test_sigterm_ends_a_process_that_waits_for_the_source(
-    cluster: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SIGTERM ends the monitor with code 0 although Spark waits for the process that creates the source, for ever."""
-    stops = "os.kill(os.getpid(), signal.SIGSTOP) if 'create_data_source' in ' '.join(sys.orig_argv) else None"
-    (tmp_path / "sitecustomize.py").write_text(f"import os, signal, sys; {stops}")
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    with Monitor(cluster.bootstrap, tmp_path) as monitor:
-        monitor.wait_for(lambda: any("create_data_source" in each.command for each in monitor.processes), "the process")
-        assert_ends_with_0(monitor)
-
-
 def test_sigterm_without_a_broker_ends_with_0(tmp_path: Path) -> None:
     """SIGTERM ends the process with code 0 while it waits for Kafka, and while its JVM boots."""
     with Monitor(f"{LOOPBACK}:9", tmp_path) as monitor:
