@@ -53,6 +53,7 @@ TOUCHED_BY: Final[dict[str, tuple[str, ...]]] = {
     "tests/integration/failures": (*_SERVICE, "stream/errors.py"),
     "tests/integration/test_readiness.py": ("stream/service", "stream/cluster"),
     "tests/integration/test_time_lag.py": _STATE,
+    "tests/integration/test_unstorable_groups.py": ("stream/cluster/describe_groups.py", "stream/tick"),
     "tests/integration/verdicts": ("stream/health", "stream/tick", "sandbox/verdict_scenarios"),
     "tests/integration/cluster_faults": (*_CLUSTER, "stream/tick"),
     "tests/integration/test_catch_up.py": ("stream/service/first_read", "stream/spark"),
