@@ -171,7 +171,7 @@ def _build(
     )
     return Snapshot(
         taken_at=derived.facts.taken_at,
-        partitions=pa.table([columns[field.name] for field in PARTITIONS], schema=PARTITIONS),
+        partitions=_equal_once(pa.table([columns[field.name] for field in PARTITIONS], schema=PARTITIONS)),
         groups=with_share_sums(groups, share),
         unknown_lags=_unknown_lags(rows.group, rows.groups, known_lags(window, committed), reasons),
         transitions=transitions_table(state.histories),
@@ -180,6 +180,14 @@ def _build(
         verdict_groups=groups_by_verdict(evaluated),
         findings=findings_table(evaluated),
     )
+
+
+def _equal_once(table: pa.Table) -> pa.Table:
+    """Return the table with equal columns in memory once: many are null or zero everywhere, or repeat another."""
+    found: list[pa.ChunkedArray] = []
+    for column in table.columns:
+        found.append(next((each for each in found if each.type == column.type and each.equals(column)), column))
+    return pa.table(found, schema=table.schema)
 
 
 def _log_ends(rows: InputRows, end_row: Ints, ends: EndsIndex, window: Window) -> pa.Table:

@@ -80,7 +80,8 @@ class TickDetails:
         state = dataclasses.replace(hidden.state, runs=no_runs())
         facts = dataclasses.replace(self.derived.facts, state=state, ends=NO_ENDS, lookups=LookupResults())
         hidden = dataclasses.replace(hidden, state=state, is_hidden=np.empty(0, np.bool_))
-        self.derived = dataclasses.replace(self.derived, facts=facts, hidden=hidden)
+        expiry = dataclasses.replace(self.derived.expiry, offset=np.empty(0, np.int64))
+        self.derived = dataclasses.replace(self.derived, facts=facts, hidden=hidden, expiry=expiry)
         self.evaluation = PackedEvaluation(self.evaluation)
 
     def sentences(self, groups: Sequence[str]) -> list[str | None]:
