@@ -9,9 +9,9 @@
 #   without an error that there is no offset. A write in that time finds the coordinator "out of sync with the underlying
 #   log" and starts the next load, which ends in the same way: with 20 million records in 50 partitions and 500 groups
 #   that joined, 467 reloads in five minutes, until the broker was killed again.
-# Why it matters: consumers that start in these seconds go by auto.offset.reset, so they skip or repeat records, and
-#   members that join write a first generation over the group's last one. A large offsets topic, or a log cleaner that
-#   does not run, makes the time long enough.
+# Why it matters: to a consumer that starts in these seconds the answer means that nothing was committed, and it goes by
+#   auto.offset.reset (what consumers and joins do then is not part of this script). A large offsets topic, or a log
+#   cleaner that does not run, makes the time long enough.
 set -euo pipefail
 work=$(mktemp -d)
 broker=
