@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -168,9 +169,8 @@ def record(clients: Sequence[Client], folder: Path, version: str = BROKER) -> No
     """Run the clients on one broker of a release, and write their captures and phases."""
     with Broker(version=version, properties=PROPERTIES) as broker:
         _create_offsets_topic(broker.bootstrap)
+        clients = [client for client in clients if _is_installed(client, broker)]
         sessions = [Session(client, broker.bootstrap, broker.folder) for client in clients]
-        for client in clients:
-            command(client, broker.bootstrap, 0, broker.folder)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             done = [pool.submit(session.run) for session in sessions]
             failed = [error for each in done if (error := each.exception())]
@@ -180,6 +180,16 @@ def record(clients: Sequence[Client], folder: Path, version: str = BROKER) -> No
                 _write(client, session, broker.bootstrap, folder)
         for error in failed:
             print(error, file=sys.stderr)
+
+
+def _is_installed(client: Client, broker: Broker) -> bool:
+    """Install a client, and return whether that went well; otherwise say so, and the others run without it."""
+    try:
+        command(client, broker.bootstrap, 0, broker.folder)
+    except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
+        print(f"{client.name} is left out: {error}", file=sys.stderr)
+        return False
+    return True
 
 
 def _create_offsets_topic(bootstrap: str) -> None:
