@@ -108,7 +108,7 @@ def command(client: Client, bootstrap: str, number: int, folder: Path, source: s
         case "rust":
             target = cache_folder() / "programs" / f"rust-{client.version}"
             manifest = ["--manifest-path", str(HERE / "rust" / "Cargo.toml"), "--target-dir", str(target)]
-            subprocess.run(["cargo", "build", "--quiet", "--release", "--locked", *manifest], check=True)
+            subprocess.run(["cargo", "build", "--quiet", "--release", *manifest], check=True)
             words = [str(target / "release" / "recorded-clients"), *arguments]
         case "collector":
             words = [str(build()), "--config", _configured("collector.yaml", values)]
