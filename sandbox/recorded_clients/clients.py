@@ -92,7 +92,11 @@ def command(client: Client, bootstrap: str, number: int, folder: Path, source: s
             return [*_java([*jars, compiled(program, jars)]), program.stem, client.variant, *arguments, str(number)]
         case "connect":
             main, *names = client.variant.split()
-            files = [_configured(f"{name}.properties", values | {"port": free_port()}) for name in names]
+            # A distributed worker takes it for a setting of its topic of offsets, which is then refused.
+            own = f"offset.storage.file.filename={folder}/{client.name}-{number}.offsets" if "sink" in names else ""
+            files = [
+                _configured(f"{name}.properties", values | {"port": free_port(), "offsets": own}) for name in names
+            ]
             jars = [*{jar.name: jar for jar in (*jar_set("connect"), *broker_jars())}.values()]
             return [*_java(jars), f"org.apache.kafka.connect.{main}", *files]
         case "python":
