@@ -23,10 +23,10 @@ from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
 from stream.service.driver_seed import DriverSeed
 from stream.service.first_read.request import FirstRead
-from stream.service.kept_state import KeptState, StateUnusableError
+from stream.service.kept_state import KeptState, StateUnusableError, end_of_query
 from stream.service.startup import check_part, open_kept_state, read_tombstone_seconds, wait_for_ends
 from stream.service.status import CATCHING_UP, STARTING, ServiceStatus
-from stream.service.supervisor import QuerySupervisor, end_of_query
+from stream.service.supervisor import QuerySupervisor
 from stream.service.ticker import HistoryFiles, Ticker, TickThread
 from stream.service.web_access import page_links
 from stream.service.wiring import (

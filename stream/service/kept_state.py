@@ -26,7 +26,7 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.errors import ExitCode, Refusal
 from stream.groups.shard import ShardState
-from stream.service.status import ServiceStatus
+from stream.service.status import FAILED, RUNNING, ServiceStatus
 from stream.spark.errors import SLOW_START, WORKER_NOT_STARTED, SparkCallError, SparkFailure, spark_call
 from stream.spark.state_reader import UnreadableShardError, stored_shards
 from stream.spark.types import SparkSession
@@ -97,6 +97,7 @@ def _text(failure: SparkFailure) -> str:
 
 
 _log = structlog.get_logger(__name__)
+CHECKPOINT_DELETED: Final = "checkpoint deleted while in use; restart to read the topic from its start"
 
 
 class StateUnusableError(Exception):
@@ -217,3 +218,22 @@ class KeptState:
                 why=self.checkpoint.set_aside,
                 kept=str(self.checkpoint.kept),
             )
+
+
+def end_of_query(failed: SparkFailure, status: ServiceStatus, state: KeptState) -> int:
+    """Log why the query failed, and return the exit code.
+
+    Raises Refusal for what a restart does not fix, and StateUnusableError.
+    """
+    was_ready, status.phase = status.phase == RUNNING, FAILED
+    refusal = refusal_in(failed.cause) or refusal_in(failed.detail)
+    lost = state.lost()
+    if lost is not None:
+        _log.error(CHECKPOINT_DELETED, why=lost, cause=failed.cause)
+        return ExitCode.CHECKPOINT_DAMAGED
+    if refusal is not None:
+        raise refusal
+    is_of_the_state = state.record_failure(failed, shown=was_ready)
+    _log.error("query failed", cause=failed.cause)
+    _log.debug("query error in full", detail=failed.detail)
+    return ExitCode.CHECKPOINT_DAMAGED if is_of_the_state else ExitCode.QUERY_FAILED

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent import futures
-from concurrent.futures import Future
 from typing import Any, Final
 
 import structlog
@@ -19,7 +18,7 @@ from stream.checkpoint.topic_watch import TopicWatch
 from stream.cluster.offsets_topic import NAME
 from stream.errors import ExitCode
 from stream.service.catch_up import CatchUpProgress, CatchUpView
-from stream.service.kept_state import KeptState, is_slow_start, refusal_in
+from stream.service.kept_state import CHECKPOINT_DELETED, KeptState, end_of_query, is_slow_start
 from stream.service.processes import CREATOR, end_planning
 from stream.service.resources import ResourcePoller
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING, ServiceStatus
@@ -42,7 +41,6 @@ _QUERY_STARTS: Final = 4
 
 Step = Callable[[], Any]
 """One step of a phase: returns the next step, or the exit code."""
-_CHECKPOINT_DELETED: Final = "checkpoint deleted while in use; restart to read the topic from its start"
 
 
 @dataclasses.dataclass(slots=True)
@@ -64,7 +62,7 @@ class QuerySupervisor:
 
     def __init__(
         self,
-        session: Future[SparkSession],
+        session: futures.Future[SparkSession],
         start: Callable[[SparkSession], StreamingQuery],
         state: KeptState,
         watch: TopicWatch,
@@ -176,7 +174,7 @@ class QuerySupervisor:
         """
         self._is_planned = False
         while True:
-            started: Future[StreamingQuery] = Future()
+            started: futures.Future[StreamingQuery] = futures.Future()
             threading.Thread(target=self._resolve, args=(started, spark), name="start", daemon=True).start()
             while not futures.wait([started], _CATCH_UP_POLL_SECONDS).done:
                 if self._stopping.is_set():
@@ -190,7 +188,7 @@ class QuerySupervisor:
                 end_planning(os.getpid(), CREATOR)
                 return query
 
-    def _resolve(self, started: Future[StreamingQuery], spark: SparkSession) -> None:
+    def _resolve(self, started: futures.Future[StreamingQuery], spark: SparkSession) -> None:
         try:
             started.set_result(self._start(spark))
         except BaseException as error:  # noqa: BLE001 -- raised where the query is used
@@ -217,7 +215,7 @@ class QuerySupervisor:
         if lost is not None:
             # Spark would create the folders again, and what it writes there could not be continued.
             self._status.phase = FAILED
-            _log.error(_CHECKPOINT_DELETED, why=lost)
+            _log.error(CHECKPOINT_DELETED, why=lost)
             kill_jvm(running.spark)
             return ExitCode.CHECKPOINT_DAMAGED
         if self._watch.broken is not None:
@@ -241,10 +239,7 @@ class QuerySupervisor:
         return code
 
     def _starts_again(self, failed: SparkFailure) -> bool:
-        """Return whether the query is to be started again: a Python process of Spark did not start in time.
-
-        The JVM and the driver state are kept; a batch that runs again changes nothing.
-        """
+        """Return whether to start the query again, in the same JVM: a Python process of Spark did not start in time."""
         if not is_slow_start(failed) or self._slow_starts == _QUERY_STARTS - 1:
             return False
         self._slow_starts += 1
@@ -303,22 +298,3 @@ class QuerySupervisor:
         status.progress = CatchUpProgress(starts, ends)
         self._added = logs.keys() - positions.keys()
         self._watch.add_partitions(logs.keys())
-
-
-def end_of_query(failed: SparkFailure, status: ServiceStatus, state: KeptState) -> int:
-    """Log why the query failed, and return the exit code.
-
-    Raises Refusal for what a restart does not fix, and StateUnusableError.
-    """
-    was_ready, status.phase = status.phase == RUNNING, FAILED
-    refusal = refusal_in(failed.cause) or refusal_in(failed.detail)
-    lost = state.lost()
-    if lost is not None:
-        _log.error(_CHECKPOINT_DELETED, why=lost, cause=failed.cause)
-        return ExitCode.CHECKPOINT_DAMAGED
-    if refusal is not None:
-        raise refusal
-    is_of_the_state = state.record_failure(failed, shown=was_ready)
-    _log.error("query failed", cause=failed.cause)
-    _log.debug("query error in full", detail=failed.detail)
-    return ExitCode.CHECKPOINT_DAMAGED if is_of_the_state else ExitCode.QUERY_FAILED

@@ -20,9 +20,8 @@ from stream.cluster.transport.client import Cluster
 from stream.errors import ExitCode, Refusal
 from stream.groups.shard import empty_state
 from stream.service import kept_state
-from stream.service.kept_state import KeptState, StateUnusableError
+from stream.service.kept_state import KeptState, StateUnusableError, end_of_query
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, ServiceStatus
-from stream.service.supervisor import end_of_query
 from stream.spark.errors import SparkCallError, SparkFailure
 from stream.spark.jvm_process import JVM_GONE
 from stream.spark.state_reader import UnreadableShardError
