@@ -79,11 +79,6 @@ class MasterUrl:
         return self.kind in {MasterKind.STANDALONE, MasterKind.KUBERNETES}
 
 
-def check_master(value: str) -> str:
-    """Return the value if it is a supported master URL. Raises ValueError."""
-    return MasterUrl.parse(value).text
-
-
 def _address(text: str) -> tuple[str, int]:
     host, separator, port = text.rpartition(":")
     if not separator or not port.isdigit():

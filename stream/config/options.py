@@ -6,7 +6,7 @@ these classes.
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -109,20 +109,7 @@ def _without_path(url: str) -> str:
 _SECRET_OPTION: Final = re.compile(r"password|secret|token|credential|jaas|auth|key", re.IGNORECASE)
 """Matches the names of SASL extensions that may hold a secret."""
 
-SECTIONS: Final[dict[str, type[OptionSection]]] = {
-    "kafka": KafkaOptions,
-    "cluster": ClusterOptions,
-    "http": HttpOptions,
-    "checkpoint": CheckpointOptions,
-    "job": JobOptions,
-    "groups": GroupsOptions,
-    "health": HealthOptions,
-    "log": LogOptions,
-    "metrics": MetricsOptions,
-    "webhook": WebhookOptions,
-    "history": HistoryOptions,
-    "otlp": OtlpOptions,
-}
+SECTIONS: Final[dict[str, type[OptionSection]]] = {name: get_type_hints(Config)[name] for name in Config.model_fields}
 """The sections in the order of the documentation."""
 
 SECRETS: Final = frozenset({

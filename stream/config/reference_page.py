@@ -82,7 +82,7 @@ def _default(field: FieldInfo, shown: str | None) -> str:
         return "required"
     value = field.get_default(call_default_factory=True, validated_data={})
     match value:
-        case None:
+        case _ if value in (None, (), {}):
             return "none"
         case bool():
             return f"`{str(value).lower()}`"

@@ -14,7 +14,6 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from stream.config.object_address import SCHEME, ObjectAddress, shown_address
-from stream.groups.placement import InstancePart
 
 _UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -72,26 +71,12 @@ def check_metric_name(value: str) -> str:
     return value
 
 
-def check_setting(value: str) -> str:
-    """Return the value if it can be the name of a setting of a topic. Raises ValueError."""
-    if not re.fullmatch(r"[a-z][a-z0-9._]*", value):
-        raise ValueError(f"{value!r} must be the name of a setting of a topic, such as retention.ms")
-    return value
-
-
 def check_exporter(value: str) -> str:
     """Return the value if it is the name of an exporter whose metrics can be shown. Raises ValueError."""
     from exporters.compatibility.selection import OTHER_BY_NAME  # noqa: PLC0415 -- only needed where names are configured
 
     if value not in OTHER_BY_NAME:
         raise ValueError(f"{value!r} must be one of {', '.join(OTHER_BY_NAME)}")
-    return value
-
-
-def check_host_name(value: str) -> str:
-    """Return the value if it is the name of a host without a port; it may contain `*`. Raises ValueError."""
-    if not re.fullmatch(r"[A-Za-z0-9*_.-]+", value):
-        raise ValueError(f"{value!r} must be the name of a host without a port, such as lagwarden.example.com")
     return value
 
 
@@ -131,28 +116,24 @@ def parse_checkpoint_dir(value: object) -> object:
 
 def check_store_endpoint(value: str) -> str:
     """Return the `http` or `https` URL of an object store, without a slash at its end. Raises ValueError."""
-    try:
-        parts = urlsplit(value)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        parts, host = SplitResult("", "", "", "", ""), None
-    if not host or parts.scheme not in {"http", "https"} or parts.path.strip("/") or parts.query or parts.fragment:
-        raise ValueError("must be a URL such as https://minio.example.com:9000, without a path")
+    example = "https://minio.example.com:9000, without a path"
+    parts = split_http_url(value, example)
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError(f"must be a URL such as {example}")
     if parts.username is not None:
         raise ValueError("must be a URL without user name and password")
     return value.rstrip("/")
 
 
-def check_heap_size(value: str) -> str:
-    """Return the value if it is a heap size in the form of Java's `-Xmx`. Raises ValueError."""
-    if not re.fullmatch(r"[1-9][0-9]*[kmgt]", value.lower()):
-        raise ValueError("must be a whole number followed by k, m, g or t, such as 2g")
-    return value
+def _matching(pattern: str, words: str) -> AfterValidator:
+    """Return the check that a whole value matches a pattern; `words` say what it must be, with an example."""
 
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value):
+            raise ValueError(f"{value!r} must be {words}")
+        return value
 
-def check_instance(value: str) -> str:
-    """Return the value as `i/n` with two numbers. Raises ValueError."""
-    return str(InstancePart.parse(value))
+    return AfterValidator(check)
 
 
 def split_http_url(value: str, example: str) -> SplitResult:
@@ -270,13 +251,19 @@ def class_archive_folder() -> Path:
 Seconds = Annotated[float, BeforeValidator(parse_seconds)]
 Patterns = Annotated[tuple[Annotated[str, AfterValidator(check_pattern)], ...], BeforeValidator(split_patterns)]
 MetricNames = Annotated[tuple[Annotated[str, AfterValidator(check_metric_name)], ...], BeforeValidator(split_patterns)]
-TopicSettings = Annotated[tuple[Annotated[str, AfterValidator(check_setting)], ...], BeforeValidator(split_patterns)]
+HeapSize = Annotated[str, _matching("(?i)[1-9][0-9]*[kmgt]", "a whole number followed by k, m, g or t, such as 2g")]
+"""A heap size in the form of Java's `-Xmx`."""
+_Setting = Annotated[str, _matching("[a-z][a-z0-9._]*", "the name of a setting of a topic, such as retention.ms")]
+TopicSettings = Annotated[tuple[_Setting, ...], BeforeValidator(split_patterns)]
 OtherExporters = Annotated[tuple[Annotated[str, AfterValidator(check_exporter)], ...], BeforeValidator(split_patterns)]
 BaseUrl = Annotated[str, AfterValidator(check_base_url)]
 MessagesUrl = Annotated[str, AfterValidator(check_messages_url)]
 BaseUrls = Annotated[tuple[BaseUrl, ...], BeforeValidator(split_patterns)]
 WebhookUrls = Annotated[tuple[Annotated[str, AfterValidator(check_webhook_url)], ...], BeforeValidator(split_urls)]
-HostNames = Annotated[tuple[Annotated[str, AfterValidator(check_host_name)], ...], BeforeValidator(split_patterns)]
+_HostName = Annotated[
+    str, _matching("[A-Za-z0-9*_.-]+", "the name of a host without a port, such as lagwarden.example.com")
+]
+HostNames = Annotated[tuple[_HostName, ...], BeforeValidator(split_patterns)]
 Targets = Annotated[tuple[Annotated[str, AfterValidator(check_target)], ...], BeforeValidator(split_patterns)]
 LabelText = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(check_label_text)]
 Address = Annotated[str, AfterValidator(check_address)]

@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from stream.config.options import JobOptions
-from stream.config.values import check_heap_size
 
 _GIB: Final = 1 << 30
 _UNITS: Final = {"m": 1 << 20, "g": 1 << 30, "Mi": 1 << 20, "Gi": 1 << 30}
@@ -50,7 +49,7 @@ def test_limits_hold_what_was_measured() -> None:
     assert rows
     assert rows == sorted(rows)
     for row in rows:
-        assert check_heap_size(row.heap)
+        assert JobOptions(driver_memory=row.heap)
         assert row.limit >= in_bytes(row.heap) + _GIB
         assert row.limit * 0.9 >= row.expected
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, field_serializer
 
 from stream.config.object_address import ObjectAddress
-from stream.config.sections.option import OptionSection, option
+from stream.config.sections.option import OptionSection, experimental, option
 from stream.config.values import check_store_endpoint, parse_checkpoint_dir
 
 
@@ -17,27 +17,15 @@ class CheckpointOptions(OptionSection):
         Path("lagwarden-checkpoint"),
         "A directory, or `s3a://BUCKET/PATH` (docs/object-store.md), used by one process and for one cluster only.",
     )
-    shared: bool = option(
-        False,
-        "Whether all executors have the directory under the same path (docs/cluster.md).",
-        experimental=True,
+    shared: bool = experimental(
+        False, "Whether all executors have the directory under the same path (docs/cluster.md)."
     )
-    s3_jars: Path | None = option(
-        None,
-        "The folder with the jars of Hadoop's S3 client. Required with `s3a://`.",
-        experimental=True,
+    s3_jars: Path | None = experimental(None, "The folder with the jars of Hadoop's S3 client. Required with `s3a://`.")
+    s3_endpoint: Annotated[str, AfterValidator(check_store_endpoint)] | None = experimental(
+        None, "URL of an object store other than that of AWS.", shown="that of AWS"
     )
-    s3_endpoint: Annotated[str, AfterValidator(check_store_endpoint)] | None = option(
-        None,
-        "URL of an object store other than that of AWS.",
-        shown="that of AWS",
-        experimental=True,
-    )
-    s3_region: str | None = option(
-        None,
-        "The region of the bucket; else `AWS_REGION`, else `us-east-1`.",
-        pattern=r"^[a-z0-9-]+$",
-        experimental=True,
+    s3_region: str | None = experimental(
+        None, "The region of the bucket; else `AWS_REGION`, else `us-east-1`.", pattern=r"^[a-z0-9-]+$"
     )
 
     @field_serializer("dir")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stream.config.sections.option import OptionSection, option
+from stream.config.sections.option import OptionSection, experimental, option
 from stream.config.values import BaseUrl, BaseUrls, HostNames, MessagesUrl
 
 
@@ -37,9 +37,7 @@ class HttpOptions(OptionSection):
     bearer_token_file: Path | None = option(None, "A file with a token that clients may send instead of a password.")
 
     allowed_hosts: HostNames = option(
-        (),
-        "Names of this server that a request may have as `Host`; `*` stands for any text (docs/http.md).",
-        shown="none",
+        (), "Names of this server that a request may have as `Host`; `*` stands for any text (docs/http.md)."
     )
 
     hide_members: bool = option(
@@ -67,11 +65,8 @@ class HttpOptions(OptionSection):
         "seekType=OFFSET&seekTo={partition}::{offset}`.",
     )
 
-    siblings: BaseUrls = option(
-        (),
-        "Base URLs of all instances of `job.instance`, from the first to the last, for links.",
-        shown="none",
-        experimental=True,
+    siblings: BaseUrls = experimental(
+        (), "Base URLs of all instances of `job.instance`, from the first to the last, for links."
     )
 
     def contradictions(self) -> list[tuple[str, str]]:

@@ -5,11 +5,11 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, FilePath
 
-from stream.config.master_url import MasterKind, MasterUrl, check_master
+from stream.config.master_url import MasterKind, MasterUrl
 from stream.config.secret_sources import Secret
-from stream.config.sections.option import OptionSection, option, seconds
+from stream.config.sections.option import OptionSection, experimental, option, seconds
 from stream.config.spark_options import WITHOUT_EFFECT, as_text, check_spark_options
-from stream.config.values import Seconds, check_heap_size, check_instance, class_archive_folder
+from stream.config.values import HeapSize, Seconds, class_archive_folder
 from stream.groups.placement import InstancePart
 
 _EXECUTORS: Final = 2
@@ -21,20 +21,15 @@ class JobOptions(OptionSection):
     """The Spark streaming job and the intervals of evaluation."""
 
     trigger_interval: Seconds = seconds(5.0, "How often a micro-batch starts.", most=3600)
-    tick_interval: Seconds = seconds(
-        10.0,
-        "How often a new snapshot is published.",
-        most=3600,
-    )
+    tick_interval: Seconds = seconds(10.0, "How often a new snapshot is published.", most=3600)
     max_offsets_per_trigger: int = option(
         15_000_000, "The largest micro-batch; it only matters during catch-up.", unit="records", ge=1000
     )
-    instance: Annotated[str, AfterValidator(check_instance)] = option(
+    instance: Annotated[str, AfterValidator(lambda text: str(InstancePart.parse(text)))] = experimental(
         "0/1",
         "Which of several instances this is, `i/n` from 0 (docs/instances.md); `i` may be a name that ends in `-i`,"
         " such as that of a pod.",
         shown="`0/1`: all groups",
-        experimental=True,
     )
     shards: int = option(
         64,
@@ -43,14 +38,12 @@ class JobOptions(OptionSection):
         le=4096,
     )
     commit_window_slots: int = option(10, "Slots with recent commits per group and partition.", ge=2, le=1000)
-    commit_window_slot_seconds: int = seconds(30, "The length of one slot.", least=1, most=86400)
-    master: Annotated[str, AfterValidator(check_master)] = option(
+    commit_window_slot_seconds: int = seconds(30, "The length of one slot.", least=1)
+    master: Annotated[str, AfterValidator(lambda text: MasterUrl.parse(text).text)] = option(
         "local[*]",
         "Spark's master URL: `local[N]` runs N tasks here, others run them in executors (docs/cluster.md).",
     )
-    driver_memory: Annotated[str, AfterValidator(check_heap_size)] = option(
-        "512m", "The heap size of Spark's JVM (docs/install.md has a table)."
-    )
+    driver_memory: HeapSize = option("512m", "The heap size of Spark's JVM (docs/install.md has a table).")
     class_archive: Path = option(
         class_archive_folder,
         "The directory of the JVM class archive, without which Spark starts slower.",
@@ -66,100 +59,76 @@ class JobOptions(OptionSection):
     freshness_limit: Seconds = seconds(
         60.0,
         "With a snapshot older than this, or a query that has reported nothing for longer, `/readyz` answers 503.",
+        most=None,
     )
-    watchdog_limit: Seconds = seconds(
-        600.0,
-        "The process exits if it makes no progress for this long.",
-    )
+    watchdog_limit: Seconds = seconds(600.0, "The process exits if it makes no progress for this long.", most=None)
 
-    driver_host: str | None = option(
+    driver_host: str | None = experimental(
         None,
         "The host name or address of this process for executors.",
         shown="the address from which the master is reached",
         min_length=1,
-        experimental=True,
     )
-    driver_bind_address: str | None = option(
+    driver_bind_address: str | None = experimental(
         None,
         "The address on which this process listens for executors, such as `0.0.0.0` behind a Service.",
         shown="`job.driver_host`",
         min_length=1,
-        experimental=True,
     )
-    driver_port: int | None = option(
-        None,
-        "The port on which this process listens for executors, TCP and UDP.",
-        shown="free ports",
-        ge=1,
-        le=65535,
-        experimental=True,
+    driver_port: int | None = experimental(
+        None, "The port on which this process listens for executors, TCP and UDP.", shown="free ports", ge=1, le=65535
     )
-    block_manager_port: int | None = option(
+    block_manager_port: int | None = experimental(
         None,
         "The TCP port from which executors fetch code and data of this process.",
         shown="a free port",
         ge=1,
         le=65535,
-        experimental=True,
     )
-    executors: int | None = option(None, "The number of executors.", shown="2", ge=1, le=1000, experimental=True)
-    executor_cores: int | None = option(
-        None, "The number of tasks that an executor runs at once.", shown="1", ge=1, le=256, experimental=True
+    executors: int | None = experimental(None, "The number of executors.", shown="2", ge=1, le=1000)
+    executor_cores: int | None = experimental(
+        None, "The number of tasks that an executor runs at once.", shown="1", ge=1, le=256
     )
-    executor_memory: Annotated[str, AfterValidator(check_heap_size)] | None = option(
-        None,
-        "The heap size of an executor. Its Python processes need memory beside it.",
-        shown="1g",
-        experimental=True,
+    executor_memory: HeapSize | None = experimental(
+        None, "The heap size of an executor. Its Python processes need memory beside it.", shown="1g"
     )
-    executor_python: str | None = option(
+    executor_python: str | None = experimental(
         None,
         "The Python interpreter of executors, which must exist here, too (docs/cluster.md).",
         shown="the interpreter of this process",
         min_length=1,
-        experimental=True,
     )
-    authenticate: bool = option(
+    authenticate: bool = experimental(
         True,
         "Whether this process and executors authenticate each other, and encrypt their connections and temporary"
         " files.",
-        experimental=True,
     )
-    auth_secret: Secret | None = option(
-        None,
-        "The secret of a standalone cluster. Other clusters get a generated one.",
-        experimental=True,
+    auth_secret: Secret | None = experimental(
+        None, "The secret of a standalone cluster. Other clusters get a generated one."
     )
-    pod_template: FilePath | None = option(
-        None, "File with the pod template of executors on Kubernetes.", experimental=True
+    pod_template: FilePath | None = experimental(None, "File with the pod template of executors on Kubernetes.")
+    executor_image: str | None = experimental(
+        None, "The image of executors on Kubernetes: that of lagwarden.", min_length=1
     )
-    executor_image: str | None = option(
-        None, "The image of executors on Kubernetes: that of lagwarden.", min_length=1, experimental=True
+    executor_service_account: str | None = experimental(
+        None, "The service account of executors on Kubernetes.", shown="that of the namespace", min_length=1
     )
-    executor_service_account: str | None = option(
-        None,
-        "The service account of executors on Kubernetes.",
-        shown="that of the namespace",
-        min_length=1,
-        experimental=True,
+    namespace: str | None = experimental(
+        None, "The Kubernetes namespace of executors.", shown="`default`", min_length=1
     )
-    namespace: str | None = option(
-        None, "The Kubernetes namespace of executors.", shown="`default`", min_length=1, experimental=True
-    )
-    spark_ui_port: int | None = option(
+    spark_ui_port: int | None = experimental(
         None,
         "The port of Spark's own pages on 127.0.0.1, without a login (docs/cluster.md).",
         shown="no pages",
         ge=0,
         le=65535,
-        experimental=True,
     )
-    spark_options: Annotated[dict[str, str], BeforeValidator(as_text), AfterValidator(check_spark_options)] = option(
-        dict,
-        "Further settings of Spark, such as `spark.executor.memoryOverhead: 1g`; not those that lagwarden makes"
-        " itself.",
-        shown="none",
-        experimental=True,
+    spark_options: Annotated[dict[str, str], BeforeValidator(as_text), AfterValidator(check_spark_options)] = (
+        experimental(
+            dict,
+            "Further settings of Spark, such as `spark.executor.memoryOverhead: 1g`; not those that lagwarden makes"
+            " itself.",
+        )
     )
 
     @property

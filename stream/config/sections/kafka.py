@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, FilePath
 
 from stream.config.secret_sources import Secret, SecretFile
-from stream.config.sections.option import OptionSection, option, seconds
+from stream.config.sections.option import OptionSection, experimental, option, seconds
 from stream.config.values import (
     Address,
     Seconds,
@@ -64,13 +64,9 @@ class KafkaOptions(OptionSection):
         "PEM file of additional authorities for the token endpoint.",
         shown="the system's authorities",
     )
-    oauth_timeout: Seconds = option(
-        10.0, "Timeout of one request to the token endpoint.", unit="seconds", ge=0.1, le=120
-    )
+    oauth_timeout: Seconds = seconds(10.0, "Timeout of one request to the token endpoint.", least=0.1, most=120)
     oauth_extensions: Annotated[dict[str, str], AfterValidator(check_sasl_extensions)] = option(
-        dict,
-        "SASL extensions for OAUTHBEARER, such as `logicalCluster=lkc-1,identityPoolId=pool-1`.",
-        shown="none",
+        dict, "SASL extensions for OAUTHBEARER, such as `logicalCluster=lkc-1,identityPoolId=pool-1`."
     )
     aws_region: str | None = option(
         None, "The AWS region for AWS_MSK_IAM.", shown="the region in the broker's host name", min_length=1
@@ -82,12 +78,7 @@ class KafkaOptions(OptionSection):
     ssl_key_file: FilePath | None = option(None, "PEM file of the private key of the client certificate.")
     ssl_key_password: Secret | None = option(None, "The password of an encrypted private key.")
     ssl_verify_hostname: bool = option(True, "Whether a broker's certificate must match its host name.")
-    request_timeout: Seconds = seconds(
-        10.0,
-        "Timeout of one request, with the time to connect.",
-        least=1,
-        most=300,
-    )
+    request_timeout: Seconds = seconds(10.0, "Timeout of one request, with the time to connect.", least=1, most=300)
 
     @property
     def uses_sasl(self) -> bool:
@@ -152,8 +143,8 @@ class KafkaOptions(OptionSection):
 class ClusterOptions(OptionSection):
     """Facts about the cluster itself: brokers, topics, configs, and the size of `__consumer_offsets`."""
 
-    interval: Seconds = option(
-        60.0, "How often these facts are read from the cluster; 0 disables them.", unit="seconds", ge=0, le=3600
+    interval: Seconds = seconds(
+        60.0, "How often these facts are read from the cluster; 0 disables them.", least=0, most=3600
     )
     partitions_shown: int = option(
         10_000,
@@ -161,10 +152,9 @@ class ClusterOptions(OptionSection):
         ge=0,
         le=1_000_000,
     )
-    topic_settings: TopicSettings = option(
+    topic_settings: TopicSettings = experimental(
         ("cleanup.policy", "max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms"),
         "Settings of topics that `lagwarden_config_info` shows, at most 20.",
         max_length=20,
         shown="cleanup.policy, max.message.bytes, min.insync.replicas, retention.bytes, retention.ms",
-        experimental=True,
     )

@@ -1,6 +1,7 @@
 """An option as a field of its section."""
 
-from typing import Any
+import functools
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -16,18 +17,22 @@ def option(
 ) -> Any:
     """Return the field of an option.
 
-    `shown` is how the documentation writes the default; None: the value itself. An `experimental` option may change in
-    any release, others keep their promise (docs/upgrading.md).
+    `default` may be a function that returns it. `shown` is how the documentation writes the default; None: the value
+    itself. An `experimental` option may change in any release, others keep their promise (docs/upgrading.md).
     """
     extra: dict[str, JsonValue] = {"unit": unit, "shown": shown, "experimental": experimental}
-    if callable(default):
-        return Field(default_factory=default, description=help_text, json_schema_extra=extra, **limits)
-    return Field(default=default, description=help_text, json_schema_extra=extra, **limits)
+    limits["default_factory" if callable(default) else "default"] = default
+    return Field(description=help_text, json_schema_extra=extra, **limits)
 
 
-def seconds(default: float | None, help_text: str, *, least: float = 0, most: float | None = None, **more: Any) -> Any:
-    """Return the field of an option in seconds: at least `least`, or above 0 if that is 0; `more` as in `option`."""
-    limits: dict[str, Any] = {"ge": least} if least else {"gt": 0}
+experimental: Final = functools.partial(option, experimental=True)
+
+
+def seconds(
+    default: float | None, help_text: str, *, least: float | None = None, most: float | None = 86_400, **more: Any
+) -> Any:
+    """Return the field of an option in seconds: from `least`, or above 0 if that is None; `more` as in `option`."""
+    limits: dict[str, Any] = {"gt": 0} if least is None else {"ge": least}
     if most is not None:
         limits["le"] = most
     return option(default, help_text, unit="seconds", **limits, **more)

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, FilePath
 
-from stream.config.sections.option import OptionSection, option, seconds
+from stream.config.sections.option import OptionSection, experimental, option, seconds
 from stream.config.values import (
     LabelText,
     MetricNames,
@@ -38,29 +38,21 @@ class MetricsOptions(OptionSection):
         "standard",
         "The metrics to show; docs/metrics.md has what each costs.",
     )
-    add: MetricNames = option((), "Names of metrics to show in addition to the preset.", shown="none")
-    omit: MetricNames = option((), "Names of metrics of the preset to leave out.", shown="none")
+    add: MetricNames = option((), "Names of metrics to show in addition to the preset.")
+    omit: MetricNames = option((), "Names of metrics of the preset to leave out.")
     granularity: Literal["partition", "topic", "group"] = option(
         "partition",
         "The finest series: `topic` omits those per partition, `group` also those per topic.",
     )
     groups_allow: Patterns = option((), "Patterns of the groups to include.", shown="every group")
-    groups_deny: Patterns = option((), "Patterns of groups to exclude, such as `console-consumer-.*`.", shown="none")
+    groups_deny: Patterns = option((), "Patterns of groups to exclude, such as `console-consumer-.*`.")
     topics_allow: Patterns = option(
         (), "Patterns of the topics to include; totals per group cover all topics.", shown="every topic"
     )
-    topics_deny: Patterns = option((), "Patterns of topics to exclude.", shown="none")
-    fold: Patterns = option(
-        (),
-        "Patterns of groups to show as one group, named by the pattern.",
-        shown="none",
-        experimental=True,
-    )
-    fold_generated: int = option(
-        10,
-        "From how many on groups with generated names of one pattern are shown as one; 0: never.",
-        ge=0,
-        experimental=True,
+    topics_deny: Patterns = option((), "Patterns of topics to exclude.")
+    fold: Patterns = experimental((), "Patterns of groups to show as one group, named by the pattern.")
+    fold_generated: int = experimental(
+        10, "From how many on groups with generated names of one pattern are shown as one; 0: never.", ge=0
     )
     series_budget: int = option(
         300_000,
@@ -72,23 +64,19 @@ class MetricsOptions(OptionSection):
         "The name of the cluster, such as `orders-eu`, as the label `cluster` of every series.",
         shown="no label",
     )
-    compatibility: OtherExporters = option(
+    compatibility: OtherExporters = experimental(
         (),
         "Exporters whose names to show too: `kafka_exporter`, `kafka_lag_exporter`, `kminion`, `burrow_exporter`,"
         " `burrow` (docs/migration/).",
-        shown="none",
-        experimental=True,
     )
-    compatibility_cluster: LabelText | None = option(
+    compatibility_cluster: LabelText | None = experimental(
         None,
         "The value of the labels `cluster` (Burrow) and `cluster_name` (kafka-lag-exporter) of `compatibility`.",
         shown="cluster_name, else `kafka`",
-        experimental=True,
     )
     targets: Targets = option(
         (),
         "The highest acceptable time lag per group, as `PATTERN=DURATION`; the first match applies (docs/alerting.md).",
-        shown="none",
     )
 
     @property
@@ -100,42 +88,20 @@ class MetricsOptions(OptionSection):
 class WebhookOptions(OptionSection):
     """A webhook that receives the changes of groups' verdicts: CloudEvents, or alerts (docs/webhook.md)."""
 
-    url: WebhookUrls = option(
-        (),
-        "URL of the receiver, or those of all instances of a cluster of Alertmanagers.",
-        shown="none",
-        experimental=True,
+    url: WebhookUrls = experimental((), "URL of the receiver, or those of all instances of a cluster of Alertmanagers.")
+    format: Literal["cloudevents", "alertmanager"] = experimental(
+        "cloudevents", "`cloudevents`: each change of a verdict once; `alertmanager`: the unhealthy groups as alerts."
     )
-    format: Literal["cloudevents", "alertmanager"] = option(
-        "cloudevents",
-        "`cloudevents`: each change of a verdict once; `alertmanager`: the unhealthy groups as alerts.",
-        experimental=True,
+    bearer_token_file: Path | None = experimental(None, "A file with a token to send as `Authorization: Bearer`.")
+    ca_file: FilePath | None = experimental(
+        None, "PEM file of additional authorities for the receiver.", shown="the system's authorities"
     )
-    bearer_token_file: Path | None = option(
-        None,
-        "A file with a token to send as `Authorization: Bearer`.",
-        experimental=True,
-    )
-    ca_file: FilePath | None = option(
-        None,
-        "PEM file of additional authorities for the receiver.",
-        shown="the system's authorities",
-        experimental=True,
-    )
-    timeout: Seconds = option(
-        10.0,
-        "Timeout of one request.",
-        unit="seconds",
-        ge=0.1,
-        le=120,
-        experimental=True,
-    )
-    queue: int = option(
+    timeout: Seconds = seconds(10.0, "Timeout of one request.", least=0.1, most=120, experimental=True)
+    queue: int = experimental(
         10_000,
         "Events that may wait, beyond which the oldest are dropped; or alerts, beyond which the least severe are.",
         ge=1,
         le=1_000_000,
-        experimental=True,
     )
 
     def contradictions(self) -> list[tuple[str, str]]:
@@ -158,54 +124,30 @@ class WebhookOptions(OptionSection):
 class HistoryOptions(OptionSection):
     """What the monitor finds, kept as Parquet files (docs/queries.md)."""
 
-    dir: Path | None = option(
-        None,
-        "The directory for the tables `verdicts` and `events`. Nothing in it is ever deleted.",
-        shown="none",
-        experimental=True,
+    dir: Path | None = experimental(
+        None, "The directory for the tables `verdicts` and `events`. Nothing in it is ever deleted."
     )
 
 
 class OtlpOptions(OptionSection):
     """The export of all metrics by OTLP over HTTP with protobuf, beside `/metrics` (docs/otlp.md)."""
 
-    endpoint: Annotated[str, AfterValidator(check_otlp_endpoint)] | None = option(
+    endpoint: Annotated[str, AfterValidator(check_otlp_endpoint)] | None = experimental(
         None,
         "URL of the receiver with its path, such as `http://collector:4318/v1/metrics`. Requires the extra `otlp`.",
-        shown="none",
-        experimental=True,
     )
     interval: Seconds = seconds(60.0, "The interval between two exports.", least=1, most=3600, experimental=True)
-    timeout: Seconds = option(
-        10.0,
-        "Timeout of one request, with its repetitions.",
-        unit="seconds",
-        ge=0.1,
-        le=120,
-        experimental=True,
+    timeout: Seconds = seconds(
+        10.0, "Timeout of one request, with its repetitions.", least=0.1, most=120, experimental=True
     )
-    headers_file: Path | None = option(
-        None,
-        "A file with headers to send, a line `Name: value` each.",
-        experimental=True,
+    headers_file: Path | None = experimental(None, "A file with headers to send, a line `Name: value` each.")
+    ca_file: FilePath | None = experimental(
+        None, "PEM file of additional authorities for the receiver.", shown="the system's authorities"
     )
-    ca_file: FilePath | None = option(
-        None,
-        "PEM file of additional authorities for the receiver.",
-        shown="the system's authorities",
-        experimental=True,
-    )
-    certificate_file: FilePath | None = option(
-        None, "PEM file of the client certificate, for mutual TLS.", experimental=True
-    )
-    key_file: FilePath | None = option(
-        None, "PEM file of the private key of the client certificate.", experimental=True
-    )
-    resource_attributes: Annotated[dict[str, str], AfterValidator(check_resource_attributes)] = option(
-        dict,
-        "Attributes of the resource, such as `service.instance.id=lagwarden-0` (docs/otlp.md).",
-        shown="none",
-        experimental=True,
+    certificate_file: FilePath | None = experimental(None, "PEM file of the client certificate, for mutual TLS.")
+    key_file: FilePath | None = experimental(None, "PEM file of the private key of the client certificate.")
+    resource_attributes: Annotated[dict[str, str], AfterValidator(check_resource_attributes)] = experimental(
+        dict, "Attributes of the resource, such as `service.instance.id=lagwarden-0` (docs/otlp.md)."
     )
 
     def contradictions(self) -> list[tuple[str, str]]:
