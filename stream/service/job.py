@@ -46,7 +46,7 @@ from stream.tick.publisher import Publisher
 from stream.tick.verdicts.store import VerdictStore
 from stream.webhook.alert_poster import AlertPoster
 from stream.webhook.announcer import VerdictAnnouncer
-from stream.webhook.notifier import WebhookNotifier
+from stream.webhook.sender import WebhookSender
 
 _log = structlog.get_logger(__name__)
 
@@ -92,12 +92,12 @@ class MonitorJob:
         folder = state.checkpoint.folder
         # The queue of CloudEvents needs a directory: the options refuse it with a checkpoint in an object store.
         queue = folder if isinstance(folder, Path) else None
-        webhook = WebhookNotifier.running(self._config.webhook, queue, topic.cluster_id)
+        webhook = WebhookSender.running(self._config.webhook, queue)
         alerts = AlertPoster.running(self._config.webhook, topic.cluster_id, page_links(self._config))
-        with contextlib.closing(state), webhook as notifier, alerts as poster:
-            used = notifier or poster
+        with contextlib.closing(state), webhook as sender, alerts as poster:
+            used = sender or poster
             self._status.webhook = None if used is None else used.status
-            announcer = VerdictAnnouncer(self._events, topic.cluster_id, notifier, poster)
+            announcer = VerdictAnnouncer(self._events, topic.cluster_id, sender, poster)
             history = self._open_history(topic.cluster_id)
             while True:
                 try:

@@ -24,9 +24,8 @@ from exporters.wording import ATTENTION, phrase
 from stream.config.options import WebhookOptions
 from stream.webhook.alertmanager import HOLD_SECONDS, Alertmanager, Labels
 from stream.webhook.events import KnowledgeGaps
-from stream.webhook.notifier import webhook_targets
-from stream.webhook.request import WebhookTarget
-from stream.webhook.sender import webhook_status
+from stream.webhook.request import WebhookTarget, webhook_targets
+from stream.webhook.sender import STOP_SECONDS, webhook_status
 
 JOB: Final = "lagwarden"
 """The label `job` of the shipped rules."""
@@ -75,31 +74,24 @@ def alerts_of(
     by_configuration = muted_by_configuration(groups)
     is_muted = pc.or_(groups.column("not_alerted").fill_null(False), by_configuration)
     sick = snapshot.with_sentences(groups.filter(pc.and_(is_sick, pc.invert(is_muted))))
-    columns = [sick.column(name).to_pylist() for name in _COLUMNS]
-    since = [milliseconds / 1000 for milliseconds in _since(sick, snapshot.taken_at)]
-    steps = dict(
-        zip(*(snapshot.verdict_groups.column(name).to_pylist() for name in ("verdict", "next_step")), strict=True)
-    )
+    # A verdict of which it is not known when it began has begun now.
+    since = sick.column("verdict_since").cast(pa.int64()).fill_null(round(snapshot.taken_at * 1000)).to_pylist()
+    steps = {each["verdict"]: each["next_step"] for each in snapshot.verdict_groups.to_pylist()}
     shared = snapshot.common_causes.select(["sentence", "groups"]).to_pylist()
     causes = {name: each["sentence"] for each in shared for name in each["groups"]}
-    rows = [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
-    further = [{"next_step": steps.get(row["verdict"]), "common_cause": causes.get(row["group"])} for row in rows]
-    found = [_alert(*each, cluster_id, links) for each in zip(rows, since, further, strict=True)]
+    found = [
+        _alert(row | {"common_cause": causes.get(row["group"])}, began / 1000, steps, cluster_id, links)
+        for row, began in zip(sick.select(_COLUMNS).to_pylist(), since, strict=True)
+    ]
     muted = frozenset(groups.column("group").filter(by_configuration).to_pylist())
     found += [each for each in last if each.group in gaps and each.group not in muted]
     return sorted(found, key=lambda each: (-ATTENTION.index(each.label("severity")), each.starts_at, each.group))
 
 
-def _since(groups: pa.Table, now: float) -> list[int]:
-    """Return when each verdict began (Unix ms), now where that is not known."""
-    since: list[int] = groups.column("verdict_since").cast(pa.int64()).fill_null(round(now * 1000)).to_pylist()
-    return since
-
-
 def _alert(
-    row: Mapping[str, Any], began: float, further: Mapping[str, str | None], cluster_id: str, links: PageLinks
+    row: Mapping[str, Any], began: float, steps: Mapping[str, str | None], cluster_id: str, links: PageLinks
 ) -> Alert:
-    """Return the alert of a row of GROUPS since a time (Unix seconds), with `further` annotations."""
+    """Return the alert of a row of GROUPS since a time (Unix seconds); `steps` has the next step of each verdict."""
     group, verdict, severity = row["group"], row["verdict"], row["severity"]
     cluster, page = links.cluster_name, links.page(group)
     base = links.runbook_url or links.external_url
@@ -117,7 +109,8 @@ def _alert(
     annotations = {
         "summary": f"Group {group}{'' if cluster is None else f' of cluster {cluster}'}: {phrase(verdict)}",
         "description": row["sentence"],
-        **further,
+        "next_step": steps.get(verdict),
+        "common_cause": row["common_cause"],
         # A relative link leads nowhere from an alert.
         "runbook_url": links.runbook(verdict, severity, f"{links.external_url}/") if base else None,
         "dashboard_url": links.dashboard(group) or page,
@@ -133,7 +126,6 @@ def _given(texts: Mapping[str, str | None]) -> dict[str, str]:
 
 RESOLVED_SECONDS: Final = 900.0
 """How long the end of an alert is sent again, in case that Alertmanager has lost it; as Prometheus does."""
-_STOP_SECONDS: Final = 2.0
 
 
 class AlertPoster:
@@ -162,8 +154,7 @@ class AlertPoster:
         if not options.url or options.format != "alertmanager":
             yield None
             return
-        targets = webhook_targets(options, "application/json")
-        with cls(targets, options.queue, cluster_id, links) as poster:
+        with cls(webhook_targets(options), options.queue, cluster_id, links) as poster:
             yield poster
 
     def __enter__(self) -> Self:
@@ -175,7 +166,7 @@ class AlertPoster:
         """Stop; the alerts hold for `HOLD_SECONDS`. Running requests are not waited for to their end."""
         for each in self._receivers:
             each.stop()
-        deadline = time.monotonic() + _STOP_SECONDS
+        deadline = time.monotonic() + STOP_SECONDS
         for each in self._receivers:
             each.join(max(deadline - time.monotonic(), 0.0))
 

@@ -7,16 +7,14 @@ same labels. Nothing is kept on disk: what was not accepted is sent with the nex
 
 import collections
 import json
-import random
-import threading
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
 import structlog
 
-from stream.webhook.request import RequestFailedError, WebhookTarget, post
-from stream.webhook.sender import Deliveries, failure_reason, pause_seconds, response_cause
+from stream.webhook.request import WebhookTarget
+from stream.webhook.sender import Deliveries, pause_seconds
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -35,42 +33,31 @@ _log = structlog.get_logger(__name__)
 
 
 class Alertmanager(Deliveries):
-    """One Alertmanager, with a thread that posts what `alerts` returns for a time (Unix seconds): labels and JSON.
+    """One Alertmanager, to which what `alerts` returns for a time (Unix seconds) is posted: labels and JSON.
 
-    `announce` tells of changes. `pace` multiplies the time between two requests.
+    `announce` tells of changes.
     """
 
     def __init__(
         self, target: WebhookTarget, alerts: Callable[[float], list[tuple[Labels, dict[str, Any]]]], *, pace: float
     ) -> None:
-        super().__init__(target)
+        super().__init__(target, "alerts", pace)
         self._alerts = alerts
-        self._pace = pace
         self._refused_at: dict[Labels, float] = {}
-        self._state = threading.Lock()
         # When the oldest change was made that is not accepted yet, or requests began to fail; the number of changes.
         self._waiting_since: float | None = None
         self._changes = 0
-        self._wake = threading.Event()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
-        self.start, self.join = self._thread.start, self._thread.join
-
-    def stop(self) -> None:
-        """Send no more; the thread ends after a request that is running."""
-        self._stopping.set()
-        self._wake.set()
 
     def announce(self, changes: int, now: float) -> None:
         """Send all alerts soon, because some have begun or ended."""
-        with self._state:
+        with self._lock:
             self._changes += changes
             self._waiting_since = self._waiting_since or now
-        self._wake.set()
+        self.wake()
 
     def waiting(self) -> tuple[int, float | None]:
         """Return how many changes are not accepted yet, and since when, or since when requests fail (Unix seconds)."""
-        with self._state:
+        with self._lock:
             return self._changes, self._waiting_since
 
     def _run(self) -> None:
@@ -82,12 +69,11 @@ class Alertmanager(Deliveries):
             if retry_after is None:
                 self._wake.wait(RESEND_SECONDS * self._pace)
                 continue
-            with self._state:
+            with self._lock:
                 # Also without a change: alerts that are not sent again end.
                 self._waiting_since = self._waiting_since or time.time()
             # No longer than between two requests, unless the receiver asks for more: the alerts would end.
-            pause = max(min(pause_seconds(failures, None), RESEND_SECONDS), pause_seconds(1, retry_after))
-            self._stopping.wait(pause * self._pace * (1 + random.random() / 10))  # noqa: S311 -- no secret
+            self.pause(max(min(pause_seconds(failures, 0.0), RESEND_SECONDS), pause_seconds(1, retry_after)))
 
     def _post_all(self) -> float | None:
         """Send all alerts; return None if they were accepted, else the seconds that the receiver asks to wait.
@@ -95,7 +81,7 @@ class Alertmanager(Deliveries):
         A request that is refused for its content is sent again in halves. If others are accepted, an alert that is
         refused alone is dropped for a while.
         """
-        with self._state:
+        with self._lock:
             changes = self._changes
         now = time.time()
         self._refused_at = {name: at for name, at in self._refused_at.items() if now - at < _REFUSED_SECONDS}
@@ -105,7 +91,8 @@ class Alertmanager(Deliveries):
         refusals, accepted, retry_after = 0, not parts, None
         while parts and retry_after is None:
             part = parts.popleft()
-            reason, wait = self._post(part)
+            # Escaped: names may have lone surrogates.
+            reason, wait = self.post(json.dumps([alert for _, alert in part], allow_nan=False).encode())
             accepted |= reason is None
             refusals += reason is not None
             if reason == "refused_event" and refusals < _MOST_REFUSALS:
@@ -124,22 +111,9 @@ class Alertmanager(Deliveries):
         self.count_drops("refused", len(refused))
         if retry_after is not None:
             return retry_after
-        with self._state:
+        with self._lock:
             self._changes -= changes
             self._waiting_since = time.time() if self._changes else None
         if changes > len(refused):
             self.count_sent(changes - len(refused))
         return None
-
-    def _post(self, part: list[tuple[Labels, dict[str, Any]]]) -> tuple[str | None, float]:
-        """Return why a request failed, None for a success, and the seconds that the receiver asks to wait."""
-        try:
-            # Escaped: names may have lone surrogates.
-            response = post(self._target, json.dumps([alert for _, alert in part], allow_nan=False).encode())
-        except RequestFailedError as error:
-            self.count_failure(error.reason, str(error))
-            return error.reason, 0.0
-        reason = failure_reason(response.status)
-        if reason is not None:
-            self.count_failure(reason, response_cause(response))
-        return reason, response.retry_after or 0.0

@@ -6,8 +6,9 @@ from exporters.http.event_stream.response import MOST_EVENTS, RecentEvents
 from exporters.readmodel import FindingDetail, Snapshot
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from stream.webhook.alert_poster import AlertPoster
+from stream.webhook.event_queue import QueueUnavailableError
 from stream.webhook.events import KnowledgeGaps, forgotten_groups, record_announced, verdict_changes, verdict_events
-from stream.webhook.notifier import WebhookNotifier
+from stream.webhook.sender import WebhookSender
 
 
 class VerdictAnnouncer:
@@ -21,30 +22,43 @@ class VerdictAnnouncer:
         self,
         recent: RecentEvents,
         cluster_id: str,
-        notifier: WebhookNotifier | None = None,
+        sender: WebhookSender | None = None,
         poster: AlertPoster | None = None,
     ) -> None:
-        """Use the `notifier` of a webhook for CloudEvents, or the `poster` of one that is an Alertmanager."""
+        """Use the `sender` of a webhook for CloudEvents, or the `poster` of one that is an Alertmanager."""
         self._recent = recent
         self._cluster_id = cluster_id
-        self._notifier = notifier
+        self._sender = sender
         self._poster = poster
-        self._announced: dict[str, AnnouncedVerdict] = {}
+        self._announced: dict[str, AnnouncedVerdict] | None = None
         self._gaps = KnowledgeGaps()
 
     def announce(self, snapshot: Snapshot, finding_of: Callable[[str], FindingDetail | None]) -> Sequence[VerdictEvent]:
-        """Announce the verdicts of a snapshot that differ from the announced ones, and return the events."""
+        """Announce the verdicts of a snapshot that differ from the announced ones, and return the events.
+
+        Of very many, the next calls send the rest to the webhook. If they cannot be queued for it, there are none, and
+        the next call finds the changes again.
+        """
         if self._poster is not None:
             self._poster.update(snapshot)
-        if self._notifier is not None:
-            events = self._notifier.announce(snapshot, finding_of)
-            self._recent.append(events)
-            return events
-        changes = verdict_changes(snapshot, self._announced, self._gaps.update(snapshot))
-        # The stream would drop the others at once. Each event costs a finding: with very many groups that are not fine,
-        # their events would delay the tick after the first one.
-        kept = changes[-MOST_EVENTS:]
-        events = verdict_events(snapshot, kept, self._announced, finding_of, self._cluster_id)
-        record_announced(self._announced, changes, list(forgotten_groups(snapshot, self._announced)))
+        gaps = self._gaps.update(snapshot)
+        try:
+            if self._announced is None:
+                self._announced = {} if self._sender is None else self._sender.announced()
+            changes = verdict_changes(snapshot, self._announced, gaps)
+            if self._sender is not None:
+                changes = changes[:MOST_EVENTS]
+            # The stream would drop the others at once. Each event costs a finding: with very many groups that are not
+            # fine, their events would delay the tick after the first one.
+            kept = changes[-MOST_EVENTS:]
+            events = verdict_events(snapshot, kept, self._announced, finding_of, self._cluster_id)
+            forgotten = list(forgotten_groups(snapshot, self._announced))
+            if self._sender is not None:
+                self._sender.append(events, forgotten)
+        except QueueUnavailableError as error:
+            if self._sender is not None:
+                self._sender.count_failure("queue", str(error))
+            return ()
+        record_announced(self._announced, changes, forgotten)
         self._recent.append(events, dropped=len(changes) - len(kept))
         return events

@@ -18,6 +18,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.http.api import table_rows
 from exporters.readmodel import FindingDetail, Snapshot
 from exporters.timestamps import rfc3339
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
@@ -90,7 +91,10 @@ def verdict_events(
     cluster_id: str,
 ) -> list[VerdictEvent]:
     """Return an event for each change. The verdict of a group that died or disappeared is None in its event."""
-    rows = ({"group": each.group} if each.row is None else _row(snapshot.groups.slice(each.row, 1)) for each in changes)
+    rows = (
+        {"group": each.group} if each.row is None else table_rows(snapshot.groups.slice(each.row, 1))[0]
+        for each in changes
+    )
     return [_event(row, announced.get(row["group"]), finding_of, cluster_id, snapshot.taken_at) for row in rows]
 
 
@@ -121,14 +125,6 @@ def _is_change(last: AnnouncedVerdict | None, verdict: str | None, severity: str
     return bool(last.verdict != verdict and not last.severity == severity == FINE)
 
 
-def _row(table: pa.Table) -> dict[str, Any]:
-    """Return the only row of a table with its times in Unix milliseconds."""
-    return {
-        field.name: (column.cast(pa.int64()) if pa.types.is_timestamp(field.type) else column).to_pylist()[0]
-        for field, column in zip(table.schema, table.columns, strict=True)
-    }
-
-
 def _event(
     row: Mapping[str, Any],
     last: AnnouncedVerdict | None,
@@ -144,12 +140,12 @@ def _event(
         "before": before,
         "verdict": verdict,
         "severity": row.get("severity"),
-        "since": _time(row.get("verdict_since")),
+        "since": row.get("verdict_since"),
         "sentence": _sentence(row, finding),
         "evidence": {} if finding is None else dict(finding.evidence),
         "next_step": None if finding is None else finding.next_step,
         "owner": owner if any(owner.values()) else None,
-        "maintenance_until": _time(row.get("maintenance_until")),
+        "maintenance_until": row.get("maintenance_until"),
         "silence_reason": row.get("silence_reason"),
         "not_alerted": bool(row.get("not_alerted")),
     }
@@ -178,7 +174,3 @@ def _sentence(row: Mapping[str, Any], finding: FindingDetail | None) -> str | No
         cause = row.get("death_cause")
         return f"The group died ({cause})." if cause else _GONE
     return row.get("sentence") or (None if finding is None else finding.sentence)
-
-
-def _time(milliseconds: int | None) -> str | None:
-    return None if milliseconds is None else rfc3339(milliseconds / 1000)

@@ -8,10 +8,12 @@ import time
 from pathlib import Path
 from typing import Final
 
+from stream.config.options import WebhookOptions
 from stream.config.secret_sources import SecretUnavailable, read_secret_file
 from stream.http_post import post_within
 
 CONTENT_TYPE: Final = "application/cloudevents+json; charset=utf-8"
+_CONTENT_TYPES: Final = {"cloudevents": CONTENT_TYPE, "alertmanager": "application/json"}
 _MOST_READ: Final = 65_536
 _TOKEN_MARKS: Final = frozenset("-._~+/=")
 
@@ -25,6 +27,12 @@ class WebhookTarget:
     token_file: Path | None = None
     ca_file: Path | None = None
     content_type: str = CONTENT_TYPE
+
+
+def webhook_targets(options: WebhookOptions) -> list[WebhookTarget]:
+    """Return the configured target of each URL."""
+    further = (options.timeout, options.bearer_token_file, options.ca_file, _CONTENT_TYPES[options.format])
+    return [WebhookTarget(url, *further) for url in options.url]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

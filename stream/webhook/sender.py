@@ -6,18 +6,22 @@ event that the receiver refuses for its content five times is dropped, so that i
 """
 
 import collections
-import dataclasses
+import contextlib
 import random
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final, Self
 from urllib.parse import urlsplit
 
 import structlog
 
 from exporters.readmodel import WEBHOOK_DROPS, WEBHOOK_FAILURES, WebhookStatus, rows_table
-from stream.webhook.event_queue import EventQueue, QueuedEvent, QueueUnavailableError
-from stream.webhook.request import RequestFailedError, WebhookResponse, WebhookTarget, post
+from exporters.verdict_event import VerdictEvent
+from stream.config.options import WebhookOptions
+from stream.errors import ExitCode, Refusal
+from stream.webhook.event_queue import EventQueue, QueueUnavailableError
+from stream.webhook.request import RequestFailedError, WebhookTarget, post, webhook_targets
 
 _log = structlog.get_logger(__name__)
 FAILURES: Final = (
@@ -37,20 +41,7 @@ _MOST_REFUSALS: Final = 5
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 300.0
 _LONGEST_RETRY_AFTER: Final = 3600.0
-_STOP_SECONDS: Final = 2.0
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Outcome:
-    """The outcome of a request. `refused`: for the content of the event; `retry_after` is in seconds."""
-
-    done: bool
-    refused: bool = False
-    retry_after: float | None = None
-
-
-_SENT: Final = _Outcome(done=True)
-_FAILED: Final = _Outcome(done=False)
+STOP_SECONDS: Final = 2.0
 
 
 def failure_reason(status: int) -> str | None:
@@ -60,25 +51,67 @@ def failure_reason(status: int) -> str | None:
     return _OF_STATUS.get(status) or _OF_CLASS.get(status // 100, "server_error")
 
 
-def pause_seconds(failures: int, retry_after: float | None) -> float:
+def pause_seconds(failures: int, retry_after: float) -> float:
     """Return the pause after this number of failures in a row, without jitter: 1 s, doubled up to five minutes.
 
     `retry_after` is what the receiver asks for (seconds); it is respected up to an hour.
     """
     pause = min(_FIRST_PAUSE * 2.0 ** min(failures - 1, 20), _LONGEST_PAUSE)
-    return max(pause, min(retry_after or 0.0, _LONGEST_RETRY_AFTER))
+    return max(pause, min(retry_after, _LONGEST_RETRY_AFTER))
 
 
 class Deliveries:
-    """Counts what a webhook accepted, failed to accept and was not sent, and logs it. May be used from any thread."""
+    """Posts to a webhook on a thread of its own, and counts and logs what is accepted, fails and is dropped.
 
-    def __init__(self, target: WebhookTarget) -> None:
+    The counters may be used from any thread. `pace` multiplies all pauses.
+    """
+
+    def __init__(self, target: WebhookTarget, thread: str, pace: float) -> None:
         self._target = target
+        self._pace = pace
         self._lock = threading.Lock()
         self._failures = collections.Counter(dict.fromkeys(FAILURES, 0))
         self._drops = collections.Counter(dict.fromkeys(DROPS, 0))
         self._sent = 0
         self._logged: str | None = None
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=thread, daemon=True)
+        self.start, self.wake = self._thread.start, self._wake.set
+
+    def _run(self) -> None:
+        """Post until `_stopping` is set."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Send no more; the thread ends after a request that is running."""
+        self._stopping.set()
+        self._wake.set()
+
+    def join(self, seconds: float = STOP_SECONDS) -> None:
+        """Wait for the end of the thread. A running request is not waited for to its end."""
+        self._thread.join(seconds)
+
+    def post(self, body: bytes) -> tuple[str | None, float]:
+        """Post a body; return why that failed, None for a success, and the seconds that the receiver asks to wait.
+
+        A failure is counted.
+        """
+        try:
+            response = post(self._target, body)
+        except RequestFailedError as error:
+            self.count_failure(error.reason, str(error))
+            return error.reason, 0.0
+        reason = failure_reason(response.status)
+        if reason is not None:
+            advice = ", a redirect, which is not followed: set webhook.url to the final address"
+            is_redirect = reason == "redirect" and response.location is not None
+            self.count_failure(reason, f"status {response.status}{advice if is_redirect else ''}")
+        return reason, response.retry_after or 0.0
+
+    def pause(self, seconds: float) -> None:
+        """Wait, or until `stop`: up to a tenth longer, so that several monitors do not send at the same time."""
+        self._stopping.wait(seconds * self._pace * (1 + random.random() / 10))  # noqa: S311 -- no secret
 
     def counts(self) -> tuple[int, Mapping[str, int], Mapping[str, int]]:
         """Return the accepted events, the failed requests by reason (all FAILURES), the dropped events (all DROPS)."""
@@ -134,32 +167,56 @@ def webhook_status(receivers: Sequence[Deliveries], queued: int, oldest_at: floa
 
 
 class WebhookSender(Deliveries):
-    """Sends events inside `with sender:`. `wake` and the counters may be used from any thread.
-
-    `pace` multiplies all pauses.
-    """
+    """Sends the events of a queue inside `with sender:`. One thread appends events, any thread reads the status."""
 
     def __init__(self, queue: EventQueue, target: WebhookTarget, *, pace: float = 1.0) -> None:
-        super().__init__(target)
+        super().__init__(target, "webhook", pace)
         self._queue = queue
-        self._pace = pace
-        self._wake = threading.Event()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="webhook", daemon=True)
+        self._size: tuple[int, float | None] = (0, None)
+        self.announced = queue.announced
+
+    @classmethod
+    @contextlib.contextmanager
+    def running(cls, options: WebhookOptions, folder: Path | None) -> Iterator[Self | None]:
+        """Yield a running sender, None without a configured webhook for CloudEvents.
+
+        The queue is kept in `folder`, which belongs to this process alone. Raises Refusal if it cannot be opened.
+        """
+        if not options.url or folder is None or options.format != "cloudevents":
+            yield None
+            return
+        try:
+            queue = EventQueue(folder, options.queue)
+        except (QueueUnavailableError, OSError) as error:
+            raise Refusal(
+                f"the queue of the webhook in {folder} cannot be opened: {error}",
+                "make room and check the rights, or remove webhook.url",
+                ExitCode.CHECKPOINT_UNUSABLE,
+            ) from error
+        with contextlib.closing(queue), cls(queue, *webhook_targets(options)) as sender:
+            yield sender
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop; events that are not sent stay in the queue. A running request is not waited for to its end."""
-        self._stopping.set()
-        self._wake.set()
-        self._thread.join(_STOP_SECONDS)
+        """Stop; events that are not sent stay in the queue."""
+        self.stop()
+        self.join()
 
-    def wake(self) -> None:
-        """Look for new events."""
-        self._wake.set()
+    def append(self, events: Sequence[VerdictEvent], forgotten: Sequence[str]) -> None:
+        """Queue events, and forget the announced verdicts of groups. Raises QueueUnavailableError."""
+        if events or forgotten:
+            self.count_drops("queue_full", self._queue.append(events, forgotten))
+        if events:
+            self.wake()
+
+    def status(self) -> WebhookStatus:
+        """Return the state as of now; the size of the queue is the last one known if it cannot be read."""
+        with contextlib.suppress(QueueUnavailableError):
+            self._size = self._queue.size()
+        return webhook_status([self], *self._size)
 
     def _run(self) -> None:
         failures, refusals, refused = 0, 0, None
@@ -172,47 +229,22 @@ class WebhookSender(Deliveries):
                     continue
                 if event.number != refused:  # the event before it may have been dropped by a full queue
                     refusals, refused = 0, event.number
-                outcome = self._send(event)
-                refusals += outcome.refused
-                if refusals >= _MOST_REFUSALS:
-                    self._drop_refused(event)
-                    outcome = _SENT
+                reason, retry_after = self.post(event.body)
+                refusals += reason == "refused_event"
+                is_done = reason is None or refusals >= _MOST_REFUSALS
+                if reason is None:
+                    self._queue.remove(event)
+                    self.count_sent(1)
+                elif is_done and self._queue.remove(event):
+                    _log.error("event refused by the webhook", group=event.subject, id=event.id)
+                    self.count_drops("refused", 1)
             except QueueUnavailableError as error:
                 if self._stopping.is_set():
                     return
                 self.count_failure("queue", str(error))
-                outcome = _FAILED
-            if outcome.done:
+                is_done, retry_after = False, 0.0
+            if is_done:
                 failures = refusals = 0
-                continue
-            failures += 1
-            # Up to a tenth more, so that several monitors do not send at the same time.
-            pause = pause_seconds(failures, outcome.retry_after) * (1 + random.random() / 10)  # noqa: S311 -- no secret
-            self._stopping.wait(pause * self._pace)
-
-    def _send(self, event: QueuedEvent) -> _Outcome:
-        """Send an event, and remove it from the queue if it is accepted. Raises QueueUnavailableError."""
-        try:
-            response = post(self._target, event.body)
-        except RequestFailedError as error:
-            self.count_failure(error.reason, str(error))
-            return _FAILED
-        reason = failure_reason(response.status)
-        if reason is None:
-            self._queue.remove(event)
-            self.count_sent(1)
-            return _SENT
-        self.count_failure(reason, response_cause(response))
-        return _Outcome(done=False, refused=reason == "refused_event", retry_after=response.retry_after)
-
-    def _drop_refused(self, event: QueuedEvent) -> None:
-        if self._queue.remove(event):
-            _log.error("event refused by the webhook", group=event.subject, id=event.id)
-            self.count_drops("refused", 1)
-
-
-def response_cause(response: WebhookResponse) -> str:
-    """Return the cause of a failure by its response, for the log."""
-    if response.location is not None and response.status // 100 == 3:
-        return f"status {response.status}, a redirect, which is not followed: set webhook.url to the final address"
-    return f"status {response.status}"
+            else:
+                failures += 1
+                self.pause(pause_seconds(failures, retry_after))

@@ -15,8 +15,7 @@ from stream.config.loader import ConfigRefusal, load_section
 from stream.config.options import WebhookOptions
 from stream.webhook import alertmanager
 from stream.webhook.alert_poster import AlertPoster
-from stream.webhook.notifier import webhook_targets
-from stream.webhook.request import WebhookTarget
+from stream.webhook.request import WebhookTarget, webhook_targets
 from tests.exporters.snapshots import snapshot, verdicts_snapshot
 from tests.stream.webhook.receiver import Receiver
 

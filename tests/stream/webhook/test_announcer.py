@@ -1,18 +1,23 @@
-"""Verdict changes reach the event stream, with and without a webhook."""
+"""Verdict changes reach the event stream, and a webhook over restarts of the monitor and failures of the disk."""
 
 import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from exporters.http.event_stream.response import MOST_EVENTS, EventPosition, RecentEvents
 from exporters.readmodel import Snapshot
 from sandbox.ports import free_port
+from sandbox.waiting import wait_until
 from stream.config.options import WebhookOptions
+from stream.errors import Refusal
 from stream.webhook.announcer import VerdictAnnouncer
-from stream.webhook.notifier import WebhookNotifier
+from stream.webhook.sender import WebhookSender
 from tests.exporters.openapi_check import validator
 from tests.exporters.snapshots import verdicts_snapshot as shown
+from tests.stream.webhook.receiver import Receiver
 
 
 def after(seconds: float, seen: Snapshot) -> Snapshot:
@@ -72,11 +77,11 @@ def test_no_more_events_are_made_than_the_stream_keeps() -> None:
 
 def test_with_a_webhook_the_stream_has_its_events(tmp_path: Path) -> None:
     """Stream and webhook have the same ids, so that a receiver of both recognizes an event."""
-    with WebhookNotifier.running(away(), tmp_path, "c1") as notifier:
+    with WebhookSender.running(away(), tmp_path) as sender:
         first = RecentEvents()
-        VerdictAnnouncer(first, "c1", notifier).announce(shown(a="stalled"), lambda _: None)
-        assert notifier is not None
-        queued = notifier._queue.first()
+        VerdictAnnouncer(first, "c1", sender).announce(shown(a="stalled"), lambda _: None)
+        assert sender is not None
+        queued = sender._queue.first()
         assert queued is not None
         assert [body["id"] for body in bodies(first)] == [queued.id]
 
@@ -84,11 +89,11 @@ def test_with_a_webhook_the_stream_has_its_events(tmp_path: Path) -> None:
 def test_a_restart_is_no_change_of_a_verdict(tmp_path: Path) -> None:
     """A verdict that is unknown for a while after a restart, and then as before, makes no event."""
     options = away()
-    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
-        VerdictAnnouncer(RecentEvents(), "c1", notifier).announce(after(0, shown(a="stopped")), lambda _: None)
-    with WebhookNotifier.running(options, tmp_path, "c1") as notifier:
+    with WebhookSender.running(options, tmp_path) as sender:
+        VerdictAnnouncer(RecentEvents(), "c1", sender).announce(after(0, shown(a="stopped")), lambda _: None)
+    with WebhookSender.running(options, tmp_path) as sender:
         recent = RecentEvents()
-        announcer = VerdictAnnouncer(recent, "c1", notifier)
+        announcer = VerdictAnnouncer(recent, "c1", sender)
         for seconds, seen in ((60, shown(a="unknown")), (120, shown(a="unknown")), (180, shown(a="stopped"))):
             announcer.announce(after(seconds, seen), lambda _: None)
         assert changes(recent) == []
@@ -107,3 +112,46 @@ def test_events_have_the_form_of_the_openapi_document() -> None:
     assert len(bodies(recent)) == 4
     for body in bodies(recent):
         validator("/api/v1/events", 200).validate(body)
+
+
+def announce(sender: WebhookSender | None, **verdicts: str) -> WebhookSender:
+    """Announce a snapshot by a new announcer; the queue has what was announced before."""
+    assert sender is not None
+    VerdictAnnouncer(RecentEvents(), "c1", sender).announce(shown(**verdicts), lambda _: None)
+    return sender
+
+
+def test_each_change_is_sent_once(tmp_path: Path) -> None:
+    """A verdict that stays is not sent again, by the same process or by the next one."""
+    with Receiver() as receiver:
+        options = WebhookOptions(url=(receiver.url,))
+        with WebhookSender.running(options, tmp_path) as sender:
+            for b in ("ok", "ok", "stopped"):
+                first = announce(sender, a="stalled", b=b)
+            wait_until(lambda: first.status().sent == 2, "two events")
+        with WebhookSender.running(options, tmp_path) as sender:
+            second = announce(sender, a="ok", b="stopped")
+            wait_until(lambda: second.status().sent == 1, "one event")
+        sent = [(event["subject"], event["data"]["before"], event["data"]["verdict"]) for event in receiver.events]
+        assert sent == [("a", None, "stalled"), ("b", None, "stopped"), ("a", "stalled", "ok")]
+
+
+def test_a_change_that_cannot_be_stored_is_found_again(tmp_path: Path) -> None:
+    """A tick continues without its events if they cannot be stored, and the next tick queues them."""
+    with WebhookSender.running(away(), tmp_path) as sender:
+        assert sender is not None
+        announcer = VerdictAnnouncer(RecentEvents(), "c1", sender)
+        connection = sender._queue._connection
+        connection.execute("PRAGMA query_only = ON")
+        assert announcer.announce(shown(a="stalled"), lambda _: None) == ()
+        failures = sender.status().failures.to_pylist()
+        assert {row["reason"] for row in failures if row["failures"] == 1} >= {"queue"}
+        connection.execute("PRAGMA query_only = OFF")
+        announcer.announce(shown(a="stalled"), lambda _: None)
+        assert sender.status().queued == 1
+
+
+def test_a_queue_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    """The start is refused, because a webhook that is configured and sends nothing would be worse."""
+    with pytest.raises(Refusal, match="cannot be opened"):
+        WebhookSender.running(away(), tmp_path / "missing").__enter__()

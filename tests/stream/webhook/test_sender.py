@@ -1,4 +1,4 @@
-"""Sending events to a real HTTP server that is slow or answers with errors; `test_notifier` has one that is away."""
+"""Sending events to a real HTTP server that is slow or answers with errors; `test_announcer` has one that is away."""
 
 import contextlib
 from collections.abc import Iterator
@@ -68,7 +68,7 @@ def test_a_stop_does_not_wait_for_the_end_of_a_request(tmp_path: Path) -> None:
 
 def test_pauses_grow_and_have_a_limit() -> None:
     """A pause doubles from 1 s to five minutes; Retry-After only makes it longer, up to an hour."""
-    assert [pause_seconds(failures, None) for failures in (1, 2, 3, 9, 10, 10**6)] == [1, 2, 4, 256, 300, 300]
+    assert [pause_seconds(failures, 0.0) for failures in (1, 2, 3, 9, 10, 10**6)] == [1, 2, 4, 256, 300, 300]
     assert pause_seconds(1, 60.0) == 60
     assert pause_seconds(9, 60.0) == 256
     assert pause_seconds(1, float("inf")) == 3600
