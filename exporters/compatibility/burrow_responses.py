@@ -7,7 +7,7 @@ where Burrow has 0. No HTTP here.
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -37,35 +37,37 @@ class BurrowCluster:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BurrowRequest:
-    """What a response repeats of its request: the path, and the name of the host that answers."""
+    """A request: its path and the host that answers, both of which a response repeats, and the names in the path."""
 
     path: str
     host: str
+    own: BurrowCluster
+    names: Mapping[str, str]
 
     def response(self, message: str, content: Mapping[str, Any], code: int = 200) -> BodyAndStatus:
         """Return a response with this content."""
-        return _encode({"error": False, "message": message, **content, "request": self._info()}), code
+        request = {"url": self.path, "host": self.host}
+        response = {"error": False, "message": message, **content, "request": request}
+        return json.dumps(response, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(), code
 
     def error(self, message: str, code: int = 404) -> BodyAndStatus:
         """Return an error."""
-        return _encode({"error": True, "message": message, "request": self._info()}), code
-
-    def _info(self) -> Json:
-        return {"url": self.path, "host": self.host}
+        return self.response(message, {"error": True}, code)
 
 
 UNKNOWN_PATH: Final = b'{"error":true,"message":"invalid request type","result":{}}\n'
 """The body of 404 for every other path."""
 
 
-def cluster_list(request: BurrowRequest, own: BurrowCluster) -> BodyAndStatus:
+def cluster_list(request: BurrowRequest, _: Snapshot | None) -> BodyAndStatus:
     """Return the clusters: one."""
-    return request.response("cluster list returned", {"clusters": [own.name]})
+    return request.response("cluster list returned", {"clusters": [request.own.name]})
 
 
-def cluster_detail(request: BurrowRequest, own: BurrowCluster, cluster: str) -> BodyAndStatus:
+def cluster_detail(request: BurrowRequest, _: Snapshot | None) -> BodyAndStatus:
     """Return the configuration of the cluster module; lagwarden has no client profiles."""
-    if cluster != own.name:
+    own = request.own
+    if request.names["cluster"] != own.name:
         return request.error("cluster module not found")
     module = {
         "class-name": "kafka",
@@ -83,19 +85,19 @@ def topic_list(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
     return request.response("topic list returned", {"topics": sorted(_names(ends.column("topic")))})
 
 
-def topic_detail(request: BurrowRequest, snapshot: Snapshot, topic: str) -> BodyAndStatus:
+def topic_detail(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
     """Return the end offsets of the partitions of a topic, by partition. Unknown ones are left out, as in Burrow."""
     ends = _with_end(snapshot)
-    rows = ends.filter(_equal(ends, "topic", topic)).sort_by("partition")
+    rows = ends.filter(_equal(ends, "topic", request.names["topic"])).sort_by("partition")
     if not len(rows):
         return request.error("cluster or topic not found")
     return request.response("topic offsets returned", {"offsets": rows.column("high_watermark").to_pylist()})
 
 
-def topic_consumers(request: BurrowRequest, snapshot: Snapshot, topic: str) -> BodyAndStatus:
+def topic_consumers(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
     """Return the groups with a commit in a topic; none for an unknown topic, as in Burrow."""
     rows = _committed(snapshot)
-    found = _names(rows.filter(_equal(rows, "topic", topic)).column("group"))
+    found = _names(rows.filter(_equal(rows, "topic", request.names["topic"])).column("group"))
     return request.response("consumers of topic returned", {"consumers": sorted(found)})
 
 
@@ -104,55 +106,48 @@ def consumer_list(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
     return request.response("consumer list returned", {"consumers": sorted(_names(_committed(snapshot)["group"]))})
 
 
-def consumer_detail(request: BurrowRequest, snapshot: Snapshot, group: str) -> BodyAndStatus:
+def consumer_detail(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
     """Return the windows of all partitions of a group."""
-    topics = _topics_of(snapshot, group)
+    topics = _topics_of(snapshot, request.names["group"])
     if topics is None:
         return request.error("cluster or consumer not found")
+    keys = {"offsets": "offsets", "owner": "owner", "client_id": "client_id", "current-lag": "current_lag"}
     shown = {
-        topic: [
-            {
-                "offsets": row["offsets"],
-                "owner": row["owner"],
-                "client_id": row["client_id"],
-                "current-lag": row["current_lag"],
-            }
-            for row in rows
-        ]
-        for topic, rows in topics.items()
+        topic: [{key: row[column] for key, column in keys.items()} for row in rows] for topic, rows in topics.items()
     }
     return request.response("consumer detail returned", {"topics": shown})
 
 
-def consumer_status(
-    request: BurrowRequest, snapshot: Snapshot, cluster: BurrowCluster, group: str, *, all_partitions: bool
-) -> BodyAndStatus:
-    """Return the status of a group with all partitions, or with those that are not OK; 404 if it is not known."""
-    topics = _topics_of(snapshot, group)
-    message = "consumer status returned"
+def consumer_lag(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
+    """Return the status of a group with all partitions; 404 if it is not known."""
+    return consumer_status(request, snapshot, at_least=0)
+
+
+def consumer_status(request: BurrowRequest, snapshot: Snapshot, at_least: int = _OK + 1) -> BodyAndStatus:
+    """Return the status of a group with the partitions that are not OK; 404 if it is not known."""
+    topics = _topics_of(snapshot, request.names["group"])
     if topics is None:
-        return request.response(message, {"status": not_found(cluster.name, group)}, 404)
+        return unknown_group(request)
     partitions = [_partition_status(topic, at, row) for topic, rows in topics.items() for at, row in enumerate(rows)]
     complete = sum(each["complete"] == 1 for each in partitions)
     codes = [BURROW_CODES.index(each["status"]) for each in partitions]
+    known = [each["current_lag"] for each in partitions if each["current_lag"] is not None]
     status = {
-        "cluster": cluster.name,
-        "group": group,
+        **request.names,
         "status": BURROW_CODES[min(max(codes), _ERR)],
         "complete": _number(complete / len(partitions)),
-        "partitions": [each for each, code in zip(partitions, codes, strict=True) if all_partitions or code > _OK],
+        "partitions": [each for each, code in zip(partitions, codes, strict=True) if code >= at_least],
         "partition_count": len(partitions),
         "maxlag": max(partitions, key=lambda each: -1 if each["current_lag"] is None else each["current_lag"]),
-        "totallag": _sum(each["current_lag"] for each in partitions),
+        "totallag": sum(known) if known else None,
     }
-    return request.response(message, {"status": status})
+    return request.response("consumer status returned", {"status": status})
 
 
-def not_found(cluster: str, group: str) -> Json:
-    """Return the status of a group, or of a cluster, that is not known."""
-    return {
-        "cluster": cluster,
-        "group": group,
+def unknown_group(request: BurrowRequest) -> BodyAndStatus:
+    """Return the status of a group that is not known, or is of a cluster that is not known."""
+    status = {
+        **request.names,
         "status": BURROW_CODES[0],
         "complete": 1,
         "partitions": [],
@@ -160,6 +155,7 @@ def not_found(cluster: str, group: str) -> Json:
         "maxlag": None,
         "totallag": 0,
     }
+    return request.response("consumer status returned", {"status": status}, 404)
 
 
 def _partition_status(topic: str, partition: int, row: Mapping[str, Any]) -> Json:
@@ -194,27 +190,24 @@ def _topics_of(snapshot: Snapshot, group: str) -> dict[str, list[Json]] | None:
         topic, partition = row["topic"], row["partition"]
         by_topic.setdefault(topic, {})[partition] = _partition(row, extra)
         lengths[topic] = max(lengths.get(topic, 0), partition + 1, extra["topic_partitions"] or 0)
-    return {topic: [by_topic[topic].get(at, _empty()) for at in range(lengths[topic])] for topic in sorted(by_topic)}
+    empty = _partition({}, {})
+    return {topic: [by_topic[topic].get(at, empty) for at in range(lengths[topic])] for topic in sorted(by_topic)}
 
 
 def _partition(row: Mapping[str, Any], extra: Mapping[str, Any]) -> Json:
-    window = extra["burrow_window"] or []
-    committed, end = row["committed_offset"], row["high_watermark"]
+    window = extra.get("burrow_window") or []
+    committed, end = row.get("committed_offset"), row.get("high_watermark")
     unknown = committed is not None and (end is None or committed < 0)
     lag = None if unknown else 0 if committed is None else max(end - committed, 0)
     # Burrow creates a window with the first commit or owner.
-    has_window = bool(window) or extra["owner"] is not None
+    has_window = bool(window) or extra.get("owner") is not None
     return {
         "offsets": [*[None] * (SLOTS - len(window)), *map(_slot, window)] if has_window else [],
-        "owner": extra["client_host"] or "",
-        "client_id": extra["client_id"] or "",
-        "status": extra["burrow_status"] or BURROW_CODES[_OK],
+        "owner": extra.get("client_host") or "",
+        "client_id": extra.get("client_id") or "",
+        "status": extra.get("burrow_status") or BURROW_CODES[_OK],
         "current_lag": lag,
     }
-
-
-def _empty() -> Json:
-    return {"offsets": [], "owner": "", "client_id": "", "status": BURROW_CODES[_OK], "current_lag": 0}
 
 
 def _slot(commit: Mapping[str, int | None]) -> Json:
@@ -240,16 +233,6 @@ def _names(column: pa.ChunkedArray) -> Sequence[str]:
     return found
 
 
-def _sum(values: Iterable[int | None]) -> int | None:
-    """Return the sum of the known values; None if there are only unknown ones."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
 def _number(ratio: float) -> float | int:
     """Return a ratio as Go writes a float32: whole numbers without a fraction, others with their shortest digits."""
     return int(ratio) if ratio.is_integer() else float(str(np.float32(ratio)))
-
-
-def _encode(response: Mapping[str, Any]) -> bytes:
-    return json.dumps(response, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

@@ -8,23 +8,19 @@ Limits of concurrent HTTP requests, in total and per client address.
 Liveness and readiness are exempt: a flood of scrapes must not make Kubernetes restart the process.
 """
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import dataclasses
 import enum
 import ipaddress
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import pyarrow as pa
 from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporters.readmodel import HTTP_REFUSALS, rows_table
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class RefusalReason(enum.StrEnum):

@@ -1,13 +1,11 @@
 """The endpoints of probes, metrics, API and events. No value is computed here."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from exporters.cluster.exposition import PublishedCluster, ServedMetrics
@@ -16,7 +14,7 @@ from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.group_query import GroupQuery, GroupQueryError
 from exporters.group_search import MemberSearch, has_topic, known_verdicts
 from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
-from exporters.http.event_stream.response import EventStream, RecentEvents
+from exporters.http.event_stream.response import EventStream, RecentEvents, StreamTimes
 from exporters.http.openapi.document import openapi_json
 from exporters.http.rendered_responses import (
     JSON,
@@ -41,9 +39,6 @@ from exporters.text.exposition import PublishedSnapshot
 from exporters.text.samples import PlainText
 from exporters.text.self_metrics import render_self_metrics
 from exporters.verdict_event import NO_EVENT_FILTERS
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -127,7 +122,8 @@ class ApiEndpoints:
         query = self._query(request, self._served.current(), NO_EVENT_FILTERS)
         last = request.headers.get("last-event-id")
         events = self._served.events
-        return EventStream(events, events.after(last) if last else events.end(), query)
+        times = StreamTimes(life=0.0) if request.method == "HEAD" else StreamTimes()
+        return EventStream(events, events.after(last) if last else events.end(), query, times)
 
     async def groups(self, request: Request) -> Response:
         """Respond with the groups of a query."""

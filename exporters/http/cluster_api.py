@@ -4,14 +4,14 @@ Fields have the names of the columns of `exporters.cluster.model`; `exporters.ap
 value is `null`, with a reason. Before the first poll, and if polling is disabled, the status code is 503.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Awaitable, Callable, Hashable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from exporters.api_types.cluster import (
@@ -29,10 +29,6 @@ from exporters.cluster.exposition import PublishedCluster
 from exporters.cluster.model import SHARE_GROUPS_FACT, ClusterFacts
 from exporters.http.api import encode, table_rows
 from exporters.timestamps import rfc3339
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 BodyAndCode = tuple[bytes, int]
 """A response body and its status code."""

@@ -5,26 +5,23 @@ Large responses that are sent in slices, as fast as the client reads.
 The bytes of a snapshot are shared by all clients; a client costs one slice and the socket's buffer.
 """
 
-from __future__ import annotations
-
 import asyncio
-import dataclasses
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Final, Generic, NamedTuple, TypeVar
 
-from starlette.responses import Response
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from exporters.group_search import MembersHiddenError
 from exporters.http.api import encode
-from exporters.http.shared_renderings import SharedRenderings
 from exporters.page.document import VIEW_TYPE, Page
 from exporters.page.group import failed_page
 from exporters.text.exposition import ExpositionFormat, gzipped
 from exporters.text.samples import PlainText
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.types import Receive, Scope, Send
 
 _OPENMETRICS: Final = "application/openmetrics-text"
 # 1.0.0 is the version that is served; Prometheus named the same format 0.0.1 before it was a standard.
@@ -72,7 +69,7 @@ _SLICE: Final = 256 * 1024
 """Bytes per slice."""
 
 
-class StreamedResponse(Response):
+class StreamedResponse(StreamingResponse):
     """A response whose body is a sequence of shared bytes, never joined. Aborts if the client reads for too long."""
 
     def __init__(
@@ -85,42 +82,25 @@ class StreamedResponse(Response):
         code: int = 200,
     ) -> None:
         with_length = {**headers, "content-length": str(sum(map(len, parts)))}
-        super().__init__(status_code=code, headers=with_length, media_type=media_type)
-        self._parts = parts
+        super().__init__(_slices(parts), code, with_length, media_type)
         self._seconds = seconds
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  # ASGI's signature
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the body slice by slice. uvicorn awaits each until the send buffer has room."""
-        disconnected = asyncio.ensure_future(_disconnected(receive))
-        try:
-            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        # Unfinished on purpose: uvicorn closes the connection, so the client does not take the body for complete.
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._seconds):
-                for body in _slices(self._parts):
-                    await send({"type": "http.response.body", "body": body, "more_body": True})
-                    # Sending does not always yield to the loop, which must run other tasks and notice a disconnect.
-                    await asyncio.sleep(0)
-                    if disconnected.done():
-                        return
-        except TimeoutError:
-            # Unfinished on purpose: uvicorn closes the connection, so the client does not take the body for complete.
-            return
-        finally:
-            disconnected.cancel()
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+                await super().__call__(scope, receive, send)
 
 
-async def _disconnected(receive: Receive) -> None:
-    """Return when the client has disconnected."""
-    while (await receive())["type"] != "http.disconnect":  # noqa: ASYNC110 -- `receive` is what waits
-        await asyncio.sleep(0)
-
-
-def _slices(parts: Sequence[PlainText]) -> Iterator[memoryview]:
+async def _slices(parts: Sequence[PlainText]) -> AsyncIterator[memoryview]:
     for part in parts:
         for text in (part,) if isinstance(part, bytes) else part:
             view = memoryview(text)
             for start in range(0, len(view), _SLICE):
                 yield view[start : start + _SLICE]
+                # Sending does not always yield to the loop, which must run other tasks and notice a disconnect.
+                await asyncio.sleep(0)
 
 
 # Enough for a million series over a slow link. Prometheus aborts after its scrape timeout, 10 s by default.
@@ -138,20 +118,69 @@ _POLICY: Final = (
 _PAGE_HEADERS: Final = {**NO_STORE, "content-security-policy": _POLICY, "referrer-policy": "no-referrer"}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _RenderedResponse:
+THREADS: Final = 4
+"""Concurrent renderings; others wait."""
+KEPT_SECONDS: Final = 1.0
+"""How long a finished rendering is reused. Ages in it are at most this much too low."""
+_MOST_KEPT: Final = 16
+
+_T = TypeVar("_T")
+
+
+class SharedRenderings(Generic[_T]):
+    """Renders on few threads, and shares one rendering between concurrent requests for the same key.
+
+    Rendering is CPU-bound: more threads do not make it faster, and each leaves its own heap behind. Results are kept
+    only for a moment, so a flood of requests does not occupy memory afterwards. Used on one event loop.
+    """
+
+    def __init__(self, threads: int = THREADS, kept_seconds: float = KEPT_SECONDS) -> None:
+        self._threads = asyncio.Semaphore(threads)
+        self._kept_seconds = kept_seconds
+        self._running: dict[Hashable, asyncio.Future[_T]] = {}
+        self._finished: dict[Hashable, tuple[float, _T]] = {}
+
+    async def get(self, key: Hashable, render: Callable[[], _T]) -> _T:
+        """Return the result of `render`, called on a worker thread, or that of a moment ago for the same key."""
+        finished = self._finished.get(key)
+        if finished is not None and time.monotonic() - finished[0] <= self._kept_seconds:
+            return finished[1]
+        running = self._running.get(key)
+        if running is None:
+            running = self._running[key] = asyncio.ensure_future(self._render(key, render))
+        # Shielded: the first client may disconnect while others wait for the same rendering.
+        return await asyncio.shield(running)
+
+    async def _render(self, key: Hashable, render: Callable[[], _T]) -> _T:
+        try:
+            async with self._threads:
+                result = await run_in_threadpool(render)
+        finally:
+            del self._running[key]
+        self._keep(key, result)
+        return result
+
+    def _keep(self, key: Hashable, result: _T) -> None:
+        """Keep a result for a moment; at most `_MOST_KEPT` at once."""
+        entry = (time.monotonic(), result)
+        self._finished.pop(key, None)
+        while len(self._finished) >= _MOST_KEPT:
+            del self._finished[next(iter(self._finished))]
+        self._finished[key] = entry
+        asyncio.get_running_loop().call_later(self._kept_seconds, self._expire, key, entry)
+
+    def _expire(self, key: Hashable, entry: tuple[float, _T]) -> None:
+        if self._finished.get(key) is entry:
+            del self._finished[key]
+
+
+class _Rendered(NamedTuple):
     """A rendered response that can be sent to several clients."""
 
-    parts: Sequence[PlainText]
-    headers: Mapping[str, str]
-    media_type: str
+    body: bytes
     code: int
-
-    def response(self) -> Response:
-        """Return the response for one client."""
-        return StreamedResponse(
-            self.parts, headers=self.headers, media_type=self.media_type, seconds=RESPONSE_SECONDS, code=self.code
-        )
+    media_type: str
+    headers: Mapping[str, str] = NO_STORE
 
 
 class RenderedResponses:
@@ -160,13 +189,12 @@ class RenderedResponses:
     def __init__(self, on_failure: Callable[[str, Exception], None]) -> None:
         """`on_failure` receives the path and the exception of a response that failed."""
         self._on_failure = on_failure
-        self._renderings = SharedRenderings[_RenderedResponse]()
+        self._renderings = SharedRenderings[_Rendered]()
 
     async def json(self, request: Request, key: Hashable, answer: Callable[[], tuple[bytes, int]]) -> Response:
         """Send a response of the API. `answer` returns its body and status code."""
-        zipped = accepts_gzip(request.headers.get("accept-encoding", ""))
 
-        def render() -> _RenderedResponse:
+        def render() -> _Rendered:
             try:
                 body, code = answer()
             except MembersHiddenError:
@@ -174,42 +202,46 @@ class RenderedResponses:
             except Exception as error:  # noqa: BLE001 - an error in one response must not break the server
                 self._on_failure(request.url.path, error)
                 body, code = encode({"error": INTERNAL_ERROR, "group": requested_name(request)}), 500
-            return _rendered(body, NO_STORE, JSON, code, zipped=zipped)
+            return _Rendered(body, code, JSON)
 
-        return (await self._renderings.get(("json", zipped, key), render)).response()
+        return await self._send(request, ("json", key), render)
 
     async def page(self, request: Request, key: Hashable, view: Callable[[], Page]) -> Response:
         """Send the HTML document to a browser, and the view to the script of the page."""
-        zipped = accepts_gzip(request.headers.get("accept-encoding", ""))
         wants_view = VIEW_TYPE in request.headers.get("accept", "")
 
-        def render() -> _RenderedResponse:
+        def written(page: Page) -> _Rendered:
+            if wants_view:
+                return _Rendered(page.view(), page.code, VIEW_TYPE)
+            return _Rendered(page.html(), page.code, "text/html; charset=utf-8", _PAGE_HEADERS)
+
+        def render() -> _Rendered:
             try:
-                rendered = view()
-                body = rendered.view() if wants_view else rendered.html()
+                return written(view())
             except Exception as error:  # noqa: BLE001 - likewise
                 self._on_failure(request.url.path, error)
-                rendered = failed_page(INTERNAL_ERROR, requested_name(request), root_of(request))
-                body = rendered.view() if wants_view else rendered.html()
-            if wants_view:
-                return _rendered(body, NO_STORE, VIEW_TYPE, rendered.code, zipped=zipped)
-            return _rendered(body, _PAGE_HEADERS, "text/html; charset=utf-8", rendered.code, zipped=zipped)
+                return written(failed_page(INTERNAL_ERROR, requested_name(request), root_of(request)))
 
-        return (await self._renderings.get(("page", zipped, wants_view, key), render)).response()
+        return await self._send(request, ("page", wants_view, key), render)
+
+    async def _send(self, request: Request, key: Hashable, render: Callable[[], _Rendered]) -> Response:
+        """Return the response of one client; a rendering, and its compression, are shared by equal keys."""
+        zipped = accepts_gzip(request.headers.get("accept-encoding", ""))
+
+        def compressed() -> _Rendered:
+            rendered = render()
+            return rendered._replace(body=b"".join(gzipped(rendered.body)))
+
+        rendered = await self._renderings.get((zipped, key), compressed if zipped else render)
+        coding = {"content-encoding": "gzip"} if zipped else {}
+        headers = {**rendered.headers, "vary": "Accept, Accept-Encoding", **coding}
+        body, code, media_type = [rendered.body], rendered.code, rendered.media_type
+        return StreamedResponse(body, headers=headers, media_type=media_type, seconds=RESPONSE_SECONDS, code=code)
 
 
 async def bad_request(_request: Request, error: Exception) -> Response:
     """Return the response for a request that is not valid."""
     return Response(encode({"error": str(error)}), 400, NO_STORE, JSON)
-
-
-def _rendered(
-    body: bytes, headers: Mapping[str, str], media_type: str, code: int, *, zipped: bool
-) -> _RenderedResponse:
-    headers = {**headers, "vary": "Accept, Accept-Encoding"}
-    if zipped:
-        return _RenderedResponse(gzipped(body), {**headers, "content-encoding": "gzip"}, media_type, code)
-    return _RenderedResponse([body], headers, media_type, code)
 
 
 def requested_name(request: Request) -> str | None:

@@ -4,17 +4,16 @@ A scrape copies the rendered metrics of the snapshot (`exporters.text.exposition
 Before the first snapshot `/metrics` has only the latter, and `/api/v1/groups` returns 503.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -31,9 +30,6 @@ from exporters.http.event_stream.response import EVENTS_PATH
 from exporters.http.rendered_responses import JSON, NO_STORE, RenderedResponses, bad_request
 from exporters.page.document import ASSETS
 from exporters.readmodel import HttpStatus, MonitorStatus
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 MOST_STREAMS: Final = 64
 MOST_STREAMS_PER_ADDRESS: Final = 32

@@ -12,8 +12,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias, TypedDict
 
-from exporters.page.blocks import listed, named
 from exporters.page.html_tree import Content, Element, el, html, tree
+from exporters.page.ui import listed, named
 from exporters.wording import printable
 
 VIEW_TYPE: Final = "application/vnd.lagwarden.view+json"

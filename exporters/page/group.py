@@ -9,25 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.page import group_tables as tables
-from exporters.page.blocks import (
-    WAITING,
-    expiry,
-    fact_list,
-    failure,
-    group_link,
-    group_url,
-    known,
-    lasting,
-    listed,
-    named,
-    note,
-    offsets,
-    since,
-    state,
-    text,
-    time_lag,
-    titled,
-)
+from exporters.page import ui
 from exporters.page.document import Page, Samples
 from exporters.page.html_tree import Content, Element, el
 from exporters.page.links import NEXT_RECORD, PageLinks
@@ -82,7 +64,7 @@ def group_page(
     those to other services.
     """
     if published is None:
-        return _page(name, root, WAITING, code=503)
+        return _page(name, root, ui.WAITING, code=503)
     snapshot = published.snapshot
     found = in_milliseconds(_of(snapshot.groups, name)).to_pylist()
     if not found and other is not None:
@@ -113,8 +95,8 @@ def group_page(
 
 def failed_page(reason: str, name: str | None, root: str) -> Page:
     """Return the page for a page that could not be created, with the reason."""
-    about = None if name is None else el("p", "Group: ", named(name))
-    return _page(name or "", root, failure("This page could not be created", el("p", reason), about), code=500)
+    about = None if name is None else el("p", "Group: ", ui.named(name))
+    return _page(name or "", root, ui.failure("This page could not be created", el("p", reason), about), code=500)
 
 
 def _outside_links(row: dict[str, Any], links: PageLinks, detail: GroupDetail | None, root: str) -> Content:
@@ -175,11 +157,11 @@ def _absent(snapshot: Snapshot, name: str, root: str) -> Element:
     similar = names.filter(pc.match_substring(names, name, ignore_case=True))[:_SIMILAR].to_pylist()
     if not similar and len(names) <= _COMPARED and len(name) <= _LONGEST:
         similar = difflib.get_close_matches(name, names.to_pylist(), _SIMILAR)
-    links = [el("li", group_link(other, root)) for other in similar]
+    links = [el("li", ui.group_link(other, root)) for other in similar]
     why = "It has no committed offset and no metadata record, or it died and is no longer kept."
-    return failure(
+    return ui.failure(
         "No such group",
-        el("p", "There is no group named ", named(name), f". {why}"),
+        el("p", "There is no group named ", ui.named(name), f". {why}"),
         [el("p", "Groups with similar names:"), el("ul", links)] if links else None,
     )
 
@@ -187,25 +169,25 @@ def _absent(snapshot: Snapshot, name: str, root: str) -> Element:
 def _elsewhere(name: str, other: OtherInstance) -> Element:
     """Return the message that another instance monitors the group, with a link to its page there."""
     where = f"instance {other.part}"
-    link: Content = where if other.url is None else el("a", where, href=f"{other.url}/{group_url(name)}")
-    monitored = el("p", "If there is a group named ", named(name), ", it is monitored by ", link, ".")
-    return failure("Not a group of this instance", monitored)
+    link: Content = where if other.url is None else el("a", where, href=f"{other.url}/{ui.group_url(name)}")
+    monitored = el("p", "If there is a group named ", ui.named(name), ", it is monitored by ", link, ".")
+    return ui.failure("Not a group of this instance", monitored)
 
 
 def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, now: float) -> list[Content]:
     """Return the heading, the verdict and the facts of the group."""
-    died = [since(row["died_time"], now), ": ", text(row["death_cause"])]
+    died = [ui.since(row["died_time"], now), ": ", ui.known(row["death_cause"], printable)]
     begun = row["state_since"]
-    phase = None if begun is None else el("span", lasting(begun, now), class_="phase")
+    phase = None if begun is None else el("span", ui.lasting(begun, now), class_="phase")
     return [
-        el("h1", named(row["group"]), class_="name"),
+        el("h1", ui.named(row["group"]), class_="name"),
         verdict_card(row, detail, now),
         el(
             "section",
-            el("p", state(row["state"], described=row["state_described"]), " ", phase),
+            el("p", ui.state(row["state"], described=row["state_described"]), " ", phase),
             el("p", "Died ", died, ".") if row["state"] == _DEAD else None,
-            fact_list(_facts(row, now)),
-            note(snapshot_age(snapshot.taken_at, now)),
+            ui.fact_list(_facts(row, now)),
+            ui.note(snapshot_age(snapshot.taken_at, now)),
             class_="card",
             aria_label="Group",
         ),
@@ -214,32 +196,32 @@ def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, 
 
 def _chart(kind: str) -> Element:
     """Return the empty element in which the script draws the charts; the one of lag only for a share group."""
-    return titled(
+    return ui.titled(
         "Over time",
         el("div", id="chart", data_keep=True, data_panels=_LAG_PANEL if kind == _SHARE else None),
-        note([el("span", sign, class_=f"mark-key {name}"), f" {words} "] for name, sign, words in _MARKS),
-        el("noscript", note("The chart needs JavaScript.")),
+        ui.note([el("span", sign, class_=f"mark-key {name}"), f" {words} "] for name, sign, words in _MARKS),
+        el("noscript", ui.note("The chart needs JavaScript.")),
     )
 
 
 def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
     """Return the facts of the group, without those that its kind or a dead group does not have."""
-    facts: list[tuple[str, Content]] = [("Kind", text(row["kind"])), *_owner(row)]
+    facts: list[tuple[str, Content]] = [("Kind", ui.known(row["kind"], printable)), *_owner(row)]
     live_facts: list[tuple[str, Content]] = [
-        ("Lag", offsets(row["lag_sum"])),
-        ("Greatest lag of a partition", offsets(row["lag_max"])),
-        ("Time lag", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
+        ("Lag", ui.offsets(row["lag_sum"])),
+        ("Greatest lag of a partition", ui.offsets(row["lag_max"])),
+        ("Time lag", ui.time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
         ("Members", _members(row)),
-        ("Partitions", known(row["partitions"])),
-        ("Last commit", since(row["last_commit_time"], now)),
-        ("First offset expires", expiry(row["first_offset_expiry_time"], now)),
-        ("Group expires", expiry(row["group_expiry_time"], now)),
+        ("Partitions", ui.known(row["partitions"])),
+        ("Last commit", ui.since(row["last_commit_time"], now)),
+        ("First offset expires", ui.expiry(row["first_offset_expiry_time"], now)),
+        ("Group expires", ui.expiry(row["group_expiry_time"], now)),
     ]
     if row["kind"] == _SHARE:
         live_facts = [fact for fact in live_facts if fact[0] not in _OF_COMMITS]
     facts += live_facts if row["state"] != _DEAD else []
     if row["created_time"] is not None:
-        facts.append(("Created", since(row["created_time"], now)))
+        facts.append(("Created", ui.since(row["created_time"], now)))
     words = {"protocol_type": "Protocol type", "protocol": "Assignor"}
     facts += [(label, printable(row[column])) for column, label in words.items() if row[column]]
     numbers = {"generation": "Generation", "group_epoch": "Group epoch", "assignment_epoch": "Assignment epoch"}
@@ -259,7 +241,7 @@ def _owner(row: dict[str, Any]) -> list[tuple[str, Content]]:
 
 def _members(row: dict[str, Any]) -> Content:
     parts = [f"{number(row[f'members_{how}'])} {how}" for how in ("idle", "away") if row[f"members_{how}"]]
-    return [known(row["members"]), " ", el("small", f"({', '.join(parts)})")] if parts else known(row["members"])
+    return [ui.known(row["members"]), " ", el("small", f"({', '.join(parts)})")] if parts else ui.known(row["members"])
 
 
 def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
@@ -276,10 +258,10 @@ def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
         why = "The fault began before lagwarden first looked, or after a long silence of the group"
         notes.append(f"{why}: it is shown, but raises no alert until the group has recovered (health.day_one).")
     if detail is not None and detail.unowned:
-        unowned = listed([named(topic), " ", ranges(them)] for topic, them in detail.unowned)
+        unowned = ui.listed([ui.named(topic), " ", ranges(them)] for topic, them in detail.unowned)
         notes.append(["Subscribed partitions without an owner: ", unowned, "."])
     if detail is not None and detail.unsubscribed:
-        topics = listed(map(named, detail.unsubscribed))
+        topics = ui.listed(map(ui.named, detail.unsubscribed))
         notes.append(["Topics with committed offsets that no member subscribes to: ", topics, "."])
     if row["partitions_lag_unknown"]:
         what = count(row["partitions_lag_unknown"], "partition")

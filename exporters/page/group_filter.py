@@ -13,8 +13,8 @@ from typing import Final, Self
 import pyarrow as pa
 
 from exporters.group_query import UNKNOWN, GroupQuery, SortKey, SortOrder
-from exporters.page.blocks import state_class
 from exporters.page.html_tree import Content, Element, el
+from exporters.page.ui import state_class
 from exporters.wording import number, phrase
 
 WORDS: Final = ("severity", "verdict", "state")

@@ -7,37 +7,21 @@ which would stop at each of a thousand cells before it reaches the table.
 """
 
 import collections
+import dataclasses
+import functools
 import itertools
+import operator
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.page.blocks import (
-    NONE,
-    ROWS,
-    Head,
-    badge,
-    expiry,
-    known,
-    lag_cells,
-    listed,
-    named,
-    note,
-    rate,
-    section,
-    severity_class,
-    since,
-    table_row,
-    time_lag,
-    titled,
-    topic_link,
-)
+from exporters.page import ui
 from exporters.page.html_tree import Content, Element, Node, el
-from exporters.readmodel import GroupDetail, MemberDetail, SharePartitionDetail
-from exporters.wording import ago, count, number, phrase, printable, ranges
+from exporters.readmodel import GroupDetail, MemberDetail
+from exporters.wording import ago, count, number, phrase, printable, ranges, rate
 
 CELLS: Final = 1000
 """Limit of the cells of all topics."""
@@ -54,10 +38,10 @@ def strips_section(partitions: Sequence[Mapping[str, Any]], severities: Mapping[
         return None
     topics = itertools.groupby(partitions[:CELLS], key=lambda row: row["topic"])
     rest = len(partitions) - CELLS
-    return titled(
+    return ui.titled(
         "Partitions by verdict",
         [_strip(topic, list(rows), severities) for topic, rows in topics],
-        note(f"{count(rest, 'partition')} more: see the API.") if rest > 0 else None,
+        ui.note(f"{count(rest, 'partition')} more: see the API.") if rest > 0 else None,
     )
 
 
@@ -67,7 +51,7 @@ def _strip(topic: str, rows: Sequence[Mapping[str, Any]], severities: Mapping[st
     words = f"{printable(topic)}: {count(len(rows), 'partition')}, {summary}"
     return el(
         "div",
-        el("p", named(topic), " ", el("small", summary)),
+        el("p", ui.named(topic), " ", el("small", summary)),
         el("div", _cells(rows, severities), class_="strip", role="group", aria_label=words),
         data_key=topic,
     )
@@ -77,7 +61,7 @@ def _cells(rows: Iterable[Mapping[str, Any]], severities: Mapping[str, str]) -> 
     return [
         el(
             "a",
-            class_=f"cell {severity_class(severities.get(row['verdict'] or ''))}",
+            class_=f"cell {ui.severity_class(severities.get(row['verdict'] or ''))}",
             href=f"#{urllib.parse.quote(partition_id(row['topic'], row['partition']), safe='')}",
             title=(words := f"{row['partition']}: {_verdict(row)}, lag {_lag(row['lag'])}"),
             aria_label=words,
@@ -99,53 +83,33 @@ Owners = dict[tuple[str, int], str]
 """The client id of the owner, by topic and partition."""
 Severities = dict[str, str]
 """The severity of each verdict."""
-
-_MEMBERS: Final = (
-    ("Member", ""), ("Client", ""), ("Host", ""), ("State", ""), ("Epoch", "number"), ("Assigned", ""),
-    ("Subscribed to", ""),
-)  # fmt: skip
-_TOPICS: Final = (
-    ("Topic", ""), ("Verdict", ""), ("Lag", "number"), ("Greatest lag", "number"), ("Time lag", "number"),
-    ("Partitions", "number"), ("Lag unknown", "number"),
-)  # fmt: skip
-_PARTITIONS: Final = (
-    ("Topic", ""), ("Partition", "number"), ("Verdict", ""), ("Lag", "number"), ("Time lag", "number"),
-    ("Committed", "number"), ("End", "number from-1440"), ("Produced", "number from-1440"),
-    ("Consumed", "number from-900"), ("Last commit", "number from-1600"), ("Last progress", "number from-900"),
-    ("Expires", "number from-1600"), ("Margin", "number from-1910"), ("Lost", "number"), ("Owner", "cut"),
-)  # fmt: skip
-"""The columns that a narrow window hides have the class of their least width."""
-_SHARE_PARTITIONS: Final = (
-    ("Topic", ""), ("Partition", "number"), ("Verdict", ""), ("Lag", "number"), ("Start offset", "number"),
-    ("End", "number"), ("Finished", "number"), ("Returned", "number"), ("Most deliveries", "number"),
-    ("Acknowledged", "number"), ("Archived", "number"), ("Returns", "number"),
-)  # fmt: skip
-_SHARE_NUMBERS: Final = (
-    "lag", "start_offset", "end", "finished", "returned", "most_deliveries", "acknowledged", "archived", "returns",
-)  # fmt: skip
 _OPTIONAL: Final = {"Expires": "offset_expiry_time", "Lost": "lost"}
 """Heads and columns that are omitted if no partition has a value."""
+
+
+def _of_partition(row: Mapping[str, Any]) -> str:
+    return f"{row['partition']} {row['topic']}"
+
+
+def _row_id(row: Mapping[str, Any]) -> str:
+    return partition_id(row["topic"], row["partition"])
+
+
+def _columns(first: Callable[[str], Element], severities: Severities) -> tuple[ui.Column, ui.Column]:
+    """Return the columns of the topic, as `first` writes it, and of the verdict."""
+    return (
+        ui.Column("Topic", lambda row: first(row["topic"]), title=lambda row: printable(row["topic"])),
+        ui.Column("Verdict", lambda row: ui.badge(row["verdict"], severities.get(row["verdict"] or ""))),
+    )
 
 
 def topics_section(topics: pa.Table, severities: Severities) -> Content:
     """Return the table of the group's topics; None if it has fewer than two."""
     if len(topics) < 2:
         return None
-    rows = [
-        table_row(_TOPICS, named(topic), badge(verdict, severities.get(verdict)), *lag_cells(each), key=topic,
-            title=printable(topic))
-        for each in topics.slice(0, ROWS).to_pylist()
-        for topic, verdict in [(each["topic"], each["verdict"])]
-    ]  # fmt: skip
-    return section("Topics", len(topics), _TOPICS, rows, "lines")
-
-
-def members_section(detail: GroupDetail) -> Element:
-    """Return the table of the members with their assignment."""
-    if not detail.members:
-        return titled("Members", note("The group has no members."), shown="0")
-    rows = [_member(member) for member in detail.members[:ROWS]]
-    return section("Members", len(detail.members), _MEMBERS, rows)
+    columns = (*_columns(ui.named, severities), *ui.LAG_COLUMNS)
+    rows = topics.slice(0, ui.ROWS).to_pylist()
+    return ui.section("Topics", columns, rows, operator.itemgetter("topic"), "lines", total=len(topics))
 
 
 def partitions_section(
@@ -153,75 +117,107 @@ def partitions_section(
 ) -> Element:
     """Return the table of the partitions with their owners and links to the pages of their topics.
 
-    Times in `partitions` are Unix milliseconds. `root` is the relative path to the overview page.
+    Times in `partitions` are Unix milliseconds. `root` is the relative path to the overview page. The columns that a
+    narrow window hides have the class of their least width.
     """
     if not len(partitions):
-        return titled("Partitions", note("The group has no committed offsets."), shown="0")
+        return ui.titled("Partitions", ui.note("The group has no committed offsets."), shown="0")
     owners = _owners(detail.members) if detail is not None else {}
+    topic, verdict = _columns(lambda name: ui.topic_link(name, root), severities)
+    columns = (
+        topic,
+        ui.Column("Partition", lambda row: number(row["partition"]), "number"),
+        verdict,
+        ui.Column("Lag", lambda row: _why(row) if row["lag"] is None else number(row["lag"]), "number"),
+        ui.Column("Time lag", lambda row: ui.time_lag(row["time_lag"], exact=row["time_lag_exact"]), "number"),
+        ui.Column("Committed", _offset, "number"),
+        ui.Column("End", lambda row: ui.known(row["high_watermark"]), "number from-1440"),
+        ui.Column("Produced", lambda row: ui.known(row["produce_rate"], rate), "number from-1440"),
+        ui.Column("Consumed", lambda row: ui.known(row["consume_rate"], rate), "number from-900"),
+        ui.Column("Last commit", lambda row: ui.since(row["commit_time"], now), "number from-1600"),
+        ui.Column("Last progress", lambda row: ui.since(row["progress_time"], now), "number from-900"),
+        ui.Column("Expires", lambda row: ui.expiry(row["offset_expiry_time"], now), "number from-1600"),
+        ui.Column("Margin", lambda row: ui.known(row["margin"]), "number from-1910"),
+        ui.Column("Lost", lambda row: _lost(row["lost"]), "number"),
+        ui.Column("Owner", lambda row: _owner(owners.get((row["topic"], row["partition"]))), "cut"),
+    )
     # Empty columns are omitted, so that the owner is visible without scrolling.
     empty = {
         head for head, column in _OPTIONAL.items() if not pc.any(pc.not_equal(partitions.column(column), 0)).as_py()
     }
-    heads = tuple(head for head in _PARTITIONS if head[0] not in empty)
-    rows = [
-        _partition(row, owners, severities, now, heads=heads, root=root)
-        for row in partitions.slice(0, ROWS).to_pylist()
-    ]
-    return section("Partitions", len(partitions), heads, rows, "lines")
+    shown = [column for column in columns if column.head not in empty]
+    rows = partitions.slice(0, ui.ROWS).to_pylist()
+    return ui.section("Partitions", shown, rows, _of_partition, "lines", total=len(partitions), id_of=_row_id)
 
 
 def share_partitions_section(detail: GroupDetail | None, severities: Severities, now: float, root: str) -> Element:
     """Return the table of the partitions of a share group, with the age of its numbers."""
     partitions = None if detail is None else detail.share_partitions
     if detail is None or partitions is None or detail.share_progress_time is None:
-        return titled("Partitions", note("The progress of the group in its partitions is not known."))
-    rows = [_share_partition(each, severities, root) for each in partitions[:ROWS]]
-    foot = note(
+        return ui.titled("Partitions", ui.note("The progress of the group in its partitions is not known."))
+    topic, verdict = _columns(lambda name: ui.topic_link(name, root), severities)
+    names = ("lag", "start_offset", "end", "finished", "returned", "most_deliveries", "acknowledged", "archived")
+    columns = (
+        topic,
+        ui.Column("Partition", lambda row: number(row["partition"]), "number"),
+        verdict,
+        *(
+            ui.Column(name.replace("_", " ").capitalize(), functools.partial(_share_number, name), "number")
+            for name in (*names, "returns")
+        ),
+    )
+    foot = ui.note(
         f"Read {ago(detail.share_progress_time, now)} from __share_group_state. Finished: after the start offset. ",
         "Returned: waits for another delivery, or has been delivered again. Acknowledged, archived and returns count ",
         "from the start of the monitor.",
     )
-    return el("section", section("Partitions", len(partitions), _SHARE_PARTITIONS, rows, "lines"), foot)
+    rows = [dataclasses.asdict(each) for each in partitions]
+    return el("section", ui.section("Partitions", columns, rows, _of_partition, "lines", id_of=_row_id), foot)
 
 
-def _share_partition(each: SharePartitionDetail, severities: Severities, root: str) -> Element:
-    numbers = {name: getattr(each, name) for name in _SHARE_NUMBERS}
-    return table_row(
-        _SHARE_PARTITIONS,
-        topic_link(each.topic, root),
-        number(each.partition),
-        badge(each.verdict, severities.get(each.verdict or "")),
-        *(NONE if pair == ("most_deliveries", None) else known(pair[1]) for pair in numbers.items()),
-        key=f"{each.partition} {each.topic}",
-        title=printable(each.topic),
-        id_=partition_id(each.topic, each.partition),
-    )
+def _share_number(name: str, row: Mapping[str, Any]) -> Node:
+    return ui.NONE if name == "most_deliveries" and row[name] is None else ui.known(row[name])
 
 
-def _member(member: MemberDetail) -> Element:
-    named_static = None
-    if member.instance_id is not None:
-        named_static = [el("br"), el("small", "static ", named(member.instance_id), title="group.instance.id")]
-    rack = [el("br"), el("small", "rack ", named(member.rack))] if member.rack else None
-    subscribed: list[Element] = [named(topic) for topic in member.subscription]
-    if member.regex:
-        subscribed.append(el("code", printable(member.regex)))
-    state = el("span", "away", class_="warn") if member.away else printable(member.state or "") or NONE
-    return table_row(
-        _MEMBERS,
-        [named(member.member_id), named_static],
-        NONE if member.client_id is None else named(member.client_id),
-        [NONE if member.client_host is None else named(member.client_host), rack],
-        state,
-        NONE if member.epoch is None else number(member.epoch),
-        _assigned(member.assignment),
-        listed(subscribed) or NONE,
-        key=member.member_id,
-    )
+def _if_any(name: str | None) -> Node:
+    return ui.NONE if name is None else ui.named(name)
+
+
+_AWAY: Final = el("span", "away", class_="warn")
+_MEMBERS: Final = (
+    ui.Column("Member", lambda each: [ui.named(each.member_id), _static(each)]),
+    ui.Column("Client", lambda each: _if_any(each.client_id)),
+    ui.Column("Host", lambda each: [_if_any(each.client_host), _rack(each)]),
+    ui.Column("State", lambda each: _AWAY if each.away else printable(each.state or "") or ui.NONE),
+    ui.Column("Epoch", lambda each: ui.NONE if each.epoch is None else number(each.epoch), "number"),
+    ui.Column("Assigned", lambda each: _assigned(each.assignment)),
+    ui.Column("Subscribed to", lambda each: ui.listed(_subscribed(each)) or ui.NONE),
+)
+
+
+def members_section(detail: GroupDetail) -> Element:
+    """Return the table of the members with their assignment."""
+    if not detail.members:
+        return ui.titled("Members", ui.note("The group has no members."), shown="0")
+    return ui.section("Members", _MEMBERS, detail.members, operator.attrgetter("member_id"))
+
+
+def _static(member: MemberDetail) -> Content:
+    if member.instance_id is None:
+        return None
+    return [el("br"), el("small", "static ", ui.named(member.instance_id), title="group.instance.id")]
+
+
+def _rack(member: MemberDetail) -> Content:
+    return [el("br"), el("small", "rack ", ui.named(member.rack))] if member.rack else None
+
+
+def _subscribed(member: MemberDetail) -> list[Element]:
+    return [*map(ui.named, member.subscription), *([el("code", printable(member.regex))] if member.regex else [])]
 
 
 def _assigned(assignment: Iterable[tuple[str, tuple[int, ...]]]) -> Content:
-    shown = listed(([named(topic), " ", ranges(them)] for topic, them in assignment), el("br"))
+    shown = ui.listed(([ui.named(topic), " ", ranges(them)] for topic, them in assignment), el("br"))
     return shown or el("span", "none", class_="warn")
 
 
@@ -234,45 +230,18 @@ def _owners(members: Iterable[MemberDetail]) -> Owners:
     }
 
 
-def _partition(
-    row: Mapping[str, Any], owners: Owners, severities: Severities, now: float, *, heads: Sequence[Head], root: str
-) -> Element:
-    topic, partition, verdict = row["topic"], row["partition"], row["verdict"]
-    owner = owners.get((topic, partition))
-    cells: dict[str, Content] = {
-        "Topic": topic_link(topic, root),
-        "Partition": number(partition),
-        "Verdict": badge(verdict, severities.get(verdict)),
-        "Lag": known(row["lag"]) if row["lag"] is not None else _why(row["lag_unknown_reason"]),
-        "Time lag": time_lag(row["time_lag"], exact=row["time_lag_exact"]),
-        "Committed": _offset(row),
-        "End": known(row["high_watermark"]),
-        "Produced": rate(row["produce_rate"]),
-        "Consumed": rate(row["consume_rate"]),
-        "Last commit": since(row["commit_time"], now),
-        "Last progress": since(row["progress_time"], now),
-        "Expires": expiry(row["offset_expiry_time"], now),
-        "Margin": known(row["margin"]),
-        "Lost": _lost(row["lost"]),
-        "Owner": NONE if owner is None else el("span", named(owner), title=printable(owner)),
-    }
-    return table_row(
-        heads,
-        *(cells[head] for head, _ in heads),
-        key=f"{partition} {topic}",
-        title=printable(topic),
-        id_=partition_id(topic, partition),
-    )
+def _owner(client: str | None) -> Element:
+    return ui.NONE if client is None else el("span", ui.named(client), title=printable(client))
 
 
 def _lost(offsets: int | None) -> Node:
-    return el("span", number(offsets), class_="bad") if offsets else known(offsets)
+    return el("span", number(offsets), class_="bad") if offsets else ui.known(offsets)
 
 
 def _offset(row: Mapping[str, Any]) -> Content:
     mark = el("abbr", "not yet stable", title="Behind the last stable offset of its offsets partition")
-    return [known(row["committed_offset"]), ["\N{NO-BREAK SPACE}", mark] if row["offset_hidden"] else None]
+    return [ui.known(row["committed_offset"]), ["\N{NO-BREAK SPACE}", mark] if row["offset_hidden"] else None]
 
 
-def _why(reason: str | None) -> Element:
-    return el("span", phrase(reason or "unknown"), class_="unknown")
+def _why(row: Mapping[str, Any]) -> Element:
+    return el("span", phrase(row["lag_unknown_reason"] or "unknown"), class_="unknown")

@@ -1,6 +1,7 @@
 """The table of live groups on the overview page: one line per group, sortable, one page of rows."""
 
 import dataclasses
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -8,28 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.group_query import SortKey
-from exporters.page.blocks import (
-    NONE,
-    badge,
-    expiry,
-    group_link,
-    known,
-    lasting,
-    note,
-    owner_link,
-    rate,
-    since,
-    state,
-    table,
-    table_row,
-    text,
-    time_lag,
-    titled,
-)
+from exporters.page import ui
 from exporters.page.group_filter import GroupFilter
 from exporters.page.html_tree import Content, Element, el
 from exporters.page.overview_tables import alert_note
-from exporters.wording import duration, number, printable
+from exporters.wording import duration, number, printable, rate
 
 LagPoint: TypeAlias = tuple[float, int | None]
 """Unix seconds and lag; None: unknown."""
@@ -43,7 +27,7 @@ def sparkline(points: Sequence[LagPoint]) -> Element:
     """Return the lag over time; a dash if fewer than two lags are known. The level begins at 0."""
     known = [(at, lag) for at, lag in points if lag is not None]
     if len(known) < 2:
-        return NONE
+        return ui.NONE
     begin, end = points[0][0], points[-1][0]
     most = max(lag for _, lag in known)
 
@@ -92,27 +76,15 @@ Trends: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[LagPoint]]]
 Rates: TypeAlias = Mapping[str, tuple[float | None, float | None]]
 """Offsets per second that are produced and consumed, by group; None: unknown."""
 
-_HEADS: Final[tuple[tuple[str, str, SortKey | None], ...]] = (
-    ("Group", "", SortKey.NAME),
-    ("Verdict", "", SortKey.WORST),
-    ("Lag", "number lag", SortKey.LAG),
-    ("Time lag", "number time-lag", SortKey.TIME_LAG),
-    ("Trend", "from-900", None),
-    ("Members", "number from-900", SortKey.MEMBERS),
-    ("Produced", "number from-1280", None),
-    ("Consumed", "number from-1280", None),
-    ("State", "from-1280", None),
-    ("Last commit", "number from-1280", SortKey.LAST_COMMIT),
-    ("Owner", "cut from-1440", None),
-    ("Offsets expire", "number from-1600", None),
-    ("Partitions", "number from-1910", None),
-    ("Lag unknown", "number from-1910", None),
-    ("Kind", "from-1910", None),
-)
-"""The heads with their classes and, if the table can be sorted by the column, the key.
-
-A class `from-PIXELS` hides the column in a narrower window (style.css); the page of a group has all of them.
-"""
+_SORTED_BY: Final = {
+    "Group": SortKey.NAME,
+    "Verdict": SortKey.WORST,
+    "Lag": SortKey.LAG,
+    "Time lag": SortKey.TIME_LAG,
+    "Members": SortKey.MEMBERS,
+    "Last commit": SortKey.LAST_COMMIT,
+}
+"""The key by which the table can be sorted, by head."""
 _OPTIONAL: Final = {"Offsets expire": "first_offset_expiry_time", "Owner": "team"}
 """Heads and columns that are omitted if no group has a value."""
 
@@ -161,58 +133,69 @@ def live_section(page: RowsPage, now: float, group_filter: GroupFilter, activity
     if not page.total:
         active = ", ".join(f"{name} {printable(value)}" for name, value in group_filter.conditions())
         words = f"No live group matches the filter: {active}." if active else "There are no live groups."
-        return titled("Groups", note(words))
+        return ui.titled("Groups", ui.note(words))
     total, last = page.total, page.start + len(page.rows)
     shown = number(total) if total <= ROWS else f"{number(page.start + 1)} to {number(last)} of {number(total)}"
-    heads = [_head(*head, group_filter) for head in _HEADS if head[0] not in page.omitted]
+    columns = [
+        column._replace(head=_head(column, group_filter))
+        for column in _columns(now, activity)
+        if column.head not in page.omitted
+    ]
     steps = [
         el("a", words, href=group_filter.url_with(start=at))
         for words, at in (("previous", page.start - ROWS), ("next", page.start + ROWS))
         if 0 <= at < total
     ]
-    return titled(
+    return ui.titled(
         "Groups",
-        table("Groups", heads, [_row(row, now, activity, page) for row in page.rows.to_pylist()], "lines groups"),
+        ui.table("Groups", columns, page.rows.to_pylist(), operator.itemgetter("group"), "lines groups"),
         el("nav", [[step, " "] for step in steps], class_="steps", aria_label="More groups") if steps else None,
         shown=shown,
     )
 
 
-def _head(words: str, class_: str, key: SortKey | None, group_filter: GroupFilter) -> Element:
+def _columns(now: float, activity: GroupActivity) -> tuple[ui.Column, ...]:
+    """Return the columns.
+
+    A class `from-PIXELS` hides the column in a narrower window (style.css); the page of a group has all of them.
+    """
+
+    def offset_rate(at: int) -> Callable[[dict[str, Any]], Content]:
+        return lambda row: ui.known(activity.rates.get(row["group"], (None, None))[at], rate)
+
+    return (
+        ui.Column("Group", lambda row: ui.group_link(row["group"], title=printable(row["group"]))),
+        ui.Column("Verdict", lambda row: [ui.badge(row["verdict"], row["severity"]), alert_note(row)]),
+        ui.Column("Lag", lambda row: ui.known(row["lag_sum"]), "number lag"),
+        ui.LAG_COLUMNS[2]._replace(class_="number time-lag"),
+        ui.Column("Trend", lambda row: sparkline(activity.trends.get(row["group"], ())), "from-900"),
+        ui.Column("Members", lambda row: ui.known(row["members"]), "number from-900"),
+        ui.Column("Produced", offset_rate(0), "number from-1280"),
+        ui.Column("Consumed", offset_rate(1), "number from-1280"),
+        ui.Column("State", lambda row: _state(row, now), "from-1280"),
+        ui.Column("Last commit", lambda row: ui.since(row["last_commit_time"], now), "number from-1280"),
+        ui.Column("Owner", lambda row: ui.owner_link(row["team"]), "cut from-1440"),
+        ui.Column("Offsets expire", lambda row: ui.expiry(row["first_offset_expiry_time"], now), "number from-1600"),
+        ui.Column("Partitions", lambda row: ui.known(row["partitions"]), "number from-1910"),
+        ui.Column("Lag unknown", _lag_unknown, "number from-1910"),
+        ui.Column("Kind", lambda row: ui.known(row["kind"], printable), "from-1910"),
+    )
+
+
+def _head(column: ui.Column, group_filter: GroupFilter) -> Element:
     """Return a head; with a key it is a link that sorts by the column, or reverses its order."""
-    if key is None:
-        return el("th", words, scope="col", class_=class_ or None)
-    order = None
-    if group_filter.sort is key:
-        order = "descending" if group_filter.query().descending else "ascending"
-    link = el("a", words, href=group_filter.sorted_url(key))
-    return el("th", link, scope="col", class_=class_ or None, aria_sort=order)
+    words, key, order = column.head, _SORTED_BY.get(str(column.head)), None
+    if key is not None:
+        words = el("a", words, href=group_filter.sorted_url(key))
+        if group_filter.sort is key:
+            order = "descending" if group_filter.query().descending else "ascending"
+    return el("th", words, scope="col", class_=column.class_ or None, aria_sort=order)
 
 
-def _row(row: dict[str, Any], now: float, activity: GroupActivity, page: RowsPage) -> Element:
-    name = row["group"]
-    produced, consumed = activity.rates.get(name, (None, None))
-    cells: dict[str, Content] = {
-        "Group": group_link(name, title=printable(name)),
-        "Verdict": [badge(row["verdict"], row["severity"]), alert_note(row)],
-        "Lag": known(row["lag_sum"]),
-        "Trend": sparkline(activity.trends.get(name, ())),
-        "Time lag": time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]),
-        "Produced": rate(produced),
-        "Consumed": rate(consumed),
-        "Members": known(row["members"]),
-        "State": _state(row, now),
-        "Last commit": since(row["last_commit_time"], now),
-        "Partitions": known(row["partitions"]),
-        "Offsets expire": expiry(row["first_offset_expiry_time"], now),
-        "Lag unknown": number(row["partitions_lag_unknown"]) if row["partitions_lag_unknown"] else "",
-        "Kind": text(row["kind"]),
-        "Owner": owner_link(row["team"]),
-    }
-    heads = [(head, class_) for head, class_, _ in _HEADS if head not in page.omitted]
-    return table_row(heads, *(cells[head] for head, _ in heads), key=name)
+def _lag_unknown(row: dict[str, Any]) -> Content:
+    return number(row["partitions_lag_unknown"]) if row["partitions_lag_unknown"] else None
 
 
 def _state(row: dict[str, Any], now: float) -> Content:
-    shown = state(row["state"], described=row["state_described"])
-    return shown if row["state_since"] is None else [shown, " ", el("small", lasting(row["state_since"], now))]
+    shown = ui.state(row["state"], described=row["state_described"])
+    return shown if row["state_since"] is None else [shown, " ", el("small", ui.lasting(row["state_since"], now))]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from exporters.cluster.model import ClusterFacts
 from exporters.group_query import SortKey
 from exporters.group_search import MemberSearch, MembersHiddenError, select_groups
-from exporters.page.blocks import UNKNOWN, WAITING, fact_list, named, note, text, verdict_legend
+from exporters.page import ui
 from exporters.page.document import Page
 from exporters.page.group_filter import GroupFilter, chip, counts, filter_section
 from exporters.page.html_tree import Content, Element, el
@@ -43,7 +43,7 @@ def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now
         el("p", el("strong", _verdict(status, old=old)), " ", el("span", printable(status.phase), class_="phase")),
         el("ul", [el("li", reason) for reason in reasons], class_="reasons") if reasons else None,
         _progress(status),
-        fact_list(_facts(published, status, now)),
+        ui.fact_list(_facts(published, status, now)),
         class_=f"card {'good' if good else 'bad'}",
         aria_label="Monitor",
     )
@@ -88,16 +88,16 @@ def _facts(published: PublishedSnapshot | None, status: MonitorStatus, now: floa
 def _cluster(status: MonitorStatus) -> Content:
     """Return the configured name of the cluster with its id, or the id."""
     if status.cluster_name is None:
-        return text(status.cluster_id)
+        return ui.known(status.cluster_id, printable)
     if status.cluster_id is None:
-        return named(status.cluster_name)
-    return [named(status.cluster_name), " ", el("small", f"({printable(status.cluster_id)})")]
+        return ui.named(status.cluster_name)
+    return [ui.named(status.cluster_name), " ", el("small", f"({printable(status.cluster_id)})")]
 
 
 def _retention(status: MonitorStatus) -> Content:
     tick = status.tick
     if tick.offsets_retention_seconds is None:
-        return UNKNOWN
+        return ui.UNKNOWN
     return [duration(tick.offsets_retention_seconds), " ", el("small", f"({printable(tick.offsets_retention_source)})")]
 
 
@@ -136,7 +136,7 @@ def overview_page(
     """
     monitor = monitor_card(published, status, now)
     if published is None:
-        return _page("not ready", [el("h1", "No snapshot yet"), monitor, WAITING], status)
+        return _page("not ready", [el("h1", "No snapshot yet"), monitor, ui.WAITING], status)
     content = [
         _summary(published.snapshot, group_filter, freshness(published, status, now), _mixed_versions(facts)),
         common_causes_section(published.snapshot.common_causes),
@@ -144,7 +144,7 @@ def overview_page(
     ]
     # The card of a monitor that is not ready, or behind, comes before the groups; else one line at the top is enough.
     sound = status.ready and not is_old(published.snapshot.taken_at, now)
-    legend = verdict_legend(published.snapshot.verdict_groups)
+    legend = ui.verdict_legend(published.snapshot.verdict_groups)
     page = _page(_title(published.snapshot), [content, monitor] if sound else [monitor, content], status, legend)
     return dataclasses.replace(page, alarm="critical" in _attention_counts(published.snapshot))
 
@@ -167,7 +167,7 @@ def _groups(
     snapshot: Snapshot, now: float, group_filter: GroupFilter, search: MemberSearch | None, trends: Trends
 ) -> Content:
     if not len(snapshot.groups):
-        return note("No group has committed an offset or has members.")
+        return ui.note("No group has committed an offset or has members.")
     form = filter_section(
         snapshot.groups, group_filter, _verdict_chips(snapshot, group_filter), with_members=search is not None
     )
@@ -179,7 +179,7 @@ def _groups(
         )
     except MembersHiddenError:
         words = "Members are hidden (http.hide_members): groups cannot be filtered by client or host."
-        return [form, note(words)]
+        return [form, ui.note(words)]
     dead = pc.equal(shown.column("state"), _DEAD).fill_null(False)
     live = shown.filter(pc.invert(dead))
     page = page_of(live, group_filter.start)
@@ -217,7 +217,7 @@ def _headline(snapshot: Snapshot) -> str:
 def _mixed_versions(facts: ClusterFacts | None) -> list[Element]:
     """Return one line for each set of brokers that supports other requests or features than most, as in an upgrade."""
     sentences = () if facts is None else facts.mixed_versions
-    return [note(el("b", "Mixed versions: "), f"{printable(sentence)}.") for sentence in sentences]
+    return [ui.note(el("b", "Mixed versions: "), f"{printable(sentence)}.") for sentence in sentences]
 
 
 def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content, mixed: list[Element]) -> Element:
@@ -243,9 +243,5 @@ def _verdict_chips(snapshot: Snapshot, group_filter: GroupFilter) -> list[Elemen
     """Return the number of groups per verdict, the worst first, each a link to these groups."""
     severity_of = {row["verdict"]: row["severity"] for row in snapshot.verdict_groups.to_pylist()}
     verdicts = [pair for pair in counts(snapshot.groups, "verdict").items() if pair[0] is not None]
-    verdicts.sort(key=lambda pair: -_rank(severity_of.get(str(pair[0]))))
+    verdicts.sort(key=lambda pair: -ui.severity_rank(severity_of.get(str(pair[0]))))
     return [chip(group_filter, "verdict", verdict, groups, "verdict-chip") for verdict, groups in verdicts]
-
-
-def _rank(severity: str | None) -> int:
-    return SEVERITIES.index(severity) if severity in SEVERITIES else 1

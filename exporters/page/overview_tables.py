@@ -1,25 +1,12 @@
 """The sections of the overview page beside the live groups: common causes, groups that need attention, dead groups."""
 
+import operator
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.page.blocks import (
-    badge,
-    group_link,
-    known,
-    lasting,
-    offsets,
-    owner_link,
-    severity_class,
-    since,
-    table,
-    table_row,
-    text,
-    time_lag,
-    titled,
-)
+from exporters.page import ui
 from exporters.page.group_filter import GroupFilter
 from exporters.page.html_tree import Content, Element, el
 from exporters.readmodel import Snapshot
@@ -49,14 +36,14 @@ def common_causes_section(causes: pa.Table) -> Content:
 
 def _common_cause(row: dict[str, Any]) -> Element:
     groups = row["groups"]
-    links: Content = [[group_link(name), " "] for name in groups[:CAUSE_GROUPS]]
+    links: Content = [[ui.group_link(name), " "] for name in groups[:CAUSE_GROUPS]]
     rest = len(groups) - CAUSE_GROUPS
     return el(
         "li",
         el("p", printable(row["sentence"]), class_="sentence"),
         el("p", el("b", "What to do: "), printable(row["next_step"]), class_="next"),
         el("p", links, f"and {number(rest)} more" if rest > 0 else None, class_="facts"),
-        class_=severity_class("critical"),
+        class_=ui.severity_class("critical"),
         data_key=f"{row['dimension']} {row['key']}",
     )
 
@@ -69,31 +56,31 @@ def attention_section(snapshot: Snapshot, live: pa.Table, now: float, group_filt
     total, rows = len(groups), snapshot.with_sentences(groups.slice(0, ATTENTION_ROWS)).to_pylist()
     note = number(total) if total <= ATTENTION_ROWS else f"the worst {number(ATTENTION_ROWS)} of {number(total)}"
     items = el("ol", [_attention_item(row, now) for row in rows], class_="stuck")
-    return titled("Need attention", items, shown=f"{note} of the filtered groups" if group_filter else note)
+    return ui.titled("Need attention", items, shown=f"{note} of the filtered groups" if group_filter else note)
 
 
 def _attention_item(row: dict[str, Any], now: float) -> Element:
     facts = [
-        ("lag", offsets(row["lag_sum"])),
-        ("time lag", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
-        ("members", known(row["members"])),
-        *([("team", owner_link(row["team"]))] if row["team"] else []),
+        ("lag", ui.offsets(row["lag_sum"])),
+        ("time lag", ui.time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
+        ("members", ui.known(row["members"])),
+        *([("team", ui.owner_link(row["team"]))] if row["team"] else []),
     ]
     note = alert_note(row)
     return el(
         "li",
         el(
             "p",
-            badge(row["verdict"], row["severity"]),
+            ui.badge(row["verdict"], row["severity"]),
             " ",
-            group_link(row["group"], class_="name"),
+            ui.group_link(row["group"], class_="name"),
             " ",
             el("small", _duration_and_severity(row, now)),
             [" ", el("small", "\N{MIDDLE DOT}"), note] if note is not None else None,
         ),
         el("p", printable(row["sentence"]), class_="sentence") if row["sentence"] else None,
         el("p", [[el("span", name, " ", el("b", value)), " "] for name, value in facts], class_="facts"),
-        class_=severity_class(row["severity"]),
+        class_=ui.severity_class(row["severity"]),
         data_key=row["group"],
     )
 
@@ -101,7 +88,7 @@ def _attention_item(row: dict[str, Any], now: float) -> Element:
 def _duration_and_severity(row: dict[str, Any], now: float) -> Content:
     """Return for how long the verdict has lasted, and its severity in words for readers who do not see the colours."""
     begun = row["verdict_since"]
-    return [[lasting(begun, now), " \N{MIDDLE DOT} "] if begun is not None else None, phrase(row["severity"])]
+    return [[ui.lasting(begun, now), " \N{MIDDLE DOT} "] if begun is not None else None, phrase(row["severity"])]
 
 
 def alert_note(row: dict[str, Any]) -> Content:
@@ -122,13 +109,14 @@ def dead_section(groups: pa.Table, now: float) -> Content:
         return None
     order = pc.sort_indices(groups, [("died_time", "descending", "at_end")])
     note = f"the latest {number(ROWS)} of {number(total)}" if total > ROWS else number(total)
-    heads = (("Group", ""), ("Cause", ""), ("Died", ""), ("Kind", ""))
-    rows = [
-        table_row(heads, group_link(group["group"]), text(group["death_cause"]), since(group["died_time"], now),
-            text(group["kind"]), key=group["group"])
-        for group in groups.take(order[:ROWS]).to_pylist()
-    ]  # fmt: skip
-    return titled("Recently died", table("Recently died", heads, rows), shown=note)
+    columns = (
+        ui.Column("Group", lambda row: ui.group_link(row["group"])),
+        ui.Column("Cause", lambda row: ui.known(row["death_cause"], printable)),
+        ui.Column("Died", lambda row: ui.since(row["died_time"], now)),
+        ui.Column("Kind", lambda row: ui.known(row["kind"], printable)),
+    )
+    table = ui.table("Recently died", columns, groups.take(order[:ROWS]).to_pylist(), operator.itemgetter("group"))
+    return ui.titled("Recently died", table, shown=note)
 
 
 def in_milliseconds(table: pa.Table) -> pa.Table:

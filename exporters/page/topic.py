@@ -8,8 +8,9 @@ leads to its page; of a link to a file that the server does not have, only the t
 
 import functools
 import importlib.resources
+import operator
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pyarrow as pa
@@ -18,32 +19,13 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from exporters.cluster.model import ClusterFacts
-from exporters.page.blocks import (
-    NONE,
-    ROWS,
-    WAITING,
-    Head,
-    badge,
-    fact_list,
-    failure,
-    group_link,
-    known,
-    lag_cells,
-    named,
-    note,
-    owner_link,
-    section,
-    severity_class,
-    table_row,
-    text,
-    titled,
-)
+from exporters.page import ui
 from exporters.page.document import Page
 from exporters.page.html_tree import Content, Element, el, flat
 from exporters.page.overview import snapshot_age
 from exporters.readmodel import Snapshot
 from exporters.text.exposition import PublishedSnapshot
-from exporters.wording import SEVERITIES, duration, number, printable, size
+from exporters.wording import duration, number, printable, size
 
 _FOLDER: Final = importlib.resources.files("exporters.page") / "runbooks"
 _ENDING: Final = ".md"
@@ -61,7 +43,7 @@ def runbook_page(name: str, *, root: str) -> Page:
     `root` is the relative path to the overview page.
     """
     known = name in runbook_names()
-    absent = el("section", el("h1", "No such runbook"), el("p", "There is no alert named ", named(name), "."))
+    absent = el("section", el("h1", "No such runbook"), el("p", "There is no alert named ", ui.named(name), "."))
     content = el("article", _runbook(name), class_="runbook") if known else absent
     title = name if known else "No such runbook"
     return Page(f"{title} · lagwarden", content, root, ((root, "all groups"),), code=200 if known else 404)
@@ -92,15 +74,6 @@ def _content(node: SyntaxTreeNode) -> Content:
             return el(node.tag, children, start=node.attrs.get("start"))
 
 
-_GROUPS: Final = (
-    ("Group", ""), ("Verdict", ""), ("Lag", "number"), ("Greatest lag", "number"), ("Time lag", "number"),
-    ("Partitions", "number"), ("Lag unknown", "number"), ("State", ""), ("Owner", ""),
-)  # fmt: skip
-"""The last is omitted if no group has an owner."""
-_PARTITIONS: Final = (
-    ("Partition", ""), ("Log start", "number"), ("End", "number"), ("Kept", "number"),
-    ("Greatest lag", "number"), ("Share of kept", "number"), ("Slowest group", ""),
-)  # fmt: skip
 _FULL: Final = 0.9
 """The unread share of the kept offsets from which a group is close to losing records."""
 
@@ -113,12 +86,12 @@ def topic_page(
     `root` is the relative path to the overview page.
     """
     if published is None:
-        return _page(name, root, WAITING, code=503)
+        return _page(name, root, ui.WAITING, code=503)
     snapshot = published.snapshot
     groups = _groups(snapshot, name)
     described = _first(facts.cluster_topics.filter(_is(facts.cluster_topics, "topic", name))) if facts else None
     if not groups and described is None:
-        missing = failure("No such topic", el("p", "No group reads a topic named ", named(name), "."))
+        missing = ui.failure("No such topic", el("p", "No group reads a topic named ", ui.named(name), "."))
         return _page(name, root, missing, code=404)
     content: list[Content] = [
         _about(snapshot, name, groups, described, _settings(facts, name), now=now),
@@ -153,7 +126,7 @@ def _groups(snapshot: Snapshot, name: str) -> list[dict[str, Any]]:
 
 
 def _worst_first(row: Mapping[str, Any]) -> tuple[int, float, int, str]:
-    rank = SEVERITIES.index(row["severity"]) if row["severity"] in SEVERITIES else 1
+    rank = ui.severity_rank(row["severity"])
     return -rank, -(row["time_lag_max"] or 0.0), -(row["lag_sum"] or 0), row["group"]
 
 
@@ -180,18 +153,18 @@ def _about(
     if described is not None:
         labels = {"partitions": "Partitions", "replication_factor": "Replication factor",
                   "under_replicated": "Under-replicated", "leaderless": "Without a leader"}  # fmt: skip
-        facts += [(label, known(described[column])) for column, label in labels.items()]
+        facts += [(label, ui.known(described[column])) for column, label in labels.items()]
     else:
         facts.append(("Partitions with commits", number(len(ends))))
     facts += [(f"{key}", _setting(key, value)) for key, value in sorted(settings.items())]
     worst = groups[0]["severity"] if groups else None
     return [
-        el("h1", named(name), class_="name"),
+        el("h1", ui.named(name), class_="name"),
         el(
             "section",
-            fact_list(facts),
-            note(snapshot_age(snapshot.taken_at, now)),
-            class_=f"card {severity_class(worst)}",
+            ui.fact_list(facts),
+            ui.note(snapshot_age(snapshot.taken_at, now)),
+            class_=f"card {ui.severity_class(worst)}",
             aria_label="Topic",
         ),
     ]
@@ -209,17 +182,48 @@ def _setting(key: str, value: str) -> Content:
     return printable(value)
 
 
+_OWNER: Final = ui.Column("Owner", lambda row: ui.owner_link(row["team"]) or ui.NONE)
+_GROUPS: Final = (
+    ui.Column("Group", lambda row: ui.group_link(row["group"])),
+    ui.Column("Verdict", lambda row: ui.badge(row["verdict"], row["severity"])),
+    *ui.LAG_COLUMNS,
+    ui.Column("State", lambda row: ui.known(row["state"], printable)),
+)
+
+
 def _groups_section(groups: list[dict[str, Any]]) -> Element:
     if not groups:
-        return titled("Groups", note("No group reads this topic."), shown="0")
-    heads = _GROUPS if any(row["team"] for row in groups) else _GROUPS[:-1]
-    return section("Groups", len(groups), heads, [_group(row, heads) for row in groups[:ROWS]], "lines")
+        return ui.titled("Groups", ui.note("No group reads this topic."), shown="0")
+    columns = (*_GROUPS, _OWNER) if any(row["team"] for row in groups) else _GROUPS
+    return ui.section("Groups", columns, groups, operator.itemgetter("group"), "lines")
 
 
-def _group(row: Mapping[str, Any], heads: Sequence[Head]) -> Element:
-    verdict, state = badge(row["verdict"], row["severity"]), text(row["state"])
-    cells = (group_link(row["group"]), verdict, *lag_cells(row), state, owner_link(row["team"]) or NONE)
-    return table_row(heads, *cells[: len(heads)], key=row["group"])
+def _kept(ends: Mapping[str, Any]) -> int | None:
+    start, end = ends["log_start_offset"], ends["high_watermark"]
+    return None if start is None or end is None else end - start
+
+
+def _share(row: Mapping[str, Any]) -> Content:
+    """Return the unread part of the kept offsets; unknown also if nothing is kept.
+
+    It is marked if it is almost everything, and retention has removed records: a new topic is kept whole.
+    """
+    lag, kept = row["lag"], row["kept"]
+    if lag is None or not kept:
+        return ui.known(None)
+    is_full = row["log_start_offset"] and lag >= _FULL * kept
+    return el("span", f"{100 * lag / kept:.3g} %", class_="bad" if is_full else None)
+
+
+_PARTITIONS: Final = (
+    ui.Column("Partition", lambda row: number(row["partition"])),
+    ui.Column("Log start", lambda row: ui.known(row["log_start_offset"]), "number"),
+    ui.Column("End", lambda row: ui.known(row["high_watermark"]), "number"),
+    ui.Column("Kept", lambda row: ui.known(row["kept"]), "number"),
+    ui.Column("Greatest lag", lambda row: ui.known(row["lag"]), "number"),
+    ui.Column("Share of kept", _share, "number"),
+    ui.Column("Slowest group", lambda row: ui.NONE if row["group"] is None else ui.group_link(row["group"])),
+)
 
 
 def _partitions_section(snapshot: Snapshot, name: str) -> Content:
@@ -227,36 +231,20 @@ def _partitions_section(snapshot: Snapshot, name: str) -> Content:
     ends = snapshot.log_ends.filter(_is(snapshot.log_ends, "topic", name)).to_pylist()
     if not ends:
         return None
-    slowest: dict[int, Mapping[str, Any]] = {}
-    commits = snapshot.partitions.select(["group", "topic", "partition", "lag"])
-    for row in commits.filter(_is(commits, "topic", name)).to_pylist():
+    slowest: dict[int, dict[str, Any]] = {}
+    commits = snapshot.partitions.select(["group", "partition", "lag"])
+    for row in commits.filter(_is(snapshot.partitions, "topic", name)).to_pylist():
         if row["lag"] is not None and row["lag"] > slowest.get(row["partition"], {"lag": -1})["lag"]:
             slowest[row["partition"]] = row
-    rows = [_partition(row, slowest.get(row["partition"])) for row in ends[:ROWS]]
-    foot = note(
-        "Share of kept: the part of the kept offsets that the slowest group has not read. Near 100 %, retention is ",
-        "about to remove offsets that the group has not read. It has removed none while the log starts at 0.",
-    )
-    return section("Partitions", len(ends), _PARTITIONS, rows, "lines", foot=foot)
-
-
-def _partition(ends: Mapping[str, Any], slowest: Mapping[str, Any] | None) -> Element:
-    start, end = ends["log_start_offset"], ends["high_watermark"]
-    kept = None if start is None or end is None else end - start
-    lag = None if slowest is None else slowest["lag"]
-    numbers = (known(start), known(end), known(kept), known(lag), _share(lag, kept, removes=bool(start)))
-    group = NONE if slowest is None else group_link(slowest["group"])
-    return table_row(_PARTITIONS, number(ends["partition"]), *numbers, group, key=ends["partition"])
-
-
-def _share(lag: int | None, kept: int | None, *, removes: bool) -> Content:
-    """Return the unread part of the kept offsets; unknown also if nothing is kept.
-
-    It is marked if it is almost everything, and retention has removed records (`removes`): a new topic is kept whole.
-    """
-    if lag is None or not kept:
-        return known(None)
-    return el("span", f"{100 * lag / kept:.3g} %", class_="bad" if removes and lag >= _FULL * kept else None)
+    nobody = {"group": None, "lag": None}
+    rows = [row | {"kept": _kept(row)} | slowest.get(row["partition"], nobody) for row in ends]
+    return [
+        ui.section("Partitions", _PARTITIONS, rows, operator.itemgetter("partition"), "lines"),
+        ui.note(
+            "Share of kept: the part of the kept offsets that the slowest group has not read. Near 100 %, retention is",
+            " about to remove offsets that the group has not read. It has removed none while the log starts at 0.",
+        ),
+    ]
 
 
 def _is(rows: pa.Table, column: str, value: str) -> pa.ChunkedArray:

@@ -1,22 +1,11 @@
 """The verdict on a group's page: sentence, evidence and next step, findings per partition, and history."""
 
+import operator
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from exporters.page.blocks import (
-    ROWS,
-    badge,
-    known,
-    lasting,
-    listed,
-    named,
-    note,
-    section,
-    severity_class,
-    table_row,
-    titled,
-)
+from exporters.page import ui
 from exporters.page.html_tree import Content, Element, el
 from exporters.page.links import NEXT_RECORD, PageLinks
 from exporters.readmodel import FindingDetail, GroupDetail, TransitionDetail, VerdictChange
@@ -79,8 +68,8 @@ def commands_section(row: Mapping[str, Any], links: PageLinks, root: str = "") -
     ]
     needed = None
     if links.command_config is not None:
-        needed = note(f"{links.command_config} has your TLS and SASL settings for Kafka's tools.")
-    return titled("Commands", el("ul", commands, class_="commands"), needed)
+        needed = ui.note(f"{links.command_config} has your TLS and SASL settings for Kafka's tools.")
+    return ui.titled("Commands", el("ul", commands, class_="commands"), needed)
 
 
 def _with_address(command: str, root: str) -> Content:
@@ -88,16 +77,6 @@ def _with_address(command: str, root: str) -> Content:
     if not command.startswith(_EXPLAIN):
         return command
     return [_EXPLAIN, el("span", data_keep=True, data_root=root), command.removeprefix(_EXPLAIN)]
-
-
-_FINDINGS: Final = (
-    ("Topic", ""),
-    ("Partition", "number partition"),
-    ("Verdict", ""),
-    ("For", "number lasting"),
-    ("Explanation", "long"),
-)
-_HISTORY: Final = (("Time (UTC)", ""), ("Age", ""), ("Event", ""), ("Description", ""))
 
 
 _NEAR_SECONDS: Final = 300.0
@@ -115,16 +94,19 @@ def verdict_card(row: Mapping[str, Any], detail: GroupDetail | None, now: float)
     # The duration is that of the verdict; an earlier verdict may have had the same severity.
     # Of a fine one there is none: a busy group alternates between these, and its history does not have the changes.
     has_duration = row["verdict_since"] is not None and row["severity"] != FINE
-    begun = [lasting(row["verdict_since"], now), " \N{MIDDLE DOT} "] if has_duration else None
+    begun = [ui.lasting(row["verdict_since"], now), " \N{MIDDLE DOT} "] if has_duration else None
     return el(
         "section",
         el(
-            "p", badge(row["verdict"], row["severity"]), " ", el("span", begun, phrase(row["severity"]), class_="phase")
+            "p",
+            ui.badge(row["verdict"], row["severity"]),
+            " ",
+            el("span", begun, phrase(row["severity"]), class_="phase"),
         ),
         el("p", printable(sentence), class_="sentence") if sentence else None,
         el("p", el("b", "What to do: "), printable(finding.next_step), class_="next") if finding is not None else None,
         _evidence(finding, _fields(detail, finding), now) if detail is not None and finding is not None else None,
-        class_=f"card verdict {severity_class(row['severity'])}",
+        class_=f"card verdict {ui.severity_class(row['severity'])}",
         aria_label="Verdict",
     )
 
@@ -169,8 +151,21 @@ def findings_section(detail: GroupDetail, links: PageLinks, now: float) -> Conte
     found = [each for each in detail.partition_findings if each is not in_card]
     if not found:
         return None
+
+    def lasted(since: float) -> str:
+        return duration(max(now - since, 0.0))
+
+    columns = (
+        ui.Column("Topic", lambda each: ui.named(each[0])),
+        ui.Column("Partition", lambda each: number(each[1]), "number partition"),
+        ui.Column("Verdict", lambda each: ui.badge(each[2].verdict, each[2].severity)),
+        ui.Column(
+            "For", lambda each: ui.known(each[2].since, lambda at: duration(max(now - at, 0.0))), "number lasting"
+        ),
+        ui.Column("Explanation", lambda each: _explanation(each, detail.finding, links), "long"),
+    )
     title = "Partitions that are not fine" if in_card is None else "Other partitions that are not fine"
-    return section(title, len(found), _FINDINGS, [_finding(each, detail.finding, links, now) for each in found[:ROWS]])
+    return ui.section(title, columns, found, lambda each: f"{each[1]} {each[0]}")
 
 
 def partition_in_card(detail: GroupDetail) -> tuple[str, int, FindingDetail] | None:
@@ -180,57 +175,49 @@ def partition_in_card(detail: GroupDetail) -> tuple[str, int, FindingDetail] | N
     return next((each for name, each in named if sentence.startswith((f"{name} ", f"{name}:"))), None)
 
 
-def _finding(
-    of_partition: tuple[str, int, FindingDetail], of_group: FindingDetail | None, links: PageLinks, now: float
-) -> Element:
-    """Return a row for a partition's finding. The next step is omitted if it is that of the group."""
+def _explanation(
+    of_partition: tuple[str, int, FindingDetail], of_group: FindingDetail | None, links: PageLinks
+) -> Content:
+    """Return the sentence of a finding. The next step is omitted if it is that of the group."""
     topic, partition, finding = of_partition
-    begun = known(None) if finding.since is None else duration(max(now - finding.since, 0.0))
     url = links.message(topic, partition, finding.evidence.get("committed_offset"))
     same = of_group is not None and of_group.next_step == finding.next_step
-    explanation: Content = (
+    return (
         printable(finding.sentence),
         " ",
         None if same else el("small", printable(finding.next_step)),
         None if url is None else [" ", el("a", NEXT_RECORD, href=url, rel="noopener noreferrer")],
     )
-    verdict, key = badge(finding.verdict, finding.severity), f"{partition} {topic}"
-    return table_row(_FINDINGS, named(topic), number(partition), verdict, begun, explanation, key=key)
 
 
 def history_section(detail: GroupDetail, now: float) -> Element:
     """Return transitions and verdict changes in one table, the latest first."""
-    events: list[tuple[float, Element]] = [
-        *((each.time, _transition(each, now)) for each in detail.transitions),
-        *((each.time, _change(each, now)) for each in detail.verdicts),
+    events: list[tuple[float, Content, str]] = [
+        *((each.time, _transition(each), each.text) for each in detail.transitions),
+        *((each.time, _change(each), each.sentence) for each in detail.verdicts),
     ]
     if not events:
-        return titled("History", note("No transitions and no verdict changes."))
-    events.sort(key=lambda each: each[0], reverse=True)
-    return section("History", len(events), _HISTORY, [row for _, row in events[:ROWS]])
+        return ui.titled("History", ui.note("No transitions and no verdict changes."))
+    events.sort(key=operator.itemgetter(0), reverse=True)
+    columns = (
+        ui.Column("Time (UTC)", lambda event: utc(event[0]), "time"),
+        ui.Column("Age", lambda event: el("small", ago(event[0], now)), "time"),
+        ui.Column("Event", operator.itemgetter(1)),
+        ui.Column("Description", lambda event: printable(event[2]), "long"),
+    )
+    return ui.section("History", columns, events, lambda event: f"{event[0]} {event[2]}")
 
 
-def _transition(transition: TransitionDetail, now: float) -> Element:
+def _transition(transition: TransitionDetail) -> Content:
     what = printable(transition.transition)
     shown = [el("span", what, class_=f"happening {what}")]
     if transition.cause:
         shown.append(el("b", printable(transition.cause)))
     if not transition.live:
         shown.append(el("small", "replayed", title="Read by the initial catch-up"))
-    return _event(transition.time, listed(shown, " "), transition.text, now)
+    return ui.listed(shown, " ")
 
 
-def _change(change: VerdictChange, now: float) -> Element:
+def _change(change: VerdictChange) -> Content:
     before = [phrase(change.before), " \N{RIGHTWARDS ARROW} "] if change.before is not None else None
-    return _event(change.time, el("span", "verdict ", before, el("b", phrase(change.verdict))), change.sentence, now)
-
-
-def _event(time: float, event: Content, description: str, now: float) -> Element:
-    return el(
-        "tr",
-        el("td", utc(time), class_="time"),
-        el("td", el("small", ago(time, now)), class_="time"),
-        el("td", event),
-        el("td", printable(description), class_="long"),
-        data_key=f"{time} {description}",
-    )
+    return el("span", "verdict ", before, el("b", phrase(change.verdict)))

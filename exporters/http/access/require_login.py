@@ -7,8 +7,6 @@ configured names, only requests that arrive on a loopback address and need no lo
 Services, of an Ingress and of hosts work. Probes are never refused, as they need no login.
 """
 
-from __future__ import annotations
-
 import base64
 import fnmatch
 import hashlib
@@ -18,18 +16,16 @@ import secrets
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 import bcrypt
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporters.http.access.web_access import Credentials
 from exporters.http.admission import PROBES, RequestLimits, RunningRequests
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 _KEPT_LOGINS: Final = 256
 _WAITING: Final = RequestLimits(total=8, per_address=4, reserve=8)

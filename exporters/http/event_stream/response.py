@@ -4,8 +4,6 @@ A stream keeps no copy of the events: it reads them from the memory that all str
 previous ones. A client that is too slow finds events dropped, and the stream says how many.
 """
 
-from __future__ import annotations
-
 import asyncio
 import collections
 import contextlib
@@ -16,15 +14,13 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from starlette.responses import Response
+from starlette.responses import StreamingResponse
+from starlette.types import Send
 
 from exporters.group_query import GroupQuery
 from exporters.verdict_event import VerdictEvent
-
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
 
 MOST_EVENTS: Final = 1000
 MOST_BYTES: Final = 4 * 1024 * 1024
@@ -165,48 +161,33 @@ class StreamTimes:
     life: float = 900.0
 
 
-class EventStream(Response):
+class EventStream(StreamingResponse):
     """A response that sends the events of a query from a position on, until the client or the server ends it."""
 
-    def __init__(
-        self, recent: RecentEvents, position: EventPosition, query: GroupQuery, times: StreamTimes | None = None
-    ) -> None:
-        super().__init__(headers=_HEADERS, media_type=MEDIA_TYPE)
-        del self.headers["content-length"]
+    def __init__(self, recent: RecentEvents, position: EventPosition, query: GroupQuery, times: StreamTimes) -> None:
+        super().__init__((), headers=_HEADERS, media_type=MEDIA_TYPE)
         self._recent = recent
         self._position = position
         self._query = query
-        self._times = times or StreamTimes()
+        self._times = times
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def stream_response(self, send: Send) -> None:
         """Send the events. uvicorn awaits each write until the send buffer has room."""
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        if scope["method"] != "HEAD":
-            await self._send_events(receive, send)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _send_events(self, receive: Receive, send: Send) -> None:
         loop, wake = asyncio.get_running_loop(), asyncio.Event()
         ends_at = loop.time() + self._times.life
-        wake_up = functools.partial(_call_on, loop, wake.set)
-        disconnected = asyncio.ensure_future(_disconnected(receive, wake))
-        try:
-            with self._recent.listening(wake_up):
-                await _write(send, f"retry: {_RETRY_MILLISECONDS}\n".encode() + self._place())
-                await _write(send, self._missed(self._position.missed))
-                while not (disconnected.done() or self._recent.closed or loop.time() >= ends_at):
-                    wake.clear()
-                    if self._has_more():
-                        await _write(send, self._next())
-                        # Writing does not always yield to the loop, which must notice a disconnect.
-                        await asyncio.sleep(0)
-                    elif not await _is_set_within(wake, min(self._times.heartbeat, ends_at - loop.time())):
-                        await _write(send, b": heartbeat\n" + self._place() if loop.time() < ends_at else b"")
-        finally:
-            disconnected.cancel()
-
-    def _has_more(self) -> bool:
-        return self._recent.end().number > self._position.number
+        with self._recent.listening(functools.partial(_call_on, loop, wake.set)):
+            await _write(send, f"retry: {_RETRY_MILLISECONDS}\n".encode() + self._place())
+            await _write(send, self._missed(self._position.missed))
+            while not (self._recent.closed or loop.time() >= ends_at):
+                wake.clear()
+                if self._recent.end().number > self._position.number:
+                    await _write(send, self._next())
+                    # Writing does not always yield to the loop, which must notice a disconnect.
+                    await asyncio.sleep(0)
+                elif not await _is_set_within(wake, min(self._times.heartbeat, ends_at - loop.time())):
+                    await _write(send, b": heartbeat\n" + self._place() if loop.time() < ends_at else b"")
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _next(self) -> bytes:
         """Return the messages of the next events, and move the position."""
@@ -246,10 +227,3 @@ async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
 async def _write(send: Send, body: bytes) -> None:
     if body:
         await send({"type": "http.response.body", "body": body, "more_body": True})
-
-
-async def _disconnected(receive: Receive, wake: asyncio.Event) -> None:
-    """Return when the client has disconnected, and wake the stream."""
-    while (await receive())["type"] != "http.disconnect":  # noqa: ASYNC110 -- `receive` is what waits
-        await asyncio.sleep(0)
-    wake.set()

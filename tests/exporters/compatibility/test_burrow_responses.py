@@ -3,19 +3,17 @@
 import json
 from typing import Any
 
-from exporters.compatibility.burrow_responses import (
-    BurrowRequest,
-    consumer_status,
-    topic_detail,
-)
+from exporters.compatibility.burrow_responses import BurrowRequest, consumer_lag, topic_detail
 from tests.exporters.compatibility.burrow_world import EU, commit, place, world
 
-REQUEST = BurrowRequest("/v3", "monitor-1")
+
+def request(**names: str) -> BurrowRequest:
+    return BurrowRequest("/v3", "monitor-1", EU, {"cluster": "eu", **names})
 
 
 def status(*rows: dict[str, Any]) -> Any:
     """Return the status of the group g with all partitions."""
-    body, code = consumer_status(REQUEST, world(list(rows)), EU, "g", all_partitions=True)
+    body, code = consumer_lag(request(group="g"), world(list(rows)))
     assert code == 200
     return json.loads(body)["status"]
 
@@ -41,8 +39,8 @@ def test_an_unknown_lag_is_null() -> None:
 def test_a_topic_has_an_entry_for_every_partition() -> None:
     """Partitions without a commit are empty, also behind the last one. An unknown end is no offset, as in Burrow."""
     rows = [place("g", "t", 0, 1, None), place("g", "t", 1, 1, 9), place("g", "u", 0, 1, None)]
-    assert json.loads(topic_detail(REQUEST, world(rows), "t")[0])["offsets"] == [9]
-    assert topic_detail(REQUEST, world(rows), "u")[1] == 404
+    assert json.loads(topic_detail(request(topic="t"), world(rows))[0])["offsets"] == [9]
+    assert topic_detail(request(topic="u"), world(rows))[1] == 404
     counted, uncounted = known(1, "STOP") | {"topic_partitions": 3}, place("g", "u", 1, 1, 2, burrow_window=[])
     found = status(counted, uncounted)
     places = [(each["topic"], each["partition"], each["current_lag"]) for each in found["partitions"]]

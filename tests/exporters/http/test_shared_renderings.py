@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from exporters.http.shared_renderings import SharedRenderings
+from exporters.http.rendered_responses import SharedRenderings
 
 
 def test_concurrent_requests_share_one_rendering() -> None:

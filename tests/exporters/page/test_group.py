@@ -4,9 +4,9 @@ import dataclasses
 from typing import Any
 
 from exporters.http.openapi.small_world import NOON
-from exporters.page.blocks import ROWS
 from exporters.page.group import group_page
 from exporters.page.links import PageLinks
+from exporters.page.ui import ROWS
 from exporters.readmodel import GroupDetail, QuotaDetail, SharePartitionDetail, Snapshot, TransitionDetail
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader

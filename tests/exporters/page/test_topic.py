@@ -6,8 +6,8 @@ from typing import Any
 
 from exporters.cluster.model import CONFIGS
 from exporters.http.openapi.small_world import NOON, small_cluster
-from exporters.page.blocks import topic_link
 from exporters.page.topic import topic_page
+from exporters.page.ui import topic_link
 from exporters.readmodel import LOG_ENDS, TOPICS, VERDICT_GROUPS, Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader

@@ -5,15 +5,15 @@ Values as HTML elements: names, numbers, times, states and verdicts, and the mar
 The words themselves are in `exporters.wording`.
 """
 
+import operator
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from exporters.page.html_tree import Content, Element, Node, el
 from exporters.wording import SEVERITIES, ago, count, duration, duration_or_zero, number, phrase, printable, utc
-from exporters.wording import rate as rate_words
 
 UNKNOWN: Final = el("span", "unknown", class_="unknown")
 NONE: Final = el("span", "\N{EN DASH}", class_="unknown")
@@ -26,19 +26,14 @@ def named(text: str) -> Element:
     return el("bdi", printable(text) or "(empty name)")
 
 
-def known(value: int | None) -> Node:
-    """Return a number, or the mark for unknown."""
-    return UNKNOWN if value is None else number(value)
+def known(value: Any, words: Callable[[Any], Node] = number) -> Node:
+    """Return a value as `words` writes it, by default a number, or the mark for unknown."""
+    return UNKNOWN if value is None else words(value)
 
 
 def offsets(value: int | None) -> Node:
     """Return a count of offsets, or the mark for unknown."""
-    return UNKNOWN if value is None else count(value, "offset")
-
-
-def text(value: str | None) -> Node:
-    """Return a word, or the mark for unknown."""
-    return UNKNOWN if value is None else printable(value)
+    return known(value, lambda each: count(each, "offset"))
 
 
 def time_lag(seconds: float | None, *, exact: bool | None = True) -> Node:
@@ -56,14 +51,9 @@ def listed(parts: Iterable[Content], between: Content = ", ") -> list[Content]:
     return [[between if at else None, part] for at, part in enumerate(parts)]
 
 
-def rate(per_second: float | None) -> Node:
-    """Return a rate in offsets per second, or the mark for unknown."""
-    return UNKNOWN if per_second is None else rate_words(per_second)
-
-
 def since(milliseconds: int | None, now: float) -> Node:
     """Return the age of a time (Unix milliseconds), or the mark for unknown."""
-    return UNKNOWN if milliseconds is None else _timed(milliseconds / 1000, ago(milliseconds / 1000, now))
+    return known(milliseconds, lambda then: _timed(then / 1000, ago(then / 1000, now)))
 
 
 def lasting(milliseconds: int, now: float) -> list[Node]:
@@ -115,8 +105,17 @@ def _timed(unix_seconds: float, words: str) -> Element:
 ROWS: Final = 1000
 """Limit of the rows per table of a group or topic; the API has all rows."""
 
-Head = tuple[str, str]
-"""The text of a column's head, and the class of its cells."""
+Key = Callable[[Any], str | float]
+"""Returns what is unique of a row in its table."""
+
+
+class Column(NamedTuple):
+    """A column of a table: its head, the cell of a row, the class of both, and the title of the cell."""
+
+    head: str | Element
+    cell: Callable[[Any], Content]
+    class_: str = ""
+    title: Callable[[Any], str] | None = None
 
 
 def titled(title: str, *content: Content, shown: str = "") -> Element:
@@ -144,44 +143,70 @@ def fact_list(facts: Iterable[tuple[str, Content]]) -> Element:
 
 def section(
     title: str,
-    total: int,
-    heads: Sequence[Head],
-    rows: list[Element],
+    columns: Sequence[Column],
+    rows: Sequence[Any],
+    key: Key,
     class_: str | None = None,
     *,
-    foot: Content = None,
+    total: int | None = None,
+    **more: Any,
 ) -> Element:
-    """Return a table with its title and the number of rows; `total` can be more than the rows shown."""
-    shown = number(total) if total == len(rows) else f"{number(len(rows))} of {number(total)}"
-    return titled(title, table(title, heads, rows, class_), foot, shown=shown)
+    """Return a table with its title and the number of rows: `total`, if these are not all; at most ROWS are shown.
+
+    `more` as in `table`.
+    """
+    total = len(rows) if total is None else total
+    shown = number(total) if total <= ROWS else f"{number(ROWS)} of {number(total)}"
+    return titled(title, table(title, columns, rows[:ROWS], key, class_, **more), shown=shown)
 
 
-def table(title: str, heads: Iterable[Head | Element], rows: Sequence[Element], class_: str | None = None) -> Element:
-    """Return a table with its heads, elements or (text, class). A table wider than the window scrolls on its own."""
-    cells = [
-        head if isinstance(head, Element) else el("th", head[0], scope="col", class_=head[1] or None) for head in heads
+def table(
+    title: str,
+    columns: Sequence[Column],
+    rows: Iterable[Any],
+    key: Key,
+    class_: str | None = None,
+    *,
+    id_of: Callable[[Any], str] | None = None,
+) -> Element:
+    """Return a table, in which the first cell of a row is a head. A table wider than the window scrolls on its own.
+
+    `id_of` returns the id of a row, for links to it.
+    """
+    heads = [
+        el("th", each.head, scope="col", class_=each.class_ or None) if isinstance(each.head, str) else each.head
+        for each in columns
     ]
-    whole = el("table", el("thead", el("tr", cells)), el("tbody", rows), class_=class_)
+    body = [
+        el(
+            "tr",
+            [
+                el(
+                    "td" if at else "th",
+                    each.cell(row),
+                    scope=None if at else "row",
+                    class_=(each.class_ or None) if at else None,
+                    title=None if each.title is None else each.title(row),
+                )
+                for at, each in enumerate(columns)
+            ],
+            id=None if id_of is None else id_of(row),
+            data_key=key(row),
+        )
+        for row in rows
+    ]
+    whole = el("table", el("thead", el("tr", heads)), el("tbody", body), class_=class_)
     return el("div", whole, class_="wide", tabindex="0", role="group", aria_label=f"{title}, as a table")
 
 
-def table_row(
-    heads: Sequence[Head], *cells: Content, key: str | float, title: str | None = None, id_: str | None = None
-) -> Element:
-    """Return a row of a table, of which the first cell is a head with a `title`; `key` is unique in the table."""
-    values = [el("td", cell, class_=class_ or None) for cell, (_, class_) in zip(cells[1:], heads[1:], strict=True)]
-    return el("tr", el("th", cells[0], scope="row", title=title), values, id=id_, data_key=key)
-
-
-def lag_cells(numbers: Mapping[str, Any]) -> list[Content]:
-    """Return sum and maximum of the lag, the time lag, and the number of partitions and of those of unknown lag."""
-    return [
-        known(numbers["lag_sum"]),
-        known(numbers["lag_max"]),
-        time_lag(numbers["time_lag_max"], exact=numbers["time_lag_max_exact"]),
-        known(numbers["partitions"]),
-        known(numbers["partitions_lag_unknown"]),
-    ]
+LAG_COLUMNS: Final = (
+    Column("Lag", lambda row: known(row["lag_sum"]), "number"),
+    Column("Greatest lag", lambda row: known(row["lag_max"]), "number"),
+    Column("Time lag", lambda row: time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), "number"),
+    Column("Partitions", lambda row: known(row["partitions"]), "number"),
+    Column("Lag unknown", lambda row: known(row["partitions_lag_unknown"]), "number"),
+)
+"""Columns of GROUPS and TOPICS: the lag, and the number of partitions and of those of unknown lag."""
 
 
 def group_url(name: str, root: str = "") -> str:
@@ -206,7 +231,17 @@ def owner_link(team: str | None) -> Content:
 
 
 _TITLE: Final = "Legend of the verdicts"
-_HEADS: Final = (("Verdict", ""), ("Severity", ""), ("Meaning", "long"), ("What to do", "long"))
+_LEGEND: Final = (
+    Column("Verdict", lambda row: badge(row["verdict"], row["severity"])),
+    Column("Severity", lambda row: phrase(row["severity"])),
+    Column("Meaning", lambda row: printable(row["meaning"]), "long"),
+    Column("What to do", lambda row: printable(row["next_step"] or ""), "long"),
+)
+
+
+def severity_rank(severity: str | None) -> int:
+    """Return the place of a severity in `SEVERITIES`; any other word ranks as `unknown`."""
+    return SEVERITIES.index(severity_class(severity))
 
 
 def verdict_legend(verdicts: pa.Table) -> Content:
@@ -215,16 +250,11 @@ def verdict_legend(verdicts: pa.Table) -> Content:
     if not rows:
         return None
     # Verdicts of one severity keep their order, which is by rank.
-    rows.sort(key=lambda row: SEVERITIES.index(row["severity"]) if row["severity"] in SEVERITIES else 1)
+    rows.sort(key=lambda row: severity_rank(row["severity"]))
     shown = el(
         "details",
         el("summary", "What the verdicts mean"),
-        table(_TITLE, _HEADS, [_row(row) for row in reversed(rows)]),
+        table(_TITLE, _LEGEND, reversed(rows), operator.itemgetter("verdict")),
         aria_label=_TITLE,
     )
     return el("section", shown, class_="legend", aria_label=_TITLE)
-
-
-def _row(row: dict[str, Any]) -> Element:
-    cells = (phrase(row["severity"]), printable(row["meaning"]), printable(row["next_step"] or ""))
-    return table_row(_HEADS, badge(row["verdict"], row["severity"]), *cells, key=row["verdict"])
