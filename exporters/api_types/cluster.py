@@ -5,34 +5,27 @@ from typing import Annotated
 from typing_extensions import TypedDict
 
 from exporters.api_types.json_object import EXPERIMENTAL, Fields, Json, JsonObject, row
-from exporters.catalogue.brokers import (
-    BROKER_DISKS,
-    BROKER_FEATURES,
-    BROKERS,
-    CONFIGS,
-    FEATURES,
-    OFFSETS_REPLICAS,
-    QUORUM_REPLICAS,
-    QUOTAS,
-    REASSIGNMENTS,
-    UNKNOWN_FACTS,
-)
+from exporters.catalogue import brokers
 from exporters.catalogue.topics import CLUSTER_TOPICS, FOLLOWERS, SHARE_PARTITIONS, TOPIC_PARTITIONS
 
 ConfigRow = Annotated[
     Json,
-    row("ConfigRow", "A row of CONFIGS without its scope and name.", CONFIGS, "scope", "name", are_unmarked=True),
+    row(
+        "ConfigRow", "A row of CONFIGS without its scope and name.", brokers.CONFIGS, "scope", "name", are_unmarked=True
+    ),
 ]
-OffsetsReplicaRow = Annotated[Json, row("OffsetsReplicaRow", "A row of OFFSETS_REPLICAS.", OFFSETS_REPLICAS)]
-UnknownFactRow = Annotated[Json, row("UnknownFactRow", "A row of UNKNOWN_FACTS.", UNKNOWN_FACTS, are_unmarked=True)]
-QuorumReplicaRow = Annotated[Json, row("QuorumReplicaRow", "A row of QUORUM_REPLICAS.", QUORUM_REPLICAS)]
-ReassignmentRow = Annotated[Json, row("ReassignmentRow", "A row of REASSIGNMENTS.", REASSIGNMENTS)]
-FeatureRow = Annotated[Json, row("FeatureRow", "A row of FEATURES.", FEATURES)]
+OffsetsReplicaRow = Annotated[Json, row("OffsetsReplicaRow", "A row of OFFSETS_REPLICAS.", brokers.OFFSETS_REPLICAS)]
+UnknownFactRow = Annotated[
+    Json, row("UnknownFactRow", "A row of UNKNOWN_FACTS.", brokers.UNKNOWN_FACTS, are_unmarked=True)
+]
+QuorumReplicaRow = Annotated[Json, row("QuorumReplicaRow", "A row of QUORUM_REPLICAS.", brokers.QUORUM_REPLICAS)]
+ReassignmentRow = Annotated[Json, row("ReassignmentRow", "A row of REASSIGNMENTS.", brokers.REASSIGNMENTS)]
+FeatureRow = Annotated[Json, row("FeatureRow", "A row of FEATURES.", brokers.FEATURES)]
 BrokerFeatureRow = Annotated[
-    Json, row("BrokerFeatureRow", "A row of BROKER_FEATURES.", BROKER_FEATURES, are_unmarked=True)
+    Json, row("BrokerFeatureRow", "A row of BROKER_FEATURES.", brokers.BROKER_FEATURES, are_unmarked=True)
 ]
-BrokerDiskRow = Annotated[Json, row("BrokerDiskRow", "A row of BROKER_DISKS.", BROKER_DISKS, are_unmarked=True)]
-QuotaRow = Annotated[Json, row("QuotaRow", "A row of QUOTAS.", QUOTAS, are_unmarked=True)]
+BrokerDiskRow = Annotated[Json, row("BrokerDiskRow", "A row of BROKER_DISKS.", brokers.BROKER_DISKS, are_unmarked=True)]
+QuotaRow = Annotated[Json, row("QuotaRow", "A row of QUOTAS.", brokers.QUOTAS, are_unmarked=True)]
 SharePartitionRow = Annotated[
     Json, row("SharePartitionRow", "A row of SHARE_PARTITIONS.", SHARE_PARTITIONS, are_unmarked=True)
 ]
@@ -60,7 +53,7 @@ class _BrokerParts(TypedDict):
 
 BrokerObject = Annotated[
     Json,
-    JsonObject("BrokerObject", "A broker with its role and its settings.", (Fields(BROKERS), _BrokerParts)),
+    JsonObject("BrokerObject", "A broker with its role and its settings.", (Fields(brokers.BROKERS), _BrokerParts)),
 ]
 
 

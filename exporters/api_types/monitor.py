@@ -8,14 +8,7 @@ from exporters.api_types.json_object import EXPERIMENTAL, Fields, Json, JsonObje
 from exporters.catalogue.groups import GROUPS
 from exporters.catalogue.partitions import PARTITIONS, TOPICS
 from exporters.catalogue.verdicts import COMMON_CAUSES
-from exporters.readmodel.group_detail import (
-    FindingDetail,
-    MemberDetail,
-    QuotaDetail,
-    SharePartitionDetail,
-    TransitionDetail,
-    VerdictChange,
-)
+from exporters.readmodel import group_detail
 
 EvidenceValue = str | float | int | bool | None
 
@@ -32,21 +25,29 @@ class _OfPartition(TypedDict):
     partition: int
 
 
-MemberObject = Annotated[Json, JsonObject("MemberObject", "One member of a group.", (MemberDetail,))]
-TransitionObject = Annotated[Json, JsonObject("TransitionObject", "One transition of a group.", (TransitionDetail,))]
-FindingObject = Annotated[Json, JsonObject("FindingObject", "A verdict with its explanation.", (FindingDetail,))]
+MemberObject = Annotated[Json, JsonObject("MemberObject", "One member of a group.", (group_detail.MemberDetail,))]
+TransitionObject = Annotated[
+    Json, JsonObject("TransitionObject", "One transition of a group.", (group_detail.TransitionDetail,))
+]
+FindingObject = Annotated[
+    Json, JsonObject("FindingObject", "A verdict with its explanation.", (group_detail.FindingDetail,))
+]
 PartitionFindingObject = Annotated[
-    Json, JsonObject("PartitionFindingObject", "The finding of one partition.", (FindingDetail, _OfPartition))
+    Json,
+    JsonObject("PartitionFindingObject", "The finding of one partition.", (group_detail.FindingDetail, _OfPartition)),
 ]
 VerdictChangeObject = Annotated[
-    Json, JsonObject("VerdictChangeObject", "One change of a group's verdict.", (VerdictChange,))
+    Json, JsonObject("VerdictChangeObject", "One change of a group's verdict.", (group_detail.VerdictChange,))
 ]
 MemberQuotaObject = Annotated[
     Json,
-    JsonObject("MemberQuotaObject", "A quota by which members of a group may be throttled.", (QuotaDetail,)),
+    JsonObject(
+        "MemberQuotaObject", "A quota by which members of a group may be throttled.", (group_detail.QuotaDetail,)
+    ),
 ]
 ShareGroupPartitionObject = Annotated[
-    Json, JsonObject("ShareGroupPartitionObject", "One partition of a share group.", (SharePartitionDetail,))
+    Json,
+    JsonObject("ShareGroupPartitionObject", "One partition of a share group.", (group_detail.SharePartitionDetail,)),
 ]
 
 

@@ -9,19 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.page import group_tables as tables
-from exporters.page import ui
+from exporters.page import ui, verdict_section
 from exporters.page.document import Page, Samples
 from exporters.page.html_tree import Content, Element, el
 from exporters.page.links import NEXT_RECORD, PageLinks
 from exporters.page.overview import snapshot_age
 from exporters.page.overview_tables import in_milliseconds
-from exporters.page.verdict_section import (
-    commands_section,
-    findings_section,
-    history_section,
-    partition_in_card,
-    verdict_card,
-)
 from exporters.readmodel import GroupDetail, OtherInstance, Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import count, number, phrase, printable, ranges, utc
@@ -82,12 +75,12 @@ def group_page(
         _notes(row, detail),
         strips,
         None if dead else _chart(row["kind"]),
-        findings_section(detail, links, now) if detail is not None else None,
+        verdict_section.findings_section(detail, links, now) if detail is not None else None,
         tables.topics_section(_of(snapshot.topics, name), severities),
         table_of_partitions,
         tables.members_section(detail) if detail is not None else None,
-        history_section(detail, now) if detail is not None else None,
-        commands_section(row, links, root),
+        verdict_section.history_section(detail, now) if detail is not None else None,
+        verdict_section.commands_section(row, links, root),
     ]
     alarm = row["severity"] == "critical"
     return dataclasses.replace(_page(name, root, content), samples=samples, marks=_marks(detail), alarm=alarm)
@@ -101,7 +94,7 @@ def failed_page(reason: str, name: str | None, root: str) -> Page:
 
 def _outside_links(row: dict[str, Any], links: PageLinks, detail: GroupDetail | None, root: str) -> Content:
     """Return the links to the next record, to Grafana and to the runbook of the verdict; None if there is none."""
-    topic, partition, found = (None if detail is None else partition_in_card(detail)) or ("", -1, None)
+    topic, partition, found = (None if detail is None else verdict_section.partition_in_card(detail)) or ("", -1, None)
     offset = None if found is None else found.evidence.get("committed_offset")
     urls = (
         (f"{NEXT_RECORD} of {printable(topic)}-{partition}", links.message(topic, partition, offset)),
@@ -181,7 +174,7 @@ def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, 
     phase = None if begun is None else el("span", ui.lasting(begun, now), class_="phase")
     return [
         el("h1", ui.named(row["group"]), class_="name"),
-        verdict_card(row, detail, now),
+        verdict_section.verdict_card(row, detail, now),
         el(
             "section",
             el("p", ui.state(row["state"], described=row["state_described"]), " ", phase),

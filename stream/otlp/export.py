@@ -25,6 +25,6 @@ def otlp_export(
         yield None
         return
     with imports_of_extra("otlp", "otlp.endpoint"):
-        from stream.otlp.pusher import MetricsSource, OtlpPusher  # noqa: PLC0415 -- an optional extra
-    with OtlpPusher(MetricsSource(current, cluster, served_status), options.endpoint, options) as pusher:
+        from stream.otlp.pusher import OtlpPusher  # noqa: PLC0415 -- an optional extra
+    with OtlpPusher(options, current, cluster, served_status) as pusher:
         yield pusher.status

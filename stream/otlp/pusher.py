@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import dataclasses
 import socket
 import threading
 import time
@@ -44,23 +43,22 @@ MOST_POINTS: Final = 2_000
 _STOP_SECONDS: Final = 2.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MetricsSource:
-    """What `/metrics` is made from; the functions are called at the start of each export, on its thread."""
-
-    current: Callable[[], PublishedSnapshot | None]
-    cluster: Callable[[], PublishedCluster | None]
-    status: Callable[[], MonitorStatus]
-
-
 class OtlpPusher:
     """Exports inside `with pusher:`, first at once. The counters may be read from any thread."""
 
     def __init__(
-        self, source: MetricsSource, endpoint: str, options: OtlpOptions, *, clock: Callable[[], float] = time.time
+        self,
+        options: OtlpOptions,
+        current: Callable[[], PublishedSnapshot | None],
+        cluster: Callable[[], PublishedCluster | None],
+        served_status: Callable[[], MonitorStatus],
+        *,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._source = source
-        self._endpoint = endpoint
+        """Export to the endpoint of `options`. The functions are called at the start of each export, on its thread."""
+        self._current = current
+        self._cluster = cluster
+        self._served_status = served_status
         self._options = options
         self._clock = clock
         version = metadata.version("lagwarden")
@@ -95,8 +93,8 @@ class OtlpPusher:
         After a failed request the rest is not sent, because the receiver is away. Never raises.
         """
         try:
-            published, cluster = self._source.current(), self._source.cluster()
-            served = ServedMetrics.build(published, cluster, self._source.status())
+            published = self._current()
+            served = ServedMetrics.build(published, self._cluster(), self._served_status())
             snapshot = None if published is None else published.snapshot
             is_complete = True
             for batch in metric_batches(served, snapshot, self._clock(), MOST_POINTS):
@@ -109,7 +107,9 @@ class OtlpPusher:
             return False
         if is_complete:
             self._exported_at = self._clock()
-            self._log_success()
+            if self._logged is not None:
+                self._logged = None
+                _log.info("otlp export working again", to=self._address)
         return is_complete
 
     def _run(self) -> None:
@@ -124,7 +124,7 @@ class OtlpPusher:
         points = sum(len(metric.data.data_points) for metric in batch)
         scopes = [ScopeMetrics(self._scope, batch, "")]
         message = encode_metrics(MetricsData([ResourceMetrics(self._resource, scopes, "")])).SerializeToString()
-        outcome = send(self._endpoint, self._options, message, self._stopping)
+        outcome = send(self._options, message, self._stopping)
         if outcome.reason not in {None, "rejected"} and self._stopping.is_set():
             return "stopped"
         if outcome.reason is not None:
@@ -141,15 +141,10 @@ class OtlpPusher:
             self._logged = reason
             _log.warning("otlp export failing", to=self._address, reason=reason, cause=cause)
 
-    def _log_success(self) -> None:
-        if self._logged is not None:
-            self._logged = None
-            _log.info("otlp export working again", to=self._address)
-
     @property
     def _address(self) -> str:
         # Without path and query, which may have a secret.
-        url = urlsplit(self._endpoint)
+        url = urlsplit(str(self._options.endpoint))
         return f"{url.scheme}://{url.hostname}" + (f":{url.port}" if url.port else "")
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import gzip
 import http.client
+import re
 import ssl
 import threading
 import time
@@ -22,6 +23,7 @@ _OF_STATUS: Final = {**dict.fromkeys((401, 403, 407), "unauthorized"), 413: "too
 _OF_CLASS: Final = {3: "redirect", 4: "client_error"}
 _REPEATED_STATUS: Final = frozenset({429, 502, 503, 504})
 _FIRST_PAUSE: Final = 1.0
+_HEADER: Final = re.compile(r"\s*([-_]*[A-Za-z0-9][-_A-Za-z0-9]*)\s*:\s*([ -~]*?)\s*")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class RequestOutcome:
     pause: float | None = None
 
 
-def send(endpoint: str, options: OtlpOptions, message: bytes, stopping: threading.Event) -> RequestOutcome:
+def send(options: OtlpOptions, message: bytes, stopping: threading.Event) -> RequestOutcome:
     """Send a serialized request until it succeeds, its timeout would pass, or `stopping` is set."""
     try:
         text = "" if options.headers_file is None else read_secret_file(options.headers_file)
@@ -48,7 +50,7 @@ def send(endpoint: str, options: OtlpOptions, message: bytes, stopping: threadin
         return RequestOutcome("headers", f"{options.headers_file}: {error}")
     body, deadline, pause = gzip.compress(message), time.monotonic() + options.timeout, _FIRST_PAUSE
     while True:
-        outcome = _attempt(endpoint, options, body, headers, deadline - time.monotonic())
+        outcome = _attempt(options, body, headers, deadline - time.monotonic())
         if outcome.pause is None:
             return outcome
         wait = max(outcome.pause, pause)
@@ -57,14 +59,12 @@ def send(endpoint: str, options: OtlpOptions, message: bytes, stopping: threadin
         pause *= 2
 
 
-def _attempt(
-    endpoint: str, options: OtlpOptions, body: bytes, headers: Mapping[str, str], seconds: float
-) -> RequestOutcome:
+def _attempt(options: OtlpOptions, body: bytes, headers: Mapping[str, str], seconds: float) -> RequestOutcome:
     certificate, key = options.certificate_file, options.key_file
     try:
         response = post_within(
             seconds,
-            endpoint,
+            str(options.endpoint),
             body,
             headers,
             ca_file=options.ca_file,
@@ -104,15 +104,7 @@ def parse_headers(text: str) -> dict[str, str]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        name, separator, value = (part.strip() for part in line.partition(":"))
-        token = name.replace("-", "").replace("_", "")
-        if (
-            not separator
-            or not token.isascii()
-            or not token.isalnum()
-            or not value.isascii()
-            or not value.isprintable()
-        ):
+        if (header := _HEADER.fullmatch(line)) is None:
             raise ValueError(f"line {number} is no header: write Name: value")
-        headers[name] = value
+        headers[header[1]] = header[2]
     return headers

@@ -5,23 +5,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from exporters import readmodel
 from exporters.api_types.monitor import VerdictCloudEvent
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.api import group_json, groups_json, topic_groups_json
 from exporters.http.cluster_api import cluster_json, topic_json
 from exporters.http.openapi.small_world import NOON, rows_table, small_cluster
-from exporters.readmodel import (
-    GROUPS,
-    PARTITIONS,
-    TOPICS,
-    UNKNOWN_LAGS,
-    FindingDetail,
-    GroupDetail,
-    MemberDetail,
-    QuotaDetail,
-    Snapshot,
-    VerdictChange,
-)
 from exporters.text.exposition import EMPTY, PublishedSnapshot
 from exporters.timestamps import rfc3339
 
@@ -34,10 +23,10 @@ _OFFSETS: Final = "partition committed_offset commit_time progress_time high_wat
 _AT: Final = NOON - 302_500
 _LAG: Final = "lag time_lag time_lag_exact verdict verdict_since"
 _IS: Final = (400, 302.5, True, "stopped", _SINCE)
-_FINDING: Final = FindingDetail(
+_FINDING: Final = readmodel.FindingDetail(
     "stopped", "critical", _NOW - 280, _SENTENCE, {"lag": 400, "patience_seconds": 20.0}, "See whether it still runs."
 )
-_MEMBER: Final = MemberDetail(
+_MEMBER: Final = readmodel.MemberDetail(
     member_id="billing-1-f2c1",
     instance_id=None,
     client_id="billing-1",
@@ -51,7 +40,7 @@ _MEMBER: Final = MemberDetail(
     regex=None,
     assignment=(("orders", (0,)),),
 )
-_DETAIL: Final = GroupDetail(
+_DETAIL: Final = readmodel.GroupDetail(
     "billing",
     (_MEMBER,),
     (),
@@ -59,9 +48,9 @@ _DETAIL: Final = GroupDetail(
     (),
     _FINDING,
     (("orders", 0, _FINDING),),
-    (VerdictChange(_NOW - 280, "ok", "stopped", _SENTENCE),),
+    (readmodel.VerdictChange(_NOW - 280, "ok", "stopped", _SENTENCE),),
     (
-        QuotaDetail(
+        readmodel.QuotaDetail(
             "",
             "billing-1",
             "consumer_byte_rate",
@@ -102,18 +91,20 @@ _EVENT: Final[VerdictCloudEvent] = {
 def examples() -> Mapping[tuple[str, int], Mapping[str, Any]]:
     """Return the examples by path and status code. Made at the first request for the document, not at the start."""
     cluster = PublishedCluster(small_cluster(), EMPTY)
-    snapshot = Snapshot(
+    snapshot = readmodel.Snapshot(
         _NOW,
         rows_table(
-            PARTITIONS, f"group topic {_OFFSETS} {_LAG}", ("billing", "orders", 0, 1600, _AT, _AT, 2000, 0, *_IS)
+            readmodel.PARTITIONS,
+            f"group topic {_OFFSETS} {_LAG}",
+            ("billing", "orders", 0, 1600, _AT, _AT, 2000, 0, *_IS),
         ),
         rows_table(
-            GROUPS,
+            readmodel.GROUPS,
             f"group kind state members severity sentence verdict_partitions team verdict_since {_COUNTED}",
             ("billing", "consumer", "Stable", 1, "critical", _SENTENCE, 1, "payments", _SINCE, *_NUMBERS),
         ),
-        UNKNOWN_LAGS.empty_table(),
-        topics=rows_table(TOPICS, f"group topic {_COUNTED}", ("billing", "orders", *_NUMBERS)),
+        readmodel.UNKNOWN_LAGS.empty_table(),
+        topics=rows_table(readmodel.TOPICS, f"group topic {_COUNTED}", ("billing", "orders", *_NUMBERS)),
     )
     group = json.loads(group_json(snapshot, "billing", _DETAIL) or b"{}")
     return {

@@ -4,16 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
+from exporters.api_types import monitor
 from exporters.api_types.cluster import ClusterResponse, TopicResponse
-from exporters.api_types.monitor import (
-    ErrorResponse,
-    GroupResponse,
-    GroupsResponse,
-    NoSnapshotResponse,
-    ReadinessResponse,
-    TopicGroupsResponse,
-    VerdictCloudEvent,
-)
 from exporters.catalogue.metric import Stability
 from exporters.group_query import PARAMETERS, QueryParameter
 from exporters.http.cluster_api import NOT_POLLED
@@ -65,7 +57,7 @@ class ApiOperation:
 
 def _error(description: str, text: str, **more: str) -> ResponseModel:
     """Return a response with an error; `more` are fields beside its text."""
-    return ResponseModel(description, (ErrorResponse,), {"error": text, **more})
+    return ResponseModel(description, (monitor.ErrorResponse,), {"error": text, **more})
 
 
 _LIMITS: Final = {
@@ -81,7 +73,7 @@ _SNAPSHOT: Final = {
     **_LIMITS,
     503: ResponseModel(
         "There is no snapshot yet, or too many requests are running.",
-        (NoSnapshotResponse, ErrorResponse),
+        (monitor.NoSnapshotResponse, monitor.ErrorResponse),
         {
             "error": "no snapshot yet",
             "phase": "catching up",
@@ -96,7 +88,7 @@ _CLUSTER: Final = {
 _INVALID_QUERY: Final = _error("A parameter is not known or not valid.", "severity critcal: did you mean critical?")
 _HIDDEN: Final = _error("Members are hidden, so groups cannot be filtered by client or host.", MEMBERS_HIDDEN)
 _GROUP: Final = {
-    200: ResponseModel("The group.", (GroupResponse,)),
+    200: ResponseModel("The group.", (monitor.GroupResponse,)),
     404: _error("There is no such group.", "no such group", group="biling"),
     **_SNAPSHOT,
 }
@@ -108,7 +100,7 @@ OPERATIONS: Final = (
         "groups",
         "Groups by filter, order and page; by default all, sorted by name.",
         {
-            200: ResponseModel("The groups.", (GroupsResponse,)),
+            200: ResponseModel("The groups.", (monitor.GroupsResponse,)),
             400: _INVALID_QUERY,
             403: _HIDDEN,
             **_SNAPSHOT,
@@ -137,7 +129,7 @@ OPERATIONS: Final = (
         "groupsOfTopic",
         "The groups that read a topic, with the numbers of this topic.",
         {
-            200: ResponseModel("The groups.", (TopicGroupsResponse,)),
+            200: ResponseModel("The groups.", (monitor.TopicGroupsResponse,)),
             400: _INVALID_QUERY,
             403: _HIDDEN,
             404: _error(
@@ -158,7 +150,7 @@ OPERATIONS: Final = (
             200: ResponseModel(
                 "The events, each with its JSON as `data`. A message of the type `missed` has the number of events that"
                 " the stream does not have any more.",
-                (VerdictCloudEvent,),
+                (monitor.VerdictCloudEvent,),
                 is_stream=True,
             ),
             400: _INVALID_QUERY,
@@ -202,8 +194,8 @@ OPERATIONS: Final = (
         "readiness",
         "Whether the monitor is ready, and the reasons if not. Without a login.",
         {
-            200: ResponseModel("Ready.", (ReadinessResponse,)),
-            503: ResponseModel("Not ready.", (ReadinessResponse,)),
+            200: ResponseModel("Ready.", (monitor.ReadinessResponse,)),
+            503: ResponseModel("Not ready.", (monitor.ReadinessResponse,)),
         },
         needs_login=False,
     ),

@@ -5,16 +5,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, FilePath
 
+from stream.config import values
 from stream.config.secret_sources import Secret, SecretFile
 from stream.config.sections.option import OptionSection, experimental, option, seconds
-from stream.config.values import (
-    Address,
-    Seconds,
-    TopicSettings,
-    check_sasl_extensions,
-    check_token_endpoint,
-    parse_addresses,
-)
 
 _LOGINS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     **dict.fromkeys(("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), (("sasl_username", "sasl_password"), ())),
@@ -36,7 +29,7 @@ _LOGIN_OPTIONS: Final = (
 class KafkaOptions(OptionSection):
     """The cluster to monitor, and the login to it."""
 
-    bootstrap_servers: Annotated[tuple[Address, ...], BeforeValidator(parse_addresses)] = option(
+    bootstrap_servers: Annotated[tuple[values.Address, ...], BeforeValidator(values.parse_addresses)] = option(
         ..., "Brokers for the first connection, as `host:port`, separated by commas."
     )
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = option(
@@ -52,7 +45,7 @@ class KafkaOptions(OptionSection):
         None,
         "File with the token (JWT) for OAUTHBEARER, which another program renews.",
     )
-    oauth_token_endpoint: Annotated[str, AfterValidator(check_token_endpoint)] | None = option(
+    oauth_token_endpoint: Annotated[str, AfterValidator(values.check_token_endpoint)] | None = option(
         None,
         "URL of the token endpoint for client credentials: `https`, or `http` on this machine.",
     )
@@ -64,8 +57,8 @@ class KafkaOptions(OptionSection):
         "PEM file of additional authorities for the token endpoint.",
         shown="the system's authorities",
     )
-    oauth_timeout: Seconds = seconds(10.0, "Timeout of one request to the token endpoint.", least=0.1, most=120)
-    oauth_extensions: Annotated[dict[str, str], AfterValidator(check_sasl_extensions)] = option(
+    oauth_timeout: values.Seconds = seconds(10.0, "Timeout of one request to the token endpoint.", least=0.1, most=120)
+    oauth_extensions: Annotated[dict[str, str], AfterValidator(values.check_sasl_extensions)] = option(
         dict, "SASL extensions for OAUTHBEARER, such as `logicalCluster=lkc-1,identityPoolId=pool-1`."
     )
     aws_region: str | None = option(
@@ -78,7 +71,9 @@ class KafkaOptions(OptionSection):
     ssl_key_file: FilePath | None = option(None, "PEM file of the private key of the client certificate.")
     ssl_key_password: Secret | None = option(None, "The password of an encrypted private key.")
     ssl_verify_hostname: bool = option(True, "Whether a broker's certificate must match its host name.")
-    request_timeout: Seconds = seconds(10.0, "Timeout of one request, with the time to connect.", least=1, most=300)
+    request_timeout: values.Seconds = seconds(
+        10.0, "Timeout of one request, with the time to connect.", least=1, most=300
+    )
 
     @property
     def uses_sasl(self) -> bool:
@@ -143,7 +138,7 @@ class KafkaOptions(OptionSection):
 class ClusterOptions(OptionSection):
     """Facts about the cluster itself: brokers, topics, configs, and the size of `__consumer_offsets`."""
 
-    interval: Seconds = seconds(
+    interval: values.Seconds = seconds(
         60.0, "How often these facts are read from the cluster; 0 disables them.", least=0, most=3600
     )
     partitions_shown: int = option(
@@ -152,7 +147,7 @@ class ClusterOptions(OptionSection):
         ge=0,
         le=1_000_000,
     )
-    topic_settings: TopicSettings = experimental(
+    topic_settings: values.TopicSettings = experimental(
         ("cleanup.policy", "max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms"),
         "Settings of topics that `lagwarden_config_info` shows, at most 20.",
         max_length=20,

@@ -6,18 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, FilePath
 
+from stream.config import values
 from stream.config.sections.option import OptionSection, experimental, option, seconds
-from stream.config.values import (
-    LabelText,
-    MetricNames,
-    OtherExporters,
-    Patterns,
-    Seconds,
-    Targets,
-    WebhookUrls,
-    check_otlp_endpoint,
-    check_resource_attributes,
-)
 
 
 class LogOptions(OptionSection):
@@ -38,19 +28,19 @@ class MetricsOptions(OptionSection):
         "standard",
         "The metrics to show; docs/metrics.md has what each costs.",
     )
-    add: MetricNames = option((), "Names of metrics to show in addition to the preset.")
-    omit: MetricNames = option((), "Names of metrics of the preset to leave out.")
+    add: values.MetricNames = option((), "Names of metrics to show in addition to the preset.")
+    omit: values.MetricNames = option((), "Names of metrics of the preset to leave out.")
     granularity: Literal["partition", "topic", "group"] = option(
         "partition",
         "The finest series: `topic` omits those per partition, `group` also those per topic.",
     )
-    groups_allow: Patterns = option((), "Patterns of the groups to include.", shown="every group")
-    groups_deny: Patterns = option((), "Patterns of groups to exclude, such as `console-consumer-.*`.")
-    topics_allow: Patterns = option(
+    groups_allow: values.Patterns = option((), "Patterns of the groups to include.", shown="every group")
+    groups_deny: values.Patterns = option((), "Patterns of groups to exclude, such as `console-consumer-.*`.")
+    topics_allow: values.Patterns = option(
         (), "Patterns of the topics to include; totals per group cover all topics.", shown="every topic"
     )
-    topics_deny: Patterns = option((), "Patterns of topics to exclude.")
-    fold: Patterns = experimental((), "Patterns of groups to show as one group, named by the pattern.")
+    topics_deny: values.Patterns = option((), "Patterns of topics to exclude.")
+    fold: values.Patterns = experimental((), "Patterns of groups to show as one group, named by the pattern.")
     fold_generated: int = experimental(
         10, "From how many on groups with generated names of one pattern are shown as one; 0: never.", ge=0
     )
@@ -59,22 +49,22 @@ class MetricsOptions(OptionSection):
         "The maximum number of series (docs/metrics.md). 0: no limit.",
         ge=0,
     )
-    cluster_name: LabelText | None = option(
+    cluster_name: values.LabelText | None = option(
         None,
         "The name of the cluster, such as `orders-eu`, as the label `cluster` of every series.",
         shown="no label",
     )
-    compatibility: OtherExporters = experimental(
+    compatibility: values.OtherExporters = experimental(
         (),
         "Exporters whose names to show too: `kafka_exporter`, `kafka_lag_exporter`, `kminion`, `burrow_exporter`,"
         " `burrow` (docs/migration/).",
     )
-    compatibility_cluster: LabelText | None = experimental(
+    compatibility_cluster: values.LabelText | None = experimental(
         None,
         "The value of the labels `cluster` (Burrow) and `cluster_name` (kafka-lag-exporter) of `compatibility`.",
         shown="cluster_name, else `kafka`",
     )
-    targets: Targets = option(
+    targets: values.Targets = option(
         (),
         "The highest acceptable time lag per group, as `PATTERN=DURATION`; the first match applies (docs/alerting.md).",
     )
@@ -88,7 +78,9 @@ class MetricsOptions(OptionSection):
 class WebhookOptions(OptionSection):
     """A webhook that receives the changes of groups' verdicts: CloudEvents, or alerts (docs/webhook.md)."""
 
-    url: WebhookUrls = experimental((), "URL of the receiver, or those of all instances of a cluster of Alertmanagers.")
+    url: values.WebhookUrls = experimental(
+        (), "URL of the receiver, or those of all instances of a cluster of Alertmanagers."
+    )
     format: Literal["cloudevents", "alertmanager"] = experimental(
         "cloudevents", "`cloudevents`: each change of a verdict once; `alertmanager`: the unhealthy groups as alerts."
     )
@@ -96,7 +88,7 @@ class WebhookOptions(OptionSection):
     ca_file: FilePath | None = experimental(
         None, "PEM file of additional authorities for the receiver.", shown="the system's authorities"
     )
-    timeout: Seconds = seconds(10.0, "Timeout of one request.", least=0.1, most=120, experimental=True)
+    timeout: values.Seconds = seconds(10.0, "Timeout of one request.", least=0.1, most=120, experimental=True)
     queue: int = experimental(
         10_000,
         "Events that may wait, beyond which the oldest are dropped; or alerts, beyond which the least severe are.",
@@ -132,12 +124,12 @@ class HistoryOptions(OptionSection):
 class OtlpOptions(OptionSection):
     """The export of all metrics by OTLP over HTTP with protobuf, beside `/metrics` (docs/otlp.md)."""
 
-    endpoint: Annotated[str, AfterValidator(check_otlp_endpoint)] | None = experimental(
+    endpoint: Annotated[str, AfterValidator(values.check_otlp_endpoint)] | None = experimental(
         None,
         "URL of the receiver with its path, such as `http://collector:4318/v1/metrics`. Requires the extra `otlp`.",
     )
-    interval: Seconds = seconds(60.0, "The interval between two exports.", least=1, most=3600, experimental=True)
-    timeout: Seconds = seconds(
+    interval: values.Seconds = seconds(60.0, "The interval between two exports.", least=1, most=3600, experimental=True)
+    timeout: values.Seconds = seconds(
         10.0, "Timeout of one request, with its repetitions.", least=0.1, most=120, experimental=True
     )
     headers_file: Path | None = experimental(None, "A file with headers to send, a line `Name: value` each.")
@@ -146,7 +138,7 @@ class OtlpOptions(OptionSection):
     )
     certificate_file: FilePath | None = experimental(None, "PEM file of the client certificate, for mutual TLS.")
     key_file: FilePath | None = experimental(None, "PEM file of the private key of the client certificate.")
-    resource_attributes: Annotated[dict[str, str], AfterValidator(check_resource_attributes)] = experimental(
+    resource_attributes: Annotated[dict[str, str], AfterValidator(values.check_resource_attributes)] = experimental(
         dict, "Attributes of the resource, such as `service.instance.id=lagwarden-0` (docs/otlp.md)."
     )
 

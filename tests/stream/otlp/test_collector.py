@@ -16,7 +16,7 @@ from sandbox.ports import free_port
 from sandbox.programs.go_program import GoProgramMissingError
 from sandbox.waiting import wait_until
 from stream.config.options import OtlpOptions
-from stream.otlp.pusher import MetricsSource, OtlpPusher
+from stream.otlp.pusher import OtlpPusher
 from tests.exporters.otlp.decoded import scraped
 from tests.exporters.serving import SMALL, get, serving
 
@@ -60,8 +60,8 @@ def test_a_collector_receives_every_series_of_a_scrape(tmp_path: Path) -> None:
     """All requests are accepted without a rejected point, and the values are those of `/metrics`."""
     cluster = PublishedCluster.build(small_cluster())
     with serving(SMALL, cluster=lambda: cluster) as server, collector(tmp_path) as (port, file):
-        source = MetricsSource(lambda: SMALL, lambda: cluster, server.status)
-        pusher = OtlpPusher(source, f"http://127.0.0.1:{port}/v1/metrics", OtlpOptions())
+        options = OtlpOptions(endpoint=f"http://127.0.0.1:{port}/v1/metrics")
+        pusher = OtlpPusher(options, lambda: SMALL, lambda: cluster, server.status)
         assert pusher.export(), pusher.status()
         expected = scraped(get(server, "/metrics")[1].decode())
     # The collector writes the rest of its file when it stops.

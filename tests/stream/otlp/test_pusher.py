@@ -16,7 +16,7 @@ from exporters.text.exposition import PublishedSnapshot
 from sandbox.ports import free_port
 from sandbox.waiting import wait_until
 from stream.config.options import OtlpOptions
-from stream.otlp.pusher import FAILURES, MetricsSource, OtlpPusher
+from stream.otlp.pusher import FAILURES, OtlpPusher
 from tests.exporters.otlp.decoded import received, scraped
 from tests.exporters.serving import SMALL, get, serving
 from tests.exporters.snapshots import status
@@ -26,8 +26,8 @@ CLUSTER = PublishedCluster.build(small_cluster())
 
 
 def pusher(url: str, **options: Any) -> OtlpPusher:
-    source = MetricsSource(lambda: SMALL, lambda: CLUSTER, status)
-    return OtlpPusher(source, url, OtlpOptions(**options), clock=lambda: NOON / 1000)
+    chosen = OtlpOptions(endpoint=url, **options)
+    return OtlpPusher(chosen, lambda: SMALL, lambda: CLUSTER, status, clock=lambda: NOON / 1000)
 
 
 def failed(own: OtlpPusher) -> dict[str, int]:
@@ -39,8 +39,7 @@ def failed(own: OtlpPusher) -> dict[str, int]:
 def test_the_receiver_gets_every_series_of_a_scrape() -> None:
     """The values are those of `/metrics` at the same time, except values of the process, which change in between."""
     with OtlpReceiver() as receiver, serving(SMALL, cluster=lambda: CLUSTER) as server:
-        source = MetricsSource(lambda: SMALL, lambda: CLUSTER, server.status)
-        own = OtlpPusher(source, receiver.url, OtlpOptions())
+        own = OtlpPusher(OtlpOptions(endpoint=receiver.url), lambda: SMALL, lambda: CLUSTER, server.status)
         assert own.export()
         expected = scraped(get(server, "/metrics")[1].decode())
         found = received(receiver.requests)
@@ -123,7 +122,7 @@ def test_an_error_of_the_source_is_counted_and_does_not_end_the_exports() -> Non
         return SMALL
 
     with OtlpReceiver() as receiver:
-        own = OtlpPusher(MetricsSource(current, lambda: None, status), receiver.url, OtlpOptions(interval=1))
+        own = OtlpPusher(OtlpOptions(endpoint=receiver.url, interval=1), current, lambda: None, status)
         with own:
             wait_until(lambda: bool(own.status().exported_at), "a complete export")
     assert failed(own) == {"internal": 1}

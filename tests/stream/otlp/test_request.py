@@ -20,7 +20,7 @@ OUTCOMES += [(413, "too_large"), (500, "server_error")]
 
 
 def send(url: str, **options: Any) -> RequestOutcome:
-    return request.send(url, OtlpOptions(**{"timeout": 30.0, **options}), b"", threading.Event())
+    return request.send(OtlpOptions(**{"endpoint": url, "timeout": 30.0, **options}), b"", threading.Event())
 
 
 def test_a_status_is_a_success_or_has_a_reason() -> None:
