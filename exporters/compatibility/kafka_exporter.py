@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from exporters.catalogue.metric import ValueConversion
 from exporters.cluster.model import ClusterFacts
-from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherSource, gauge
+from exporters.compatibility.other_exporter import OtherExporter, OtherSource, gauge
 
 _TOPIC: Final = ("topic",)
 _PARTITION: Final = ("topic", "partition")
@@ -79,13 +79,12 @@ KAFKA_EXPORTER: Final = OtherExporter(
     "kafka_exporter",
     "danielqsj/kafka_exporter",
     _CLUSTER + _SNAPSHOT,
-    missing=(
-        MissingMetric(
-            "kafka_consumergroupzookeeper_lag_zookeeper", "Offsets in ZooKeeper are not read; Kafka 4 has none."),
-        MissingMetric("kafka_exporter_build_info", "Use `lagwarden_build_info`."),
-    ),
+    missing={
+        "kafka_consumergroupzookeeper_lag_zookeeper": "Offsets in ZooKeeper are not read; Kafka 4 has none.",
+        "kafka_exporter_build_info": "Use `lagwarden_build_info`.",
+    },
     every_partition=True,
-)  # fmt: skip
+)
 
 
 _CLEANUP_POLICY: Final = "cleanup.policy"

@@ -3,7 +3,7 @@
 from typing import Final
 
 from exporters.catalogue.metric import MetricKind, ValueConversion
-from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric, OtherSource, gauge
+from exporters.compatibility.other_exporter import OtherExporter, OtherMetric, OtherSource, gauge
 
 _TOPIC: Final = ("topic_name",)
 _PARTITION: Final = ("topic_name", "partition_id")
@@ -100,16 +100,16 @@ KMINION: Final = OtherExporter(
     "KMinion",
     "redpanda-data/kminion",
     _CLUSTER + _SNAPSHOT,
-    missing=(
-        MissingMetric("kminion_exporter_up", "Use `up` and `lagwarden_ready`."),
-        MissingMetric("kminion_exporter_offset_consumer_records_consumed_total",
-            "Use `sum by (cluster) (lagwarden_records_read_total)`."),
-        MissingMetric("kminion_end_to_end_*", "lagwarden writes nothing to Kafka, so it has no end-to-end probe."),
-    ),
-    unknown_labels=(
-        ("cluster_version", "Empty: the protocol does not have it, KMinion guesses it from the supported requests."),
-        ("controller_id", "Empty if the controller is unknown, where KMinion writes -1."),
-        ("coordinator_id", "Empty: which broker coordinates a group is not part of the snapshot."),
-        ("cleanup_policy", "Empty for a topic that no group reads, where KMinion writes the setting of every topic."),
-    ),
-)  # fmt: skip
+    missing={
+        "kminion_exporter_up": "Use `up` and `lagwarden_ready`.",
+        "kminion_exporter_offset_consumer_records_consumed_total": "Use `sum by (cluster)"
+        " (lagwarden_records_read_total)`.",
+        "kminion_end_to_end_*": "lagwarden writes nothing to Kafka, so it has no end-to-end probe.",
+    },
+    unknown_labels={
+        "cluster_version": "Empty: the protocol does not have it, KMinion guesses it from the supported requests.",
+        "controller_id": "Empty if the controller is unknown, where KMinion writes -1.",
+        "coordinator_id": "Empty: which broker coordinates a group is not part of the snapshot.",
+        "cleanup_policy": "Empty for a topic that no group reads, where KMinion writes the setting of every topic.",
+    },
+)

@@ -7,6 +7,7 @@ is written by hand. A test compares.
 import collections
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -48,29 +49,35 @@ def updated(page: str, other: OtherExporter) -> str:
 
 def generated(other: OtherExporter) -> str:
     """Return the generated part: what maps to what, labels, what is missing, and what the names cost."""
-    return "\n".join(part for part in (_mapping(other), _unknown_labels(other), _missing(other), _costs(other)) if part)
-
-
-def _mapping(other: OtherExporter) -> str:
     sentences = collections.Counter(sentence for metric in other.metrics for sentence in _notes(metric))
     numbered = {text: f"({n})" for n, text in enumerate((text for text, uses in sentences.items() if uses > 1), 1)}
-    lines = []
-    for metric in other.metrics:
-        notes = "".join(f" {numbered.get(sentence, sentence)}" for sentence in _notes(metric))
-        lines.append(f"- `{metric.name}`: `{metric.instead}`{'.' if notes else ''}{notes}")
-    return "\n".join(
-        [
-            "## What maps to what",
-            "",
-            f"`metrics.compatibility: [{other.name}]` shows these {len(other.metrics)} metrics of {other.title}",
-            f"({other.project}) by its labels and value rules. After each are the metric of lagwarden and differences.",
-            "An unknown number is absent.",
-            "",
-            *lines,
-            *(f"\n{number} {sentence}" for sentence, number in numbered.items()),
-            "",
-        ]
+    introduction = (
+        f"`metrics.compatibility: [{other.name}]` shows these {len(other.metrics)} metrics of {other.title}\n"
+        f"({other.project}) by its labels and value rules. After each are the metric of lagwarden and differences.\n"
+        "An unknown number is absent."
     )
+    parts = [
+        "## What maps to what",
+        introduction,
+        "\n".join(_mapping(metric, numbered) for metric in other.metrics),
+        *(f"{number} {sentence}" for sentence, number in numbered.items()),
+        *(("Labels:", _listed(other.unknown_labels)) if other.unknown_labels else ()),
+        "## What is missing",
+        _listed(other.missing) or "No metric is missing.",
+        "## What the names cost",
+        f"Series, at most, in addition to those of the preset: {_costs(other)}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _mapping(metric: OtherMetric, numbered: Mapping[str, str]) -> str:
+    """Return what a metric maps to; sentences of several metrics are named by their number."""
+    notes = "".join(f" {numbered.get(sentence, sentence)}" for sentence in _notes(metric))
+    return f"- `{metric.name}`: `{metric.instead}`{'.' if notes else ''}{notes}"
+
+
+def _listed(named: Mapping[str, str]) -> str:
+    return "\n".join(f"- `{name}`: {text}" for name, text in named.items())
 
 
 def _notes(metric: OtherMetric) -> list[str]:
@@ -79,22 +86,10 @@ def _notes(metric: OtherMetric) -> list[str]:
     return [sentence for part in (absent, metric.difference) if part for sentence in _SENTENCE_END.split(part)]
 
 
-def _unknown_labels(other: OtherExporter) -> str:
-    if not other.unknown_labels:
-        return ""
-    return "\n".join(["Labels:", "", *(f"- `{label}`: {value}" for label, value in other.unknown_labels), ""])
-
-
-def _missing(other: OtherExporter) -> str:
-    lines = [f"- `{each.name}`: {each.reason}" for each in other.missing] or ["No metric is missing."]
-    return "\n".join(["## What is missing", "", *lines, ""])
-
-
 def _costs(other: OtherExporter) -> str:
     counts = [(text, sum(metric.source in sources for metric in other.metrics)) for text, sources in _COSTS]
     replaced = {_PER_PARTITION: _PER_EVERY_PARTITION} if other.every_partition else {}
-    shown = "; ".join(f"{count} {replaced.get(text, text)}" for text, count in counts if count)
-    return f"## What the names cost\n\nSeries, at most, in addition to those of the preset: {shown}.\n"
+    return "; ".join(f"{count} {replaced.get(text, text)}" for text, count in counts if count)
 
 
 def write_pages(paths: list[Path]) -> None:

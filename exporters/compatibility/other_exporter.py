@@ -1,6 +1,7 @@
-"""The types of the tables: one exporter, one of its metrics, and one of its metrics that lagwarden does not have."""
+"""The types of the tables: one exporter, and one of its metrics."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, Final
 
 from exporters.catalogue.metric import POLL, SNAPSHOT, Metric, MetricKind, Source
@@ -51,20 +52,12 @@ def gauge(name: str, words: str, source: Source, column: str, labels: tuple[str,
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MissingMetric:
-    """A metric of the exporter that lagwarden does not show under that name."""
-
-    name: str
-    # Why not, and what to use instead.
-    reason: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class OtherExporter:
     """Another exporter with its metrics.
 
-    `name` is the value of `metrics.compatibility`. `unknown_labels` are labels whose value lagwarden does not know,
-    with what it writes instead. With `every_partition` it has series for each partition of a topic for which a group
+    `name` is the value of `metrics.compatibility`. `missing` are its metrics that lagwarden does not show, with why not
+    and what to use instead. `unknown_labels` are labels whose value lagwarden does not know, with what it writes
+    instead. With `every_partition` it has series for each partition of a topic for which a group
     has a commit, not only for those that have one.
     """
 
@@ -72,16 +65,6 @@ class OtherExporter:
     title: str
     project: str
     metrics: tuple[OtherMetric, ...]
-    missing: tuple[MissingMetric, ...] = ()
-    unknown_labels: tuple[tuple[str, str], ...] = ()
+    missing: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    unknown_labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     every_partition: bool = False
-
-    @property
-    def snapshot_metrics(self) -> tuple[OtherMetric, ...]:
-        """The metrics that are rendered once per snapshot."""
-        return tuple(metric for metric in self.metrics if metric.source.in_snapshot)
-
-    @property
-    def cluster_metrics(self) -> tuple[OtherMetric, ...]:
-        """The metrics that are rendered once per poll of the cluster."""
-        return tuple(metric for metric in self.metrics if metric.source.in_cluster)

@@ -12,7 +12,7 @@ from typing import Final
 
 from exporters.compatibility.kafka_exporter import KAFKA_EXPORTER
 from exporters.compatibility.kminion import KMINION
-from exporters.compatibility.other_exporter import MissingMetric, OtherExporter, OtherMetric, OtherSource, gauge
+from exporters.compatibility.other_exporter import OtherExporter, OtherMetric, OtherSource, gauge
 
 _EXPORTER_GROUP: Final = ("cluster", "group")
 _EXPORTER_PARTITION: Final = ("cluster", "group", "topic", "partition")
@@ -28,9 +28,7 @@ _NO_ENDS: Final = "the cluster returned no offsets for the partition"
 _WINDOW: Final = (
     "One commit per tick enters the window of ten, as with Burrow's `min-distance`; Burrow without it has every commit."
 )
-_UNKNOWN_CLUSTER: Final = (
-    ("cluster", "The value of `metrics.compatibility_cluster`, else of `metrics.cluster_name`, else `kafka`."),
-)
+_CLUSTER_NAME: Final = "The value of `metrics.compatibility_cluster`, else of `metrics.cluster_name`, else `kafka`."
 
 BURROW_EXPORTER: Final = OtherExporter(
     "burrow_exporter",
@@ -60,7 +58,7 @@ BURROW_EXPORTER: Final = OtherExporter(
             "high_watermark", _TOPIC_PARTITION, absent=_NO_ENDS, instead="lagwarden_topic_partition_end_offset",
             difference=_READ_ONLY),
     ),
-    unknown_labels=_UNKNOWN_CLUSTER,
+    unknown_labels={"cluster": _CLUSTER_NAME},
 )  # fmt: skip
 
 BURROW: Final = OtherExporter(
@@ -89,8 +87,8 @@ BURROW: Final = OtherExporter(
             "high_watermark", _TOPIC_PARTITION, absent=_NO_ENDS, instead="lagwarden_topic_partition_end_offset",
             difference=_READ_ONLY),
     ),
-    missing=(MissingMetric("go_*, process_*", "Metrics of Burrow's own process."),),
-    unknown_labels=_UNKNOWN_CLUSTER,
+    missing={"go_*, process_*": "Metrics of Burrow's own process."},
+    unknown_labels={"cluster": _CLUSTER_NAME},
 )  # fmt: skip
 
 
@@ -151,18 +149,12 @@ KAFKA_LAG_EXPORTER: Final = OtherExporter(
             instead="sum by (cluster, group, topic) (lagwarden_partition_lag)",
             difference=f"Absent where kafka-lag-exporter writes 0 because every lag is NaN. {_UNOWNED}"),
     ),
-    missing=(
-        MissingMetric("kafka_consumergroup_poll_time_ms",
-            "lagwarden does not poll groups; `time() - lagwarden_snapshot_timestamp_seconds` is the age of its data."),
-        MissingMetric("jvm_*", "Metrics of the exporter's own JVM; docs/metrics.md has those of lagwarden."),
-    ),
-    unknown_labels=(
-        ("cluster_name", "The value of `metrics.compatibility_cluster`, else of `metrics.cluster_name`, else `kafka`."),
-        (
-            "member_host, consumer_id, client_id",
-            _MEMBER_LABELS,
-        ),
-    ),
+    missing={
+        "kafka_consumergroup_poll_time_ms":
+            "lagwarden does not poll groups; `time() - lagwarden_snapshot_timestamp_seconds` is the age of its data.",
+        "jvm_*": "Metrics of the exporter's own JVM; docs/metrics.md has those of lagwarden.",
+    },
+    unknown_labels={"cluster_name": _CLUSTER_NAME, "member_host, consumer_id, client_id": _MEMBER_LABELS},
 )  # fmt: skip
 
 
@@ -208,9 +200,9 @@ class OtherSelection:
     @property
     def snapshot_metrics(self) -> tuple[OtherMetric, ...]:
         """The metrics that are rendered once per snapshot."""
-        return tuple(metric for other in self.others for metric in other.snapshot_metrics)
+        return tuple(metric for other in self.others for metric in other.metrics if metric.source.in_snapshot)
 
     @property
     def cluster_metrics(self) -> tuple[OtherMetric, ...]:
         """The metrics that are rendered once per poll of the cluster."""
-        return tuple(metric for other in self.others for metric in other.cluster_metrics)
+        return tuple(metric for other in self.others for metric in other.metrics if metric.source.in_cluster)

@@ -5,7 +5,7 @@ fact is kept: kafka_exporter's -1 says that the group has no commit for the part
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -147,28 +147,14 @@ def _has_commit_for_topic(group: pa.Array, topic: pa.Array, committed: pa.Array)
 
 def _group_topics(partitions: Mapping[str, Any]) -> dict[str, Any]:
     committed, difference = partitions["committed_offset"], partitions["known_difference"]
-    rows = pa.table(
-        {
-            "group": partitions["group"].cast(pa.string()),
-            "topic": partitions["topic"].cast(pa.string()),
-            "committed_or_minus_one_sum": partitions["committed_or_minus_one"],
-            "end_minus_committed_sum": difference,
-            "committed_sum": pc.if_else(pc.is_valid(difference), committed, None),
-            "lag_sum": partitions["end_minus_committed_or_zero"],
-            "members": partitions["owner"],
-            "assigned_partitions": partitions["owner"],
-        }
-    )
     found = _aggregated(
-        rows,
-        ("group", "topic"),
-        {
-            **dict.fromkeys(
-                ("committed_or_minus_one_sum", "end_minus_committed_sum", "committed_sum", "lag_sum"), "sum"
-            ),
-            "members": "count_distinct",
-            "assigned_partitions": "count",
-        },
+        {name: partitions[name] for name in ("group", "topic")},
+        committed_or_minus_one_sum=(partitions["committed_or_minus_one"], "sum"),
+        end_minus_committed_sum=(difference, "sum"),
+        committed_sum=(pc.if_else(pc.is_valid(difference), committed, None), "sum"),
+        lag_sum=(partitions["end_minus_committed_or_zero"], "sum"),
+        members=(partitions["owner"], "count_distinct"),
+        assigned_partitions=(partitions["owner"], "count"),
     )
     group, cluster = _encoded(found["group"]), partitions["cluster"]
     return {
@@ -181,20 +167,16 @@ def _group_topics(partitions: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _groups(groups: pa.Table, partitions: Mapping[str, Any], cluster: str) -> dict[str, Any]:
-    status = partitions["burrow_status"]
-    rows = pa.table(
-        {
-            "group": partitions["group"].cast(pa.string()),
-            "lag_sum": partitions["end_minus_committed_or_zero"],
-            "lag_max": partitions["end_minus_committed_or_zero"],
-            "time_lag_max": partitions["time_lag"],
-            "burrow_status": pc.min_element_wise(status, pa.scalar(_ERR, pa.int64()), skip_nulls=False),
-        }
+    lag, status = partitions["end_minus_committed_or_zero"], partitions["burrow_status"]
+    of_partitions = _aggregated(
+        {"group": partitions["group"]},
+        lag_sum=(lag, "sum"),
+        lag_max=(lag, "max"),
+        time_lag_max=(partitions["time_lag"], "max"),
+        burrow_status=(pc.min_element_wise(status, pa.scalar(_ERR, pa.int64()), skip_nulls=False), "max"),
     )
-    functions = {"lag_sum": "sum", "lag_max": "max", "time_lag_max": "max", "burrow_status": "max"}
-    of_partitions = _aggregated(rows, ("group",), functions)
     group, state = _array(groups, "group"), _array(groups, "state")
-    at = pc.index_in(group.cast(pa.string()), value_set=of_partitions.pop("group").cast(pa.string()))
+    at = pc.index_in(group.cast(pa.string()), value_set=of_partitions.pop("group"))
     found = {name: column.take(at) for name, column in of_partitions.items()}
     return {
         **{name: _array(groups, name) for name in ("protocol", "protocol_type", "members", "commits")},
@@ -221,40 +203,31 @@ def _log_ends(ends: pa.Table, cluster: str) -> dict[str, Any]:
 
 def _topics(snapshot: Snapshot) -> dict[str, Any]:
     ends, more = snapshot.log_ends, snapshot.compatibility
-    offsets = ("high_watermark", "log_start_offset")
-    rows = pa.table(
-        {
-            "topic": _array(ends, "topic").cast(pa.string()),
-            "rows": _array(ends, "partition"),
-            **{f"{name}_sum": _array(ends, name) for name in offsets},
-            **{f"{name}_known": _array(ends, name) for name in offsets},
-        }
+    offsets = {name: _array(ends, name) for name in ("high_watermark", "log_start_offset")}
+    found = _aggregated(
+        {"topic": _array(ends, "topic")},
+        rows=(_array(ends, "partition"), "count"),
+        **{f"{name}_sum": (column, "sum") for name, column in offsets.items()},
+        **{f"{name}_known": (column, "count") for name, column in offsets.items()},
     )
-    sums, counts = tuple(f"{name}_sum" for name in offsets), tuple(f"{name}_known" for name in offsets)
-    found = _aggregated(rows, ("topic",), dict.fromkeys(sums, "sum") | dict.fromkeys(("rows", *counts), "count"))
-    partitions = _aggregated(
-        pa.table(
-            {"topic": _array(more, "topic").cast(pa.string()), "partitions": _array(more, "topic_partitions")},
-        ),
-        ("topic",),
-        {"partitions": "max"},
-    )
+    partitions = _aggregated({"topic": _array(more, "topic")}, partitions=(_array(more, "topic_partitions"), "max"))
     of_topic = partitions["partitions"].take(pc.index_in(found["topic"], value_set=partitions["topic"]))
     has_all = pc.equal(found["rows"], of_topic).fill_null(False)
-    return {
-        "topic_name": _encoded(found["topic"]),
-        **{
-            total: pc.if_else(pc.and_(has_all, pc.equal(found[known], found["rows"])), found[total], None)
-            for total, known in zip(sums, counts, strict=True)
-        },
-    }
+    sums: dict[str, Any] = {"topic_name": _encoded(found["topic"])}
+    for name in offsets:
+        is_known = pc.and_(has_all, pc.equal(found[f"{name}_known"], found["rows"]))
+        sums[f"{name}_sum"] = pc.if_else(is_known, found[f"{name}_sum"], None)
+    return sums
 
 
-def _aggregated(table: pa.Table, keys: Sequence[str], functions: Mapping[str, str]) -> dict[str, pa.Array]:
-    """Return the table grouped by `keys` and sorted by them; the columns keep their names."""
-    grouped = table.group_by(list(keys), use_threads=False).aggregate(list(functions.items()))
+def _aggregated(keys: Mapping[str, pa.Array], **columns: tuple[pa.Array, str]) -> dict[str, pa.Array]:
+    """Return columns, each by its function, grouped by keys and sorted by them; keys are text."""
+    texts = {name: key.cast(pa.string()) for name, key in keys.items()}
+    table = pa.table({**texts, **{name: column for name, (column, _) in columns.items()}})
+    functions = [(name, how) for name, (_, how) in columns.items()]
+    grouped = table.group_by(list(keys), use_threads=False).aggregate(functions)
     grouped = grouped.sort_by([(key, "ascending") for key in keys])
-    names = {**{key: key for key in keys}, **{name: f"{name}_{function}" for name, function in functions.items()}}
+    names = {**{key: key for key in keys}, **{name: f"{name}_{how}" for name, how in functions}}
     return {name: grouped.column(column).combine_chunks() for name, column in names.items()}
 
 

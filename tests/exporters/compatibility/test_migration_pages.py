@@ -31,6 +31,6 @@ def test_page_is_current_and_complete(other: OtherExporter) -> None:
     found = re.findall(r"^## (.+)$", page, re.MULTILINE)
     assert [heading for heading in found if heading != "The API"] == list(wanted)
     assert ("The API" in found) == (other.name == "burrow")
-    names = [metric.name for metric in other.metrics] + [each.name for each in other.missing]
+    names = [metric.name for metric in other.metrics] + list(other.missing)
     assert [name for name in names if f"- `{name}`: " not in page] == []
     assert set(re.findall(r"lagwarden_\w+", page)) <= {metric.name for metric in METRICS}
