@@ -1,9 +1,7 @@
-"""Admission of HTTP connections: limits in total and per client address, and eviction at the limit.
+"""Limits of HTTP connections and of concurrent requests, in total and per client address, and eviction at the limit.
 
 At a limit, a connection without a running request is closed for a newer one; so is one whose client has stopped
 reading. A request that makes progress is never interrupted for another. All of it runs on the server's event loop.
-
-Limits of concurrent HTTP requests, in total and per client address.
 
 Liveness and readiness are exempt: a flood of scrapes must not make Kubernetes restart the process.
 """
@@ -13,6 +11,7 @@ import contextlib
 import dataclasses
 import enum
 import ipaddress
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
@@ -94,7 +93,8 @@ class Admission:
         elif self._open >= self._limits.total:
             # Evicts from the address with the most connections, so that a client with few is admitted.
             largest = max(self._by_address, key=lambda address: len(self._by_address[address]))
-            has_room = self._evict_one(self._by_address[largest]) or self._evict_one(self._all())
+            everywhere = itertools.chain.from_iterable(self._by_address.values())
+            has_room = self._evict_one(self._by_address[largest]) or self._evict_one(everywhere)
         else:
             has_room = True
         if not has_room:
@@ -121,15 +121,12 @@ class Admission:
         """Return the refusals by reason (schema HTTP_REFUSALS), with a row for every reason."""
         return rows_table(sorted((reason.value, self._refused[reason]) for reason in RefusalReason), HTTP_REFUSALS)
 
-    def _all(self) -> Iterable[ManagedConnection]:
-        return (client for clients in self._by_address.values() for client in clients)
-
     def _evict_one(self, among: Iterable[ManagedConnection]) -> bool:
         """Close the connection that has been expendable for the longest time. Return False if there is none."""
-        since = [(at, client) for client in among if (at := client.expendable_since()) is not None]
+        since = {client: at for client in among if (at := client.expendable_since()) is not None}
         if not since:
             return False
-        _, oldest = min(since, key=lambda pair: pair[0])
+        oldest = min(since, key=since.__getitem__)
         self.remove(oldest)
         self.count(RefusalReason.IDLE)
         oldest.evict()

@@ -25,12 +25,7 @@ from exporters.api_types.monitor import (
 )
 from exporters.group_query import ALL_GROUPS, GroupQuery
 from exporters.group_search import MemberSearch, select_groups
-from exporters.readmodel import (
-    GroupDetail,
-    MonitorStatus,
-    OtherInstance,
-    Snapshot,
-)
+from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance, Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from exporters.timestamps import rfc3339
 
@@ -70,7 +65,7 @@ def topic_groups_json(
     whole = table_rows(selected.groups.select(_OF_THE_GROUP))
     topics = snapshot.topics.filter(pc.equal(snapshot.topics.column("topic"), pa.scalar(topic)))
     names = pa.array([row["group"] for row in whole], pa.string())
-    topics = topics.filter(pc.is_in(topics.column("group").cast(pa.string()), value_set=names))
+    topics = topics.filter(pc.is_in(topics.column("group").cast(pa.string()), value_set=names)).drop_columns(["topic"])
     numbers = {row["group"]: row for row in table_rows(topics)}
     rows: list[TopicGroupRow] = [
         {
@@ -78,7 +73,7 @@ def topic_groups_json(
             "group_state": row["state"],
             "group_severity": row["severity"],
             "team": row["team"],
-            **_without(numbers[row["group"]], "group", "topic"),
+            **numbers[row["group"]],
         }
         for row in whole
     ]
@@ -154,10 +149,6 @@ def _groups(
     if status is not None and status.cluster_name is not None:
         response["cluster_name"] = status.cluster_name
     return response
-
-
-def _without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in names}
 
 
 def _detail(detail: GroupDetail | None) -> dict[str, Any]:

@@ -130,10 +130,11 @@ class ApiEndpoints:
         published = self._published()
         query = self._query(request, published)
 
-        def answer() -> tuple[bytes, int]:
-            return groups_json(published, query, self._served.search, self._served.status()), 200
-
-        return await self._responses.json(request, ("groups", published, query), answer)
+        return await self._responses.json(
+            request,
+            ("groups", published, query),
+            lambda: (groups_json(published, query, self._served.search, self._served.status()), 200),
+        )
 
     async def topic_groups(self, request: Request) -> Response:
         """Respond with the groups of a query that read a topic; 404 if no group reads it and the cluster lacks it."""
@@ -195,36 +196,23 @@ class PageEndpoints:
         published = self._served.current()
 
         def page() -> Page:
-            return overview_page(
-                published,
-                self._served.status(),
-                self._served.clock(),
-                group_filter,
-                search=self._served.search,
-                trends=self._served.lag_samples.trends,
-                facts=self._cluster_facts(),
-            )
+            status, trends = self._served.status(), self._served.lag_samples.trends
+            search, facts, now = self._served.search, self._cluster_facts(), self._served.clock()
+            return overview_page(published, status, now, group_filter, search=search, trends=trends, facts=facts)
 
         return await self._page(request, ("overview", published, group_filter), page)
 
     async def group(self, request: Request) -> Response:
         """Respond with the page of one group."""
-        name, published, root = requested_name(request), self._served.current(), root_of(request)
+        served, name, published, root = self._served, requested_name(request), self._served.current(), root_of(request)
 
         def page() -> Page:
-            detail = self._served.details(name) if published and name is not None else None
-            samples = self._served.lag_samples.of_group(name) if name is not None else []
-            other = self._served.other_instance(name) if name is not None else None
-            return group_page(
-                published,
-                name or "",
-                detail,
-                self._served.clock(),
-                root=root,
-                samples=samples,
-                other=other,
-                links=self._served.links,
-            )
+            if name is None:
+                return group_page(published, "", None, served.clock(), root=root, links=served.links)
+            detail = served.details(name) if published else None
+            samples, other, links = served.lag_samples.of_group(name), served.other_instance(name), served.links
+            now = served.clock()
+            return group_page(published, name, detail, now, root=root, samples=samples, other=other, links=links)
 
         return await self._page(request, ("group page", published, name, root), page)
 
@@ -232,10 +220,11 @@ class PageEndpoints:
         """Respond with the page of one topic."""
         name, published, root = requested_name(request) or "", self._served.current(), root_of(request)
 
-        def page() -> Page:
-            return topic_page(published, name, self._cluster_facts(), self._served.clock(), root=root)
-
-        return await self._page(request, ("topic page", published, name, root), page)
+        return await self._page(
+            request,
+            ("topic page", published, name, root),
+            lambda: topic_page(published, name, self._cluster_facts(), self._served.clock(), root=root),
+        )
 
     async def runbook(self, request: Request) -> Response:
         """Respond with the runbook of an alert."""
@@ -249,11 +238,8 @@ class PageEndpoints:
 
     async def _page(self, request: Request, key: Hashable, page: Callable[[], Page]) -> Response:
         """Respond with a page that shows the name of the cluster."""
-
-        def named_page() -> Page:
-            return dataclasses.replace(page(), cluster=self._served.links.cluster_name)
-
-        return await self._responses.page(request, key, named_page)
+        cluster = self._served.links.cluster_name
+        return await self._responses.page(request, key, lambda: dataclasses.replace(page(), cluster=cluster))
 
     async def asset(self, request: Request) -> Response:
         """Respond with a file of the pages."""

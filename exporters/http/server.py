@@ -3,11 +3,9 @@
 HTTP clients must not delay or stop the job: they are served on a separate thread and event loop, and the job only
 replaces the references that this thread reads.
 
-An HTTP connection that is closed if its client sends incomplete requests or reads responses too slowly.
-
-It takes part in the limits on connections (`exporters.http.admission`). uvicorn has no such limits, so this module
-subclasses its protocol, which is not a public interface: `pyproject.toml` has an upper bound for uvicorn, and
-`tests/exporters/http/test_uvicorn_internals.py` checks the parts that are used here.
+uvicorn has no limits on connections, so this module subclasses its protocol, which is not a public interface:
+`pyproject.toml` has an upper bound for uvicorn, and `tests/exporters/http/test_uvicorn_internals.py` checks the parts
+that are used here.
 """
 
 import asyncio
@@ -103,9 +101,10 @@ class LimitedConnection(H11Protocol):
         """Return since when (loop time) it can be closed without interrupting a request; None if it cannot."""
         if not self._is_answering():
             return self._idle_since
-        if self._paused_at is not None and self.loop.time() - self._paused_at >= STALLED_SECONDS:
-            return self._paused_at
-        return None
+        return self._paused_at if self._is_stalled() else None
+
+    def _is_stalled(self) -> bool:
+        return self._paused_at is not None and self.loop.time() - self._paused_at >= STALLED_SECONDS
 
     def evict(self) -> None:
         """Close the connection at once."""
@@ -116,7 +115,7 @@ class LimitedConnection(H11Protocol):
 
     def shutdown(self) -> None:
         """Close the connection after its response; at once if its client has stopped reading."""
-        if self._paused_at is not None and self.loop.time() - self._paused_at >= STALLED_SECONDS:
+        if self._is_stalled():
             self.transport.abort()
         else:
             super().shutdown()
@@ -178,20 +177,8 @@ _BACKLOG: Final = 128
 _SEND_BUFFER: Final = 256 * 1024
 
 
-class AddressUnavailableError(OSError):
+class AddressUnavailableError(Exception):
     """The address to listen on is in use, not of this machine, or not permitted."""
-
-    def __init__(self, host: str, port: int, cause: OSError) -> None:
-        reason = cause.strerror or str(cause)
-        if cause.errno == errno.EADDRINUSE:
-            reason = "another process is listening there"
-        super().__init__(cause.errno, f"cannot listen on {host} port {port}: {reason}; choose another host or port")
-        self.host = host
-        self.port = port
-
-    def __str__(self) -> str:
-        """Return the message without the error number."""
-        return str(self.strerror)
 
 
 class HttpServer:
@@ -275,7 +262,12 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
-        raise AddressUnavailableError(host, port, error) from error
+        reason = error.strerror or str(error)
+        if error.errno == errno.EADDRINUSE:
+            reason = "another process is listening there"
+        raise AddressUnavailableError(
+            f"cannot listen on {host} port {port}: {reason}; choose another host or port"
+        ) from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
     # Without it the end of a response may wait 40 ms for the client's acknowledgement. asyncio sets it only for sockets
     # that were created with the number of the protocol. Accepted connections inherit it.

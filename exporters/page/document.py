@@ -99,7 +99,7 @@ class Page:
 
     def html(self) -> bytes:
         """Return the HTML document."""
-        return f"<!doctype html>\n{html(self._document())}\n".encode()
+        return f"<!doctype html>\n{html(el('html', self._head(), self._body(), lang='en'))}\n".encode()
 
     def view(self) -> bytes:
         """Return the view as JSON: title, icon, content and data of the chart."""
@@ -111,9 +111,6 @@ class Page:
             "marks": self.marks,
         }
         return json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-
-    def _document(self) -> Element:
-        return el("html", self._head(), self._body(), lang="en")
 
     def _head(self) -> Element:
         return el(
@@ -128,16 +125,13 @@ class Page:
             el("script", type="module", src=f"{self.root}page.js"),
         )
 
-    def _brand(self) -> Content:
-        link = el("a", "lagwarden", href=self.root)
-        return link if self.cluster is None else [link, " \N{MIDDLE DOT} ", named(self.cluster)]
-
     def _body(self) -> Element:
         links = listed((el("a", text, href=url) for url, text in self.links), " ")
+        cluster = None if self.cluster is None else [" \N{MIDDLE DOT} ", named(self.cluster)]
         return el(
             "body",
             el("a", "Skip to the content", class_="skip", href="#main"),
-            el("header", el("p", self._brand(), class_="brand"), el("nav", links)),
+            el("header", el("p", el("a", "lagwarden", href=self.root), cluster, class_="brand"), el("nav", links)),
             el("p", id="connection-error", role="status", hidden=True),
             el("main", self.content, id="main", tabindex="-1", data_seconds=REFRESH_SECONDS),
             self.legend,

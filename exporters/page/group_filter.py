@@ -87,18 +87,8 @@ class GroupFilter:
 
     def query(self) -> GroupQuery:
         """Return the query that selects and sorts the groups. It has no page: dead groups are shown separately."""
-        return GroupQuery(
-            filter=self.filter or None,
-            topic=self.topic or None,
-            client=self.client or None,
-            host=self.host or None,
-            owner=self.owner or None,
-            verdict=(self.verdict,) if self.verdict else (),
-            severity=(self.severity,) if self.severity else (),
-            state=(self.state,) if self.state else (),
-            sort=self.sort,
-            order=self.order,
-        )
+        given = {name: (value,) if name in WORDS else value for name, value in self.conditions()}
+        return GroupQuery(**given, sort=self.sort, order=self.order)  # type: ignore[arg-type] # each of its type
 
 
 _LABELS: Final = {"topic": "Topic", "client": "Client id", "host": "Host", "owner": "Owner"}

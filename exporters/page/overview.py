@@ -34,17 +34,17 @@ def is_old(taken_at: float, now: float) -> bool:
 def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now: float) -> Element:
     """Return the card: readiness with its reasons, progress of the catch-up, and facts about the monitor."""
     old = published is not None and is_old(published.snapshot.taken_at, now)
-    good = status.ready and not old
+    verdict = "Not ready" if not status.ready else "Ready, but behind" if old else "Ready"
     reasons = [printable(reason) for reason in status.not_ready_reasons]
     if old and published is not None and not reasons:
         reasons.append(f"The snapshot is {duration(now - published.snapshot.taken_at)} old.")
     return el(
         "section",
-        el("p", el("strong", _verdict(status, old=old)), " ", el("span", printable(status.phase), class_="phase")),
+        el("p", el("strong", verdict), " ", el("span", printable(status.phase), class_="phase")),
         el("ul", [el("li", reason) for reason in reasons], class_="reasons") if reasons else None,
         _progress(status),
         ui.fact_list(_facts(published, status, now)),
-        class_=f"card {'good' if good else 'bad'}",
+        class_=f"card {'good' if verdict == 'Ready' else 'bad'}",
         aria_label="Monitor",
     )
 
@@ -62,12 +62,6 @@ def snapshot_age(taken_at: float, now: float, *, ready: bool = True) -> Content:
     if is_old(taken_at, now):
         return el("span", f"{taken}: out of date.", class_="bad")
     return f"{taken}." if ready else el("span", f"{taken}, but the monitor is not ready.", class_="warn")
-
-
-def _verdict(status: MonitorStatus, *, old: bool) -> str:
-    if not status.ready:
-        return "Not ready"
-    return "Ready, but behind" if old else "Ready"
 
 
 def _facts(published: PublishedSnapshot | None, status: MonitorStatus, now: float) -> list[tuple[str, Content]]:
@@ -138,15 +132,17 @@ def overview_page(
     if published is None:
         return _page("not ready", [el("h1", "No snapshot yet"), monitor, ui.WAITING], status)
     content = [
-        _summary(published.snapshot, group_filter, freshness(published, status, now), _mixed_versions(facts)),
+        _summary(published.snapshot, group_filter, freshness(published, status, now), facts),
         common_causes_section(published.snapshot.common_causes),
         _groups(published.snapshot, now, group_filter, search, trends),
     ]
     # The card of a monitor that is not ready, or behind, comes before the groups; else one line at the top is enough.
     sound = status.ready and not is_old(published.snapshot.taken_at, now)
     legend = ui.verdict_legend(published.snapshot.verdict_groups)
-    page = _page(_title(published.snapshot), [content, monitor] if sound else [monitor, content], status, legend)
-    return dataclasses.replace(page, alarm="critical" in _attention_counts(published.snapshot))
+    worst = _attention_counts(published.snapshot)
+    title = ", ".join(f"{number(groups)} {severity}" for severity, groups in worst.items()) or "all fine"
+    page = _page(title, [content, monitor] if sound else [monitor, content], status, legend)
+    return dataclasses.replace(page, alarm="critical" in worst)
 
 
 def _page(headline: str, content: Content, status: MonitorStatus, legend: Content = None) -> Page:
@@ -199,12 +195,6 @@ def _attention_counts(snapshot: Snapshot) -> dict[str, int]:
     return {severity: severities[severity] for severity in reversed(ATTENTION) if severity in severities}
 
 
-def _title(snapshot: Snapshot) -> str:
-    """Return the summary for the title of the document."""
-    worst = _attention_counts(snapshot).items()
-    return ", ".join(f"{number(groups)} {severity}" for severity, groups in worst) or "all fine"
-
-
 def _headline(snapshot: Snapshot) -> str:
     """Return the summary for the heading of the page."""
     if groups := sum(_attention_counts(snapshot).values()):
@@ -214,14 +204,12 @@ def _headline(snapshot: Snapshot) -> str:
     return "No group needs attention"
 
 
-def _mixed_versions(facts: ClusterFacts | None) -> list[Element]:
-    """Return one line for each set of brokers that supports other requests or features than most, as in an upgrade."""
-    sentences = () if facts is None else facts.mixed_versions
-    return [ui.note(el("b", "Mixed versions: "), f"{printable(sentence)}.") for sentence in sentences]
+def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content, facts: ClusterFacts | None) -> Element:
+    """Return the headline and the number of groups per severity, each a link to these groups.
 
-
-def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content, mixed: list[Element]) -> Element:
-    """Return the headline and the number of groups per severity, each a link to these groups."""
+    With one line for each set of brokers that supports other requests or features than most, as in an upgrade.
+    """
+    mixed = () if facts is None else facts.mixed_versions
     severities = counts(snapshot.groups, "severity")
     worst = max((SEVERITIES.index(word) for word in severities if word in SEVERITIES), default=1)
     of_severity = [
@@ -232,7 +220,7 @@ def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content, mixe
         "section",
         el("h1", _headline(snapshot)),
         el("p", fresh, el("a", "Search", href="#filter", class_="to-filter"), class_="fresh"),
-        mixed,
+        [ui.note(el("b", "Mixed versions: "), f"{printable(sentence)}.") for sentence in mixed],
         el("ul", of_severity, class_="chips big", aria_label="Groups by severity"),
         class_=f"glance {SEVERITIES[worst]}",
         aria_label="Summary",

@@ -66,7 +66,8 @@ def _attention_item(row: dict[str, Any], now: float) -> Element:
         ("members", ui.known(row["members"])),
         *([("team", ui.owner_link(row["team"]))] if row["team"] else []),
     ]
-    note = alert_note(row)
+    note, begun = alert_note(row), row["verdict_since"]
+    lasting = None if begun is None else [ui.lasting(begun, now), " \N{MIDDLE DOT} "]
     return el(
         "li",
         el(
@@ -75,7 +76,8 @@ def _attention_item(row: dict[str, Any], now: float) -> Element:
             " ",
             ui.group_link(row["group"], class_="name"),
             " ",
-            el("small", _duration_and_severity(row, now)),
+            # In words, too, for readers who do not see the colours.
+            el("small", lasting, phrase(row["severity"])),
             [" ", el("small", "\N{MIDDLE DOT}"), note] if note is not None else None,
         ),
         el("p", printable(row["sentence"]), class_="sentence") if row["sentence"] else None,
@@ -83,12 +85,6 @@ def _attention_item(row: dict[str, Any], now: float) -> Element:
         class_=ui.severity_class(row["severity"]),
         data_key=row["group"],
     )
-
-
-def _duration_and_severity(row: dict[str, Any], now: float) -> Content:
-    """Return for how long the verdict has lasted, and its severity in words for readers who do not see the colours."""
-    begun = row["verdict_since"]
-    return [[ui.lasting(begun, now), " \N{MIDDLE DOT} "] if begun is not None else None, phrase(row["severity"])]
 
 
 def alert_note(row: dict[str, Any]) -> Content:

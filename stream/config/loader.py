@@ -119,12 +119,15 @@ def _sections(
     """Build the named sections. Raises ConfigRefusal with all errors."""
     faults: list[ConfigFault] = []
     settings: dict[str, _Setting] = {}
-    for layer in (_from_file(file, faults), _from_environment(environment or {}, faults), _from_flags(flags or {})):
+    from_flags = [
+        (key, _Setting(_from_text(key, value) if isinstance(value, str) else value, "command line"))
+        for key, value in (flags or {}).items()
+    ]
+    for layer in (_from_file(file, faults), _from_environment(environment or {}, faults), from_flags):
         settings.update(_resolve_keys(layer, names, faults))
     sections = {name: _build_section(name, settings, faults) for name in names}
     for name, option, problem in contradictions_between(sections):
-        in_section = {option: settings[f"{name}.{option}"]} if f"{name}.{option}" in settings else {}
-        faults.append(_option_fault(name, option, problem, in_section))
+        faults.append(_option_fault(f"{name}.{option}", problem, settings))
     if faults:
         raise ConfigRefusal(faults)
     return {name: section for name, section in sections.items() if section is not None}
@@ -190,11 +193,6 @@ def environment_variable(key: str) -> str:
     return PREFIX + key.replace(".", "_").upper()
 
 
-def _from_flags(flags: Mapping[str, object]) -> Iterator[tuple[str, _Setting]]:
-    for key, value in flags.items():
-        yield key, _Setting(_from_text(key, value) if isinstance(value, str) else value, "command line")
-
-
 def _from_text(key: str, value: str) -> object:
     """Parse `a=1,b=2` for an option that is a mapping; pydantic parses the text of all others, and refuses a mapping.
 
@@ -222,53 +220,46 @@ def _resolve_keys(
             faults.append(ConfigFault(target, f"is set twice: directly and as {target}_file", setting.origin))
         elif target is key:
             resolved[key] = setting
-        elif (file := _secret_file(key, setting, faults)) is not None:
-            resolved[target] = file
+        else:
+            place = SecretFile(Path(str(setting.value)).absolute())
+            try:
+                place.reveal()
+            except SecretUnavailable as error:
+                problem = error.what.removeprefix(f"{place.path} ")
+                faults.append(ConfigFault(key, problem, setting.origin, setting.value))
+            else:
+                resolved[target] = _Setting(place, f"file {setting.value}")
     return resolved
-
-
-def _secret_file(key: str, setting: _Setting, faults: list[ConfigFault]) -> _Setting | None:
-    """Return the file of a secret. Adds an error if the file cannot be read now."""
-    place = SecretFile(Path(str(setting.value)).absolute())
-    try:
-        place.reveal()
-    except SecretUnavailable as error:
-        problem = error.what.removeprefix(f"{place.path} ")
-        faults.append(ConfigFault(key, problem, setting.origin, setting.value))
-        return None
-    return _Setting(place, f"file {setting.value}")
 
 
 def _build_section(name: str, settings: Mapping[str, _Setting], faults: list[ConfigFault]) -> OptionSection | None:
     """Build one section. Adds its errors and returns None if a value is invalid."""
-    in_section = {key.partition(".")[2]: setting for key, setting in settings.items() if key.startswith(f"{name}.")}
+    given = {key.partition(".")[2]: setting.value for key, setting in settings.items() if key.startswith(f"{name}.")}
     try:
-        section = SECTIONS[name].model_validate({option: setting.value for option, setting in in_section.items()})
+        section = SECTIONS[name].model_validate(given)
     except ValidationError as error:
-        faults.extend(_pydantic_fault(name, dict(problem), in_section) for problem in error.errors(include_url=False))
+        faults.extend(_pydantic_fault(name, dict(problem), settings) for problem in error.errors(include_url=False))
         return None
-    for option, problem in section.contradictions():
-        faults.append(_option_fault(name, option, problem, in_section))
+    faults.extend(_option_fault(f"{name}.{option}", problem, settings) for option, problem in section.contradictions())
     return section
 
 
-def _pydantic_fault(section: str, problem: Mapping[str, Any], in_section: Mapping[str, _Setting]) -> ConfigFault:
+def _pydantic_fault(section: str, problem: Mapping[str, Any], settings: Mapping[str, _Setting]) -> ConfigFault:
     option, *inner = problem["loc"]
+    key = f"{section}.{option}"
     entry = f"entry {inner[0] + 1}, {inner[1]}: " if len(inner) > 1 and isinstance(inner[0], int) else ""
     if problem["type"] == "missing" and not inner:
-        variable = environment_variable(f"{section}.{option}")
-        advice = f"is required: set it in the file, in {variable}, or by --set {section}.{option}=VALUE"
-        return ConfigFault(f"{section}.{option}", advice, "not set")
+        advice = f"is required: set it in the file, in {environment_variable(key)}, or by --set {key}=VALUE"
+        return ConfigFault(key, advice, "not set")
     text = _FIELD_FAULTS.get(problem["type"], problem["msg"]) if entry else problem["msg"]
     if problem["type"] == "dict_type":
         text = "must be pairs NAME=VALUE with commas between them"
     text = re.sub(r"^(Input|String|Path|Value) should ", "must ", text.removeprefix("Value error, "))
-    return _option_fault(section, str(option), entry + text, in_section)
+    return _option_fault(key, entry + text, settings)
 
 
-def _option_fault(section: str, option: str, problem: str, in_section: Mapping[str, _Setting]) -> ConfigFault:
-    key = f"{section}.{option}"
-    setting = in_section.get(option)
+def _option_fault(key: str, problem: str, settings: Mapping[str, _Setting]) -> ConfigFault:
+    setting = settings.get(key)
     if setting is None:
         return ConfigFault(key, problem, "default or not set")
     value = shown_address(setting.value) if isinstance(setting.value, str) else setting.value

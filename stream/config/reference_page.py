@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pydantic.fields import FieldInfo
 
-from stream.config.options import SECTIONS, OptionSection
+from stream.config.options import SECTIONS
 from stream.config.secret_sources import Secret
 from stream.errors import ExitCode
 
@@ -48,23 +48,15 @@ match the whole name. Options are stable but for those marked †, which are exp
 ([upgrading.md](upgrading.md#what-stays)).
 """
 
-_EXITS: Final = """
-## Exit codes
-
-"""
-
 
 def markdown() -> str:
     """Return the reference page of all options and exit codes, in Markdown."""
-    chapters = "".join(_chapter(name, section) for name, section in SECTIONS.items())
-    exits = "".join(f"- **{code.value}** `{code.name.lower()}`: {code.meaning}\n" for code in ExitCode)
-    return _PREFACE + chapters + _EXITS + exits
-
-
-def _chapter(name: str, section: type[OptionSection]) -> str:
-    return f"\n## {name}\n\n" + "".join(
-        _row(f"{name}.{option}", field) for option, field in section.model_fields.items()
+    chapters = "".join(
+        f"\n## {name}\n\n" + "".join(_row(f"{name}.{option}", field) for option, field in section.model_fields.items())
+        for name, section in SECTIONS.items()
     )
+    exits = "".join(f"- **{code.value}** `{code.name.lower()}`: {code.meaning}\n" for code in ExitCode)
+    return f"{_PREFACE}{chapters}\n## Exit codes\n\n{exits}"
 
 
 def _row(key: str, field: FieldInfo) -> str:
@@ -100,9 +92,10 @@ def _limits(field: FieldInfo) -> str:
         for name in ("ge", "gt", "le")
         if (value := getattr(limit, name, None)) is not None
     }
-    if "le" in found:
-        return f"{found['ge']} to {found['le']}" if "ge" in found else f"up to {found['le']}"
-    return f"from {found['ge']}" if "ge" in found else ""
+    least, most = found.get("ge"), found.get("le")
+    if least is None:
+        return "" if most is None else f"up to {most}"
+    return f"from {least}" if most is None else f"{least} to {most}"
 
 
 def _value(annotation: Any) -> str:

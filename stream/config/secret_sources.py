@@ -40,7 +40,14 @@ class Secret:
     @property
     def place(self) -> str:
         """The place of the secret, for messages, such as `file /run/secrets/password`."""
-        raise NotImplementedError
+        match self:
+            case SecretFile(path):
+                return f"file {path}"
+            case SecretVariable(name):
+                return f"variable {name}"
+            case SecretEntry(path, key):
+                return f"{key} in {path}"
+        return "a value in this process"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _: Any, __: GetCoreSchemaHandler) -> core_schema.CoreSchema:
@@ -61,11 +68,6 @@ class SecretFile(Secret):
 
     path: Path
 
-    @property
-    def place(self) -> str:
-        """See Secret."""
-        return f"file {self.path}"
-
     def reveal(self) -> str:
         """See Secret."""
         return read_secret_file(self.path)
@@ -76,11 +78,6 @@ class SecretVariable(Secret):
     """An environment variable, which child processes inherit."""
 
     name: str
-
-    @property
-    def place(self) -> str:
-        """See Secret."""
-        return f"variable {self.name}"
 
     def reveal(self) -> str:
         """See Secret."""
@@ -95,11 +92,6 @@ class SecretEntry(Secret):
 
     path: Path
     key: str
-
-    @property
-    def place(self) -> str:
-        """See Secret."""
-        return f"{self.key} in {self.path}"
 
     def reveal(self) -> str:
         """See Secret."""
@@ -133,11 +125,6 @@ class SecretValue(Secret):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a secret that is a value cannot leave its process: name a file or a variable instead")
-
-    @property
-    def place(self) -> str:
-        """See Secret."""
-        return "a value in this process"
 
     def reveal(self) -> str:
         """See Secret."""

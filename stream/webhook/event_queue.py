@@ -124,18 +124,14 @@ class EventQueue:
 
     def _connect_again(self, damage: Exception) -> sqlite3.Connection:
         """Set the damaged database aside, and return the connection to a new one."""
+        _log.warning("queue of the webhook set aside; its events are lost", file=str(self._path), why=str(damage))
         try:
-            self._set_aside(damage)
+            self._path.replace(self._path.with_suffix(".db.set-aside"))
+            for name in ("-wal", "-shm"):
+                self._path.with_name(FILE + name).unlink(missing_ok=True)
             return _connect(self._path)
         except (sqlite3.Error, OSError) as error:
             raise QueueUnavailableError(str(error)) from error
-
-    def _set_aside(self, error: Exception) -> None:
-        aside = self._path.with_suffix(".db.set-aside")
-        _log.warning("queue of the webhook set aside; its events are lost", file=str(self._path), why=str(error))
-        self._path.replace(aside)
-        for name in ("-wal", "-shm"):
-            self._path.with_name(FILE + name).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -158,18 +154,13 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.executescript(_SCHEMA)
-        _check(connection)
+        problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if problem != "ok":
+            raise sqlite3.DatabaseError(problem)  # noqa: TRY301 -- as those of SQLite itself
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _check(connection: sqlite3.Connection) -> None:
-    """Raise sqlite3.DatabaseError if the database is damaged."""
-    problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if problem != "ok":
-        raise sqlite3.DatabaseError(problem)
 
 
 def _bytes(name: str) -> bytes:
