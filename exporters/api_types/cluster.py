@@ -8,40 +8,18 @@ from exporters.api_types.json_object import EXPERIMENTAL, Fields, Json, JsonObje
 from exporters.catalogue import brokers
 from exporters.catalogue.topics import CLUSTER_TOPICS, FOLLOWERS, SHARE_PARTITIONS, TOPIC_PARTITIONS
 
-ConfigRow = Annotated[
-    Json,
-    row(
-        "ConfigRow", "A row of CONFIGS without its scope and name.", brokers.CONFIGS, "scope", "name", are_unmarked=True
-    ),
-]
-OffsetsReplicaRow = Annotated[Json, row("OffsetsReplicaRow", "A row of OFFSETS_REPLICAS.", brokers.OFFSETS_REPLICAS)]
-UnknownFactRow = Annotated[
-    Json, row("UnknownFactRow", "A row of UNKNOWN_FACTS.", brokers.UNKNOWN_FACTS, are_unmarked=True)
-]
-QuorumReplicaRow = Annotated[Json, row("QuorumReplicaRow", "A row of QUORUM_REPLICAS.", brokers.QUORUM_REPLICAS)]
-ReassignmentRow = Annotated[Json, row("ReassignmentRow", "A row of REASSIGNMENTS.", brokers.REASSIGNMENTS)]
-FeatureRow = Annotated[Json, row("FeatureRow", "A row of FEATURES.", brokers.FEATURES)]
-BrokerFeatureRow = Annotated[
-    Json, row("BrokerFeatureRow", "A row of BROKER_FEATURES.", brokers.BROKER_FEATURES, are_unmarked=True)
-]
-BrokerDiskRow = Annotated[Json, row("BrokerDiskRow", "A row of BROKER_DISKS.", brokers.BROKER_DISKS, are_unmarked=True)]
-QuotaRow = Annotated[Json, row("QuotaRow", "A row of QUOTAS.", brokers.QUOTAS, are_unmarked=True)]
-SharePartitionRow = Annotated[
-    Json, row("SharePartitionRow", "A row of SHARE_PARTITIONS.", SHARE_PARTITIONS, are_unmarked=True)
-]
-TopicPartitionRow = Annotated[
-    Json,
-    row(
-        "TopicPartitionRow",
-        "A row of TOPIC_PARTITIONS without the topic.",
-        TOPIC_PARTITIONS,
-        "topic",
-        are_unmarked=True,
-    ),
-]
-FollowerRow = Annotated[
-    Json, row("FollowerRow", "A row of FOLLOWERS without the topic.", FOLLOWERS, "topic", are_unmarked=True)
-]
+ConfigRow = Annotated[Json, row("ConfigRow", brokers.CONFIGS, "scope", "name", are_unmarked=True)]
+OffsetsReplicaRow = Annotated[Json, row("OffsetsReplicaRow", brokers.OFFSETS_REPLICAS)]
+UnknownFactRow = Annotated[Json, row("UnknownFactRow", brokers.UNKNOWN_FACTS, are_unmarked=True)]
+QuorumReplicaRow = Annotated[Json, row("QuorumReplicaRow", brokers.QUORUM_REPLICAS)]
+ReassignmentRow = Annotated[Json, row("ReassignmentRow", brokers.REASSIGNMENTS)]
+FeatureRow = Annotated[Json, row("FeatureRow", brokers.FEATURES)]
+BrokerFeatureRow = Annotated[Json, row("BrokerFeatureRow", brokers.BROKER_FEATURES, are_unmarked=True)]
+BrokerDiskRow = Annotated[Json, row("BrokerDiskRow", brokers.BROKER_DISKS, are_unmarked=True)]
+QuotaRow = Annotated[Json, row("QuotaRow", brokers.QUOTAS, are_unmarked=True)]
+SharePartitionRow = Annotated[Json, row("SharePartitionRow", SHARE_PARTITIONS, are_unmarked=True)]
+TopicPartitionRow = Annotated[Json, row("TopicPartitionRow", TOPIC_PARTITIONS, "topic", are_unmarked=True)]
+FollowerRow = Annotated[Json, row("FollowerRow", FOLLOWERS, "topic", are_unmarked=True)]
 
 
 class _BrokerParts(TypedDict):

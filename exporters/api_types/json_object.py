@@ -77,18 +77,18 @@ class JsonObject:
         """The object as a TypedDict."""
         fields: dict[str, Any] = {}
         for part in self.parts:
-            own = (
-                part.types if isinstance(part, Fields) else {name: kind for name, (kind, _) in _fields_of(part).items()}
-            )
-            fields |= own
+            if isinstance(part, Fields):
+                fields |= part.types
+            else:
+                fields |= {name: kind for name, (kind, _) in _fields_of(part).items()}
         made = _MAKE_TYPE(self.name, fields)
-        made.__doc__ = self.meaning
+        made.__doc__ = self.meaning or None
         return made
 
 
-def row(name: str, meaning: str, table: Table, *without: str, are_unmarked: bool = False) -> JsonObject:
-    """Return a row of a table as an object."""
-    return JsonObject(name, meaning, (Fields(table, without, are_unmarked),))
+def row(name: str, table: Table, *without: str, are_unmarked: bool = False) -> JsonObject:
+    """Return a row of a table as an object, whose fields have the descriptions of the columns."""
+    return JsonObject(name, "", (Fields(table, without, are_unmarked),))
 
 
 def as_json(detail: object) -> Json:

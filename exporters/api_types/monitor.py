@@ -12,10 +12,10 @@ from exporters.readmodel import group_detail
 
 EvidenceValue = str | float | int | bool | None
 
-GroupRow = Annotated[Json, row("GroupRow", "A row of GROUPS.", GROUPS)]
-PartitionRow = Annotated[Json, row("PartitionRow", "A row of PARTITIONS without the group.", PARTITIONS, "group")]
-TopicRow = Annotated[Json, row("TopicRow", "A row of TOPICS without the group.", TOPICS, "group")]
-CommonCauseRow = Annotated[Json, row("CommonCauseRow", "A row of COMMON_CAUSES.", COMMON_CAUSES)]
+GroupRow = Annotated[Json, row("GroupRow", GROUPS)]
+PartitionRow = Annotated[Json, row("PartitionRow", PARTITIONS, "group")]
+TopicRow = Annotated[Json, row("TopicRow", TOPICS, "group")]
+CommonCauseRow = Annotated[Json, row("CommonCauseRow", COMMON_CAUSES)]
 
 
 class _OfPartition(TypedDict):

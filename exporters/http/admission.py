@@ -19,6 +19,7 @@ import pyarrow as pa
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from exporters.http.event_stream.response import EVENTS_PATH
 from exporters.readmodel import HTTP_REFUSALS, rows_table
 
 
@@ -208,31 +209,26 @@ class RequestLimiter:
     def __init__(
         self,
         app: ASGIApp,
-        limits: RequestLimits,
+        streams: RequestLimits,
+        others: RequestLimits,
         on_refusal: Callable[[], None] = lambda: None,
-        *,
-        covers: Callable[[str], bool] = lambda path: path not in PROBES,
-        requests: str = "requests",
     ) -> None:
-        """`on_refusal` is called for each refused request; `covers` returns whether the limits are on this path.
-
-        `requests` names the covered requests in the refusal.
-        """
+        """`streams` are the limits of event streams, which stay open. `on_refusal` is called for each refusal."""
         self._app = app
-        self._covers = covers
-        self._refusal = {"error": f"too many concurrent {requests}"}
-        self._running = RunningRequests(limits)
+        self._streams = RunningRequests(streams)
+        self._others = RunningRequests(others)
         self._on_refusal = on_refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run or refuse a request."""
-        if scope["type"] != "http" or not self._covers(scope["path"]):
+        if scope["type"] != "http" or scope["path"] in PROBES:
             await self._app(scope, receive, send)
             return
-        with self._running.admitted(scope) as is_admitted:
+        is_stream = scope["path"] == EVENTS_PATH
+        with (self._streams if is_stream else self._others).admitted(scope) as is_admitted:
             if is_admitted:
                 await self._app(scope, receive, send)
                 return
         self._on_refusal()
-        refusal = JSONResponse(self._refusal, 503, {"retry-after": "1"})
-        await refusal(scope, receive, send)
+        error = f"too many concurrent {'event streams' if is_stream else 'requests'}"
+        await JSONResponse({"error": error}, 503, {"retry-after": "1"})(scope, receive, send)

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from exporters.group_query import GroupQueryError
 from exporters.http.access.require_login import AllowedHosts, RequireLogin
 from exporters.http.access.web_access import Credentials
-from exporters.http.admission import PROBES, Admission, ConnectionLimits, RefusalReason, RequestLimiter, RequestLimits
+from exporters.http.admission import Admission, ConnectionLimits, RefusalReason, RequestLimiter, RequestLimits
 from exporters.http.api import encode
 from exporters.http.api_endpoints import ApiEndpoints, NoSnapshotError, PageEndpoints, ServedData
 from exporters.http.burrow_api import PREFIX as BURROW
@@ -74,26 +74,25 @@ def build_app(
     served = dataclasses.replace(served, status=with_http(served.status, admission))
     responses = RenderedResponses(served.on_failure)
     api, pages = ApiEndpoints(served, responses), PageEndpoints(served, responses)
-    on_refusal = functools.partial(admission.count, RefusalReason.REQUESTS)
-    limiters = [
+    middleware = [
         Middleware(
             RequestLimiter,
-            limits=RequestLimits(),
-            on_refusal=on_refusal,
-            covers=lambda path: path not in PROBES and path != EVENTS_PATH,
+            streams=_stream_limits(admission.limits),
+            others=RequestLimits(),
+            on_refusal=functools.partial(admission.count, RefusalReason.REQUESTS),
         ),
         Middleware(
-            RequestLimiter,
-            limits=_stream_limits(admission.limits),
-            on_refusal=on_refusal,
-            covers=lambda path: path == EVENTS_PATH,
-            requests="event streams",
+            AllowedHosts,
+            names=allowed_hosts,
+            credentials=credentials,
+            on_refusal=functools.partial(admission.count, RefusalReason.HOST),
+        ),
+        Middleware(
+            RequireLogin,
+            credentials=credentials,
+            on_refusal=functools.partial(admission.count, RefusalReason.LOGIN),
         ),
     ]
-    on_host = functools.partial(admission.count, RefusalReason.HOST)
-    hosts = Middleware(AllowedHosts, names=allowed_hosts, credentials=credentials, on_refusal=on_host)
-    on_login = functools.partial(admission.count, RefusalReason.LOGIN)
-    login = Middleware(RequireLogin, credentials=credentials, on_refusal=on_login)
     routes = [
         Route("/", pages.overview),
         *(Route(f"/{name}", pages.asset) for name in ASSETS),
@@ -115,7 +114,7 @@ def build_app(
     ]
     return Starlette(
         routes=routes,
-        middleware=[*limiters, hosts, login],
+        middleware=middleware,
         exception_handlers={
             HTTPStatus.NOT_FOUND: _unknown_path,
             HTTPStatus.METHOD_NOT_ALLOWED: _unknown_method,

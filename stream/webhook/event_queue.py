@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -34,16 +34,13 @@ class QueueUnavailableError(Exception):
     """The database cannot be read or written now; the text is the cause."""
 
 
-class QueuedEvent:
+class QueuedEvent(NamedTuple):
     """An event in the queue, with its number, by which it is removed."""
 
-    __slots__ = ("body", "id", "number", "subject")
-
-    def __init__(self, number: int, event_id: str, subject: bytes, body: bytes) -> None:
-        self.number = number
-        self.id = event_id
-        self.subject = _name(subject)
-        self.body = body
+    number: int
+    id: str
+    group: str
+    body: bytes
 
 
 class EventQueue:
@@ -101,7 +98,7 @@ class EventQueue:
         """Return the oldest event, None if there is none."""
         with self._access() as connection:
             row = connection.execute("SELECT number, id, subject, body FROM events ORDER BY number LIMIT 1").fetchone()
-        return None if row is None else QueuedEvent(*row)
+        return None if row is None else QueuedEvent(row[0], row[1], _name(row[2]), row[3])
 
     def remove(self, event: QueuedEvent) -> bool:
         """Remove an event; return False if it was dropped in the meantime."""

@@ -236,7 +236,7 @@ class WebhookSender(Deliveries):
                     self._queue.remove(event)
                     self.count_sent(1)
                 elif is_done and self._queue.remove(event):
-                    _log.error("event refused by the webhook", group=event.subject, id=event.id)
+                    _log.error("event refused by the webhook", group=event.group, id=event.id)
                     self.count_drops("refused", 1)
             except QueueUnavailableError as error:
                 if self._stopping.is_set():

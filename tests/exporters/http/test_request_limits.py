@@ -25,7 +25,7 @@ def test_probes_are_exempt_from_the_limits() -> None:
 
     async def flood(path: str) -> tuple[int, list[int]]:
         blocked = BlockedApp()
-        app = RequestLimiter(blocked, RequestLimits(total=2, per_address=2, reserve=0))
+        app = RequestLimiter(blocked, RequestLimits(), RequestLimits(total=2, per_address=2, reserve=0))
         waiting = [asyncio.create_task(sent_by(app)) for _ in range(2)]
         await asyncio.sleep(0)
         one_more = asyncio.create_task(sent_by(app, path))
@@ -45,7 +45,7 @@ def test_a_failed_request_releases_its_place() -> None:
         raise LookupError
 
     async def twice() -> None:
-        app = RequestLimiter(fail, RequestLimits(total=1, per_address=1, reserve=0))
+        app = RequestLimiter(fail, RequestLimits(), RequestLimits(total=1, per_address=1, reserve=0))
         for _ in range(2):
             with pytest.raises(LookupError):
                 await sent_by(app)
@@ -60,7 +60,7 @@ def test_one_address_cannot_use_all_places() -> None:
         blocked = BlockedApp()
         refused: list[int] = []
         limits = RequestLimits(total=4, per_address=3, reserve=1)
-        app = RequestLimiter(blocked, limits, lambda: refused.append(1))
+        app = RequestLimiter(blocked, RequestLimits(), limits, lambda: refused.append(1))
         clients = ["a", "a", "a", "a", "b", "b", "c", "d"]
         tasks = []
         for client in clients:

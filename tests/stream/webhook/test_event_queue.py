@@ -25,7 +25,7 @@ def drain(queue: EventQueue) -> list[str]:
     """Remove all events; return their groups in order."""
     groups = []
     while (first := queue.first()) is not None:
-        groups.append(first.subject)
+        groups.append(first.group)
         assert queue.remove(first)
     return groups
 
