@@ -236,8 +236,8 @@ def _partitions_section(snapshot: Snapshot, name: str) -> Content:
     for row in commits.filter(_is(snapshot.partitions, "topic", name)).to_pylist():
         if row["lag"] is not None and row["lag"] > slowest.get(row["partition"], {"lag": -1})["lag"]:
             slowest[row["partition"]] = row
-    nobody = {"group": None, "lag": None}
-    rows = [row | {"kept": _kept(row)} | slowest.get(row["partition"], nobody) for row in ends]
+    no_group = {"group": None, "lag": None}
+    rows = [row | {"kept": _kept(row)} | slowest.get(row["partition"], no_group) for row in ends]
     return [
         ui.section("Partitions", _PARTITIONS, rows, operator.itemgetter("partition"), "lines"),
         ui.note(
