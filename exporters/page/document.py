@@ -127,7 +127,7 @@ class Page:
 
     def _body(self) -> Element:
         links = listed((el("a", text, href=url) for url, text in self.links), " ")
-        cluster = None if self.cluster is None else [" \N{MIDDLE DOT} ", named(self.cluster)]
+        cluster: Content = None if self.cluster is None else [" \N{MIDDLE DOT} ", named(self.cluster)]
         return el(
             "body",
             el("a", "Skip to the content", class_="skip", href="#main"),
