@@ -56,10 +56,11 @@ def select_groups(snapshot: Snapshot, query: GroupQuery, search: MemberSearch | 
     return SelectedGroups(groups.slice(query.start, max(end - query.start, 0)), total, end if end < total else None)
 
 
-def has_topic(snapshot: Snapshot, topic: str) -> bool:
-    """Return whether a group reads a topic of this name."""
-    found: bool | None = pc.any(pc.equal(snapshot.topics.column("topic"), pa.scalar(topic))).as_py()
-    return bool(found)
+def rows_where(table: pa.Table, **values: str) -> pa.Table:
+    """Return the rows that have these values in columns of text."""
+    for name, value in values.items():
+        table = table.filter(pc.equal(table.column(name), pa.scalar(value)))
+    return table
 
 
 def known_verdicts(snapshot: Snapshot) -> list[str]:
@@ -73,8 +74,7 @@ def _matching(snapshot: Snapshot, query: GroupQuery, search: MemberSearch | None
     if query.filter:
         groups = groups.filter(pc.match_substring(_text(groups, "group"), query.filter, ignore_case=True))
     if query.topic is not None:
-        topics = snapshot.topics
-        groups = _named(groups, topics.filter(pc.equal(topics.column("topic"), pa.scalar(query.topic))).column("group"))
+        groups = _named(groups, rows_where(snapshot.topics, topic=query.topic).column("group"))
     if query.reads_members:
         if search is None:
             raise MembersHiddenError

@@ -146,7 +146,7 @@ def consumer_status(request: BurrowRequest, snapshot: Snapshot, at_least: int = 
 
 def unknown_group(request: BurrowRequest) -> BodyAndStatus:
     """Return the status of a group that is not known, or is of a cluster that is not known."""
-    status = {
+    status: Json = {
         **request.names,
         "status": BURROW_CODES[0],
         "complete": 1,

@@ -24,7 +24,7 @@ from exporters.api_types.monitor import (
     TopicGroupsResponse,
 )
 from exporters.group_query import ALL_GROUPS, GroupQuery
-from exporters.group_search import MemberSearch, select_groups
+from exporters.group_search import MemberSearch, rows_where, select_groups
 from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance, Snapshot
 from exporters.text.exposition import PublishedSnapshot
 from exporters.timestamps import rfc3339
@@ -63,7 +63,7 @@ def topic_groups_json(
     """
     selected = select_groups(snapshot, dataclasses.replace(query, topic=topic), search)
     whole = table_rows(selected.groups.select(_OF_THE_GROUP))
-    topics = snapshot.topics.filter(pc.equal(snapshot.topics.column("topic"), pa.scalar(topic)))
+    topics = rows_where(snapshot.topics, topic=topic)
     names = pa.array([row["group"] for row in whole], pa.string())
     topics = topics.filter(pc.is_in(topics.column("group").cast(pa.string()), value_set=names)).drop_columns(["topic"])
     numbers = {row["group"]: row for row in table_rows(topics)}
@@ -95,16 +95,16 @@ def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None
     partitions that are not fine (the worst first), `verdicts` are the changes of its verdict, `quotas` those by which
     its members may be throttled. A share group commits no offsets: its partitions are in `by_share_partition`.
     """
-    found = table_rows(snapshot.with_sentences(_of_group(snapshot.groups, group)))
+    found = table_rows(snapshot.with_sentences(rows_where(snapshot.groups, group=group)))
     if not found:
         return None
-    unknown = table_rows(_of_group(snapshot.unknown_lags, group))
+    unknown = table_rows(rows_where(snapshot.unknown_lags, group=group))
     response: GroupResponse = {
         "snapshot_time": rfc3339(snapshot.taken_at),
         **found[0],
         "unknown_lags": {row["reason"]: row["partitions"] for row in unknown},
-        "by_partition": table_rows(_of_group(snapshot.partitions, group).drop_columns(["group"])),
-        "by_topic": table_rows(_of_group(snapshot.topics, group).drop_columns(["group"])),
+        "by_partition": table_rows(rows_where(snapshot.partitions, group=group).drop_columns(["group"])),
+        "by_topic": table_rows(rows_where(snapshot.topics, group=group).drop_columns(["group"])),
         **_detail(detail),
     }
     return encode(response)
@@ -185,7 +185,3 @@ def table_rows(table: pa.Table) -> list[dict[str, Any]]:
             table = table.set_column(at, field.name, pc.strftime(table.column(at), "%Y-%m-%dT%H:%M:%SZ"))
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
-
-
-def _of_group(table: pa.Table, group: str) -> pa.Table:
-    return table.filter(pc.equal(table.column("group"), pa.scalar(group)))

@@ -4,7 +4,6 @@ import dataclasses
 import time
 from collections.abc import Callable, Collection, Hashable, Sequence
 
-import pyarrow.compute as pc
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
@@ -12,7 +11,7 @@ from exporters.cluster.exposition import PublishedCluster, ServedMetrics
 from exporters.cluster.model import ClusterFacts
 from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.group_query import GroupQuery, GroupQueryError
-from exporters.group_search import MemberSearch, has_topic, known_verdicts
+from exporters.group_search import MemberSearch, known_verdicts, rows_where
 from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
 from exporters.http.event_stream.response import EventStream, RecentEvents, StreamTimes
 from exporters.http.openapi.document import openapi_json
@@ -142,8 +141,8 @@ class ApiEndpoints:
         query = self._query(request, published, ("topic",))
 
         def answer() -> tuple[bytes, int]:
-            known = facts is not None and pc.any(pc.equal(facts.facts.cluster_topics["topic"], topic)).as_py()
-            if not known and not has_topic(published.snapshot, topic):
+            tables = [published.snapshot.topics, *(() if facts is None else (facts.facts.cluster_topics,))]
+            if not any(len(rows_where(table, topic=topic)) for table in tables):
                 return encode({"error": "no group reads a topic of this name", "topic": topic}), 404
             return topic_groups_json(published.snapshot, topic, query, self._served.search), 200
 

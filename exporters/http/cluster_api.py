@@ -8,7 +8,6 @@ import math
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, Final
 
-import pyarrow as pa
 import pyarrow.compute as pc
 from starlette.requests import Request
 from starlette.responses import Response
@@ -27,6 +26,7 @@ from exporters.api_types.cluster import (
 )
 from exporters.cluster.exposition import PublishedCluster
 from exporters.cluster.model import SHARE_GROUPS_FACT, ClusterFacts
+from exporters.group_search import rows_where
 from exporters.http.api import encode, table_rows
 from exporters.timestamps import rfc3339
 
@@ -76,16 +76,16 @@ def topic_json(published: PublishedCluster | None, topic: str) -> BodyAndCode:
     facts = None if published is None else published.whole_facts
     if facts is None:
         return _NO_FACTS
-    found = table_rows(_where(facts.cluster_topics, topic=topic))
+    found = table_rows(rows_where(facts.cluster_topics, topic=topic))
     if not found:
         return encode({"error": "no such topic, or no right to describe it", "topic": topic}), 404
     response: TopicResponse = {
         "time": rfc3339(facts.taken_at),
         **found[0],
-        "bytes": next(iter(_where(facts.topic_sizes, topic=topic)["bytes"].to_pylist()), None),
+        "bytes": next(iter(rows_where(facts.topic_sizes, topic=topic)["bytes"].to_pylist()), None),
         "configs": _configs(facts, "topic", topic),
-        "by_partition": table_rows(_where(facts.topic_partitions, topic=topic).drop_columns(["topic"])),
-        "followers": table_rows(_where(facts.followers, topic=topic).drop_columns(["topic"])),
+        "by_partition": table_rows(rows_where(facts.topic_partitions, topic=topic).drop_columns(["topic"])),
+        "followers": table_rows(rows_where(facts.followers, topic=topic).drop_columns(["topic"])),
     }
     return encode(response), 200
 
@@ -162,7 +162,7 @@ def _broker(facts: ClusterFacts, broker: dict[str, Any]) -> BrokerObject:
 
 
 def _configs(facts: ClusterFacts, scope: str, name: str) -> list[ConfigRow]:
-    return table_rows(_where(facts.configs, scope=scope, name=name).drop_columns(["scope", "name"]))
+    return table_rows(rows_where(facts.configs, scope=scope, name=name).drop_columns(["scope", "name"]))
 
 
 def _totals(facts: ClusterFacts) -> TotalsObject:
@@ -173,9 +173,3 @@ def _totals(facts: ClusterFacts) -> TotalsObject:
         "under_replicated": pc.sum(topics["under_replicated"]).as_py() or 0,
         "leaderless": pc.sum(topics["leaderless"]).as_py() or 0,
     }
-
-
-def _where(table: pa.Table, **values: str) -> pa.Table:
-    for name, value in values.items():
-        table = table.filter(pc.equal(table[name], value))
-    return table

@@ -8,6 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.group_search import rows_where
 from exporters.page import group_tables as tables
 from exporters.page import ui, verdict_section
 from exporters.page.document import Page, Samples
@@ -59,7 +60,7 @@ def group_page(
     if published is None:
         return _page(name, root, ui.WAITING, code=503)
     snapshot = published.snapshot
-    found = in_milliseconds(_of(snapshot.groups, name)).to_pylist()
+    found = in_milliseconds(rows_where(snapshot.groups, group=name)).to_pylist()
     if not found and other is not None:
         return _page(name, root, _elsewhere(name, other), code=404)
     if not found:
@@ -67,7 +68,7 @@ def group_page(
     row, dead = found[0], found[0]["state"] == _DEAD
     links = links or PageLinks()
     severities = {each["verdict"]: each["severity"] for each in snapshot.verdict_groups.to_pylist()}
-    partitions = in_milliseconds(_of(snapshot.partitions, name))
+    partitions = in_milliseconds(rows_where(snapshot.partitions, group=name))
     strips, table_of_partitions = _partitions(row, partitions, detail, severities, now, root=root)
     content = [
         _about(snapshot, row, detail, now),
@@ -76,7 +77,7 @@ def group_page(
         strips,
         None if dead else _chart(row["kind"]),
         verdict_section.findings_section(detail, links, now) if detail is not None else None,
-        tables.topics_section(_of(snapshot.topics, name), severities),
+        tables.topics_section(rows_where(snapshot.topics, group=name), severities),
         table_of_partitions,
         tables.members_section(detail) if detail is not None else None,
         verdict_section.history_section(detail, now) if detail is not None else None,
@@ -105,10 +106,6 @@ def _outside_links(row: dict[str, Any], links: PageLinks, detail: GroupDetail | 
         [el("a", words, href=url, rel="noopener noreferrer"), " "] for words, url in urls if url is not None
     ]
     return el("nav", shown, class_="outside", aria_label="Other services") if shown else None
-
-
-def _of(table: pa.Table, name: str) -> pa.Table:
-    return table.filter(pc.equal(table.column("group"), pa.scalar(name)))
 
 
 def _page(name: str, root: str, content: Content, code: int = 200) -> Page:

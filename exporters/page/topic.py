@@ -19,6 +19,7 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from exporters.cluster.model import ClusterFacts
+from exporters.group_search import rows_where
 from exporters.page import ui
 from exporters.page.document import Page
 from exporters.page.html_tree import Content, Element, el, flat
@@ -89,7 +90,8 @@ def topic_page(
         return _page(name, root, ui.WAITING, code=503)
     snapshot = published.snapshot
     groups = _groups(snapshot, name)
-    described = _first(facts.cluster_topics.filter(_is(facts.cluster_topics, "topic", name))) if facts else None
+    of_cluster = rows_where(facts.cluster_topics, topic=name).to_pylist() if facts else []
+    described = of_cluster[0] if of_cluster else None
     if not groups and described is None:
         missing = ui.failure("No such topic", el("p", "No group reads a topic named ", ui.named(name), "."))
         return _page(name, root, missing, code=404)
@@ -111,7 +113,7 @@ def _page(name: str, root: str, content: Content, code: int = 200, *, alarm: boo
 def _groups(snapshot: Snapshot, name: str) -> list[dict[str, Any]]:
     """Return the groups that read the topic with their numbers of it, the worst first."""
     severities = {row["verdict"]: row["severity"] for row in snapshot.verdict_groups.to_pylist()}
-    rows: list[dict[str, Any]] = snapshot.topics.filter(_is(snapshot.topics, "topic", name)).to_pylist()
+    rows: list[dict[str, Any]] = rows_where(snapshot.topics, topic=name).to_pylist()
     names = pa.array([row["group"] for row in rows], pa.string())
     groups = snapshot.groups.select(["group", "state", "team", "severity", "verdict"])
     whole = groups.filter(pc.is_in(groups.column("group").cast(pa.string()), value_set=names)).to_pylist()
@@ -134,8 +136,7 @@ def _settings(facts: ClusterFacts | None, name: str) -> dict[str, str]:
     """Return the known configuration of the topic by key."""
     if facts is None:
         return {}
-    configs = facts.configs.filter(_is(facts.configs, "scope", "topic"))
-    rows = configs.filter(_is(configs, "name", name)).to_pylist()
+    rows = rows_where(facts.configs, scope="topic", name=name).to_pylist()
     return {row["key"]: row["value"] for row in rows if row["value"] is not None}
 
 
@@ -148,7 +149,7 @@ def _about(
     *,
     now: float,
 ) -> list[Content]:
-    ends = snapshot.log_ends.filter(_is(snapshot.log_ends, "topic", name))
+    ends = rows_where(snapshot.log_ends, topic=name)
     facts: list[tuple[str, Content]] = [("Groups", number(len(groups)))]
     if described is not None:
         labels = {"partitions": "Partitions", "replication_factor": "Replication factor",
@@ -228,12 +229,12 @@ _PARTITIONS: Final = (
 
 def _partitions_section(snapshot: Snapshot, name: str) -> Content:
     """Return what each partition keeps, and the group with the greatest lag in it."""
-    ends = snapshot.log_ends.filter(_is(snapshot.log_ends, "topic", name)).to_pylist()
+    ends = rows_where(snapshot.log_ends, topic=name).to_pylist()
     if not ends:
         return None
     slowest: dict[int, dict[str, Any]] = {}
-    commits = snapshot.partitions.select(["group", "partition", "lag"])
-    for row in commits.filter(_is(snapshot.partitions, "topic", name)).to_pylist():
+    commits = rows_where(snapshot.partitions, topic=name).select(["group", "partition", "lag"])
+    for row in commits.to_pylist():
         if row["lag"] is not None and row["lag"] > slowest.get(row["partition"], {"lag": -1})["lag"]:
             slowest[row["partition"]] = row
     no_group = {"group": None, "lag": None}
@@ -245,11 +246,3 @@ def _partitions_section(snapshot: Snapshot, name: str) -> Content:
             " about to remove offsets that the group has not read. It has removed none while the log starts at 0.",
         ),
     ]
-
-
-def _is(rows: pa.Table, column: str, value: str) -> pa.ChunkedArray:
-    return pc.equal(rows.column(column), pa.scalar(value))
-
-
-def _first(rows: pa.Table) -> dict[str, Any] | None:
-    return next(iter(rows.slice(0, 1).to_pylist()), None)

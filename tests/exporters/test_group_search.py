@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.group_query import GroupQuery, SortKey, SortOrder
-from exporters.group_search import MembersHiddenError, SelectedGroups, has_topic, select_groups
+from exporters.group_search import MembersHiddenError, SelectedGroups, select_groups
 from exporters.http.openapi.small_world import NOON, rows
 from exporters.readmodel import Snapshot
 from tests.exporters.snapshots import snapshot
@@ -104,10 +104,3 @@ def test_members_are_searched_by_client_and_host() -> None:
     for query in (GroupQuery(client="app"), GroupQuery(host="x")):
         with pytest.raises(MembersHiddenError):
             select_groups(world(), query)
-
-
-def test_a_topic_is_known_if_a_group_reads_it() -> None:
-    """A topic that no group reads is not known."""
-    assert has_topic(world(), "mails")
-    assert not has_topic(world(), "other")
-    assert not has_topic(snapshot(), "mails")
