@@ -71,27 +71,18 @@ class Admission:
     """Keeps the open connections within the limits and counts refusals. One per server."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
-        self._limits = limits
-        self._by_address: dict[str, dict[ManagedConnection, None]] = {}
-        self._open = 0
-        self._refused = collections.Counter[RefusalReason]()
-
-    @property
-    def limits(self) -> ConnectionLimits:
-        """The limits."""
-        return self._limits
-
-    @property
-    def open(self) -> int:
+        self.limits = limits
+        self.open = 0
         """The number of open connections."""
-        return self._open
+        self._by_address: dict[str, dict[ManagedConnection, None]] = {}
+        self._refused = collections.Counter[RefusalReason]()
 
     def admit(self, client: ManagedConnection) -> bool:
         """Add a new connection, and evict another one at a limit. Return False if the new one must be refused."""
         same_address = self._by_address.get(client.address, {})
-        if len(same_address) >= self._limits.per_address:
+        if len(same_address) >= self.limits.per_address:
             has_room = self._evict_one(same_address)
-        elif self._open >= self._limits.total:
+        elif self.open >= self.limits.total:
             # Evicts from the address with the most connections, so that a client with few is admitted.
             largest = max(self._by_address, key=lambda address: len(self._by_address[address]))
             everywhere = itertools.chain.from_iterable(self._by_address.values())
@@ -102,7 +93,7 @@ class Admission:
             self.count(RefusalReason.CONNECTIONS)
             return False
         self._by_address.setdefault(client.address, {})[client] = None
-        self._open += 1
+        self.open += 1
         return True
 
     def remove(self, client: ManagedConnection) -> None:
@@ -110,7 +101,7 @@ class Admission:
         same_address = self._by_address.get(client.address, {})
         if client in same_address:
             del same_address[client]
-            self._open -= 1
+            self.open -= 1
             if not same_address:
                 del self._by_address[client.address]
 

@@ -1,6 +1,4 @@
-"""Renders JSON and pages on worker threads, and shares one rendering between clients. The headers of responses.
-
-Large responses that are sent in slices, as fast as the client reads.
+"""Renders JSON and pages on worker threads, shares one rendering between clients, and sends large responses in slices.
 
 The bytes of a snapshot are shared by all clients; a client costs one slice and the socket's buffer.
 """

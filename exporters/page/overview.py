@@ -49,13 +49,6 @@ def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now
     )
 
 
-def freshness(published: PublishedSnapshot, status: MonitorStatus, now: float) -> Content:
-    """Return one line: the cluster, the age of the snapshot, a warning if that is old or the monitor is not ready."""
-    known = status.cluster_name is not None or status.cluster_id is not None
-    cluster: Content = ["Cluster ", _cluster(status), " \N{MIDDLE DOT} "] if known else None
-    return [cluster, snapshot_age(published.snapshot.taken_at, now, ready=status.ready)]
-
-
 def snapshot_age(taken_at: float, now: float, *, ready: bool = True) -> Content:
     """Return when the snapshot was taken, with a warning if that is long ago, or the monitor is not `ready`."""
     taken = f"Snapshot taken {ago(taken_at, now)}"
@@ -132,7 +125,7 @@ def overview_page(
     if published is None:
         return _page("not ready", [el("h1", "No snapshot yet"), monitor, ui.WAITING], status)
     content = [
-        _summary(published.snapshot, group_filter, freshness(published, status, now), facts),
+        _summary(published.snapshot, status, now, group_filter, facts),
         common_causes_section(published.snapshot.common_causes),
         _groups(published.snapshot, now, group_filter, search, trends),
     ]
@@ -204,12 +197,17 @@ def _headline(snapshot: Snapshot) -> str:
     return "No group needs attention"
 
 
-def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content, facts: ClusterFacts | None) -> Element:
+def _summary(
+    snapshot: Snapshot, status: MonitorStatus, now: float, group_filter: GroupFilter, facts: ClusterFacts | None
+) -> Element:
     """Return the headline and the number of groups per severity, each a link to these groups.
 
     With one line for each set of brokers that supports other requests or features than most, as in an upgrade.
     """
     mixed = () if facts is None else facts.mixed_versions
+    is_named = status.cluster_name is not None or status.cluster_id is not None
+    cluster: Content = ["Cluster ", _cluster(status), " \N{MIDDLE DOT} "] if is_named else None
+    age = snapshot_age(snapshot.taken_at, now, ready=status.ready)
     severities = counts(snapshot.groups, "severity")
     worst = max((SEVERITIES.index(word) for word in severities if word in SEVERITIES), default=1)
     of_severity = [
@@ -219,7 +217,7 @@ def _summary(snapshot: Snapshot, group_filter: GroupFilter, fresh: Content, fact
     return el(
         "section",
         el("h1", _headline(snapshot)),
-        el("p", fresh, el("a", "Search", href="#filter", class_="to-filter"), class_="fresh"),
+        el("p", cluster, age, el("a", "Search", href="#filter", class_="to-filter"), class_="fresh"),
         [ui.note(el("b", "Mixed versions: "), f"{printable(sentence)}.") for sentence in mixed],
         el("ul", of_severity, class_="chips big", aria_label="Groups by severity"),
         class_=f"glance {SEVERITIES[worst]}",

@@ -21,26 +21,6 @@ from stream.config.sections.kafka import ClusterOptions, KafkaOptions
 from stream.config.sections.option import OptionSection
 from stream.config.sections.output import HistoryOptions, LogOptions, MetricsOptions, OtlpOptions, WebhookOptions
 
-__all__ = [
-    "SECRETS",
-    "SECTIONS",
-    "CheckpointOptions",
-    "ClusterOptions",
-    "Config",
-    "GroupsOptions",
-    "HealthOptions",
-    "HistoryOptions",
-    "HttpOptions",
-    "JobOptions",
-    "KafkaOptions",
-    "LogOptions",
-    "MetricsOptions",
-    "OptionSection",
-    "OtlpOptions",
-    "WebhookOptions",
-    "contradictions_between",
-]
-
 
 class Config(BaseModel):
     """All sections, built by `stream.config.loader.load`. Only `kafka.bootstrap_servers` has no default."""

@@ -3,8 +3,6 @@
 A change from one fine verdict to another is no event, as in the verdict history: a busy group alternates between caught
 up and not. Nor is the first verdict of a group, if it is fine or unknown, nor an unknown verdict that has not lasted.
 
-Holds back the news that the verdict of a group is unknown, because a short gap of knowledge is no change. Pure.
-
 A restart, a broker that is away for a moment, or a poll of share groups that failed leave a verdict unknown until the
 next answer. The receiver of `stopped` must not take that for an end of the fault, nor its return for a new one.
 """
@@ -30,7 +28,7 @@ UNKNOWN: Final = "unknown"
 
 
 class KnowledgeGaps:
-    """The groups with an unknown verdict, and since when; times are those of the snapshots."""
+    """The groups with an unknown verdict, and since when, by the times of snapshots. A short gap is no change."""
 
     def __init__(self) -> None:
         self._since: dict[str, float] = {}

@@ -1,8 +1,7 @@
 """Requests without valid credentials get 401. Liveness and readiness need none: kubelets send none.
 
-Requests for another host get 421: a page of a name that resolves to 127.0.0.1 would read an instance on loopback.
-
-A browser sends the name of the page as `Host` (DNS rebinding). Addresses and `localhost` cannot be such names. Without
+Requests for another host get 421: a page of a name that resolves to 127.0.0.1 would read an instance on loopback. A
+browser sends the name of the page as `Host` (DNS rebinding). Addresses and `localhost` cannot be such names. Without
 configured names, only requests that arrive on a loopback address and need no login are checked, so that names of
 Services, of an Ingress and of hosts work. Probes are never refused, as they need no login.
 """

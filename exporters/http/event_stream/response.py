@@ -53,12 +53,8 @@ class RecentEvents:
         self._appended = 0
         self._listeners: dict[object, Callable[[], None]] = {}
         self._lock = threading.Lock()
-        self._closed = False
-
-    @property
-    def closed(self) -> bool:
+        self.closed = False
         """True after `close`."""
-        return self._closed
 
     def append(self, events: Sequence[VerdictEvent], dropped: int = 0) -> None:
         """Add events, drop the oldest ones beyond the limits, and call the listeners.
@@ -83,7 +79,7 @@ class RecentEvents:
 
     def close(self) -> None:
         """End all streams: `closed` is true from now on."""
-        self._closed = True
+        self.closed = True
         self._notify()
 
     @contextlib.contextmanager
