@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.page.document import Sample
-from exporters.page.live_groups import LagPoint
+from exporters.page.live_groups import RATES, LagPoint, with_rates
 from exporters.readmodel import Snapshot
 
 BYTES: Final = 32 * 1024 * 1024
@@ -23,7 +23,6 @@ SAMPLES: Final = 360
 TREND_POINTS: Final = 60
 """Limit of the points of a trend."""
 _COLUMNS: Final = ("group", "lag_sum", "time_lag_max", "time_lag_max_exact")
-_RATES: Final = ("produce_rate", "consume_rate")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class _SnapshotLags:
         if row < 0:
             return None
         lag, time_lag, exact, produced, consumed = (
-            self.groups.column(column)[row].as_py() for column in (*_COLUMNS[1:], *_RATES)
+            self.groups.column(column)[row].as_py() for column in (*_COLUMNS[1:], *RATES)
         )
         return self.taken_at, lag, time_lag, exact, produced, consumed
 
@@ -66,7 +65,7 @@ class LagSamples:
         with self._lock:
             if self._snapshots and snapshot.taken_at <= self._snapshots[-1].taken_at:
                 return
-            groups = _with_rates(snapshot.groups.select(_COLUMNS), snapshot.partitions)
+            groups = with_rates(snapshot.groups.select(_COLUMNS), snapshot.partitions)
             self._snapshots.append(_SnapshotLags(snapshot.taken_at, groups, groups.nbytes))
             self._size += groups.nbytes
             while len(self._snapshots) > 1 and (self._size > self._limit or len(self._snapshots) > SAMPLES):
@@ -89,17 +88,3 @@ class LagSamples:
         columns = [each.of_groups(names) for each in chosen]
         times = [each.taken_at for each in chosen]
         return {name: list(zip(times, lags, strict=True)) for name, *lags in zip(groups, *columns, strict=True)}
-
-
-def _with_rates(groups: pa.Table, partitions: pa.Table) -> pa.Table:
-    """Return the groups with their rates, each the sum over the partitions where it is known; null if none is."""
-    names = partitions.column("group").cast(pa.string())
-    sums = partitions.select(_RATES).append_column("group", names).group_by("group").aggregate(
-        [(column, "sum") for column in _RATES]
-    )  # fmt: skip
-    rows = pc.index_in(
-        groups.column("group").cast(pa.string()), value_set=sums.column("group").combine_chunks()
-    ).combine_chunks()
-    for column in _RATES:
-        groups = groups.append_column(column, sums.column(f"{column}_sum").take(rows))
-    return groups

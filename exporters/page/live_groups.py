@@ -1,6 +1,5 @@
 """The table of live groups on the overview page: one line per group, sortable, one page of rows."""
 
-import dataclasses
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
@@ -73,8 +72,8 @@ ROWS: Final = 100
 
 Trends: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[LagPoint]]]
 """Returns the latest lags of groups by their names, the oldest first."""
-Rates: TypeAlias = Mapping[str, tuple[float | None, float | None]]
-"""Offsets per second that are produced and consumed, by group; None: unknown."""
+RATES: Final = ("produce_rate", "consume_rate")
+"""Offsets per second that are produced and consumed; null: unknown."""
 
 _SORTED_BY: Final = {
     "Group": SortKey.NAME,
@@ -89,89 +88,64 @@ _OPTIONAL: Final = {"Offsets expire": "first_offset_expiry_time", "Owner": "team
 """Heads and columns that are omitted if no group has a value."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RowsPage:
-    """A page of the live groups: the first row, the rows, and the number of all groups."""
-
-    start: int
-    rows: pa.Table
-    total: int
-    omitted: frozenset[str]
-    """Heads of columns that are empty for all groups, also on other pages."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupActivity:
-    """What changes from one snapshot to the next: trends of the lag, and rates."""
-
-    trends: Mapping[str, Sequence[LagPoint]]
-    rates: Rates
+def with_rates(groups: pa.Table, partitions: pa.Table) -> pa.Table:
+    """Return groups with their rates, each the sum over the partitions where it is known; null if none is."""
+    names = groups.column("group").cast(pa.string()).combine_chunks()
+    rows = partitions.select(RATES).append_column("group", partitions.column("group").cast(pa.string()))
+    rows = rows.filter(pc.is_in(rows.column("group"), value_set=names))
+    sums = rows.group_by("group").aggregate([(column, "sum") for column in RATES])
+    at = pc.index_in(names, value_set=sums.column("group").combine_chunks())
+    for column in RATES:
+        groups = groups.append_column(column, sums.column(f"{column}_sum").take(at))
+    return groups
 
 
-def page_of(live: pa.Table, start: int) -> RowsPage:
-    """Return the page that begins at a row; the last page if there are fewer rows."""
+def live_section(
+    live: pa.Table, partitions: pa.Table, now: float, group_filter: GroupFilter, trends: Trends
+) -> Element:
+    """Return one page of the table of live groups, from the first row of the filter; the last page if that is none."""
     total = len(live)
-    first = min(start, max(total - 1, 0) // ROWS * ROWS)
-    omitted = {head for head, column in _OPTIONAL.items() if live.column(column).null_count == total}
-    if not pc.any(pc.greater(live.column("partitions_lag_unknown"), 0)).as_py():
-        omitted.add("Lag unknown")
-    return RowsPage(first, live.slice(first, ROWS), total, frozenset(omitted))
-
-
-def group_rates(partitions: pa.Table, names: Sequence[str]) -> Rates:
-    """Return the rates of groups, each the sum over the partitions where it is known. Schema PARTITIONS."""
-    columns = ("produce_rate", "consume_rate")
-    groups = partitions.column("group").cast(pa.string())
-    rows = partitions.select(columns).append_column("group", groups)
-    rows = rows.filter(pc.is_in(groups, value_set=pa.array(names, pa.string())))
-    sums = rows.group_by("group").aggregate([(column, "sum") for column in columns])
-    return {row["group"]: (row["produce_rate_sum"], row["consume_rate_sum"]) for row in sums.to_pylist()}
-
-
-def live_section(page: RowsPage, now: float, group_filter: GroupFilter, activity: GroupActivity) -> Element:
-    """Return one page of the table of live groups."""
-    if not page.total:
+    if not total:
         active = ", ".join(f"{name} {printable(value)}" for name, value in group_filter.conditions())
         words = f"No live group matches the filter: {active}." if active else "There are no live groups."
         return ui.titled("Groups", ui.note(words))
-    total, last = page.total, page.start + len(page.rows)
-    shown = number(total) if total <= ROWS else f"{number(page.start + 1)} to {number(last)} of {number(total)}"
+    start = min(group_filter.start, (total - 1) // ROWS * ROWS)
+    rows = with_rates(live.slice(start, ROWS), partitions).to_pylist()
+    omitted = {head for head, column in _OPTIONAL.items() if live.column(column).null_count == total}
+    if not pc.any(pc.greater(live.column("partitions_lag_unknown"), 0)).as_py():
+        omitted.add("Lag unknown")
+    lags = trends([row["group"] for row in rows])
     columns = [
-        column._replace(head=_head(column, group_filter))
-        for column in _columns(now, activity)
-        if column.head not in page.omitted
+        each._replace(head=_head(each, group_filter)) for each in _columns(now, lags) if each.head not in omitted
     ]
+    shown = number(total) if total <= ROWS else f"{number(start + 1)} to {number(start + len(rows))} of {number(total)}"
     steps = [
         el("a", words, href=group_filter.url_with(start=at))
-        for words, at in (("previous", page.start - ROWS), ("next", page.start + ROWS))
+        for words, at in (("previous", start - ROWS), ("next", start + ROWS))
         if 0 <= at < total
     ]
     return ui.titled(
         "Groups",
-        ui.table("Groups", columns, page.rows.to_pylist(), operator.itemgetter("group"), "lines groups"),
+        ui.table("Groups", columns, rows, operator.itemgetter("group"), "lines groups"),
         el("nav", [[step, " "] for step in steps], class_="steps", aria_label="More groups") if steps else None,
         shown=shown,
     )
 
 
-def _columns(now: float, activity: GroupActivity) -> tuple[ui.Column, ...]:
+def _columns(now: float, lags: Mapping[str, Sequence[LagPoint]]) -> tuple[ui.Column, ...]:
     """Return the columns.
 
     A class `from-PIXELS` hides the column in a narrower window (style.css); the page of a group has all of them.
     """
-
-    def offset_rate(at: int) -> Callable[[dict[str, Any]], Content]:
-        return lambda row: ui.known(activity.rates.get(row["group"], (None, None))[at], rate)
-
     return (
         ui.Column("Group", lambda row: ui.group_link(row["group"], title=printable(row["group"]))),
         ui.Column("Verdict", lambda row: [ui.badge(row["verdict"], row["severity"]), alert_note(row)]),
         ui.Column("Lag", lambda row: ui.known(row["lag_sum"]), "number lag"),
         ui.LAG_COLUMNS[2]._replace(class_="number time-lag"),
-        ui.Column("Trend", lambda row: sparkline(activity.trends.get(row["group"], ())), "from-900"),
+        ui.Column("Trend", lambda row: sparkline(lags.get(row["group"], ())), "from-900"),
         ui.Column("Members", lambda row: ui.known(row["members"]), "number from-900"),
-        ui.Column("Produced", offset_rate(0), "number from-1280"),
-        ui.Column("Consumed", offset_rate(1), "number from-1280"),
+        ui.Column("Produced", lambda row: ui.known(row["produce_rate"], rate), "number from-1280"),
+        ui.Column("Consumed", lambda row: ui.known(row["consume_rate"], rate), "number from-1280"),
         ui.Column("State", lambda row: _state(row, now), "from-1280"),
         ui.Column("Last commit", lambda row: ui.since(row["last_commit_time"], now), "number from-1280"),
         ui.Column("Owner", lambda row: ui.owner_link(row["team"]), "cut from-1440"),

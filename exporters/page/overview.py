@@ -16,7 +16,7 @@ from exporters.page import ui
 from exporters.page.document import Page
 from exporters.page.group_filter import GroupFilter, chip, counts, filter_section
 from exporters.page.html_tree import Content, Element, el
-from exporters.page.live_groups import GroupActivity, Trends, group_rates, live_section, page_of
+from exporters.page.live_groups import Trends, live_section
 from exporters.page.overview_tables import attention_section, common_causes_section, dead_section, in_milliseconds
 from exporters.readmodel import MonitorStatus, Snapshot
 from exporters.text.exposition import PublishedSnapshot
@@ -171,13 +171,10 @@ def _groups(
         return [form, ui.note(words)]
     dead = pc.equal(shown.column("state"), _DEAD).fill_null(False)
     live = shown.filter(pc.invert(dead))
-    page = page_of(live, group_filter.start)
-    names = page.rows.column("group").to_pylist()
-    activity = GroupActivity(trends(names), group_rates(snapshot.partitions, names))
     return [
         form,
         attention_section(snapshot, worst, now, group_filter),
-        live_section(page, now, group_filter, activity),
+        live_section(live, snapshot.partitions, now, group_filter, trends),
         dead_section(shown.filter(dead), now),
     ]
 
