@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import threading
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, Final, Self
 
 import pyarrow as pa
@@ -24,7 +24,6 @@ from exporters.wording import ATTENTION, phrase
 from stream.config.options import WebhookOptions
 from stream.webhook.alertmanager import HOLD_SECONDS, Alertmanager, Labels
 from stream.webhook.events import KnowledgeGaps
-from stream.webhook.request import WebhookTarget, webhook_targets
 from stream.webhook.sender import STOP_SECONDS, webhook_status
 
 JOB: Final = "lagwarden"
@@ -131,13 +130,12 @@ RESOLVED_SECONDS: Final = 900.0
 class AlertPoster:
     """Posts alerts inside `with poster:`. The tick thread calls `update`, any thread `status`.
 
-    At most `limit` alerts are sent, the most severe and oldest ones. `pace` multiplies the time between two requests.
+    At most `options.queue` alerts are sent, the most severe and oldest ones. `pace` multiplies the time between two
+    requests.
     """
 
-    def __init__(
-        self, targets: Sequence[WebhookTarget], limit: int, cluster_id: str, links: PageLinks, *, pace: float = 1.0
-    ) -> None:
-        self._limit = limit
+    def __init__(self, options: WebhookOptions, cluster_id: str, links: PageLinks, *, pace: float = 1.0) -> None:
+        self._limit = options.queue
         self._cluster_id = cluster_id
         self._links = links
         self._gaps = KnowledgeGaps()
@@ -145,7 +143,7 @@ class AlertPoster:
         self._firing: dict[Labels, Alert] = {}
         self._ended: dict[Labels, tuple[Alert, float]] = {}
         self._left_out: frozenset[str] = frozenset()
-        self._receivers = [Alertmanager(target, self._alerts, pace=pace) for target in targets]
+        self._receivers = [Alertmanager(url, options, self._alerts, pace=pace) for url in options.url]
 
     @classmethod
     @contextlib.contextmanager
@@ -154,7 +152,7 @@ class AlertPoster:
         if not options.url or options.format != "alertmanager":
             yield None
             return
-        with cls(webhook_targets(options), options.queue, cluster_id, links) as poster:
+        with cls(options, cluster_id, links) as poster:
             yield poster
 
     def __enter__(self) -> Self:

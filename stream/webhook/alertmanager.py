@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import structlog
 
-from stream.webhook.request import WebhookTarget
+from stream.config.options import WebhookOptions
 from stream.webhook.sender import Deliveries, pause_seconds
 
 Labels = tuple[tuple[str, str], ...]
@@ -39,9 +39,14 @@ class Alertmanager(Deliveries):
     """
 
     def __init__(
-        self, target: WebhookTarget, alerts: Callable[[float], list[tuple[Labels, dict[str, Any]]]], *, pace: float
+        self,
+        url: str,
+        options: WebhookOptions,
+        alerts: Callable[[float], list[tuple[Labels, dict[str, Any]]]],
+        *,
+        pace: float,
     ) -> None:
-        super().__init__(target, "alerts", pace)
+        super().__init__(url, options, "alerts", pace)
         self._alerts = alerts
         self._refused_at: dict[Labels, float] = {}
         # When the oldest change was made that is not accepted yet, or requests began to fail; the number of changes.

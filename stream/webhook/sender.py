@@ -21,7 +21,7 @@ from exporters.verdict_event import VerdictEvent
 from stream.config.options import WebhookOptions
 from stream.errors import ExitCode, Refusal
 from stream.webhook.event_queue import EventQueue, QueueUnavailableError
-from stream.webhook.request import RequestFailedError, WebhookTarget, post, webhook_targets
+from stream.webhook.request import post
 
 _log = structlog.get_logger(__name__)
 FAILURES: Final = (
@@ -31,24 +31,11 @@ FAILURES: Final = (
 """The reasons of failed requests. `queue`: the database of the queue could not be used."""
 DROPS: Final = ("queue_full", "refused")
 """The reasons of dropped events."""
-_OF_STATUS: Final = {
-    **dict.fromkeys((401, 403, 407), "unauthorized"),
-    **dict.fromkeys((400, 409, 413, 415, 422), "refused_event"),
-    429: "throttled",
-}
-_OF_CLASS: Final = {3: "redirect", 4: "client_error"}
 _MOST_REFUSALS: Final = 5
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 300.0
 _LONGEST_RETRY_AFTER: Final = 3600.0
 STOP_SECONDS: Final = 2.0
-
-
-def failure_reason(status: int) -> str | None:
-    """Return the reason of a failed request by the status of its response, None for a success."""
-    if 200 <= status < 300:
-        return None
-    return _OF_STATUS.get(status) or _OF_CLASS.get(status // 100, "server_error")
 
 
 def pause_seconds(failures: int, retry_after: float) -> float:
@@ -66,8 +53,9 @@ class Deliveries:
     The counters may be used from any thread. `pace` multiplies all pauses.
     """
 
-    def __init__(self, target: WebhookTarget, thread: str, pace: float) -> None:
-        self._target = target
+    def __init__(self, url: str, options: WebhookOptions, thread: str, pace: float) -> None:
+        self._url = url
+        self._options = options
         self._pace = pace
         self._lock = threading.Lock()
         self._failures = collections.Counter(dict.fromkeys(FAILURES, 0))
@@ -97,17 +85,10 @@ class Deliveries:
 
         A failure is counted.
         """
-        try:
-            response = post(self._target, body)
-        except RequestFailedError as error:
-            self.count_failure(error.reason, str(error))
-            return error.reason, 0.0
-        reason = failure_reason(response.status)
+        reason, cause, retry_after = post(self._url, self._options, body)
         if reason is not None:
-            advice = ", a redirect, which is not followed: set webhook.url to the final address"
-            is_redirect = reason == "redirect" and response.location is not None
-            self.count_failure(reason, f"status {response.status}{advice if is_redirect else ''}")
-        return reason, response.retry_after or 0.0
+            self.count_failure(reason, cause)
+        return reason, retry_after
 
     def pause(self, seconds: float) -> None:
         """Wait, or until `stop`: up to a tenth longer, so that several monitors do not send at the same time."""
@@ -144,7 +125,7 @@ class Deliveries:
     @property
     def address(self) -> str:
         """The scheme, host and port of the URL, without its path and query, which may have a secret."""
-        url = urlsplit(self._target.url)
+        url = urlsplit(self._url)
         return f"{url.scheme}://{url.netloc}"
 
 
@@ -169,8 +150,8 @@ def webhook_status(receivers: Sequence[Deliveries], queued: int, oldest_at: floa
 class WebhookSender(Deliveries):
     """Sends the events of a queue inside `with sender:`. One thread appends events, any thread reads the status."""
 
-    def __init__(self, queue: EventQueue, target: WebhookTarget, *, pace: float = 1.0) -> None:
-        super().__init__(target, "webhook", pace)
+    def __init__(self, queue: EventQueue, options: WebhookOptions, *, pace: float = 1.0) -> None:
+        super().__init__(options.url[0], options, "webhook", pace)
         self._queue = queue
         self._size: tuple[int, float | None] = (0, None)
         self.announced = queue.announced
@@ -193,7 +174,7 @@ class WebhookSender(Deliveries):
                 "make room and check the rights, or remove webhook.url",
                 ExitCode.CHECKPOINT_UNUSABLE,
             ) from error
-        with contextlib.closing(queue), cls(queue, *webhook_targets(options)) as sender:
+        with contextlib.closing(queue), cls(queue, options) as sender:
             yield sender
 
     def __enter__(self) -> Self:

@@ -15,14 +15,17 @@ from stream.config.loader import ConfigRefusal, load_section
 from stream.config.options import WebhookOptions
 from stream.webhook import alertmanager
 from stream.webhook.alert_poster import AlertPoster
-from stream.webhook.request import WebhookTarget, webhook_targets
 from tests.exporters.snapshots import snapshot, verdicts_snapshot
 from tests.stream.webhook.receiver import Receiver
 
 
+def alertmanagers(most: int, *urls: str) -> WebhookOptions:
+    return WebhookOptions(url=urls, format="alertmanager", queue=most)
+
+
 def poster(receiver: Receiver) -> AlertPoster:
     """Return a poster of at most two alerts that sends them every 60 ms."""
-    return AlertPoster([WebhookTarget(receiver.url)], 2, "c1", PageLinks(), pace=0.001)
+    return AlertPoster(alertmanagers(2, receiver.url), "c1", PageLinks(), pace=0.001)
 
 
 def failures(own: AlertPoster, reason: str) -> list[int]:
@@ -95,8 +98,8 @@ def test_each_alertmanager_gets_each_alert(monkeypatch: pytest.MonkeyPatch) -> N
         Receiver() as other,
         Receiver(lambda _: (400, {})) as strict,
     ):
-        targets = [WebhookTarget(url) for url in (away, strict.url, one.url, other.url)]
-        with AlertPoster(targets, 9, "c1", PageLinks(external_url="https://here.example"), pace=0.001) as own:
+        options = alertmanagers(9, away, strict.url, one.url, other.url)
+        with AlertPoster(options, "c1", PageLinks(external_url="https://here.example"), pace=0.001) as own:
             own.update(verdicts_snapshot(**{"a group": "stopped", "bad": "stopped", "c": "stopped"}))
             wait_until(lambda: dropped(own.status(), "refused") == 1, "the refused alert")
             count = len(one.bodies) + 3
@@ -132,5 +135,4 @@ def test_the_address_is_that_of_the_api() -> None:
     with pytest.raises(ConfigRefusal, match="must be one URL with"):
         load_section(WebhookOptions, flags=two)
     found = load_section(WebhookOptions, flags={**two, "webhook.format": "alertmanager"})
-    urls = ["http://a/x,y/api/v2/alerts", "https://b/api/v2/alerts"]
-    assert [target.url for target in webhook_targets(found)] == list(found.url) == urls
+    assert found.url == ("http://a/x,y/api/v2/alerts", "https://b/api/v2/alerts")

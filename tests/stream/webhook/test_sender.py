@@ -8,9 +8,10 @@ import pytest
 
 from exporters.verdict_event import VerdictEvent
 from sandbox.waiting import wait_until
+from stream.config.options import WebhookOptions
 from stream.webhook.event_queue import EventQueue
-from stream.webhook.request import WebhookTarget
-from stream.webhook.sender import WebhookSender, failure_reason, pause_seconds
+from stream.webhook.request import failure_reason
+from stream.webhook.sender import WebhookSender, pause_seconds
 from tests.stream.webhook.receiver import Receiver
 from tests.stream.webhook.test_event_queue import event as queued_event
 
@@ -22,8 +23,8 @@ def event(group: str) -> VerdictEvent:
 
 @contextlib.contextmanager
 def sending(folder: Path, url: str, timeout: float = 10.0) -> Iterator[tuple[EventQueue, WebhookSender]]:
-    target = WebhookTarget(url, timeout)
-    with contextlib.closing(EventQueue(folder, 100)) as queue, WebhookSender(queue, target, pace=0.01) as sender:
+    options = WebhookOptions(url=(url,), timeout=timeout)
+    with contextlib.closing(EventQueue(folder, 100)) as queue, WebhookSender(queue, options, pace=0.01) as sender:
         yield queue, sender
 
 
