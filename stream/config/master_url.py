@@ -31,15 +31,6 @@ class MasterKind(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class LocalClusterSize:
-    """The three numbers of `local-cluster[EXECUTORS,CORES,MEGABYTES]`; cores and megabytes are per executor."""
-
-    executors: int
-    cores: int
-    megabytes: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class MasterUrl:
     """A master URL that lagwarden supports."""
 
@@ -47,8 +38,10 @@ class MasterUrl:
     kind: MasterKind
     addresses: tuple[tuple[str, int], ...] = ()
     """Host and port of the masters, or of the API server; empty for a local master."""
-    size: LocalClusterSize | None = None
-    """The size of a `local-cluster`, None for others."""
+    executors: int | None = None
+    """The executors of `local-cluster[EXECUTORS,CORES,MEGABYTES]`, of which each has these cores and megabytes."""
+    cores: int | None = None
+    megabytes: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> MasterUrl:
@@ -59,7 +52,7 @@ class MasterUrl:
             executors, cores, megabytes = map(int, match.groups())
             if min(executors, cores, megabytes) == 0:
                 raise ValueError(f"{text!r} must have three numbers above 0")
-            return cls(text, MasterKind.LOCAL_CLUSTER, size=LocalClusterSize(executors, cores, megabytes))
+            return cls(text, MasterKind.LOCAL_CLUSTER, (), executors, cores, megabytes)
         if match := _STANDALONE.fullmatch(text):
             return cls(text, MasterKind.STANDALONE, tuple(map(_address, match[1].split(","))))
         if match := _KUBERNETES.fullmatch(text):

@@ -12,7 +12,7 @@ from exporters.group_query import MOST_ROWS, ParameterKind, QueryParameter, Sort
 from exporters.http.api import encode
 from exporters.http.event_stream.response import MEDIA_TYPE as EVENT_STREAM
 from exporters.http.openapi.examples import examples
-from exporters.http.openapi.operations import OPERATIONS, ApiOperation, ResponseModel, TextParameter
+from exporters.http.openapi.operations import OPERATIONS, ApiOperation, ResponseModel
 
 Json = dict[str, Any]
 
@@ -65,9 +65,12 @@ def _operation(operation: ApiOperation, references: dict[type, Json]) -> Json:
         "summary": operation.summary,
         STABILITY: operation.stability.value,
         "parameters": [
-            *map(_text_parameter, operation.required),
-            *map(_query_parameter, operation.query),
-            *map(_text_parameter, operation.headers),
+            *(
+                _parameter(each, "path" if f"{{{each.name}}}" in operation.path else "query", required=True)
+                for each in operation.required
+            ),
+            *(_parameter(each, "query") for each in operation.query),
+            *(_parameter(each, "header") for each in operation.headers),
         ],
         "responses": {
             str(code): _response(operation, code, response, references)
@@ -102,18 +105,7 @@ def _stream_event(data: Json) -> Json:
     }
 
 
-def _text_parameter(parameter: TextParameter) -> Json:
-    return {
-        "name": parameter.name,
-        "in": parameter.place,
-        "required": parameter.place != "header",
-        "description": parameter.description,
-        "schema": {"type": "string"},
-        "example": parameter.example,
-    }
-
-
-def _query_parameter(parameter: QueryParameter) -> Json:
+def _parameter(parameter: QueryParameter, place: str, *, required: bool = False) -> Json:
     word: Json = {"type": "string", **({"enum": list(parameter.words)} if parameter.words else {})}
     schema: Json = word
     if parameter.kind is ParameterKind.WORDS:
@@ -126,8 +118,8 @@ def _query_parameter(parameter: QueryParameter) -> Json:
     shape = {"style": "form", "explode": False} if parameter.kind is ParameterKind.WORDS else {}
     return {
         "name": parameter.name,
-        "in": "query",
-        "required": False,
+        "in": place,
+        "required": required,
         "description": parameter.description,
         **shape,
         "schema": schema,

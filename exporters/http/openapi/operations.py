@@ -2,12 +2,12 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from exporters.api_types import monitor
 from exporters.api_types.cluster import ClusterResponse, TopicResponse
 from exporters.catalogue.metric import Stability
-from exporters.group_query import PARAMETERS, QueryParameter
+from exporters.group_query import PARAMETERS, ParameterKind, QueryParameter
 from exporters.http.cluster_api import NOT_POLLED
 from exporters.http.rendered_responses import INTERNAL_ERROR, MEMBERS_HIDDEN
 from exporters.verdict_event import EVENT_FILTERS
@@ -27,32 +27,26 @@ class ResponseModel:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TextParameter:
-    """A text in the path, in the query, or in a header. All but headers are required."""
-
-    name: str
-    description: str
-    example: str
-    place: Literal["path", "query", "header"] = "path"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class ApiOperation:
     """A GET operation: `path` as OpenAPI writes it, and `responses` by status code.
 
-    A stable one keeps its path, its parameters and the fields of its responses; an experimental one may change in any
-    release (docs/upgrading.md).
+    The `required` parameters are in the path or the query. A stable operation keeps its path, its parameters and the
+    fields of its responses; an experimental one may change in any release (docs/upgrading.md).
     """
 
     path: str
     name: str
     summary: str
     responses: Mapping[int, ResponseModel]
-    required: tuple[TextParameter, ...] = ()
+    required: tuple[QueryParameter, ...] = ()
     query: tuple[QueryParameter, ...] = ()
-    headers: tuple[TextParameter, ...] = ()
+    headers: tuple[QueryParameter, ...] = ()
     needs_login: bool = True
     stability: Stability = Stability.STABLE
+
+
+def _text(name: str, description: str, example: str) -> QueryParameter:
+    return QueryParameter(name, ParameterKind.TEXT, description, example=example)
 
 
 def _error(description: str, text: str, **more: str) -> ResponseModel:
@@ -92,7 +86,10 @@ _GROUP: Final = {
     404: _error("There is no such group.", "no such group", group="biling"),
     **_SNAPSHOT,
 }
-_TOPIC_NAME: Final = TextParameter("topic", "The name of the topic.", "orders")
+_LAST_EVENT: Final = _text(
+    "Last-Event-ID", "The `id` of the last event that the client got; EventSource sends it.", "0f5e1f6a-17"
+)
+_TOPIC_NAME: Final = _text("topic", "The name of the topic.", "orders")
 
 OPERATIONS: Final = (
     ApiOperation(
@@ -115,14 +112,14 @@ OPERATIONS: Final = (
             **_GROUP,
             400: _error("The name is missing.", "the name of the group is missing: /api/v1/group?name=NAME"),
         },
-        required=(TextParameter("name", "The name of the group, any characters.", "billing", "query"),),
+        required=(_text("name", "The name of the group, any characters.", "billing"),),
     ),
     ApiOperation(
         "/api/v1/groups/{name}",
         "groupByPath",
         "The same by path. Use the other one for names that are `.` or `..`, and behind proxies that normalize paths.",
         _GROUP,
-        required=(TextParameter("name", "The name of the group, percent-encoded.", "billing"),),
+        required=(_text("name", "The name of the group, percent-encoded.", "billing"),),
     ),
     ApiOperation(
         "/api/v1/topics/{topic}/groups",
@@ -159,11 +156,8 @@ OPERATIONS: Final = (
         },
         query=tuple(parameter for parameter in PARAMETERS if parameter.name in EVENT_FILTERS),
         headers=(
-            TextParameter(
-                "Last-Event-ID",
-                "The `id` of the last event that the client got; EventSource sends it.",
-                "0f5e1f6a-17",
-                "header",
+            _text(
+                "Last-Event-ID", "The `id` of the last event that the client got; EventSource sends it.", "0f5e1f6a-17"
             ),
         ),
         stability=Stability.EXPERIMENTAL,

@@ -140,21 +140,18 @@ class JobOptions(OptionSection):
     def executor_count(self) -> int:
         """The number of executors; with a local master, 1."""
         url = self.master_url
-        if url.size is not None:
-            return url.size.executors
-        return (self.executors or _EXECUTORS) if url.has_executors else 1
+        return (url.executors or self.executors or _EXECUTORS) if url.has_executors else 1
 
     @property
     def cores_per_executor(self) -> int:
         """The number of tasks that an executor runs at once."""
-        size = self.master_url.size
-        return (self.executor_cores or _EXECUTOR_CORES) if size is None else size.cores
+        return self.master_url.cores or self.executor_cores or _EXECUTOR_CORES
 
     @property
     def memory_per_executor(self) -> str:
         """The heap size of an executor."""
-        size = self.master_url.size
-        return (self.executor_memory or _EXECUTOR_MEMORY) if size is None else f"{size.megabytes}m"
+        megabytes = self.master_url.megabytes
+        return f"{megabytes}m" if megabytes else self.executor_memory or _EXECUTOR_MEMORY
 
     @property
     def part(self) -> InstancePart:
