@@ -160,10 +160,6 @@ KAFKA_LAG_EXPORTER: Final = OtherExporter(
 
 OTHER_EXPORTERS: Final = (KAFKA_EXPORTER, KAFKA_LAG_EXPORTER, KMINION, BURROW_EXPORTER, BURROW)
 OTHER_BY_NAME: Final = {other.name: other for other in OTHER_EXPORTERS}
-STATUS_EXPORTERS: Final = frozenset(
-    other.name for other in OTHER_EXPORTERS if any("burrow" in metric.column for metric in other.metrics)
-)
-"""The names of those that show statuses by Burrow's rules."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -185,7 +181,7 @@ class OtherSelection:
     @property
     def needs_burrow(self) -> bool:
         """True if a metric has the status by Burrow's rules."""
-        return not STATUS_EXPORTERS.isdisjoint(self.names)
+        return any("burrow" in metric.column for other in self.others for metric in other.metrics)
 
     @property
     def needs_every_partition(self) -> bool:

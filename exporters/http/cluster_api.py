@@ -107,7 +107,7 @@ def _cluster(facts: ClusterFacts) -> ClusterResponse:
         "quorum": _quorum(facts),
         "reassignments": None if _total(facts, "reassigning_partitions") is None else table_rows(facts.reassignments),
         "versions": _versions(facts),
-        "quotas": None if _total(facts, "quotas") is None else [_quota(row) for row in table_rows(facts.quotas)],
+        "quotas": None if _total(facts, "quotas") is None else list(map(_quota, table_rows(facts.quotas))),
         "disks": table_rows(facts.broker_disks),
         "share_groups": _share_groups(facts),
         "unknown": table_rows(facts.unknown_facts),

@@ -195,8 +195,8 @@ def _chart(kind: str) -> Element:
 
 
 def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
-    """Return the facts of the group, without those that its kind or a dead group does not have."""
-    facts: list[tuple[str, Content]] = [("Kind", ui.known(row["kind"], printable)), *_owner(row)]
+    """Return the facts of the group, without those that are not given, or that its kind or a dead group lacks."""
+    link, created = row["link"], row["created_time"]
     live_facts: list[tuple[str, Content]] = [
         ("Lag", ui.offsets(row["lag_sum"])),
         ("Greatest lag of a partition", ui.offsets(row["lag_max"])),
@@ -209,24 +209,19 @@ def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
     ]
     if row["kind"] == _SHARE:
         live_facts = [fact for fact in live_facts if fact[0] not in _OF_COMMITS]
-    facts += live_facts if row["state"] != _DEAD else []
-    if row["created_time"] is not None:
-        facts.append(("Created", ui.since(row["created_time"], now)))
-    words = {"protocol_type": "Protocol type", "protocol": "Assignor"}
-    facts += [(label, printable(row[column])) for column, label in words.items() if row[column]]
     numbers = {"generation": "Generation", "group_epoch": "Group epoch", "assignment_epoch": "Assignment epoch"}
-    facts += [(label, number(row[column])) for column, label in numbers.items() if row[column] is not None]
-    return facts
-
-
-def _owner(row: dict[str, Any]) -> list[tuple[str, Content]]:
-    """Return the labels of the owner that are given."""
     facts: list[tuple[str, Content]] = [
-        (label, printable(row[column])) for column, label in (("team", "Team"), ("tier", "Tier")) if row[column]
+        ("Kind", ui.known(row["kind"], printable)),
+        ("Team", printable(row["team"] or "")),
+        ("Tier", printable(row["tier"] or "")),
+        ("Link", el("a", printable(link), href=link, rel="noopener noreferrer") if link else None),
+        *(live_facts if row["state"] != _DEAD else ()),
+        ("Created", None if created is None else ui.since(created, now)),
+        ("Protocol type", printable(row["protocol_type"] or "")),
+        ("Assignor", printable(row["protocol"] or "")),
+        *((label, number(row[column])) for column, label in numbers.items() if row[column] is not None),
     ]
-    if row["link"]:
-        facts.append(("Link", el("a", printable(row["link"]), href=row["link"], rel="noopener noreferrer")))
-    return facts
+    return [fact for fact in facts if fact[1]]
 
 
 def _members(row: dict[str, Any]) -> Content:

@@ -123,16 +123,13 @@ class KafkaOptions(OptionSection):
         return self.sasl_mechanism == "OAUTHBEARER" and self.oauth_token_file is not None
 
     def _tls_contradictions(self) -> list[tuple[str, str]]:
-        options = ("ssl_ca_file", "ssl_certificate_file", "ssl_key_file", "ssl_key_password")
-        given = {name for name in options if getattr(self, name) is not None}
-        if not self.security_protocol.endswith("SSL"):
+        if not self.uses_tls:
+            options = ("ssl_ca_file", "ssl_certificate_file", "ssl_key_file", "ssl_key_password")
             idle = f"has no effect with security_protocol {self.security_protocol}"
-            return [(name, idle) for name in options if name in given]
-        found = []
-        if ("ssl_certificate_file" in given) != ("ssl_key_file" in given):
-            absent = "ssl_key_file" if "ssl_certificate_file" in given else "ssl_certificate_file"
-            found.append((absent, "is needed: a certificate and its key go together"))
-        return found
+            return [(name, idle) for name in options if getattr(self, name) is not None]
+        pair = ("ssl_certificate_file", "ssl_key_file")
+        absent = [name for name in pair if getattr(self, name) is None]
+        return [(absent[0], "is needed: a certificate and its key go together")] if len(absent) == 1 else []
 
 
 class ClusterOptions(OptionSection):
