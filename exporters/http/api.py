@@ -14,15 +14,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.api_types import monitor as api_types
 from exporters.api_types.json_object import as_json
-from exporters.api_types.monitor import (
-    GroupDetailObject,
-    GroupResponse,
-    GroupsResponse,
-    ReadinessResponse,
-    TopicGroupRow,
-    TopicGroupsResponse,
-)
 from exporters.group_query import ALL_GROUPS, GroupQuery
 from exporters.group_search import MemberSearch, rows_where, select_groups
 from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance, Snapshot
@@ -67,7 +60,7 @@ def topic_groups_json(
     names = pa.array([row["group"] for row in whole], pa.string())
     topics = topics.filter(pc.is_in(topics.column("group").cast(pa.string()), value_set=names)).drop_columns(["topic"])
     numbers = {row["group"]: row for row in table_rows(topics)}
-    rows: list[TopicGroupRow] = [
+    rows: list[api_types.TopicGroupRow] = [
         {
             "group": row["group"],
             "group_state": row["state"],
@@ -77,7 +70,7 @@ def topic_groups_json(
         }
         for row in whole
     ]
-    response: TopicGroupsResponse = {
+    response: api_types.TopicGroupsResponse = {
         "snapshot_time": rfc3339(snapshot.taken_at),
         "topic": topic,
         "total": selected.total,
@@ -99,7 +92,7 @@ def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None
     if not found:
         return None
     unknown = table_rows(rows_where(snapshot.unknown_lags, group=group))
-    response: GroupResponse = {
+    response: api_types.GroupResponse = {
         "snapshot_time": rfc3339(snapshot.taken_at),
         **found[0],
         "unknown_lags": {row["reason"]: row["partitions"] for row in unknown},
@@ -122,7 +115,7 @@ def no_such_group(group: str, other: OtherInstance | None) -> bytes:
 def readiness_json(status: MonitorStatus) -> bytes:
     """Return whether the monitor is ready, and if not, the reasons."""
     taken_at, now = status.tick.taken_at, status.catch_up
-    response: ReadinessResponse = {
+    response: api_types.ReadinessResponse = {
         "ready": status.ready,
         "phase": status.phase,
         "reasons": status.not_ready_reasons,
@@ -135,9 +128,9 @@ def readiness_json(status: MonitorStatus) -> bytes:
 
 def _groups(
     snapshot: Snapshot, query: GroupQuery, search: MemberSearch | None, status: MonitorStatus | None
-) -> GroupsResponse:
+) -> api_types.GroupsResponse:
     selected = select_groups(snapshot, query, search)
-    response: GroupsResponse = {
+    response: api_types.GroupsResponse = {
         "snapshot_time": rfc3339(snapshot.taken_at),
         "total": selected.total,
         "next": selected.next,
@@ -153,7 +146,7 @@ def _groups(
 
 def _detail(detail: GroupDetail | None) -> dict[str, Any]:
     if detail is None:
-        return dict.fromkeys(GroupDetailObject.__annotations__)
+        return dict.fromkeys(api_types.GroupDetailObject.__annotations__)
     return {
         "by_member": [as_json(member) for member in detail.members],
         "transitions": [as_json(transition) for transition in detail.transitions],

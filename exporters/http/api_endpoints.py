@@ -18,7 +18,6 @@ from exporters.http.openapi.document import openapi_json
 from exporters.http.rendered_responses import (
     JSON,
     NO_STORE,
-    RESPONSE_SECONDS,
     RenderedResponses,
     StreamedResponse,
     accepts_gzip,
@@ -110,7 +109,7 @@ class ApiEndpoints:
             headers["content-encoding"] = "gzip"
         else:
             parts = [*exposition.plain(form, names), live]
-        return StreamedResponse(parts, headers=headers, media_type=form.value, seconds=RESPONSE_SECONDS)
+        return StreamedResponse(parts, headers, form.value)
 
     async def openapi(self, request: Request) -> Response:
         """Respond with the OpenAPI document."""

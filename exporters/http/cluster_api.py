@@ -13,17 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from exporters.api_types.cluster import (
-    BrokerObject,
-    ClusterResponse,
-    ConfigRow,
-    QuorumObject,
-    QuotaRow,
-    SharePartitionRow,
-    TopicResponse,
-    TotalsObject,
-    VersionsObject,
-)
+from exporters.api_types import cluster as api_types
 from exporters.cluster.exposition import PublishedCluster
 from exporters.cluster.model import SHARE_GROUPS_FACT, ClusterFacts
 from exporters.group_search import rows_where
@@ -79,7 +69,7 @@ def topic_json(published: PublishedCluster | None, topic: str) -> BodyAndCode:
     found = table_rows(rows_where(facts.cluster_topics, topic=topic))
     if not found:
         return encode({"error": "no such topic, or no right to describe it", "topic": topic}), 404
-    response: TopicResponse = {
+    response: api_types.TopicResponse = {
         "time": rfc3339(facts.taken_at),
         **found[0],
         "bytes": next(iter(rows_where(facts.topic_sizes, topic=topic)["bytes"].to_pylist()), None),
@@ -90,7 +80,7 @@ def topic_json(published: PublishedCluster | None, topic: str) -> BodyAndCode:
     return encode(response), 200
 
 
-def _cluster(facts: ClusterFacts) -> ClusterResponse:
+def _cluster(facts: ClusterFacts) -> api_types.ClusterResponse:
     return {
         "time": rfc3339(facts.taken_at),
         "cluster_id": facts.cluster_id,
@@ -114,13 +104,13 @@ def _cluster(facts: ClusterFacts) -> ClusterResponse:
     }
 
 
-def _quota(row: QuotaRow) -> QuotaRow:
+def _quota(row: api_types.QuotaRow) -> api_types.QuotaRow:
     """Return a quota with a value that JSON has: neither NaN nor infinite."""
     value = row["value"]
     return row if value is not None and math.isfinite(value) else {**row, "value": None}
 
 
-def _quorum(facts: ClusterFacts) -> QuorumObject | None:
+def _quorum(facts: ClusterFacts) -> api_types.QuorumObject | None:
     epoch = _total(facts, "leader_epoch")
     if epoch is None:
         return None
@@ -133,12 +123,12 @@ def _quorum(facts: ClusterFacts) -> QuorumObject | None:
     }
 
 
-def _share_groups(facts: ClusterFacts) -> list[SharePartitionRow] | None:
+def _share_groups(facts: ClusterFacts) -> list[api_types.SharePartitionRow] | None:
     unknown = pc.any(pc.equal(facts.unknown_facts["fact"].cast("string"), SHARE_GROUPS_FACT)).as_py()
     return None if unknown else table_rows(facts.share_partitions)
 
 
-def _versions(facts: ClusterFacts) -> VersionsObject | None:
+def _versions(facts: ClusterFacts) -> api_types.VersionsObject | None:
     if _total(facts, "version_sets") is None:
         return None
     return {
@@ -153,7 +143,7 @@ def _total(facts: ClusterFacts, name: str) -> int | None:
     return next(iter(facts.cluster_totals[name].to_pylist()), None)
 
 
-def _broker(facts: ClusterFacts, broker: dict[str, Any]) -> BrokerObject:
+def _broker(facts: ClusterFacts, broker: dict[str, Any]) -> api_types.BrokerObject:
     return {
         **broker,
         "controller": None if facts.controller is None else broker["broker"] == facts.controller,
@@ -161,11 +151,11 @@ def _broker(facts: ClusterFacts, broker: dict[str, Any]) -> BrokerObject:
     }
 
 
-def _configs(facts: ClusterFacts, scope: str, name: str) -> list[ConfigRow]:
+def _configs(facts: ClusterFacts, scope: str, name: str) -> list[api_types.ConfigRow]:
     return table_rows(rows_where(facts.configs, scope=scope, name=name).drop_columns(["scope", "name"]))
 
 
-def _totals(facts: ClusterFacts) -> TotalsObject:
+def _totals(facts: ClusterFacts) -> api_types.TotalsObject:
     topics = facts.cluster_topics
     return {
         "topics": len(topics),

@@ -65,6 +65,8 @@ def _quality(parameters: dict[str, str]) -> float:
 
 _SLICE: Final = 256 * 1024
 """Bytes per slice."""
+# Enough for a million series over a slow link. Prometheus aborts after its scrape timeout, 10 s by default.
+RESPONSE_SECONDS: Final = 60.0
 
 
 class StreamedResponse(StreamingResponse):
@@ -73,11 +75,11 @@ class StreamedResponse(StreamingResponse):
     def __init__(
         self,
         parts: Sequence[PlainText],
-        *,
         headers: Mapping[str, str],
         media_type: str,
-        seconds: float,
         code: int = 200,
+        *,
+        seconds: float = RESPONSE_SECONDS,
     ) -> None:
         with_length = {**headers, "content-length": str(sum(map(len, parts)))}
         super().__init__(_slices(parts), code, with_length, media_type)
@@ -101,8 +103,6 @@ async def _slices(parts: Sequence[PlainText]) -> AsyncIterator[memoryview]:
                 await asyncio.sleep(0)
 
 
-# Enough for a million series over a slow link. Prometheus aborts after its scrape timeout, 10 s by default.
-RESPONSE_SECONDS: Final = 60.0
 JSON: Final = "application/json"
 NO_STORE: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
@@ -233,8 +233,7 @@ class RenderedResponses:
         rendered = await self._renderings.get((zipped, key), compressed if zipped else render)
         coding = {"content-encoding": "gzip"} if zipped else {}
         headers = {**rendered.headers, "vary": "Accept, Accept-Encoding", **coding}
-        body, code, media_type = [rendered.body], rendered.code, rendered.media_type
-        return StreamedResponse(body, headers=headers, media_type=media_type, seconds=RESPONSE_SECONDS, code=code)
+        return StreamedResponse([rendered.body], headers, rendered.media_type, rendered.code)
 
 
 async def bad_request(_request: Request, error: Exception) -> Response:
