@@ -38,10 +38,10 @@ from sandbox.kafka.tools import QUIET
 from stream.cluster.records.ranges import unread_ranges
 from stream.cluster.transport.client import Cluster
 from stream.spark.tables.source import FORMAT
+from stream.spark.tables.tasks import read_topic
 from stream.tables.build import table_batches
 from stream.tables.columns import COMMITS
-from stream.tables.keys import AskedNames
-from stream.tables.logged import read_topic
+from stream.tables.rows import AskedNames
 
 _RECORDS: Final = 500_000
 _ROUNDS: Final = 4

@@ -1,19 +1,17 @@
 """Rows of the table `events`: what the job's own state makes of the records, as the API's transitions of groups."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pyarrow as pa
 
-from stream.groups.commits.run_table import RecordRole
 from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.expiry.causes import cause_of, transition_sentence
 from stream.groups.lifecycle.model import Transition
+from stream.groups.record_columns import RecordColumns
 from stream.offline.replay import Replay
-from stream.tables.keys import AskedNames, NamedKeys
-from stream.tables.logged import LoggedRecords
-from stream.tables.rows import column_of, problem_row
+from stream.tables.rows import AskedNames, AskedRecords, LoggedRecords, column_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,23 +26,19 @@ UNKNOWN_RETENTION: Final = OffsetsRetention(None, None, "unknown")
 UNKNOWN_CAUSE_FACTS: Final = CauseFacts(UNKNOWN_RETENTION, lambda _: None)
 
 
-def event_rows(
-    records: Iterable[LoggedRecords | str], schema: pa.Schema, asked: AskedNames, cluster: CauseFacts
-) -> Iterator[pa.RecordBatch]:
-    """Yield the transitions of all groups in these records, which are all records of their offsets partitions."""
-    replay = Replay()
-    for each in records:
-        if isinstance(each, str):
-            if asked.groups is None:
-                yield problem_row(schema, each)
-        elif not each.aborted:
-            columns = each.records
-            if asked.groups is not None:
-                taken = columns.take(NamedKeys.build(columns.keys).rows(tuple(RecordRole), asked))
-                columns = dataclasses.replace(
-                    taken, **dict(zip(("keys", "values"), taken.keys_and_values(), strict=True)), rows=None
-                )
-            replay.add(columns)
+def add_to_replay(replay: Replay, logged: LoggedRecords, asked: AskedNames) -> None:
+    """Add those of these records that are asked for; aborted ones have no effect."""
+    if logged.aborted:
+        return
+    columns = logged.records
+    if asked.groups is not None:
+        taken = AskedRecords.of(logged, asked).taken()
+        columns = RecordColumns(taken.offsets_partition, taken.position, taken.time, *taken.keys_and_values())
+    replay.add(columns)
+
+
+def event_rows(replay: Replay, schema: pa.Schema, cluster: CauseFacts) -> Iterator[pa.RecordBatch]:
+    """Yield the transitions of all groups in a replay, which has all records of their offsets partitions."""
     for partition, histories in replay.driver_state.histories():
         found = [(group, history.kind, each) for group, history in histories.items() for each in history.transitions]
         if found:

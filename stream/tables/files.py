@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from decoders.log.codecs import DEFAULT_LIMIT
@@ -19,15 +21,11 @@ from stream.errors import imports_of_extra
 from stream.offline.folder import LogFolder
 from stream.offline.paths import display_path, is_directory, os_error_text
 from stream.offline.replay import ROWS_PER_BATCH, record_columns
-from stream.offline.rows import OFFSETS_TOPIC, UnreadableRefusal, batch_rows
-from stream.tables.logged import NO_PARTITION, LoggedRecords
+from stream.offline.rows import OFFSETS_TOPIC, LogRow, UnreadableRefusal, batch_rows
+from stream.tables.rows import NO_PARTITION, LoggedRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from stream.offline.capture import CaptureFile
-    from stream.offline.rows import LogRow
 
 _SEGMENT: Final = ".log"
 _ADVICE: Final = (
@@ -75,7 +73,7 @@ def _sizes(folder: Path) -> Iterator[tuple[str, int]]:
 def read_files(read: FileRead) -> Iterator[LoggedRecords | str]:
     """Yield the records, without those of open transactions, then a line for each problem. Raises Refusal."""
     if read.path.suffix == _SEGMENT:
-        yield from _read_log(_log_of_segment(read.path), read, _partition_of(read.path.parent))
+        yield from _read_log(_log_of_segment(read.path), read)
     elif is_directory(read.path):
         try:
             folder = LogFolder(read.path)
@@ -83,7 +81,7 @@ def read_files(read: FileRead) -> Iterator[LoggedRecords | str]:
             yield refusal.what
             return
         for log in folder.logs():
-            yield from _read_log(log, read, log.directory.partition)
+            yield from _read_log(log, read)
         yield from folder.problems
     else:
         capture = _capture(read.path)
@@ -98,14 +96,14 @@ def _capture(path: Path) -> CaptureFile:
     return CaptureFile(path)
 
 
-def _read_log(log: PartitionLog, read: FileRead, partition: int) -> Iterator[LoggedRecords | str]:
+def _read_log(log: PartitionLog, read: FileRead) -> Iterator[LoggedRecords | str]:
     sizes = dict(read.sizes)
     with log:
         for segment in log.segments:
             segment.size = min(segment.size, sizes.get(segment.path.name, 0))
         for columns, producer, aborted in partition_records(log):
             if len(columns.offset):
-                yield LoggedRecords.of_log(partition, columns, producer, aborted=aborted)
+                yield LoggedRecords.of_log(log.directory.partition, columns, producer, aborted=aborted)
         yield from map(str, log.errors)
 
 
@@ -116,14 +114,10 @@ def _log_of_segment(path: Path) -> PartitionLog:
         raise UnreadableRefusal(str(error), _ADVICE) from error
     except OSError as error:
         raise UnreadableRefusal(f"{display_path(path)} cannot be read: {os_error_text(error)}", _ADVICE) from error
-    directory = PartitionDirectory(path.parent, OFFSETS_TOPIC, NO_PARTITION, None, None, ())
+    folder = read_directory(path.parent)
+    partition = NO_PARTITION if isinstance(folder, LogError) else folder.partition
+    directory = PartitionDirectory(path.parent, OFFSETS_TOPIC, partition, None, None, ())
     return PartitionLog(directory, (segment,), limit=DEFAULT_LIMIT)
-
-
-def _partition_of(folder: Path) -> int:
-    """Return the partition that a folder is named after."""
-    directory = read_directory(folder)
-    return NO_PARTITION if isinstance(directory, LogError) else directory.partition
 
 
 def _rows_up_to(capture: CaptureFile, size: int) -> Iterator[LogRow]:

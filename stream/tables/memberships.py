@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,73 +13,48 @@ from decoders.errors import DecodeError
 from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved, ClassicMember, Event
 from decoders.interpret import event_of
 from decoders.jsonform import uuid_text
-from decoders.schema import RecordContent
-from decoders.tables import types_with
-from stream.groups.commits.run_table import RecordRole
 from stream.groups.membership.classic import assigned_rows, standby_rows
-from stream.groups.membership.model import CLASSIC, topics_of_blob
-from stream.tables.keys import AskedNames, NamedKeys
-from stream.tables.logged import LoggedRecords
-from stream.tables.rows import batch_of, column_of, error_text, record_rows
+from stream.groups.membership.model import topics_of_blob
+from stream.tables.rows import AskedRecords, batch_of, column_of, error_text
 
 Row = dict[str, Any]
 """The columns of a row that are not null, by name; times in ms."""
 
-_GROUP_TYPES: Final = types_with(RecordContent.CLASSIC_GROUP, RecordContent.GROUP_EPOCH, RecordContent.TARGET_EPOCH)
-_MEMBER_TYPES: Final = types_with(
-    RecordContent.CLASSIC_GROUP, RecordContent.MEMBER, RecordContent.TARGET_ASSIGNMENT, RecordContent.CURRENT_ASSIGNMENT
-)
 
-
-def group_rows(logged: LoggedRecords, schema: pa.Schema, asked: AskedNames) -> Iterator[pa.RecordBatch]:
+def group_rows(asked: AskedRecords, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the table `groups`: one per record about a group as a whole."""
-    return _rows(logged, schema, asked, _GROUP_TYPES, lambda event: (_group_row(event),))
+    return _rows(asked, schema, lambda event: (_group_row(event),))
 
 
-def member_rows(logged: LoggedRecords, schema: pa.Schema, asked: AskedNames) -> Iterator[pa.RecordBatch]:
+def member_rows(asked: AskedRecords, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the table `members`: one per member in each record about members."""
-    return _rows(logged, schema, asked, _MEMBER_TYPES, _member_rows)
+    return _rows(asked, schema, _member_rows)
 
 
 def _rows(
-    logged: LoggedRecords,
-    schema: pa.Schema,
-    asked: AskedNames,
-    types: frozenset[int],
-    rows_of: Callable[[Event], Iterable[Row]],
+    asked: AskedRecords, schema: pa.Schema, rows_of: Callable[[Event], Iterable[Row]]
 ) -> Iterator[pa.RecordBatch]:
-    keys = NamedKeys.build(logged.records.keys)
-    rows = keys.rows(tuple(RecordRole), asked)
-    rows = rows[np.isin(keys.distinct.record_type[keys.codes[rows]], sorted(types))]
-    found: list[Row] = []
-    at: list[int] = []
-    for number, row in enumerate(rows.tolist()):
-        read = scalar.decode(*logged.records.record(row))
+    records, found, at = asked.taken(), list[Row](), list[int]()
+    for number in range(len(asked)):
+        read = scalar.decode(*records.record(number))
         if isinstance(read, DecodeError):
-            made: Iterable[Row] = [{"error": error_text(read), "group": keys.group[int(keys.codes[row])].as_py()}]
+            made: list[Row] = [{"error": error_text(read)}]
         else:
-            made = ({"tombstone": read.value is None, **each} for each in rows_of(event_of(read)))
-        for each in made:
-            found.append(each)
-            at.append(number)
-    if not found:
-        return
-    take, about_log = pa.array(at, pa.int64()), record_rows(logged, rows, logged.records.take(rows))
-    columns = {name: functools.partial(_taken, column, take) for name, column in about_log.items()}
-    own = {field.name: functools.partial(column_of, field, found) for field in schema if field.name not in columns}
-    yield batch_of(schema, {**columns, **own}, len(found))
-
-
-def _taken(column: Callable[[], pa.Array], rows: pa.Array) -> pa.Array:
-    return column().take(rows)
+            common = {"kind": read.type.group_kind, "tombstone": read.value is None}
+            made = [{**common, **each} for each in rows_of(event_of(read))]
+        found += made
+        at += [number] * len(made)
+    if found:
+        columns = asked.select(np.array(at)).columns()
+        own = {field.name: functools.partial(column_of, field, found) for field in schema if field.name not in columns}
+        yield batch_of(schema, {**columns, **own}, len(found))
 
 
 def _group_row(event: Any) -> Row:
-    """Return the columns of a record about a group."""
-    row = {"group": event.group, "kind": getattr(event, "kind", CLASSIC)}
+    """Return the columns of a record about a group; none of a tombstone."""
     match event:
         case ClassicGroupRecorded():
-            row |= {
+            return {
                 "epoch": event.generation,
                 "state": "Stable" if event.members else "Empty",
                 "members": len(event.members),
@@ -89,12 +64,10 @@ def _group_row(event: Any) -> Row:
                 "state_time": event.state_timestamp,
             }
         case facts.GroupEpochRecorded():
-            row["epoch"] = event.group_epoch
+            return {"epoch": event.group_epoch}
         case facts.TargetAssignmentRecorded():
-            row |= {"assignment_epoch": event.assignment_epoch, "assignment_time": event.assignment_timestamp}
-        case facts.GroupEpochRemoved() | facts.TargetAssignmentRemoved() | ClassicGroupRemoved():
-            pass
-    return row
+            return {"assignment_epoch": event.assignment_epoch, "assignment_time": event.assignment_timestamp}
+    return {}
 
 
 def _member_rows(event: Any) -> Iterable[Row]:
@@ -103,16 +76,13 @@ def _member_rows(event: Any) -> Iterable[Row]:
         return [_classic_row(event, member) for member in event.members]
     if isinstance(event, ClassicGroupRemoved):
         return []
-    kind = getattr(event, "kind", None) or _KINDS[type(event)]
-    return [{"group": event.group, "kind": kind, "member_id": event.member_id, **_newer_columns(event)}]
+    return [{"member_id": event.member_id, **_newer_columns(event)}]
 
 
 def _classic_row(event: ClassicGroupRecorded, member: ClassicMember) -> Row:
     topics = topics_of_blob(member.subscription) if event.protocol_type == "consumer" else None
     rows = assigned_rows(event, member)
     return {
-        "group": event.group,
-        "kind": CLASSIC,
         "member_id": member.member_id,
         "instance_id": member.group_instance_id,
         "client_id": member.client_id,
@@ -123,8 +93,8 @@ def _classic_row(event: ClassicGroupRecorded, member: ClassicMember) -> Row:
         "subscription": None if topics is None else sorted(topics),
         "assignment": None
         if rows is None
-        else [_share(topic=name, partitions=each) for name, each in rows]
-        + [_share(task=name, partitions=each) for name, each in standby_rows(event, member)],
+        else [{"topic": name, "partitions": each} for name, each in rows]
+        + [{"task": name, "partitions": each} for name, each in standby_rows(event, member)],
     }
 
 
@@ -160,22 +130,9 @@ def _newer_columns(event: Any) -> Row:
     return {"epoch": event.member_epoch, "state": event.member_state, **own}
 
 
-_KINDS: Final = {
-    facts.ConsumerMemberRecorded: "consumer",
-    facts.ShareMemberRecorded: "share",
-    facts.StreamsMemberRecorded: "streams",
-    facts.StreamsMemberTargetRecorded: "streams",
-    facts.StreamsMemberAssignmentRecorded: "streams",
-}
-
-
 def _topics(rows: facts.TopicPartitions) -> list[Row]:
-    return [_share(topic_id=uuid_text(topic_id), partitions=partitions) for topic_id, partitions in rows]
+    return [{"topic_id": uuid_text(topic_id), "partitions": partitions} for topic_id, partitions in rows]
 
 
 def _tasks(**kinds: facts.Tasks) -> list[Row]:
-    return [_share(task=f"{kind} {part}", partitions=each) for kind, rows in kinds.items() for part, each in rows]
-
-
-def _share(*, partitions: Iterable[int], **names: str) -> Row:
-    return {**names, "partitions": list(partitions)}
+    return [{"task": f"{kind} {part}", "partitions": each} for kind, rows in kinds.items() for part, each in rows]

@@ -1,48 +1,98 @@
-"""Rows of the table `records`: every record as JSON, decoded one by one."""
+"""Rows of the tables `commits`, decoded by the job's own columnar decoder, and `records`, decoded one by one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from decoders import jsonform, scalar
 from decoders.errors import DecodeError
+from decoders.javatext import java_text
 from decoders.tables import BY_NUMBER
+from stream.groups.commits.folded import DecodedCommits, decode_commits
 from stream.groups.commits.run_table import RecordRole
-from stream.tables.keys import AskedNames, NamedKeys
-from stream.tables.logged import LoggedRecords
-from stream.tables.rows import batch_of, error_text, record_rows
+from stream.tables.rows import AskedRecords, Columns, batch_of, error_text, times
 
-_DECODED = frozenset(("json", "error", "version"))
+_DETAILS: Final = frozenset(("leader_epoch", "metadata", "expire_time", "topic_id"))
+"""The columns of commits that most queries do not ask for, and that cost as much as all others."""
+_DECODED: Final = frozenset(("json", "error", "version"))
+"""The columns for which a record must be decoded."""
+_NULL: Final = pa.scalar(None, pa.string())
 
 
-def json_rows(logged: LoggedRecords, schema: pa.Schema, asked: AskedNames) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the records that are asked for, with the columns of the schema."""
-    keys = NamedKeys.build(logged.records.keys)
-    rows = keys.rows(tuple(RecordRole), asked)
-    if not len(rows):
-        return
-    taken = logged.records.take(rows)
-    raw_keys, raw_values = taken.keys_and_values()
-    pairs = zip(raw_keys.to_pylist(), raw_values.to_pylist(), strict=True)
+def commit_rows(asked: AskedRecords, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the commits, then those of the records with an unreadable key of a commit."""
+    has_key = asked.distinct.role[asked.codes] == RecordRole.COMMIT
+    if len(commits := asked.select(has_key)):
+        yield batch_of(schema, _commit_columns(commits, _DETAILS & set(schema.names)), len(commits))
+    if len(bad := asked.select(~has_key)):
+        yield batch_of(schema, {**bad.columns(), "error": lambda: _errors(bad, np.arange(len(bad)))}, len(bad))
+
+
+def _commit_columns(asked: AskedRecords, details: frozenset[str]) -> Columns:
+    decoded = decode_commits(asked.taken(), asked.distinct, asked.codes)
+    unreadable = np.zeros(len(asked), np.bool_) if decoded.readable is None else ~decoded.readable
+    none = decoded.tombstone | unreadable
+    return {
+        **asked.columns(),
+        "partition": lambda: asked.partition.take(pa.array(asked.codes)),
+        "offset": lambda: pa.array(decoded.offset, mask=none),
+        "commit_time": lambda: times(decoded.time, none),
+        "tombstone": lambda: pa.array(decoded.tombstone),
+        "error": lambda: _errors(asked, np.flatnonzero(unreadable)),
+        **(_details(decoded, none) if details else {}),
+    }
+
+
+def _details(decoded: DecodedCommits, none: NDArray[np.bool_]) -> Columns:
+    details: dict[str, Any] = decoded.details(np.arange(len(none)))
+    epoch = details["leader_epoch"]
+    return {
+        "leader_epoch": lambda: pa.array(epoch, pa.int32(), mask=none | (epoch == -1)),
+        # Invalid UTF-8 as Java reads it.
+        "metadata": lambda: pc.if_else(pa.array(none), _NULL, _texts(details["metadata"], java_text)),
+        "expire_time": lambda: times(details["expire_time"], none),
+        "topic_id": lambda: _texts(details["topic_id"], jsonform.uuid_text),
+    }
+
+
+def _texts(raw: pa.Array, text_of: Callable[[bytes], str]) -> pa.StringArray:
+    """Return bytes as texts; each distinct text is decoded once."""
+    encoded = raw.dictionary_encode()
+    return pa.array(map(text_of, encoded.dictionary.to_pylist()), pa.string()).take(encoded.indices)
+
+
+def _errors(asked: AskedRecords, at: NDArray[np.int64]) -> pa.StringArray:
+    """Return the errors of the records at these indices, null for all others."""
+    if not len(at):
+        return pa.nulls(len(asked), pa.string())
+    records, errors = asked.logged.records, np.full(len(asked), None, object)
+    for each in at.tolist():
+        errors[each] = error_text(scalar.decode(*records.record(int(asked.rows[each])), scalar.NO_FIELDS))
+    return pa.array(errors, pa.string())
+
+
+def record_rows(asked: AskedRecords, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the table `records`."""
+    keys, values = asked.taken().keys_and_values()
+    pairs = zip(keys.to_pylist(), values.to_pylist(), strict=True)
     only = None if "json" in schema.names else scalar.NO_FIELDS
     read = [scalar.decode(*pair, only) for pair in pairs] if _DECODED & set(schema.names) else []
-    types, key = keys.distinct.record_type[keys.codes[rows]], pa.array(keys.codes[rows])
+    types = asked.distinct.record_type[asked.codes]
     names = [each.name if (each := BY_NUMBER.get(number)) else None for number in types.tolist()]
     columns = {
         "type": lambda: pa.array(types.astype(np.int32), mask=types == -1),
         "type_name": lambda: pa.array(names, pa.string()),
         "version": lambda: pa.array([each.version for each in read], pa.int32()),
-        "group": lambda: keys.group.take(key),
-        "topic": lambda: keys.topic.take(key),
         "json": lambda: pa.array(
             [None if isinstance(each, DecodeError) else jsonform.console(each) for each in read], pa.string()
         ),
-        "key": lambda: raw_keys,
-        "value": lambda: raw_values,
-        "tombstone": raw_values.is_null,
-        "error": lambda: pa.array(
-            [error_text(each) if isinstance(each, DecodeError) else None for each in read], pa.string()
-        ),
+        "key": lambda: keys,
+        "value": lambda: values,
+        "tombstone": values.is_null,
+        "error": lambda: pa.array([error_text(each) for each in read], pa.string()),
     }
-    yield batch_of(schema, {**record_rows(logged, rows, taken), **columns}, len(rows))
+    yield batch_of(schema, {**asked.columns(), **columns}, len(asked))

@@ -1,22 +1,131 @@
-"""Rows of the tables as Arrow batches: the columns that all tables of records have, and the choice of columns."""
+"""The records that a query asks for, and rows of them as Arrow batches; the columns that all tables of records have."""
 
+from __future__ import annotations
+
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
+from decoders.log.vectors import LogColumns
+from stream.groups.commits.run_table import DistinctKeys, RecordRole
+from stream.groups.membership.summary import groups_of
 from stream.groups.record_columns import RecordColumns
-from stream.tables.logged import NO_PARTITION, LoggedRecords
 
 Columns = dict[str, "Callable[[], pa.Array]"]
 """The columns of some rows by name; each is made only if it is asked for."""
 
+NO_PARTITION: Final = -1
+"""The offsets partition of records from a file whose folder does not name one."""
 _FIRST_TIME: Final = -62_135_596_800_000
 _LAST_TIME: Final = 253_402_300_799_999
 """The times (ms) of the years 1 to 9999: others are client-made nonsense that Spark could not show."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LoggedRecords:
+    """Records of `__consumer_offsets` with their transactions, from any source. A time of -1 is none."""
+
+    records: RecordColumns
+    producer: NDArray[np.int64] | None
+    """The producer id of the record's transaction, -1 outside of transactions; None: not known."""
+    aborted: bool = False
+
+    @classmethod
+    def of_log(
+        cls, partition: int, columns: LogColumns, producer: NDArray[np.int64], *, aborted: bool
+    ) -> LoggedRecords:
+        """Return records of one partition."""
+        partitions = np.full(len(columns.offset), partition, np.int32)
+        return cls(RecordColumns(partitions, *columns), producer, aborted)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AskedNames:
+    """The groups and the topics that a query asks for; None: all. A record without the name is not among them."""
+
+    groups: frozenset[str] | None = None
+    topics: frozenset[str] | None = None
+
+    def mask(self, groups: pa.StringArray, topics: pa.StringArray) -> NDArray[np.bool_]:
+        """Return which of these names are asked for."""
+        mask = np.ones(len(groups), np.bool_)
+        for names, asked in ((groups, self.groups), (topics, self.topics)):
+            if asked is not None:
+                # The null name of a record is in no set.
+                among = pc.is_in(names, value_set=pa.array(sorted(asked), pa.string()), skip_nulls=True)
+                mask &= among.to_numpy(zero_copy_only=False)
+        return mask
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AskedRecords:
+    """Those of some records that a query asks for, by their rows, with the names in their keys."""
+
+    logged: LoggedRecords
+    rows: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    """For each of them the index of its key among the distinct keys."""
+    distinct: DistinctKeys
+    group: pa.StringArray
+    """Group, topic and partition of each distinct key; null if the key does not have it."""
+    topic: pa.StringArray
+    partition: pa.Int32Array
+
+    @classmethod
+    def of(cls, logged: LoggedRecords, asked: AskedNames, types: frozenset[int] | None = None) -> AskedRecords:
+        """Decode the keys, and select the records with these names and of these types; None: of all types."""
+        distinct, codes = DistinctKeys.of_column(logged.records.keys)
+        read = decode_keys(distinct.canonical_keys)
+        row = pa.array(distinct.canonical, mask=distinct.role != RecordRole.COMMIT)
+        group, topic = read.group.take(row), read.topic.take(row)
+        members = np.flatnonzero(distinct.role == RecordRole.MEMBERSHIP)
+        if len(members):
+            names = np.full(len(group), None, object)
+            names[members] = groups_of(distinct.canonical_keys.take(pa.array(distinct.canonical[members])).to_pylist())
+            group = pc.coalesce(group, pa.array(names, pa.string()))
+        wanted = asked.mask(group, topic)
+        if types is not None:
+            wanted &= np.isin(distinct.record_type, sorted(types))
+        rows = np.flatnonzero(wanted[codes])
+        return cls(logged, rows, codes[rows], distinct, group, topic, pa.array(read.partition).take(row))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def select(self, at: NDArray[Any]) -> AskedRecords:
+        """Return some of these records, by a mask or by indices, which may repeat."""
+        return dataclasses.replace(self, rows=self.rows[at], codes=self.codes[at])
+
+    def taken(self) -> RecordColumns:
+        """Return the records, of which none is repeated."""
+        return self.logged.records.take(self.rows)
+
+    def columns(self) -> Columns:
+        """Return the columns about the names and about the log."""
+        records, key, count = self.logged.records, pa.array(self.codes), len(self)
+        producer = None if self.logged.producer is None else self.logged.producer[self.rows]
+        partition = records.offsets_partition[self.rows]
+        return {
+            "group": lambda: self.group.take(key),
+            "topic": lambda: self.topic.take(key),
+            "transactional": lambda: (
+                pa.nulls(count, pa.bool_()) if producer is None else pa.array((producer >= 0) | self.logged.aborted)
+            ),
+            "aborted": lambda: pa.array(np.full(count, self.logged.aborted)),
+            "producer_id": lambda: (
+                pa.nulls(count, pa.int64()) if producer is None else pa.array(producer, mask=producer < 0)
+            ),
+            "offsets_partition": lambda: pa.array(partition, pa.int32(), mask=partition == NO_PARTITION),
+            "position": lambda: pa.array(records.position[self.rows]),
+            "record_time": lambda: times(records.time[self.rows]),
+        }
 
 
 def batch_of(schema: pa.Schema, columns: Mapping[str, Callable[[], pa.Array]], count: int) -> pa.RecordBatch:
@@ -25,29 +134,6 @@ def batch_of(schema: pa.Schema, columns: Mapping[str, Callable[[], pa.Array]], c
         columns[field.name]() if field.name in columns else pa.nulls(count, field.type) for field in schema
     ]  # fmt: skip
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def problem_row(schema: pa.Schema, problem: str) -> pa.RecordBatch:
-    """Return a row that has only an error: something that is no record could not be read."""
-    return batch_of(schema, {"error": lambda: pa.array([problem])}, 1)
-
-
-def record_rows(logged: LoggedRecords, rows: NDArray[np.int64], taken: RecordColumns) -> Columns:
-    """Return the columns about the log of these rows; `taken` has their records."""
-    count = len(rows)
-    producer = None if logged.producer is None else logged.producer[rows]
-    unknown = pa.nulls(count, pa.int64())
-    partition = taken.offsets_partition
-    return {
-        "transactional": lambda: (
-            pa.nulls(count, pa.bool_()) if producer is None else pa.array((producer >= 0) | logged.aborted)
-        ),
-        "aborted": lambda: pa.array(np.full(count, logged.aborted)),
-        "producer_id": lambda: unknown if producer is None else pa.array(producer, mask=producer < 0),
-        "offsets_partition": lambda: pa.array(partition, pa.int32(), mask=partition == NO_PARTITION),
-        "position": lambda: pa.array(taken.position),
-        "record_time": lambda: times(taken.time),
-    }
 
 
 def column_of(field: pa.Field, rows: Sequence[Mapping[str, Any]]) -> pa.Array:
@@ -67,6 +153,6 @@ def times(milliseconds: NDArray[np.int64], none: NDArray[np.bool_] | None = None
     return pa.array(microseconds, pa.int64(), mask=absent).cast(pa.timestamp("us", tz="UTC"))
 
 
-def error_text(error: DecodeError) -> str:
-    """Return the reason and the place of a decode error, such as `short in value.offset`."""
-    return f"{error.reason.value} in {error.field}"
+def error_text(read: object) -> str | None:
+    """Return the reason and the place if this is a decode error, such as `short in value.offset`."""
+    return f"{read.reason.value} in {read.field}" if isinstance(read, DecodeError) else None

@@ -53,7 +53,10 @@ def table_options(options: Mapping[str, str]) -> TableOptions:
     """Check the options of a query, by name in lower case. Raises Refusal with the wrong value and the valid ones."""
     kafka = {name: value for name, value in options.items() if name.startswith(_KAFKA)}
     for name in sorted(options.keys() - kafka.keys() - _KNOWN):
-        raise _refusal(f"there is no option {name!r}", f"{_closest(name)}the options are {_names()}")
+        close = "".join(f"did you mean {each}? " for each in difflib.get_close_matches(name, OPTIONS, 1))
+        raise _refusal(
+            f"there is no option {name!r}", f"{close}the options are {', '.join(OPTIONS)} and kafka.* (docs/config.md)"
+        )
     path, config = options.get("path"), options.get("config")
     if (path is None) == (not kafka and config is None):
         given = "both are given" if path is not None else "neither is"
@@ -108,15 +111,6 @@ def _count(options: Mapping[str, str], name: str, default: int) -> int:
     if not (text.isascii() and text.isdecimal() and 0 < int(text) <= ALL):
         raise _refusal(f"{name} = {text!r}", "it must be a number of 1 or more")
     return int(text)
-
-
-def _closest(name: str) -> str:
-    close = difflib.get_close_matches(name, OPTIONS, 1)
-    return f"did you mean {close[0]}? " if close else ""
-
-
-def _names() -> str:
-    return f"{', '.join(OPTIONS)} and kafka.* (docs/config.md)"
 
 
 def _refusal(what: str, advice: str) -> Refusal:

@@ -9,13 +9,14 @@ Spark imports this module in several processes that only plan.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, EqualTo, In, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, SupportsTriggerAvailableNow
 
 from stream.checkpoint.spark_offsets import SourceOffsets
+from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,8 +48,6 @@ class ConsumerOffsets(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """See DataSource. Raises Refusal for what only a stream does."""
-        from stream.errors import ExitCode, Refusal
-
         read = self._options()
         if read.from_latest or read.limited:
             what = "a batch query reads all: it has no startingOffsets = latest and no maxOffsetsPerTrigger"
@@ -57,8 +56,6 @@ class ConsumerOffsets(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 -- Spark's name
         """See DataSource. Raises Refusal for what only a batch query reads."""
-        from stream.errors import ExitCode, Refusal
-
         read = self._options()
         if read.brokers is None:
             raise Refusal(f"a stream reads brokers, not the path {read.path}", "read the path in batch", ExitCode.USAGE)
@@ -76,8 +73,6 @@ class ConsumerOffsets(DataSource):
 def _checked_names(read: TableOptions, schema: StructType) -> tuple[str, ...]:
     """Return the names of the columns that Spark asks for. Raises Refusal for a column or a type of no column."""
     from pyspark.sql.pandas.types import to_arrow_schema
-
-    from stream.errors import ExitCode, Refusal
 
     names = tuple(schema.fieldNames())
     own = read.table.schema(names)
@@ -124,13 +119,34 @@ class _PushFilters:
             self.asked[column] = self.asked.get(column, texts) & texts
 
 
-class TableReader(DataSourceReader):
-    """Reads a table in batch: what is there when the query is planned."""
+class _Reader:
+    """Reads the tasks of a query."""
 
     def __init__(self, options: TableOptions, names: tuple[str, ...]) -> None:
         self._options = options
         self._names = names
-        self.pushFilters = _PushFilters(names)  # type: ignore[method-assign]
+        self.pushFilters = _PushFilters(names)
+
+    @property
+    def _brokers(self) -> TopicReading:
+        assert self._options.brokers is not None  # noqa: S101 -- there is no path
+        return self._options.brokers
+
+    def _tasks(self, starts: SourceOffsets, ends: SourceOffsets) -> list[InputPartition]:
+        from stream.spark.batch_plan import split_into_tasks
+
+        return [TableTask(each) for each in split_into_tasks(starts.positions, ends.positions, self._options.tasks)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one task. Runs in a worker."""
+        from stream.spark.tables.tasks import read_task
+
+        assert isinstance(partition, TableTask)  # noqa: S101 -- what `partitions` returned
+        return read_task(self._options, self._names, partition, self.pushFilters.asked)
+
+
+class TableReader(_Reader, DataSourceReader):
+    """Reads a table in batch: what is there when the query is planned."""
 
     def partitions(self) -> list[InputPartition]:
         """Return the tasks. Raises Refusal and ClusterError."""
@@ -139,49 +155,33 @@ class TableReader(DataSourceReader):
 
             reads, tasks = plan_files(self._options.path), self._options.tasks
             return [TableTask(files=tuple(reads[number::tasks])) for number in range(min(tasks, len(reads)))]
-        from stream.spark.batch_plan import split_into_tasks
         from stream.spark.tables.tasks import whole_topic
 
-        starts, ends = (each.positions for each in whole_topic(_brokers(self._options)))
-        return [TableTask(ranges) for ranges in split_into_tasks(starts, ends, self._options.tasks)] or [TableTask()]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one task. Runs in a worker."""
-        from stream.spark.tables.tasks import read_task
-
-        assert isinstance(partition, TableTask)  # noqa: S101 -- what `partitions` returned
-        asked: Mapping[str, frozenset[str]] = self.pushFilters.asked  # type: ignore[attr-defined]
-        return read_task(self._options, self._names, partition.ranges, partition.files, asked)
+        return self._tasks(*whole_topic(self._brokers)) or [TableTask()]
 
 
-class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class TableStreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads a table as a stream."""
 
-    def __init__(self, options: TableOptions, names: tuple[str, ...]) -> None:
-        self._options = options
-        self._names = names
-        self._target: SourceOffsets | None = None
-        self._latest: SourceOffsets | None = None
+    _target: SourceOffsets | None = None
+    _latest: SourceOffsets | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- Spark's name
         """Return where a fresh query begins. Raises ClusterError."""
         from stream.spark.tables.tasks import whole_topic
 
-        starts, ends = whole_topic(_brokers(self._options))
+        starts, ends = whole_topic(self._brokers)
         return (ends if self._options.from_latest else starts).to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 -- Spark's name
         """Return the limit of a micro-batch."""
-        from stream.spark.tables.options import ALL
-
-        most = _brokers(self._options).most_offsets
-        return ReadAllAvailable() if most == ALL else ReadMaxRows(most)
+        return ReadMaxRows(self._brokers.most_offsets) if self._options.limited else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 -- Spark's name
         """Fix the end of the query. Raises ClusterError."""
         from stream.spark.tables.tasks import whole_topic
 
-        self._target = whole_topic(_brokers(self._options))[1]
+        self._target = whole_topic(self._brokers)[1]
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 -- Spark's name
         """Return the end of the next batch; the start while no broker answers.
@@ -194,7 +194,7 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else ALL
         starts = SourceOffsets.of_json(start)
-        reading = dataclasses.replace(_brokers(self._options), most_offsets=most)
+        reading = dataclasses.replace(self._brokers, most_offsets=most)
         found, self._latest = next_ends(reading, starts, refuse_cut=True)
         if self._target is None:
             return found.to_json()
@@ -209,19 +209,4 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the tasks of a batch."""
-        from stream.spark.batch_plan import split_into_tasks
-
-        starts, ends = (SourceOffsets.of_json(each).positions for each in (start, end))
-        return [TableTask(ranges) for ranges in split_into_tasks(starts, ends, self._options.tasks)]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one task. Runs in a worker."""
-        from stream.spark.tables.tasks import read_task
-
-        assert isinstance(partition, TableTask)  # noqa: S101 -- what `partitions` returned
-        return read_task(self._options, self._names, partition.ranges, (), {})
-
-
-def _brokers(options: TableOptions) -> TopicReading:
-    assert options.brokers is not None  # noqa: S101 -- there is no path
-    return options.brokers
+        return self._tasks(SourceOffsets.of_json(start), SourceOffsets.of_json(end))

@@ -24,7 +24,7 @@ from stream.errors import ExitCode
 from stream.tables.build import table_batches
 from stream.tables.columns import COMMITS
 from stream.tables.files import FileRead, plan_files, read_files
-from stream.tables.keys import AskedNames
+from stream.tables.rows import AskedNames
 from tests.conftest import MakeBroker
 from tests.integration.traffic import commit, make_topic, offsets_ends, tool_offsets_and_lags
 from tests.support.monitor import Monitor

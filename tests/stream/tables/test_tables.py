@@ -19,7 +19,7 @@ from stream.tables.build import table_batches
 from stream.tables.columns import COMMITS, EVENTS, GROUPS, MEMBERS, RECORDS, OffsetsTable, table_of
 from stream.tables.events import CauseFacts
 from stream.tables.files import plan_files, read_files
-from stream.tables.keys import AskedNames
+from stream.tables.rows import AskedNames
 from tests.stream.offline.captures import RECORDED, capture_of, commit, row
 from tests.support.raw import commit_key, commit_value, group_key
 
