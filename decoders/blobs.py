@@ -14,9 +14,8 @@ from typing import Final
 
 from decoders import wire
 from decoders.errors import DecodeError, DecodeReason, MalformedBytes
-from decoders.interpret_groups import Fields
 from decoders.scalar import read_message
-from decoders.schema import Message, versions
+from decoders.schema import Fields, Message, versions
 from decoders.tables import embedded
 from decoders.wire import Reader
 

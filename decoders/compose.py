@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from decoders import wire
 from decoders.errors import DecodeReason, MalformedBytes
-from decoders.interpret_groups import Fields
-from decoders.schema import ArrayOf, Field, FieldType, Message, Struct
+from decoders.schema import ArrayOf, Field, Fields, FieldType, Message, Struct
 from decoders.wire import Reader
 
 

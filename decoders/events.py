@@ -1,21 +1,47 @@
 """Events decoded from records: frozen facts in the past tense, independent of bytes, versions and layouts.
 
 Timestamps are Unix milliseconds, None if the record has none. Topic ids are 16 raw bytes, None if unknown (Kafka's zero
-uuid). This module has offsets and classic groups, `decoders.group_events` the newer group types, and
-`decoders.cluster_events` the other internal topics.
+uuid). This module has tombstones, offsets, classic groups and the other internal topics, `decoders.group_events` the
+newer group types.
 """
 
 import dataclasses
 
-from decoders.cluster_events import ClusterEvent
-from decoders.group_events import GroupEvent
+from decoders.schema import Fields, RecordType
+
+
+class Event:
+    """The meaning of one record."""
+
+    __slots__ = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class OffsetCommitted:
+class Removed(Event):
+    """The broker removed what the key of a tombstone names.
+
+    An offset (types 0 and 1): it expired, or it or its topic was deleted. A classic group (2): its offsets may remain.
+    The epoch of a group (3, 11, 17): the group was removed as this type, deleted, expired or converted. Partition
+    metadata (4): each deletion of a group, since 4.1. A member (5, 10, 19): it left or was fenced. A regular expression
+    (16): no member subscribes to it any more. A topology (23): the last record of a streams group. A transactional id:
+    it expired. The state of a share group in a partition: of a snapshot or an update.
+    """
+
+    type: RecordType
+    key: Fields
+
+    @property
+    def group(self) -> str:
+        """The group; the key of a transaction has none."""
+        name: str = self.key["group" if "group" in self.key else "group_id"]
+        return name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OffsetCommitted(Event):
     """A group committed the next offset to read for a partition (types 0 and 1).
 
-    `legacy` marks a key of type 0 (0.8.2); compaction treats it as a different key from type 1 with the same names.
+    Type 0 is that of 0.8.2; compaction treats its keys as different ones from those of type 1 with the same names.
     `leader_epoch` is the epoch of the last consumed record, None if unknown. `expire_timestamp` is set only in commits
     with an explicit retention and in commits written by 0.9 to 2.0.
     """
@@ -29,17 +55,6 @@ class OffsetCommitted:
     commit_timestamp: int
     expire_timestamp: int | None
     topic_id: bytes | None
-    legacy: bool
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class OffsetRemoved:
-    """The broker removed a committed offset: it expired, or it or its topic was deleted (tombstone of type 0 or 1)."""
-
-    group: str
-    topic: str
-    partition: int
-    legacy: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,7 +76,7 @@ class ClassicMember:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ClassicGroupRecorded:
+class ClassicGroupRecorded(Event):
     """The state of a classic group when the record was written (type 2): a synced generation, or an empty group.
 
     No members means Empty, any member means Stable; the broker never writes other states. `state_timestamp` is the time
@@ -78,10 +93,37 @@ class ClassicGroupRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ClassicGroupRemoved:
-    """The broker removed a classic group (tombstone of type 2). Its offsets may remain."""
+class TransactionStateRecorded(Event):
+    """The state of a transactional id (`__transaction_state`).
+
+    `transaction_state` is Kafka's name: Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort,
+    Dead, PrepareEpochFence, or "Unknown(n)". `partitions` are (topic, partitions); it is empty and `start_timestamp`
+    is None while there is no transaction. The timeout is in milliseconds.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    transaction_state: str
+    timeout: int
+    partitions: tuple[tuple[str, tuple[int, ...]], ...]
+    last_update_timestamp: int
+    start_timestamp: int | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SharePartitionStateRecorded(Event):
+    """The state of a share group in one partition: a full snapshot, or the changes since the snapshot of this epoch.
+
+    `start_offset` is the first offset not yet finished; -1 means not set in a snapshot and unchanged in an update.
+    `batches` are (first offset, last offset, delivery state, delivery count) of records in flight.
+    """
 
     group: str
-
-
-Event = OffsetCommitted | OffsetRemoved | ClassicGroupRecorded | ClassicGroupRemoved | GroupEvent | ClusterEvent
+    topic_id: bytes
+    partition: int
+    snapshot: bool
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int | None
+    batches: tuple[tuple[int, int, int, int], ...]

@@ -8,6 +8,8 @@ comes from one of those records.
 import dataclasses
 from typing import Literal
 
+from decoders.events import Event
+
 GroupKind = Literal["consumer", "share", "streams"]
 TopicPartitions = tuple[tuple[bytes, tuple[int, ...]], ...]
 """(topic id, partitions) of an assignment; these records have no topic names."""
@@ -16,30 +18,20 @@ Tasks = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class GroupEpochRecorded:
+class GroupEpochRecorded(Event):
     """The epoch of a group (types 3, 11 and 17).
 
-    `metadata_hash` is the hash of the subscribed topics' metadata, None if the broker wrote none.
     `validated_topology_epoch` is set for streams groups only (KIP-1071), None if unknown.
     """
 
     group: str
     kind: GroupKind
     group_epoch: int
-    metadata_hash: int | None
     validated_topology_epoch: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class GroupEpochRemoved:
-    """The group was removed as this type: deleted, expired or converted (tombstones of types 3, 11 and 17)."""
-
-    group: str
-    kind: GroupKind
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PartitionMetadataRecorded:
+class PartitionMetadataRecorded(Event):
     """The topics as the coordinator last saw them for a consumer group (type 4, up to 4.0): (id, name, partitions)."""
 
     group: str
@@ -47,14 +39,7 @@ class PartitionMetadataRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PartitionMetadataRemoved:
-    """The partition metadata was removed (tombstone of type 4, written by every group deletion since 4.1)."""
-
-    group: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ConsumerMemberRecorded:
+class ConsumerMemberRecorded(Event):
     """A member joined or changed (type 5). `classic_session_timeout` is set while it uses the classic protocol."""
 
     group: str
@@ -68,11 +53,10 @@ class ConsumerMemberRecorded:
     rebalance_timeout: int
     server_assignor: str | None
     classic_session_timeout: int | None
-    classic_protocols: tuple[tuple[str, bytes], ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShareMemberRecorded:
+class ShareMemberRecorded(Event):
     """A member of a share group joined or changed (type 10)."""
 
     group: str
@@ -84,8 +68,8 @@ class ShareMemberRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StreamsMemberRecorded:
-    """A member of a streams group joined or changed (type 19). `endpoint` is "host:port" for interactive queries."""
+class StreamsMemberRecorded(Event):
+    """A member of a streams group joined or changed (type 19)."""
 
     group: str
     member_id: str
@@ -95,22 +79,10 @@ class StreamsMemberRecorded:
     client_host: str
     rebalance_timeout: int
     topology_epoch: int
-    process_id: str
-    endpoint: str | None
-    client_tags: tuple[tuple[str, str], ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MemberRemoved:
-    """A member left or was fenced (tombstones of types 5, 10 and 19)."""
-
-    group: str
-    kind: GroupKind
-    member_id: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class TargetAssignmentRecorded:
+class TargetAssignmentRecorded(Event):
     """The epoch of the target assignment of a group (types 6, 12 and 20); the timestamp is set since 4.3."""
 
     group: str
@@ -120,15 +92,7 @@ class TargetAssignmentRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TargetAssignmentRemoved:
-    """The target assignment of a group was removed (tombstones of types 6, 12 and 20)."""
-
-    group: str
-    kind: GroupKind
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class MemberTargetRecorded:
+class MemberTargetRecorded(Event):
     """The target assignment of a member (types 7 and 13); written for members whose target changed."""
 
     group: str
@@ -138,7 +102,7 @@ class MemberTargetRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StreamsMemberTargetRecorded:
+class StreamsMemberTargetRecorded(Event):
     """The target assignment of a streams member (type 21)."""
 
     group: str
@@ -149,16 +113,7 @@ class StreamsMemberTargetRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MemberTargetRemoved:
-    """The target assignment of a member was removed (tombstones of types 7, 13 and 21)."""
-
-    group: str
-    kind: GroupKind
-    member_id: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class MemberAssignmentRecorded:
+class MemberAssignmentRecorded(Event):
     """The current assignment of a member at this member epoch (types 8 and 14).
 
     `member_state` is "stable", "unrevoked", "unreleased" or "unknown", None if the layout (3.7) has no state. An epoch
@@ -170,20 +125,18 @@ class MemberAssignmentRecorded:
     kind: GroupKind
     member_id: str
     member_epoch: int
-    previous_member_epoch: int
     member_state: str | None
     partitions: TopicPartitions
     pending_revocation: TopicPartitions
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StreamsMemberAssignmentRecorded:
+class StreamsMemberAssignmentRecorded(Event):
     """The current tasks of a streams member at this member epoch (type 22); `pending_...` are pending revocation."""
 
     group: str
     member_id: str
     member_epoch: int
-    previous_member_epoch: int
     member_state: str
     active: Tasks
     standby: Tasks
@@ -194,35 +147,16 @@ class StreamsMemberAssignmentRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MemberAssignmentRemoved:
-    """The current assignment of a member was removed (tombstones of types 8, 14 and 22)."""
-
-    group: str
-    kind: GroupKind
-    member_id: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class TopicRegexResolved:
-    """The topics that a regular expression matched, at this metadata version and time (type 16)."""
+class TopicRegexResolved(Event):
+    """The topics that a regular expression matched (type 16)."""
 
     group: str
     topic_regex: str
     topics: tuple[str, ...]
-    metadata_version: int
-    resolved_timestamp: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TopicRegexRemoved:
-    """No member of the group subscribes to the regular expression any more (tombstone of type 16)."""
-
-    group: str
-    topic_regex: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ShareTopicsRecorded:
+class ShareTopicsRecorded(Event):
     """The partitions for which share group state is initializing, initialized or being deleted (type 15).
 
     Rows are (topic id, name, partitions), in `deleting` (topic id, name). A partition can be in both `initializing` and
@@ -236,61 +170,19 @@ class ShareTopicsRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShareTopicsRemoved:
-    """The share group's partition metadata was removed (tombstone of type 15)."""
-
-    group: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Subtopology:
-    """One part of a streams topology: its source topics and its internal topics."""
+    """One part of a streams topology: the topics that it reads."""
 
     subtopology_id: str
     source_topics: tuple[str, ...]
     source_topic_regex: tuple[str, ...]
-    repartition_sink_topics: tuple[str, ...]
     repartition_source_topics: tuple[str, ...]
-    state_changelog_topics: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StreamsTopologyRecorded:
+class StreamsTopologyRecorded(Event):
     """The topology of a streams group (type 23)."""
 
     group: str
     topology_epoch: int
     subtopologies: tuple[Subtopology, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class StreamsTopologyRemoved:
-    """The topology was removed (tombstone of type 23, the last record of a streams group)."""
-
-    group: str
-
-
-GroupEvent = (
-    GroupEpochRecorded
-    | GroupEpochRemoved
-    | PartitionMetadataRecorded
-    | PartitionMetadataRemoved
-    | ConsumerMemberRecorded
-    | ShareMemberRecorded
-    | StreamsMemberRecorded
-    | MemberRemoved
-    | TargetAssignmentRecorded
-    | TargetAssignmentRemoved
-    | MemberTargetRecorded
-    | StreamsMemberTargetRecorded
-    | MemberTargetRemoved
-    | MemberAssignmentRecorded
-    | StreamsMemberAssignmentRecorded
-    | MemberAssignmentRemoved
-    | TopicRegexResolved
-    | TopicRegexRemoved
-    | ShareTopicsRecorded
-    | ShareTopicsRemoved
-    | StreamsTopologyRecorded
-    | StreamsTopologyRemoved
-)

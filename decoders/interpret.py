@@ -1,207 +1,262 @@
-"""Converts decoded records to events. This is the only module that gives a meaning to tombstones.
+"""Converts decoded records to events: one function per record type for its value. A tombstone removes what it names.
 
-Each record type has one entry in a table, found by its name: a function for its value (in `interpret_groups` for the
-newer groups, else here) and one for its tombstone (all here). The events depend on this record alone.
+The events depend on this record alone, and have what the product uses; the record has all fields.
 """
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from decoders import cluster_events as cluster_facts
 from decoders import events as facts
-from decoders import group_events as group_facts
-from decoders import interpret_groups as groups
+from decoders import group_events as newer
 from decoders.events import Event
-from decoders.group_events import GroupKind
-from decoders.interpret_groups import Fields, Record, none_if_unset
-
-ToRecorded = Callable[[Fields, Fields], Any]
-"""(key, value) -> event of a record with a value."""
-ToRemoved = Callable[[Fields], Any]
-"""key -> event of a tombstone."""
-EventFunctions = tuple[ToRecorded, ToRemoved]
+from decoders.group_events import Tasks, TopicPartitions
+from decoders.schema import Fields, Record
 
 _TRANSACTION_STATES: Final = (
     *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead"),
     "PrepareEpochFence",
 )
+_MEMBER_STATES: Final = {0: "stable", 1: "unrevoked", 2: "unreleased"}
+_STREAMS_MEMBER_STATES: Final = {1: "stable", 2: "unrevoked", 3: "unreleased"}  # from 1, unlike the other group types
 
 
 def event_of(record: Record) -> Event:
     """Return the event of a record."""
-    recorded, removed = _KEYED[record.type.name]
-    found: Event = removed(record.key) if record.value is None else recorded(record.key, record.value)
-    return found
+    if record.value is None:
+        return facts.Removed(record.type, record.key)
+    return _EVENTS[record.type.name]({**record.value, **record.key, "kind": record.type.group_kind})
 
 
-def topic_id_or_none(uuid: bytes) -> bytes | None:
-    """Return the topic id, None for Kafka's zero uuid ("unknown")."""
-    return uuid if any(uuid) else None
+def _none_if_unset(number: int) -> int | None:
+    """Return the number, None for Kafka's -1 ("not set")."""
+    return None if number == -1 else number
 
 
-def _offset_committed(key: Fields, value: Fields, *, legacy: bool) -> facts.OffsetCommitted:
+def _offset_committed(fields: Fields) -> facts.OffsetCommitted:
     return facts.OffsetCommitted(
-        group=key["group"],
-        topic=key["topic"],
-        partition=key["partition"],
-        offset=value["offset"],
-        leader_epoch=none_if_unset(value["leader_epoch"]),
-        metadata=value["metadata"],
-        commit_timestamp=value["commit_timestamp"],
-        expire_timestamp=none_if_unset(value["expire_timestamp"]),
-        topic_id=topic_id_or_none(value["topic_id"]),
-        legacy=legacy,
+        group=fields["group"],
+        topic=fields["topic"],
+        partition=fields["partition"],
+        offset=fields["offset"],
+        leader_epoch=_none_if_unset(fields["leader_epoch"]),
+        metadata=fields["metadata"],
+        commit_timestamp=fields["commit_timestamp"],
+        expire_timestamp=_none_if_unset(fields["expire_timestamp"]),
+        topic_id=fields["topic_id"] if any(fields["topic_id"]) else None,
     )
-
-
-def _offset_removed(key: Fields, *, legacy: bool) -> facts.OffsetRemoved:
-    return facts.OffsetRemoved(key["group"], key["topic"], key["partition"], legacy)
 
 
 def _classic_member(member: Fields) -> facts.ClassicMember:
     """Return the member. Without a rebalance timeout (v0) brokers use the session timeout."""
-    rebalance_timeout = none_if_unset(member["rebalance_timeout"])
-    return facts.ClassicMember(
-        **{**member, "rebalance_timeout": member["session_timeout"] if rebalance_timeout is None else rebalance_timeout}
-    )
+    timeout = member["session_timeout" if member["rebalance_timeout"] == -1 else "rebalance_timeout"]
+    return facts.ClassicMember(**{**member, "rebalance_timeout": timeout})
 
 
-def _classic_group_recorded(key: Fields, value: Fields) -> facts.ClassicGroupRecorded:
+def _classic_group(fields: Fields) -> facts.ClassicGroupRecorded:
     return facts.ClassicGroupRecorded(
-        group=key["group"],
-        protocol_type=value["protocol_type"],
-        generation=value["generation"],
-        protocol=value["protocol"],
-        leader=value["leader"],
-        state_timestamp=none_if_unset(value["current_state_timestamp"]),
-        members=tuple(_classic_member(member) for member in value["members"]),
+        group=fields["group"],
+        protocol_type=fields["protocol_type"],
+        generation=fields["generation"],
+        protocol=fields["protocol"],
+        leader=fields["leader"],
+        state_timestamp=_none_if_unset(fields["current_state_timestamp"]),
+        members=tuple(map(_classic_member, fields["members"])),
     )
 
 
-def _classic_group_removed(key: Fields) -> facts.ClassicGroupRemoved:
-    return facts.ClassicGroupRemoved(key["group"])
-
-
-def _group_epoch(kind: GroupKind) -> EventFunctions:
-    return (
-        functools.partial(groups.group_epoch, kind),
-        lambda key: group_facts.GroupEpochRemoved(key["group_id"], kind),
-    )
-
-
-def _member(kind: GroupKind, recorded: ToRecorded) -> EventFunctions:
-    return recorded, lambda key: group_facts.MemberRemoved(key["group_id"], kind, key["member_id"])
-
-
-def _target_assignment(kind: GroupKind) -> EventFunctions:
-    return (
-        functools.partial(groups.target_assignment, kind),
-        lambda key: group_facts.TargetAssignmentRemoved(key["group_id"], kind),
-    )
-
-
-def _member_target(kind: GroupKind, recorded: ToRecorded) -> EventFunctions:
-    return recorded, lambda key: group_facts.MemberTargetRemoved(key["group_id"], kind, key["member_id"])
-
-
-def _member_assignment(kind: GroupKind, recorded: ToRecorded) -> EventFunctions:
-    return recorded, lambda key: group_facts.MemberAssignmentRemoved(key["group_id"], kind, key["member_id"])
-
-
-def _by_group(recorded: ToRecorded, removed: Callable[[str], Any]) -> EventFunctions:
-    return recorded, lambda key: removed(key["group_id"])
-
-
-def _transaction(key: Fields, value: Fields) -> cluster_facts.TransactionStateRecorded:
-    """Return the event of a TransactionLogValue."""
-    status = value["transaction_status"]
-    partitions = value["transaction_partitions"] or ()
-    return cluster_facts.TransactionStateRecorded(
-        transactional_id=key["transactional_id"],
-        producer_id=value["producer_id"],
-        producer_epoch=value["producer_epoch"],
+def _transaction(fields: Fields) -> facts.TransactionStateRecorded:
+    status = fields["transaction_status"]
+    return facts.TransactionStateRecorded(
+        transactional_id=fields["transactional_id"],
+        producer_id=fields["producer_id"],
+        producer_epoch=fields["producer_epoch"],
         transaction_state=(
             _TRANSACTION_STATES[status] if 0 <= status < len(_TRANSACTION_STATES) else f"Unknown({status})"
         ),
-        timeout=value["transaction_timeout_ms"],
-        partitions=tuple((row["topic"], row["partition_ids"]) for row in partitions),
-        last_update_timestamp=value["transaction_last_update_timestamp_ms"],
-        start_timestamp=none_if_unset(value["transaction_start_timestamp_ms"]),
-        previous_producer_id=none_if_unset(value["previous_producer_id"]),
-        next_producer_id=none_if_unset(value["next_producer_id"]),
-        client_transaction_version=value["client_transaction_version"],
+        timeout=fields["transaction_timeout_ms"],
+        partitions=_rows(fields["transaction_partitions"] or (), "topic", "partition_ids"),
+        last_update_timestamp=fields["transaction_last_update_timestamp_ms"],
+        start_timestamp=_none_if_unset(fields["transaction_start_timestamp_ms"]),
     )
 
 
-def _share_partition(key: Fields, value: Fields) -> cluster_facts.SharePartitionStateRecorded:
-    """Return the event of a ShareSnapshotValue or ShareUpdateValue; updates have no state epoch and no timestamps."""
-    return cluster_facts.SharePartitionStateRecorded(
-        group=key["group_id"],
-        topic_id=key["topic_id"],
-        partition=key["partition"],
-        snapshot="state_epoch" in value,
-        snapshot_epoch=value["snapshot_epoch"],
-        state_epoch=value.get("state_epoch"),
-        leader_epoch=value["leader_epoch"],
-        start_offset=value["start_offset"],
-        delivery_complete_count=none_if_unset(value.get("delivery_complete_count", -1)),
-        create_timestamp=value.get("create_timestamp"),
-        write_timestamp=value.get("write_timestamp"),
-        batches=tuple(
-            (row["first_offset"], row["last_offset"], row["delivery_state"], row["delivery_count"])
-            for row in value["state_batches"]
-        ),
+def _share_partition(fields: Fields) -> facts.SharePartitionStateRecorded:
+    """Return the event of a ShareSnapshotValue or ShareUpdateValue; updates have no state epoch."""
+    return facts.SharePartitionStateRecorded(
+        group=fields["group_id"],
+        topic_id=fields["topic_id"],
+        partition=fields["partition"],
+        snapshot="state_epoch" in fields,
+        leader_epoch=fields["leader_epoch"],
+        start_offset=fields["start_offset"],
+        delivery_complete_count=_none_if_unset(fields.get("delivery_complete_count", -1)),
+        batches=_rows(fields["state_batches"], "first_offset", "last_offset", "delivery_state", "delivery_count"),
     )
 
 
-def _share_partition_removed(key: Fields) -> cluster_facts.SharePartitionStateRemoved:
-    return cluster_facts.SharePartitionStateRemoved(key["group_id"], key["topic_id"], key["partition"])
+def _group_epoch(fields: Fields) -> newer.GroupEpochRecorded:
+    validated = _none_if_unset(fields.get("validated_topology_epoch", -1))
+    return newer.GroupEpochRecorded(fields["group_id"], fields["kind"], fields["epoch"], validated)
 
 
-_KEYED: Final[Mapping[str, EventFunctions]] = {
-    # By record type: the event of a value and the event of a tombstone.
-    "LEGACY_OFFSET_COMMIT": (
-        functools.partial(_offset_committed, legacy=True),
-        functools.partial(_offset_removed, legacy=True),
+def _partition_metadata(fields: Fields) -> newer.PartitionMetadataRecorded:
+    topics = _rows(fields["topics"], "topic_id", "topic_name", "num_partitions")
+    return newer.PartitionMetadataRecorded(fields["group_id"], topics)
+
+
+def _consumer_member(fields: Fields) -> newer.ConsumerMemberRecorded:
+    """Return the event of type 5. A member of the new protocol has no classic metadata, or null."""
+    classic = fields.get("classic_member_metadata")
+    return newer.ConsumerMemberRecorded(
+        group=fields["group_id"],
+        member_id=fields["member_id"],
+        instance_id=fields["instance_id"],
+        rack_id=fields["rack_id"],
+        client_id=fields["client_id"],
+        client_host=fields["client_host"],
+        topics=fields["subscribed_topic_names"],
+        topic_regex=fields["subscribed_topic_regex"] or None,
+        rebalance_timeout=fields["rebalance_timeout_ms"],
+        server_assignor=fields["server_assignor"],
+        classic_session_timeout=classic["session_timeout_ms"] if classic and classic["supported_protocols"] else None,
+    )
+
+
+def _share_member(fields: Fields) -> newer.ShareMemberRecorded:
+    return newer.ShareMemberRecorded(
+        group=fields["group_id"],
+        member_id=fields["member_id"],
+        rack_id=fields["rack_id"],
+        client_id=fields["client_id"],
+        client_host=fields["client_host"],
+        topics=fields["subscribed_topic_names"],
+    )
+
+
+def _streams_member(fields: Fields) -> newer.StreamsMemberRecorded:
+    return newer.StreamsMemberRecorded(
+        group=fields["group_id"],
+        member_id=fields["member_id"],
+        instance_id=fields["instance_id"],
+        rack_id=fields["rack_id"],
+        client_id=fields["client_id"],
+        client_host=fields["client_host"],
+        rebalance_timeout=fields["rebalance_timeout_ms"],
+        topology_epoch=fields["topology_epoch"],
+    )
+
+
+def _target_epoch(fields: Fields) -> newer.TargetAssignmentRecorded:
+    """Return the event of types 6, 12 and 20. A timestamp of 0 is the default of the tag and means unknown."""
+    timestamp = fields["assignment_timestamp"] or None
+    return newer.TargetAssignmentRecorded(fields["group_id"], fields["kind"], fields["assignment_epoch"], timestamp)
+
+
+def _member_target(fields: Fields) -> newer.MemberTargetRecorded:
+    partitions = _partitions(fields["topic_partitions"])
+    return newer.MemberTargetRecorded(fields["group_id"], fields["kind"], fields["member_id"], partitions)
+
+
+def _streams_member_target(fields: Fields) -> newer.StreamsMemberTargetRecorded:
+    return newer.StreamsMemberTargetRecorded(
+        group=fields["group_id"],
+        member_id=fields["member_id"],
+        active=_tasks(fields["active_tasks"]),
+        standby=_tasks(fields["standby_tasks"]),
+        warmup=_tasks(fields["warmup_tasks"]),
+    )
+
+
+def _member_assignment(fields: Fields) -> newer.MemberAssignmentRecorded:
+    state = fields.get("state")
+    return newer.MemberAssignmentRecorded(
+        group=fields["group_id"],
+        kind=fields["kind"],
+        member_id=fields["member_id"],
+        member_epoch=fields["member_epoch"],
+        member_state=None if state is None else _MEMBER_STATES.get(state, "unknown"),
+        partitions=_partitions(fields["assigned_partitions"]),
+        pending_revocation=_partitions(fields.get("partitions_pending_revocation", ())),
+    )
+
+
+def _streams_member_assignment(fields: Fields) -> newer.StreamsMemberAssignmentRecorded:
+    return newer.StreamsMemberAssignmentRecorded(
+        group=fields["group_id"],
+        member_id=fields["member_id"],
+        member_epoch=fields["member_epoch"],
+        member_state=_STREAMS_MEMBER_STATES.get(fields["state"], "unknown"),
+        active=_tasks(fields["active_tasks"]),
+        standby=_tasks(fields["standby_tasks"]),
+        warmup=_tasks(fields["warmup_tasks"]),
+        pending_active=_tasks(fields["active_tasks_pending_revocation"]),
+        pending_standby=_tasks(fields["standby_tasks_pending_revocation"]),
+        pending_warmup=_tasks(fields["warmup_tasks_pending_revocation"]),
+    )
+
+
+def _share_topics(fields: Fields) -> newer.ShareTopicsRecorded:
+    named = ("topic_id", "topic_name", "partitions")
+    return newer.ShareTopicsRecorded(
+        group=fields["group_id"],
+        initializing=_rows(fields.get("initializing_topics", ()), *named),
+        initialized=_rows(fields["initialized_topics"], *named),
+        deleting=_rows(fields["deleting_topics"], "topic_id", "topic_name"),
+    )
+
+
+def _topology(fields: Fields) -> newer.StreamsTopologyRecorded:
+    parts = tuple(
+        newer.Subtopology(
+            part["subtopology_id"],
+            part["source_topics"],
+            part["source_topic_regex"],
+            tuple(topic["name"] for topic in part["repartition_source_topics"]),
+        )
+        for part in fields["subtopologies"]
+    )
+    return newer.StreamsTopologyRecorded(fields["group_id"], fields["epoch"], parts)
+
+
+def _rows(rows: Any, *names: str) -> tuple[Any, ...]:
+    """Return these fields of each row."""
+    return tuple(tuple(row[name] for name in names) for row in rows)
+
+
+def _partitions(rows: Any) -> TopicPartitions:
+    return tuple((row["topic_id"], row["partitions"]) for row in rows)
+
+
+def _tasks(rows: Any) -> Tasks:
+    return tuple((row["subtopology_id"], row["partitions"]) for row in rows)
+
+
+_EVENTS: Final[Mapping[str, Callable[[Fields], Event]]] = {
+    "LEGACY_OFFSET_COMMIT": _offset_committed,
+    "OFFSET_COMMIT": _offset_committed,
+    "GROUP_METADATA": _classic_group,
+    "CONSUMER_GROUP_METADATA": _group_epoch,
+    "CONSUMER_GROUP_PARTITION_METADATA": _partition_metadata,
+    "CONSUMER_GROUP_MEMBER_METADATA": _consumer_member,
+    "CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA": _target_epoch,
+    "CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target,
+    "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment,
+    "CONSUMER_GROUP_REGULAR_EXPRESSION": lambda fields: newer.TopicRegexResolved(
+        fields["group_id"], fields["regular_expression"], fields["topics"]
     ),
-    "OFFSET_COMMIT": (
-        functools.partial(_offset_committed, legacy=False),
-        functools.partial(_offset_removed, legacy=False),
-    ),
-    "GROUP_METADATA": (_classic_group_recorded, _classic_group_removed),
-    "CONSUMER_GROUP_METADATA": _group_epoch("consumer"),
-    "CONSUMER_GROUP_PARTITION_METADATA": _by_group(groups.partition_metadata, group_facts.PartitionMetadataRemoved),
-    "CONSUMER_GROUP_MEMBER_METADATA": _member("consumer", groups.consumer_member),
-    "CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA": _target_assignment("consumer"),
-    "CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target(
-        "consumer", functools.partial(groups.member_target, "consumer")
-    ),
-    "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment(
-        "consumer", functools.partial(groups.member_assignment, "consumer")
-    ),
-    "CONSUMER_GROUP_REGULAR_EXPRESSION": (
-        groups.topic_regex,
-        lambda key: group_facts.TopicRegexRemoved(key["group_id"], key["regular_expression"]),
-    ),
-    "SHARE_GROUP_METADATA": _group_epoch("share"),
-    "SHARE_GROUP_MEMBER_METADATA": _member("share", groups.share_member),
-    "SHARE_GROUP_TARGET_ASSIGNMENT_METADATA": _target_assignment("share"),
-    "SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target("share", functools.partial(groups.member_target, "share")),
-    "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment(
-        "share", functools.partial(groups.member_assignment, "share")
-    ),
-    "SHARE_GROUP_STATE_PARTITION_METADATA": _by_group(groups.share_topics, group_facts.ShareTopicsRemoved),
-    "STREAMS_GROUP_METADATA": _group_epoch("streams"),
-    "STREAMS_GROUP_MEMBER_METADATA": _member("streams", groups.streams_member),
-    "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA": _target_assignment("streams"),
-    "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target("streams", groups.streams_member_target),
-    "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment("streams", groups.streams_member_assignment),
-    "STREAMS_GROUP_TOPOLOGY": _by_group(groups.topology, group_facts.StreamsTopologyRemoved),
-    "TRANSACTION_LOG": (
-        _transaction,
-        lambda key: cluster_facts.TransactionalIdExpired(key["transactional_id"]),
-    ),
-    "SHARE_SNAPSHOT": (_share_partition, _share_partition_removed),
-    "SHARE_UPDATE": (_share_partition, _share_partition_removed),
+    "SHARE_GROUP_METADATA": _group_epoch,
+    "SHARE_GROUP_MEMBER_METADATA": _share_member,
+    "SHARE_GROUP_TARGET_ASSIGNMENT_METADATA": _target_epoch,
+    "SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target,
+    "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment,
+    "SHARE_GROUP_STATE_PARTITION_METADATA": _share_topics,
+    "STREAMS_GROUP_METADATA": _group_epoch,
+    "STREAMS_GROUP_MEMBER_METADATA": _streams_member,
+    "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA": _target_epoch,
+    "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER": _streams_member_target,
+    "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT": _streams_member_assignment,
+    "STREAMS_GROUP_TOPOLOGY": _topology,
+    "TRANSACTION_LOG": _transaction,
+    "SHARE_SNAPSHOT": _share_partition,
+    "SHARE_UPDATE": _share_partition,
 }

@@ -12,8 +12,7 @@ import re
 from typing import Any, Final
 
 from decoders import blobs
-from decoders.interpret_groups import Fields, Record
-from decoders.schema import ArrayOf, Field, FieldType, Message, Primitive, Struct
+from decoders.schema import ArrayOf, Field, Fields, FieldType, Message, Primitive, Record, Struct
 from decoders.tables import embedded
 
 

@@ -12,8 +12,7 @@ from decoders import wire
 from decoders.compiled import DECLINE_ERRORS, compiled_reader
 from decoders.compose import message_reader
 from decoders.errors import DecodeError, DecodeReason, MalformedBytes
-from decoders.interpret_groups import Fields, Record
-from decoders.schema import Message, Primitive, RecordType
+from decoders.schema import Fields, Message, Primitive, Record, RecordType
 from decoders.tables import BY_NUMBER, SHARE_STATE_TYPES, TRANSACTION_TYPES
 
 NO_FIELDS: Final = frozenset[str]()

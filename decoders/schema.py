@@ -1,4 +1,4 @@
-"""Building blocks of the tables: versions, types, fields, structs, messages and record types. No data, no decoding.
+"""Building blocks of the tables: versions, types, fields, structs, messages, record types; and decoded records.
 
 It mirrors Kafka's message JSON (`validVersions`, `flexibleVersions`, `nullableVersions`, `taggedVersions`,
 `default`), so a table in `decoders.tables` can be compared with upstream row by row. Names are Kafka's in snake case.
@@ -203,3 +203,23 @@ class RecordType:
     def removed(self) -> bool:
         """Return whether Kafka removed this type."""
         return self.value is None
+
+
+Fields = dict[str, Any]
+"""Field name to value: int, bool, str, bytes (also for a uuid: 16 raw bytes), None, a tuple, or nested Fields."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Record:
+    """One record of an internal topic.
+
+    `key` and `value` have every field of their tables; fields that the version of the value does not have are set to
+    their defaults. `version` and `value` are None for a tombstone. `layout` is the table that the value was read with:
+    `value` or one of `older_layouts` of the type.
+    """
+
+    type: RecordType
+    key: Fields
+    version: int | None
+    value: Fields | None
+    layout: Message | None

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders import blobs
 from decoders.errors import DecodeError
-from decoders.interpret_groups import Record
 from decoders.scalar import decode
+from decoders.schema import Record
 from sandbox.recorded_clients.record import CAPTURES, PHASES
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay

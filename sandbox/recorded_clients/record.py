@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import Producer, TopicPartition
 
-from decoders.interpret_groups import Record
 from decoders.scalar import decode
+from decoders.schema import Record
 from sandbox.clients.members import Member, client_config
 from sandbox.kafka.broker import Broker, create_topics
 from sandbox.kafka.jars import BROKER

@@ -25,12 +25,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from decoders.cluster_events import TransactionalIdExpired, TransactionStateRecorded
-from decoders.events import Event
+from decoders.events import Event, Removed, TransactionStateRecorded
 from decoders.interpret import event_of
-from decoders.interpret_groups import Record
 from decoders.log.batch import LogRecord
 from decoders.scalar import decode_transaction
+from decoders.schema import Record
 from stream.cluster.partition_offsets import find_leaders
 from stream.cluster.records.ranges import ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
@@ -279,5 +278,5 @@ class TransactionLogScan:
                 self._open[event.transactional_id] = event
             else:
                 self._open.pop(event.transactional_id, None)
-        elif isinstance(event, TransactionalIdExpired):
-            self._open.pop(event.transactional_id, None)
+        elif isinstance(event, Removed):
+            self._open.pop(event.key["transactional_id"], None)

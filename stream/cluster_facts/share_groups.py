@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoders.cluster_events import SharePartitionStateRecorded, SharePartitionStateRemoved
+from decoders.events import Removed, SharePartitionStateRecorded
 from decoders.interpret import event_of
-from decoders.interpret_groups import Record
 from decoders.log.batch import LogRecord
 from decoders.scalar import decode_share_state
+from decoders.schema import Record
 from exporters.cluster.model import (
     SHARE_GROUPS,
     SHARE_GROUPS_FACT,
@@ -43,7 +43,7 @@ _LIMIT_SECONDS: Final = 10.0
 """The time without progress after which a read fails."""
 
 
-_OF_A_GROUP: Final = (SharePartitionStateRecorded, SharePartitionStateRemoved)
+_OF_A_GROUP: Final = (SharePartitionStateRecorded, Removed)
 
 
 class ShareGroupTables(NamedTuple):

@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from decoders.cluster_events import SharePartitionStateRecorded, SharePartitionStateRemoved
-from decoders.events import Event
+from decoders.events import Event, Removed, SharePartitionStateRecorded
 
 SharePartitionKey = tuple[str, bytes, int]
 """Group, topic id and partition."""
@@ -110,8 +109,8 @@ class ShareState:
 
     def add(self, event: Event) -> None:
         """Add a record."""
-        if isinstance(event, SharePartitionStateRemoved):
-            self._remove((event.group, event.topic_id, event.partition))
+        if isinstance(event, Removed):
+            self._remove((event.group, event.key["topic_id"], event.key["partition"]))
         elif isinstance(event, SharePartitionStateRecorded):
             key = event.group, event.topic_id, event.partition
             before = self.partitions.get(key)

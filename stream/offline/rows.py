@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Protocol
 
 from decoders import jsonform, scalar
 from decoders.errors import DecodeError
-from decoders.interpret_groups import Record
+from decoders.schema import Record
 from stream.errors import ExitCode, Refusal
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"

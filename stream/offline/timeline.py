@@ -10,9 +10,9 @@ from typing import Final
 
 from decoders import scalar
 from decoders.errors import DecodeError
-from decoders.events import Event, OffsetCommitted, OffsetRemoved
+from decoders.events import Event, OffsetCommitted, Removed
 from decoders.interpret import event_of
-from decoders.interpret_groups import Record
+from decoders.schema import Record, RecordContent
 from stream.offline.rows import OFFSETS_TOPIC, LogRow
 from stream.offline.timeline_membership import MembershipTimeline
 from stream.wording import count
@@ -97,8 +97,8 @@ class _TimelineBuilder:
         match event:
             case OffsetCommitted():
                 yield from self._add_commit(row, event)
-            case OffsetRemoved():
-                place = f"{event.topic}/{event.partition}"
+            case Removed() if event.type.content is RecordContent.OFFSET:
+                place = f"{event.key['topic']}/{event.key['partition']}"
                 yield from self.flush()
                 offset = self._offsets.pop(place, None)
                 previous = "" if offset is None else f", was {offset}"

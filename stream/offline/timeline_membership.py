@@ -7,7 +7,8 @@ import functools
 from typing import Any
 
 from decoders import group_events as facts
-from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved, ClassicMember, Event
+from decoders.events import ClassicGroupRecorded, ClassicMember, Event, Removed
+from decoders.schema import RecordContent
 from stream.wording import count
 
 EventTexts = list[tuple[str, str]]
@@ -42,10 +43,21 @@ class MembershipTimeline:
         return [*changes, ("empty", f"generation {event.generation}: empty, {why}")]
 
     @_add.register
-    def _(self, _: ClassicGroupRemoved) -> EventTexts:
-        previous, self._classic = self._classic, None
-        generation = "" if previous is None else f" after generation {previous.generation}"
-        return [("deleted", f"group removed by the broker (tombstone){generation}: deleted, expired or converted")]
+    def _(self, event: Removed) -> EventTexts:
+        match event.type.content:
+            case RecordContent.CLASSIC_GROUP:
+                previous, self._classic = self._classic, None
+                after = "" if previous is None else f" after generation {previous.generation}"
+                return [("deleted", f"group removed by the broker (tombstone){after}: deleted, expired or converted")]
+            case RecordContent.GROUP_EPOCH:
+                self._epochs.clear()
+                kind = event.type.group_kind
+                return [("deleted", f"{kind} group removed (tombstone): deleted, expired or converted")]
+            case RecordContent.MEMBER:
+                member = event.key["member_id"]
+                self._members.pop(member, None)
+                return [("left", f"member {member} left or was fenced, {_counted(len(self._members), 'member')} left")]
+        return []
 
     @_add.register
     def _(self, event: facts.GroupEpochRecorded) -> EventTexts:
@@ -54,11 +66,6 @@ class MembershipTimeline:
         if previous == event.group_epoch:
             return []
         return [("epoch", f"{event.kind} group at epoch {event.group_epoch}{_topology(event)}")]
-
-    @_add.register
-    def _(self, event: facts.GroupEpochRemoved) -> EventTexts:
-        self._epochs.clear()
-        return [("deleted", f"{event.kind} group removed (tombstone): deleted, expired or converted")]
 
     @_add.register(facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded)
     def _(
@@ -73,11 +80,6 @@ class MembershipTimeline:
         if previous == subscription:
             return []
         return [("changed", f"member {event.member_id} changed:{subscription}")]
-
-    @_add.register
-    def _(self, event: facts.MemberRemoved) -> EventTexts:
-        self._members.pop(event.member_id, None)
-        return [("left", f"member {event.member_id} left or was fenced, {_counted(len(self._members), 'member')} left")]
 
     @_add.register
     def _(self, event: facts.TargetAssignmentRecorded) -> EventTexts:

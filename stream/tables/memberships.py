@@ -10,7 +10,7 @@ import pyarrow as pa
 from decoders import group_events as facts
 from decoders import scalar
 from decoders.errors import DecodeError
-from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved, ClassicMember, Event
+from decoders.events import ClassicGroupRecorded, ClassicMember, Event, Removed
 from decoders.interpret import event_of
 from decoders.jsonform import uuid_text
 from stream.groups.membership.classic import assigned_rows, standby_rows
@@ -74,8 +74,8 @@ def _member_rows(event: Any) -> Iterable[Row]:
     """Return the columns of each member in a record."""
     if isinstance(event, ClassicGroupRecorded):
         return [_classic_row(event, member) for member in event.members]
-    if isinstance(event, ClassicGroupRemoved):
-        return []
+    if isinstance(event, Removed):
+        return [{"member_id": event.key["member_id"]}] if "member_id" in event.key else []
     return [{"member_id": event.member_id, **_newer_columns(event)}]
 
 
@@ -118,15 +118,13 @@ def _newer_columns(event: Any) -> Row:
             return {"target": _tasks(active=event.active, standby=event.standby, warmup=event.warmup)}
         case facts.MemberAssignmentRecorded():
             own = {"assignment": _topics(event.partitions), "revoking": _topics(event.pending_revocation)}
-        case facts.StreamsMemberAssignmentRecorded():
+        case _:
             own = {
                 "assignment": _tasks(active=event.active, standby=event.standby, warmup=event.warmup),
                 "revoking": _tasks(
                     active=event.pending_active, standby=event.pending_standby, warmup=event.pending_warmup
                 ),
             }
-        case _:
-            return {}
     return {"epoch": event.member_epoch, "state": event.member_state, **own}
 
 

@@ -4,14 +4,8 @@ import dataclasses
 from typing import Final
 
 from decoders import group_events as newer
-from decoders.events import (
-    ClassicGroupRecorded,
-    ClassicGroupRemoved,
-    ClassicMember,
-    Event,
-    OffsetCommitted,
-    OffsetRemoved,
-)
+from decoders.events import ClassicGroupRecorded, ClassicMember, Event, OffsetCommitted, Removed
+from decoders.tables import BY_NUMBER
 
 TOPIC_ID: Final = bytes.fromhex("30a5f1d5f224432d89f635c784af26d7")
 LEGACY_KEY: Final = "000000016700017400000001"
@@ -38,6 +32,14 @@ class Case:
         return None if self.value is None else bytes.fromhex(self.value)
 
 
+def _tombstone(name: str, key: str, *names: str | int) -> Case:
+    """Return a tombstone whose key has these names, in the order of its table."""
+    removed = BY_NUMBER[int(key[:4], 16)]
+    assert removed.key is not None
+    fields = (field.name for field in removed.key.struct.fields)
+    return Case(name, key, None, Removed(removed, dict(zip(fields, names, strict=True))))
+
+
 _PLAIN: Final = OffsetCommitted(
     group="g",
     topic="t",
@@ -48,11 +50,10 @@ _PLAIN: Final = OffsetCommitted(
     commit_timestamp=1234,
     expire_timestamp=None,
     topic_id=None,
-    legacy=False,
 )
 _V0: Final = "0000000000000000006400016d00000000000004d2"
 COMMITS: Final = (
-    Case("0.8.2 commit, v0 under key type 0", LEGACY_KEY, _V0, dataclasses.replace(_PLAIN, legacy=True)),
+    Case("0.8.2 commit, v0 under key type 0", LEGACY_KEY, _V0, _PLAIN),
     Case("v0 under key type 1", COMMIT_KEY, _V0, _PLAIN),
     Case(
         "0.9 commit, v1 with an expire timestamp",
@@ -79,8 +80,8 @@ COMMITS: Final = (
         "0004000000000000006400000007026d00000000000004d201001030a5f1d5f224432d89f635c784af26d7",
         dataclasses.replace(_PLAIN, leader_epoch=7, topic_id=TOPIC_ID),
     ),
-    Case("tombstone of an offset", COMMIT_KEY, None, OffsetRemoved("g", "t", 1, legacy=False)),
-    Case("tombstone of an offset of 0.8.2", LEGACY_KEY, None, OffsetRemoved("g", "t", 1, legacy=True)),
+    _tombstone("tombstone of an offset", COMMIT_KEY, "g", "t", 1),
+    _tombstone("tombstone of an offset of 0.8.2", LEGACY_KEY, "g", "t", 1),
 )
 
 _MEMBER: Final = ClassicMember(
@@ -145,7 +146,7 @@ GROUPS: Final = (
         "00030008636f6e73756d657200000004ffffffff00000000000004d200000000",
         ClassicGroupRecorded("g", "consumer", 4, None, None, 1234, ()),
     ),
-    Case("tombstone of a classic group", GROUP_KEY, None, ClassicGroupRemoved("g")),
+    _tombstone("tombstone of a classic group", GROUP_KEY, "g"),
 )
 
 _MEMBER_KEY: Final = "00016700016d"
@@ -161,17 +162,14 @@ _CONSUMER_MEMBER: Final = newer.ConsumerMemberRecorded(
     rebalance_timeout=300,
     server_assignor="uniform",
     classic_session_timeout=None,
-    classic_protocols=(),
 )
 NEWER: Final = (
-    Case(
-        "KIP-848 group at epoch 10", "0003000167", "00000000000a00", newer.GroupEpochRecorded("g", "consumer", 10, None)
-    ),
+    Case("KIP-848 group at epoch 10", "0003000167", "00000000000a00", newer.GroupEpochRecorded("g", "consumer", 10)),
     Case(
         "4.1 group with a metadata hash",
         "0003000167",
         "00000000000a0100080000000000000005",
-        newer.GroupEpochRecorded("g", "consumer", 10, 5),
+        newer.GroupEpochRecorded("g", "consumer", 10),
     ),
     Case(
         "KIP-848 member without the classic tag",
@@ -189,9 +187,7 @@ NEWER: Final = (
         "member that still speaks the classic protocol",
         "0005" + _MEMBER_KEY,
         "00000002720263032f68020274010000012c00010010010000002d020672616e676502090000",
-        dataclasses.replace(
-            _CONSUMER_MEMBER, server_assignor=None, classic_session_timeout=45, classic_protocols=(("range", b"\x09"),)
-        ),
+        dataclasses.replace(_CONSUMER_MEMBER, server_assignor=None, classic_session_timeout=45),
     ),
     Case(
         "4.3 target assignment with its timestamp",
@@ -209,35 +205,33 @@ NEWER: Final = (
         "4.3 current assignment of a member, with an assignment epoch",
         "0008" + _MEMBER_KEY,
         "00000000000200000001000230a5f1d5f224432d89f635c784af26d7020000000001000502000000020100",
-        newer.MemberAssignmentRecorded("g", "consumer", "m", 2, 1, "stable", ((TOPIC_ID, (0,)),), ()),
+        newer.MemberAssignmentRecorded("g", "consumer", "m", 2, "stable", ((TOPIC_ID, (0,)),), ()),
     ),
     Case(
         "a regular expression matched one topic",
         "00100001670003742e2a",
         "000002037431000000000000000900000000000004d200",
-        newer.TopicRegexResolved("g", "t.*", ("t1",), 9, 1234),
+        newer.TopicRegexResolved("g", "t.*", ("t1",)),
     ),
     Case(
         "4.2 streams group with two tags",
         "0011000167",
         "000000000001000000000000000202000400000003010602026b027600",
-        newer.GroupEpochRecorded("g", "streams", 1, 2, validated_topology_epoch=3),
+        newer.GroupEpochRecorded("g", "streams", 1, 3),
     ),
     Case(
         "streams member with an endpoint at the highest port",
         "0013" + _MEMBER_KEY,
         "000000000263026800000001000000020270010265ffff000100",
-        newer.StreamsMemberRecorded("g", "m", None, None, "c", "h", 1, 2, "p", "e:65535", ()),
+        newer.StreamsMemberRecorded("g", "m", None, None, "c", "h", 1, 2),
     ),
     Case(
         "streams member without an endpoint",
         "0013" + _MEMBER_KEY,
         "000000000263026800000001000000020270ff0100",
-        newer.StreamsMemberRecorded("g", "m", None, None, "c", "h", 1, 2, "p", None, ()),
+        newer.StreamsMemberRecorded("g", "m", None, None, "c", "h", 1, 2),
     ),
-    Case(
-        "4.1 share group", "000b000167", "00000000000a000000000000000500", newer.GroupEpochRecorded("g", "share", 10, 5)
-    ),
+    Case("4.1 share group", "000b000167", "00000000000a000000000000000500", newer.GroupEpochRecorded("g", "share", 10)),
 )
 
 OLDER: Final = (
@@ -251,29 +245,29 @@ OLDER: Final = (
         "4.0 share group: only the epoch",
         "000b000167",
         "00000000000a00",
-        newer.GroupEpochRecorded("g", "share", 10, None),
+        newer.GroupEpochRecorded("g", "share", 10),
     ),
 )
 """Layouts that Kafka replaced without a new version; they are recognised because they fit every byte."""
 
 TOMBSTONES: Final = (
-    Case("a KIP-848 group", "0003000167", None, newer.GroupEpochRemoved("g", "consumer")),
-    Case("partition metadata of a group", "0004000167", None, newer.PartitionMetadataRemoved("g")),
-    Case("a KIP-848 member", "0005" + _MEMBER_KEY, None, newer.MemberRemoved("g", "consumer", "m")),
-    Case("a target assignment", "0006000167", None, newer.TargetAssignmentRemoved("g", "consumer")),
-    Case("a member's target", "0007" + _MEMBER_KEY, None, newer.MemberTargetRemoved("g", "consumer", "m")),
-    Case("a member's partitions", "0008" + _MEMBER_KEY, None, newer.MemberAssignmentRemoved("g", "consumer", "m")),
-    Case("a share member", "000a" + _MEMBER_KEY, None, newer.MemberRemoved("g", "share", "m")),
-    Case("a share group", "000b000167", None, newer.GroupEpochRemoved("g", "share")),
-    Case("a share target", "000c000167", None, newer.TargetAssignmentRemoved("g", "share")),
-    Case("a share member's target", "000d" + _MEMBER_KEY, None, newer.MemberTargetRemoved("g", "share", "m")),
-    Case("a share member's assignment", "000e" + _MEMBER_KEY, None, newer.MemberAssignmentRemoved("g", "share", "m")),
-    Case("a share group's topics", "000f000167", None, newer.ShareTopicsRemoved("g")),
-    Case("a regular expression", "00100001670003742e2a", None, newer.TopicRegexRemoved("g", "t.*")),
-    Case("a streams group", "0011000167", None, newer.GroupEpochRemoved("g", "streams")),
-    Case("a streams member", "0013" + _MEMBER_KEY, None, newer.MemberRemoved("g", "streams", "m")),
-    Case("a streams target", "0014000167", None, newer.TargetAssignmentRemoved("g", "streams")),
-    Case("a streams member's target", "0015" + _MEMBER_KEY, None, newer.MemberTargetRemoved("g", "streams", "m")),
-    Case("a streams member's tasks", "0016" + _MEMBER_KEY, None, newer.MemberAssignmentRemoved("g", "streams", "m")),
-    Case("a streams topology", "0017000167", None, newer.StreamsTopologyRemoved("g")),
+    _tombstone("a KIP-848 group", "0003000167", "g"),
+    _tombstone("partition metadata of a group", "0004000167", "g"),
+    _tombstone("a KIP-848 member", "0005" + _MEMBER_KEY, "g", "m"),
+    _tombstone("a target assignment", "0006000167", "g"),
+    _tombstone("a member's target", "0007" + _MEMBER_KEY, "g", "m"),
+    _tombstone("a member's partitions", "0008" + _MEMBER_KEY, "g", "m"),
+    _tombstone("a share member", "000a" + _MEMBER_KEY, "g", "m"),
+    _tombstone("a share group", "000b000167", "g"),
+    _tombstone("a share target", "000c000167", "g"),
+    _tombstone("a share member's target", "000d" + _MEMBER_KEY, "g", "m"),
+    _tombstone("a share member's assignment", "000e" + _MEMBER_KEY, "g", "m"),
+    _tombstone("a share group's topics", "000f000167", "g"),
+    _tombstone("a regular expression", "00100001670003742e2a", "g", "t.*"),
+    _tombstone("a streams group", "0011000167", "g"),
+    _tombstone("a streams member", "0013" + _MEMBER_KEY, "g", "m"),
+    _tombstone("a streams target", "0014000167", "g"),
+    _tombstone("a streams member's target", "0015" + _MEMBER_KEY, "g", "m"),
+    _tombstone("a streams member's tasks", "0016" + _MEMBER_KEY, "g", "m"),
+    _tombstone("a streams topology", "0017000167", "g"),
 )

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from decoders.columnar import decode_commit_values, decode_keys
 from decoders.errors import DecodeError
-from decoders.interpret_groups import Record
 from decoders.javatext import java_text
 from decoders.scalar import decode
+from decoders.schema import Record
 from tests.decoders.golden import COMMIT_KEY, COMMITS, GROUPS, TOPIC_ID, Case
 
 SOME_KEY = bytes.fromhex(COMMIT_KEY)

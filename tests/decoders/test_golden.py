@@ -4,8 +4,8 @@ import pytest
 
 from decoders.errors import DecodeError
 from decoders.interpret import event_of
-from decoders.interpret_groups import Record
 from decoders.scalar import decode
+from decoders.schema import Record
 from tests.decoders.golden import COMMITS, GROUPS, NEWER, OLDER, TOMBSTONES, Case
 
 CASES = [pytest.param(case, id=case.name) for case in (*COMMITS, *GROUPS, *NEWER, *TOMBSTONES)]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders import jsonform
-from decoders.interpret_groups import Record
 from decoders.scalar import decode, decode_transaction
+from decoders.schema import Record
 
 COMMIT_KEY = "000100016700017400000001"
 

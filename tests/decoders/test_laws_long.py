@@ -12,9 +12,9 @@ import pytest
 from decoders.columnar import decode_commit_values, decode_keys
 from decoders.errors import DecodeError
 from decoders.interpret import event_of
-from decoders.interpret_groups import Record
 from decoders.javatext import java_text
 from decoders.scalar import decode, decode_share_state, decode_transaction
+from decoders.schema import Record
 from decoders.tables import RECORD_TYPES, shapes, share
 from tests.decoders.test_blobs import DECODERS
 from tests.decoders.writing import corrupted, random_record

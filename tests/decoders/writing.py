@@ -4,8 +4,7 @@ import random
 import struct
 from typing import Any, Final
 
-from decoders.interpret_groups import Fields
-from decoders.schema import ArrayOf, Field, FieldType, Message, RecordType, Struct, versions
+from decoders.schema import ArrayOf, Field, Fields, FieldType, Message, RecordType, Struct, versions
 from decoders.tables import RECORD_TYPES, embedded, shapes, share
 
 _ROWS: Final = (*RECORD_TYPES, *shapes.TRANSACTION_TYPES, *share.SHARE_STATE_TYPES)

@@ -19,13 +19,13 @@ from typing import Any, Final, NamedTuple
 
 from decoders import jsonform, scalar
 from decoders.errors import DecodeError, DecodeReason
-from decoders.interpret_groups import Record
 from decoders.javatext import java_text
 from decoders.log.batch import LogRecord, RecordBatch
 from decoders.log.control import control_type, end_marker
 from decoders.log.errors import Damaged
 from decoders.log.files import LogBatch
 from decoders.log.segment import Segment
+from decoders.schema import Record
 
 _NULLS: Final = frozenset({"<DELETE>", "null"})
 """What decoders print for a record without a value."""

@@ -15,8 +15,7 @@ from decoders import scalar
 from decoders.columnar import KeyColumns, decode_keys
 from decoders.cursors import BinaryColumn
 from decoders.errors import DecodeError
-from decoders.interpret_groups import Record
-from decoders.schema import RecordContent
+from decoders.schema import Record, RecordContent
 from decoders.tables import types_with
 from stream.groups.commits import runs as run_columns
 from stream.groups.commits import slots as slot_columns

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from decoders import group_events as facts
+from decoders.events import Removed
 from decoders.group_events import GroupKind, Tasks
+from decoders.schema import RecordContent
 from stream.groups.membership import model
 from stream.groups.membership.model import MemberClient, Membership, Owned, identity, merge_owned, union_of_shares
 
@@ -49,7 +51,7 @@ class ModernGroup:
 
     def apply(self, event: object) -> None:
         """Apply the event of one record; events without effect on members and state are ignored."""
-        handler = _HANDLERS.get(type(event))
+        handler = _HANDLERS.get(event.type.content if isinstance(event, Removed) else type(event))
         if handler is not None:
             handler(self, event)
 
@@ -246,35 +248,36 @@ def _target(group: ModernGroup, event: TargetAssignment) -> None:
     group.targets[event.member_id] = event
 
 
-def _remove_group_epoch(group: ModernGroup, _: facts.GroupEpochRemoved) -> None:
+def _remove_group_epoch(group: ModernGroup, _: Removed) -> None:
     group.group_epoch = group.validated_topology_epoch = None
 
 
-def _remove_assignment_epoch(group: ModernGroup, _: facts.TargetAssignmentRemoved) -> None:
+def _remove_assignment_epoch(group: ModernGroup, _: Removed) -> None:
     group.assignment_epoch = None
 
 
-def _remove_topology(group: ModernGroup, _: facts.StreamsTopologyRemoved) -> None:
+def _remove_topology(group: ModernGroup, _: Removed) -> None:
     group.topology = None
 
 
-_HANDLERS: Final[dict[type, Callable[[ModernGroup, Any], object]]] = {
+_HANDLERS: Final[dict[type | RecordContent | None, Callable[[ModernGroup, Any], object]]] = {
+    # By the event, or by the content of what was removed.
     facts.GroupEpochRecorded: _group_epoch,
-    facts.GroupEpochRemoved: _remove_group_epoch,
+    RecordContent.GROUP_EPOCH: _remove_group_epoch,
     facts.TargetAssignmentRecorded: _assignment_epoch,
-    facts.TargetAssignmentRemoved: _remove_assignment_epoch,
+    RecordContent.TARGET_EPOCH: _remove_assignment_epoch,
     facts.ConsumerMemberRecorded: _member,
     facts.ShareMemberRecorded: _member,
     facts.StreamsMemberRecorded: _member,
-    facts.MemberRemoved: lambda group, event: group.put(group.members, event.member_id, None),
+    RecordContent.MEMBER: lambda group, event: group.put(group.members, event.key["member_id"], None),
     facts.MemberAssignmentRecorded: _current_assignment,
     facts.StreamsMemberAssignmentRecorded: _current_assignment,
-    facts.MemberAssignmentRemoved: lambda group, event: group.put(group.assignments, event.member_id, None),
+    RecordContent.CURRENT_ASSIGNMENT: lambda group, event: group.put(group.assignments, event.key["member_id"], None),
     facts.MemberTargetRecorded: _target,
     facts.StreamsMemberTargetRecorded: _target,
-    facts.MemberTargetRemoved: lambda group, event: group.targets.pop(event.member_id, None),
+    RecordContent.TARGET_ASSIGNMENT: lambda group, event: group.targets.pop(event.key["member_id"], None),
     facts.TopicRegexResolved: _resolved,
-    facts.TopicRegexRemoved: lambda group, event: group.regexes.pop(event.topic_regex, None),
+    RecordContent.RESOLVED_REGEX: lambda group, event: group.regexes.pop(event.key["regular_expression"], None),
     facts.StreamsTopologyRecorded: _topology,
-    facts.StreamsTopologyRemoved: _remove_topology,
+    RecordContent.TOPOLOGY: _remove_topology,
 }

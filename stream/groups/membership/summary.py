@@ -17,9 +17,8 @@ from decoders import scalar
 from decoders.errors import DecodeError
 from decoders.group_events import GroupKind
 from decoders.interpret import event_of
-from decoders.interpret_groups import Fields
 from decoders.javatext import java_text
-from decoders.schema import RecordContent
+from decoders.schema import Fields, RecordContent
 from decoders.tables import BY_NUMBER, types_with
 from stream.groups.lifecycle.record import digest
 from stream.groups.membership.model import CLASSIC, SIMPLE, identity

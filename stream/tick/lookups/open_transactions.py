@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from decoders.cluster_events import TransactionStateRecorded
+from decoders.events import TransactionStateRecorded
 from stream.cluster.open_transactions import (
     ENDS_BY_ITSELF,
     LOG_NAME,

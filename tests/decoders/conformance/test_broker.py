@@ -12,9 +12,9 @@ from decoders import blobs, jsonform
 from decoders.errors import DecodeError
 from decoders.events import ClassicGroupRecorded
 from decoders.interpret import event_of
-from decoders.interpret_groups import Record
 from decoders.log.segment import Segment
 from decoders.scalar import decode, decode_share_state, decode_transaction
+from decoders.schema import Record
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.jars import broker_jars, jar_set
 from sandbox.kafka.java import SMALL_JVM, find_java

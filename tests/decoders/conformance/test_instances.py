@@ -12,9 +12,8 @@ import pytest
 from decoders import jsonform
 from decoders.compose import message_reader
 from decoders.errors import DecodeError, MalformedBytes
-from decoders.interpret_groups import Record
 from decoders.scalar import decode_with
-from decoders.schema import Message
+from decoders.schema import Message, Record
 from decoders.tables import BY_NUMBER, SHARE_STATE_TYPES, TRANSACTION_TYPES
 from tests.decoders.conformance.official import LINES, NEWEST, compiled, schemas, table
 

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.cluster_events import SharePartitionStateRecorded, SharePartitionStateRemoved
+from decoders.events import Removed, SharePartitionStateRecorded
+from decoders.tables import SHARE_STATE_TYPES
 from stream.cluster_facts.share_state import DeliveryState, FinishedRecords, ShareState, StateBatch
 
 KEY = ("g", b"t" * 16, 0)
@@ -17,10 +18,12 @@ Batch = tuple[int, int, int, int]
 
 def recorded(start: int, finished: int | None, *batches: Batch, snapshot: bool = False) -> SharePartitionStateRecorded:
     return SharePartitionStateRecorded(
-        *KEY, snapshot=snapshot, snapshot_epoch=0, state_epoch=0 if snapshot else None, leader_epoch=0,
-        start_offset=start, delivery_complete_count=finished, create_timestamp=None, write_timestamp=None,
-        batches=batches,
-    )  # fmt: skip
+        *KEY, snapshot, leader_epoch=0, start_offset=start, delivery_complete_count=finished, batches=batches
+    )
+
+
+def removed(group: str, topic_id: bytes, partition: int) -> Removed:
+    return Removed(SHARE_STATE_TYPES[0], {"group_id": group, "topic_id": topic_id, "partition": partition})
 
 
 CREATED = recorded(-1, None, snapshot=True)
@@ -101,8 +104,8 @@ def test_partitions_beyond_the_bound_are_not_kept() -> None:
         found.add(dataclasses.replace(CREATED, **key(group, partition)))
     assert ([(name, number) for name, _, number in found.partitions], found.incomplete) == ([("a", 0), ("b", 0)], {"a"})
     assert found.omitted == 2
-    found.add(SharePartitionStateRemoved("a", KEY[1], 1))
-    found.add(SharePartitionStateRemoved("a", KEY[1], 0))
+    found.add(removed("a", KEY[1], 1))
+    found.add(removed("a", KEY[1], 0))
     assert found.incomplete == set()
     found.add(dataclasses.replace(CREATED, **key("c", 1)))
     assert ({name for name, *_ in found.partitions}, found.incomplete) == ({"b", "c"}, {"c"})
@@ -127,7 +130,7 @@ def test_a_removed_partition_is_forgotten() -> None:
 
     A reader restarts the counts after the records that are in the log at its start.
     """
-    found = state(CREATED, recorded(0, 1, (0, 0, ARCHIVED, 1)), SharePartitionStateRemoved(*KEY))
+    found = state(CREATED, recorded(0, 1, (0, 0, ARCHIVED, 1)), removed(*KEY))
     assert (found.partitions, found.finished) == ({}, {})
     found = state(CREATED, recorded(0, 1, (0, 0, ARCHIVED, 1)))
     found.restart_counts()

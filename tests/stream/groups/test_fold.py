@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from decoders import scalar
 from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
-from decoders.events import OffsetCommitted, OffsetRemoved
+from decoders.events import OffsetCommitted
 from decoders.interpret import event_of
 from stream.groups.commits.run_table import Runs
 from stream.groups.decode_stats import DecodeFault, DecodeStats
@@ -109,14 +109,12 @@ def walked(log: list[Raw]) -> tuple[dict[Any, Any], DecodeStats]:
             continue
         if read.type.number >= 2:
             records.setdefault((partition, "records"), []).append((key, value))
-        event = event_of(read)
-        if isinstance(event, OffsetCommitted):
-            commit = Commit(position, event.offset, event.commit_timestamp)
-        elif isinstance(event, OffsetRemoved):
-            commit = Commit(position, None, 7 * position)
         else:
-            continue
-        histories[partition, event.group, event.topic, event.partition].append(commit)
+            event = event_of(read)
+            committed = isinstance(event, OffsetCommitted)
+            place = (event.offset, event.commit_timestamp) if committed else (None, 7 * position)
+            commit = Commit(position, *place)
+            histories[partition, *read.key.values()].append(commit)
     for kept in records.values():
         kept.sort(key=repr)
     return records | {place: expected(history) for place, history in histories.items()}, tally
