@@ -150,6 +150,16 @@ class Message:
         return version in versions(self.flexible)
 
 
+def struct(name: str, *fields: Field) -> Struct:
+    """Return the struct with these fields."""
+    return Struct(name, fields)
+
+
+def message(name: str, *fields: Field, valid: str = "0", flexible: str = "none") -> Message:
+    """Return the message with these fields."""
+    return Message(Struct(name, fields), valid, flexible)
+
+
 class RecordContent(enum.Enum):
     """The content of a record of `__consumer_offsets`: which fact about a group it stores."""
 

@@ -41,8 +41,13 @@ RECORD_TYPES: Final = (
 # fmt: on
 
 BY_NUMBER: Final = {row.number: row for row in RECORD_TYPES}
-TRANSACTION_TYPES: Final = {row.number: row for row in shapes.TRANSACTION_TYPES}
-SHARE_STATE_TYPES: Final = {row.number: row for row in share.SHARE_STATE_TYPES}
+TRANSACTION_TYPES: Final = {
+    0: RecordType(0, "TRANSACTION_LOG", shapes.TRANSACTION_LOG_KEY, shapes.TRANSACTION_LOG_VALUE),
+}
+SHARE_STATE_TYPES: Final = {
+    0: RecordType(0, "SHARE_SNAPSHOT", share.SNAPSHOT_KEY, share.SNAPSHOT_VALUE, (share.SNAPSHOT_VALUE_4_0,)),
+    1: RecordType(1, "SHARE_UPDATE", share.UPDATE_KEY, share.UPDATE_VALUE, (share.UPDATE_VALUE_4_0,)),
+}
 
 
 def types_with(*contents: RecordContent, group_kind: str | None = None) -> frozenset[int]:

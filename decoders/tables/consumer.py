@@ -6,8 +6,8 @@ tables are the old layouts. Tagged fields were added later; if absent they have 
 
 from typing import Final
 
-from decoders.schema import BYTES, INT8, INT16, INT32, INT64, STRING, UUID, ArrayOf, Field, Message, Struct
-from decoders.tables.shapes import by_group, by_member, flexible
+from decoders.schema import BYTES, INT8, INT16, INT32, INT64, STRING, UUID, ArrayOf, Field, message, struct
+from decoders.tables.shapes import by_group, by_member, flexible, target_epoch
 
 METADATA_KEY: Final = by_group("ConsumerGroupMetadataKey")
 METADATA_VALUE: Final = flexible(
@@ -17,15 +17,13 @@ METADATA_VALUE: Final = flexible(
 )
 
 PARTITION_METADATA_KEY: Final = by_group("ConsumerGroupPartitionMetadataKey")
-_PARTITION_RACKS: Final = Struct("PartitionMetadata", (Field("partition", INT32), Field("racks", ArrayOf(STRING))))
-_TOPIC_METADATA: Final = Struct(
+_PARTITION_RACKS: Final = struct("PartitionMetadata", Field("partition", INT32), Field("racks", ArrayOf(STRING)))
+_TOPIC_METADATA: Final = struct(
     "TopicMetadata",
-    (
-        Field("topic_id", UUID),
-        Field("topic_name", STRING),
-        Field("num_partitions", INT32),
-        Field("partition_metadata", ArrayOf(_PARTITION_RACKS)),
-    ),
+    Field("topic_id", UUID),
+    Field("topic_name", STRING),
+    Field("num_partitions", INT32),
+    Field("partition_metadata", ArrayOf(_PARTITION_RACKS)),
 )
 PARTITION_METADATA_VALUE: Final = flexible(
     "ConsumerGroupPartitionMetadataValue",
@@ -38,13 +36,11 @@ PARTITION_METADATA_VALUE_3_7: Final = flexible(
 )
 
 MEMBER_METADATA_KEY: Final = by_member("ConsumerGroupMemberMetadataKey")
-_CLASSIC_PROTOCOL: Final = Struct("ClassicProtocol", (Field("name", STRING), Field("metadata", BYTES)))
-_CLASSIC_MEMBER_METADATA: Final = Struct(
+_CLASSIC_PROTOCOL: Final = struct("ClassicProtocol", Field("name", STRING), Field("metadata", BYTES))
+_CLASSIC_MEMBER_METADATA: Final = struct(
     "ClassicMemberMetadata",
-    (
-        Field("session_timeout_ms", INT32),
-        Field("supported_protocols", ArrayOf(_CLASSIC_PROTOCOL)),
-    ),
+    Field("session_timeout_ms", INT32),
+    Field("supported_protocols", ArrayOf(_CLASSIC_PROTOCOL)),
 )
 _MEMBER_FIELDS: Final = (
     Field("instance_id", STRING, nullable="0+"),
@@ -62,16 +58,14 @@ MEMBER_METADATA_VALUE: Final = flexible(
     # Set only while the member uses the classic protocol; for other members brokers write an explicit null.
     Field("classic_member_metadata", _CLASSIC_MEMBER_METADATA, nullable="0+", tag=0),
 )
-_ASSIGNOR_3_7: Final = Struct(
+_ASSIGNOR_3_7: Final = struct(
     "Assignor",
-    (
-        Field("name", STRING),
-        Field("minimum_version", INT16),
-        Field("maximum_version", INT16),
-        Field("reason", INT8),
-        Field("version", INT16),
-        Field("metadata", BYTES),
-    ),
+    Field("name", STRING),
+    Field("minimum_version", INT16),
+    Field("maximum_version", INT16),
+    Field("reason", INT8),
+    Field("version", INT16),
+    Field("metadata", BYTES),
 )
 MEMBER_METADATA_VALUE_3_7: Final = flexible(
     "ConsumerGroupMemberMetadataValue",
@@ -80,13 +74,9 @@ MEMBER_METADATA_VALUE_3_7: Final = flexible(
 )
 
 TARGET_ASSIGNMENT_METADATA_KEY: Final = by_group("ConsumerGroupTargetAssignmentMetadataKey")
-TARGET_ASSIGNMENT_METADATA_VALUE: Final = flexible(
-    "ConsumerGroupTargetAssignmentMetadataValue",
-    Field("assignment_epoch", INT32),
-    Field("assignment_timestamp", INT64, tag=0),  # 4.3
-)
+TARGET_ASSIGNMENT_METADATA_VALUE: Final = target_epoch("ConsumerGroupTargetAssignmentMetadataValue")
 
-_TOPIC_PARTITION: Final = Struct("TopicPartition", (Field("topic_id", UUID), Field("partitions", ArrayOf(INT32))))
+_TOPIC_PARTITION: Final = struct("TopicPartition", Field("topic_id", UUID), Field("partitions", ArrayOf(INT32)))
 TARGET_ASSIGNMENT_MEMBER_KEY: Final = by_member("ConsumerGroupTargetAssignmentMemberKey")
 TARGET_ASSIGNMENT_MEMBER_VALUE: Final = flexible(
     "ConsumerGroupTargetAssignmentMemberValue",
@@ -101,13 +91,11 @@ TARGET_ASSIGNMENT_MEMBER_VALUE_3_7: Final = flexible(
 )
 
 CURRENT_MEMBER_ASSIGNMENT_KEY: Final = by_member("ConsumerGroupCurrentMemberAssignmentKey")
-_OWNED_PARTITIONS: Final = Struct(
+_OWNED_PARTITIONS: Final = struct(
     "TopicPartitions",
-    (
-        Field("topic_id", UUID),
-        Field("partitions", ArrayOf(INT32)),
-        Field("assignment_epochs", ArrayOf(INT32), nullable="0+", tag=0),  # 4.3; one per partition
-    ),
+    Field("topic_id", UUID),
+    Field("partitions", ArrayOf(INT32)),
+    Field("assignment_epochs", ArrayOf(INT32), nullable="0+", tag=0),  # 4.3; one per partition
 )
 CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(
     "ConsumerGroupCurrentMemberAssignmentValue",
@@ -130,8 +118,8 @@ CURRENT_MEMBER_ASSIGNMENT_VALUE_3_7: Final = flexible(
     Field("metadata_bytes", BYTES),
 )
 
-REGULAR_EXPRESSION_KEY: Final = Message(
-    Struct("ConsumerGroupRegularExpressionKey", (Field("group_id", STRING), Field("regular_expression", STRING)))
+REGULAR_EXPRESSION_KEY: Final = message(
+    "ConsumerGroupRegularExpressionKey", Field("group_id", STRING), Field("regular_expression", STRING)
 )
 REGULAR_EXPRESSION_VALUE: Final = flexible(
     "ConsumerGroupRegularExpressionValue",

@@ -22,99 +22,89 @@ while the state is Empty. If a transaction commits offsets of a group, they incl
 
 from typing import Final
 
-from decoders.schema import BYTES, INT8, INT16, INT32, INT64, STRING, UUID, ArrayOf, Field, Message, RecordType, Struct
+from decoders.schema import BYTES, INT8, INT16, INT32, INT64, STRING, UUID, ArrayOf, Field, Message, message, struct
 
 
 def by_group(name: str) -> Message:
     """Return the table of a key with a group id."""
-    return Message(Struct(name, (Field("group_id", STRING),)))
+    return message(name, Field("group_id", STRING))
 
 
 def by_member(name: str) -> Message:
     """Return the table of a key with a group id and a member id."""
-    return Message(Struct(name, (Field("group_id", STRING), Field("member_id", STRING))))
+    return message(name, Field("group_id", STRING), Field("member_id", STRING))
 
 
-def flexible(name: str, *fields: Field, valid: str = "0") -> Message:
-    """Return the table of a message that is flexible in all versions."""
-    return Message(Struct(name, fields), valid=valid, flexible="0+")
+def flexible(name: str, *fields: Field) -> Message:
+    """Return the table of a message that is flexible in its only version."""
+    return message(name, *fields, flexible="0+")
 
 
-GROUP_METADATA_KEY: Final = Message(Struct("GroupMetadataKey", (Field("group", STRING),)))
+def target_epoch(name: str) -> Message:
+    """Return the table of the epoch of a target assignment."""
+    # The timestamp since 4.3.
+    return flexible(name, Field("assignment_epoch", INT32), Field("assignment_timestamp", INT64, tag=0))
 
-MEMBER_METADATA: Final = Struct(
+
+GROUP_METADATA_KEY: Final = message("GroupMetadataKey", Field("group", STRING))
+
+MEMBER_METADATA: Final = struct(
     "MemberMetadata",
-    (
-        Field("member_id", STRING),
-        Field("group_instance_id", STRING, "3+", nullable="3+", default=None),
-        Field("client_id", STRING),
-        Field("client_host", STRING),
-        Field("rebalance_timeout", INT32, "1+", default=-1),
-        Field("session_timeout", INT32),
-        Field("subscription", BYTES),
-        Field("assignment", BYTES),
-    ),
+    Field("member_id", STRING),
+    Field("group_instance_id", STRING, "3+", nullable="3+", default=None),
+    Field("client_id", STRING),
+    Field("client_host", STRING),
+    Field("rebalance_timeout", INT32, "1+", default=-1),
+    Field("session_timeout", INT32),
+    Field("subscription", BYTES),
+    Field("assignment", BYTES),
 )
 
-GROUP_METADATA_VALUE: Final = Message(
+GROUP_METADATA_VALUE: Final = message(
+    "GroupMetadataValue",
+    Field("protocol_type", STRING),
+    Field("generation", INT32),
+    Field("protocol", STRING, nullable="0+"),
+    Field("leader", STRING, nullable="0+"),
+    Field("current_state_timestamp", INT64, "2+", default=-1),
+    Field("members", ArrayOf(MEMBER_METADATA)),
     valid="0-4",
     flexible="4+",
-    struct=Struct(
-        "GroupMetadataValue",
-        (
-            Field("protocol_type", STRING),
-            Field("generation", INT32),
-            Field("protocol", STRING, nullable="0+"),
-            Field("leader", STRING, nullable="0+"),
-            Field("current_state_timestamp", INT64, "2+", default=-1),
-            Field("members", ArrayOf(MEMBER_METADATA)),
-        ),
-    ),
 )
 
 
 _KEY: Final = (Field("group", STRING), Field("topic", STRING), Field("partition", INT32, minimum=0))
-LEGACY_OFFSET_COMMIT_KEY: Final = Message(Struct("LegacyOffsetCommitKey", _KEY))
-OFFSET_COMMIT_KEY: Final = Message(Struct("OffsetCommitKey", _KEY))
+LEGACY_OFFSET_COMMIT_KEY: Final = message("LegacyOffsetCommitKey", *_KEY)
+OFFSET_COMMIT_KEY: Final = message("OffsetCommitKey", *_KEY)
 
-OFFSET_COMMIT_VALUE: Final = Message(
+OFFSET_COMMIT_VALUE: Final = message(
+    "OffsetCommitValue",
+    Field("offset", INT64),
+    Field("leader_epoch", INT32, "3+", default=-1),
+    Field("metadata", STRING),
+    Field("commit_timestamp", INT64),
+    Field("expire_timestamp", INT64, "1", default=-1),
+    Field("topic_id", UUID, "4+", tag=0),
     valid="0-4",
     flexible="4+",
-    struct=Struct(
-        "OffsetCommitValue",
-        (
-            Field("offset", INT64),
-            Field("leader_epoch", INT32, "3+", default=-1),
-            Field("metadata", STRING),
-            Field("commit_timestamp", INT64),
-            Field("expire_timestamp", INT64, "1", default=-1),
-            Field("topic_id", UUID, "4+", tag=0),
-        ),
-    ),
 )
 
 
-TRANSACTION_LOG_KEY: Final = Message(struct=Struct("TransactionLogKey", (Field("transactional_id", STRING),)))
-_PARTITIONS: Final = Struct("PartitionsSchema", (Field("topic", STRING), Field("partition_ids", ArrayOf(INT32))))
-TRANSACTION_LOG_VALUE: Final = Message(
+TRANSACTION_LOG_KEY: Final = message("TransactionLogKey", Field("transactional_id", STRING))
+_PARTITIONS: Final = struct("PartitionsSchema", Field("topic", STRING), Field("partition_ids", ArrayOf(INT32)))
+TRANSACTION_LOG_VALUE: Final = message(
+    "TransactionLogValue",
+    Field("producer_id", INT64),
+    Field("previous_producer_id", INT64, "1+", default=-1, tag=0),
+    Field("next_producer_id", INT64, "1+", default=-1, tag=1),
+    Field("producer_epoch", INT16),
+    Field("next_producer_epoch", INT16, "1+", default=-1, tag=3),
+    Field("transaction_timeout_ms", INT32),
+    Field("transaction_status", INT8),
+    Field("transaction_partitions", ArrayOf(_PARTITIONS), nullable="0+"),
+    Field("transaction_last_update_timestamp_ms", INT64),
+    Field("transaction_start_timestamp_ms", INT64),
+    Field("client_transaction_version", INT16, "1+", tag=2),
     valid="0-1",
     flexible="1+",
-    struct=Struct(
-        "TransactionLogValue",
-        (
-            Field("producer_id", INT64),
-            Field("previous_producer_id", INT64, "1+", default=-1, tag=0),
-            Field("next_producer_id", INT64, "1+", default=-1, tag=1),
-            Field("producer_epoch", INT16),
-            Field("next_producer_epoch", INT16, "1+", default=-1, tag=3),
-            Field("transaction_timeout_ms", INT32),
-            Field("transaction_status", INT8),
-            Field("transaction_partitions", ArrayOf(_PARTITIONS), nullable="0+"),
-            Field("transaction_last_update_timestamp_ms", INT64),
-            Field("transaction_start_timestamp_ms", INT64),
-            Field("client_transaction_version", INT16, "1+", tag=2),
-        ),
-    ),
 )
-
-TRANSACTION_TYPES: Final = (RecordType(0, "TRANSACTION_LOG", TRANSACTION_LOG_KEY, TRANSACTION_LOG_VALUE),)

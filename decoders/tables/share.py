@@ -12,8 +12,8 @@ bytes and without timestamps.
 
 from typing import Final
 
-from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, UUID, ArrayOf, Field, Message, RecordType, Struct
-from decoders.tables.shapes import by_group, by_member, flexible
+from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, UUID, ArrayOf, Field, message, struct
+from decoders.tables.shapes import by_group, by_member, flexible, target_epoch
 
 MEMBER_METADATA_KEY: Final = by_member("ShareGroupMemberMetadataKey")
 MEMBER_METADATA_VALUE: Final = flexible(
@@ -29,13 +29,9 @@ METADATA_VALUE: Final = flexible("ShareGroupMetadataValue", Field("epoch", INT32
 METADATA_VALUE_4_0: Final = flexible("ShareGroupMetadataValue", Field("epoch", INT32))
 
 TARGET_ASSIGNMENT_METADATA_KEY: Final = by_group("ShareGroupTargetAssignmentMetadataKey")
-TARGET_ASSIGNMENT_METADATA_VALUE: Final = flexible(
-    "ShareGroupTargetAssignmentMetadataValue",
-    Field("assignment_epoch", INT32),
-    Field("assignment_timestamp", INT64, tag=0),  # 4.3
-)
+TARGET_ASSIGNMENT_METADATA_VALUE: Final = target_epoch("ShareGroupTargetAssignmentMetadataValue")
 
-_TOPIC_PARTITIONS: Final = Struct("TopicPartitions", (Field("topic_id", UUID), Field("partitions", ArrayOf(INT32))))
+_TOPIC_PARTITIONS: Final = struct("TopicPartitions", Field("topic_id", UUID), Field("partitions", ArrayOf(INT32)))
 TARGET_ASSIGNMENT_MEMBER_KEY: Final = by_member("ShareGroupTargetAssignmentMemberKey")
 TARGET_ASSIGNMENT_MEMBER_VALUE: Final = flexible(
     "ShareGroupTargetAssignmentMemberValue",
@@ -52,11 +48,10 @@ CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(
 )
 
 STATE_PARTITION_METADATA_KEY: Final = by_group("ShareGroupStatePartitionMetadataKey")
-_TOPIC_PARTITIONS_NAMED: Final = Struct(
-    "TopicPartitionsInfo",
-    (Field("topic_id", UUID), Field("topic_name", STRING), Field("partitions", ArrayOf(INT32))),
+_TOPIC_PARTITIONS_NAMED: Final = struct(
+    "TopicPartitionsInfo", Field("topic_id", UUID), Field("topic_name", STRING), Field("partitions", ArrayOf(INT32))
 )
-_TOPIC_NAMED: Final = Struct("TopicInfo", (Field("topic_id", UUID), Field("topic_name", STRING)))
+_TOPIC_NAMED: Final = struct("TopicInfo", Field("topic_id", UUID), Field("topic_name", STRING))
 STATE_PARTITION_METADATA_VALUE: Final = flexible(
     "ShareGroupStatePartitionMetadataValue",
     Field("initializing_topics", ArrayOf(_TOPIC_PARTITIONS_NAMED)),
@@ -70,21 +65,19 @@ STATE_PARTITION_METADATA_VALUE_4_0: Final = flexible(
 )
 
 
-SHARE_SNAPSHOT_KEY: Final = Message(
-    struct=Struct("ShareSnapshotKey", (Field("group_id", STRING), Field("topic_id", UUID), Field("partition", INT32)))
-)
+_STATE_KEY: Final = (Field("group_id", STRING), Field("topic_id", UUID), Field("partition", INT32))
+SNAPSHOT_KEY: Final = message("ShareSnapshotKey", *_STATE_KEY)
+UPDATE_KEY: Final = message("ShareUpdateKey", *_STATE_KEY)
 
-_STATE_BATCH: Final = Struct(
+_STATE_BATCH: Final = struct(
     "StateBatch",
-    (
-        Field("first_offset", INT64),
-        Field("last_offset", INT64),
-        Field("delivery_state", INT8),
-        Field("delivery_count", INT16),
-    ),
+    Field("first_offset", INT64),
+    Field("last_offset", INT64),
+    Field("delivery_state", INT8),
+    Field("delivery_count", INT16),
 )
 
-SHARE_SNAPSHOT_VALUE: Final = flexible(
+SNAPSHOT_VALUE: Final = flexible(
     "ShareSnapshotValue",
     Field("snapshot_epoch", INT32),
     Field("state_epoch", INT32),
@@ -96,11 +89,7 @@ SHARE_SNAPSHOT_VALUE: Final = flexible(
     Field("state_batches", ArrayOf(_STATE_BATCH)),
 )
 
-SHARE_UPDATE_KEY: Final = Message(
-    struct=Struct("ShareUpdateKey", (Field("group_id", STRING), Field("topic_id", UUID), Field("partition", INT32)))
-)
-
-SHARE_UPDATE_VALUE: Final = flexible(
+UPDATE_VALUE: Final = flexible(
     "ShareUpdateValue",
     Field("snapshot_epoch", INT32),
     Field("leader_epoch", INT32),
@@ -109,7 +98,7 @@ SHARE_UPDATE_VALUE: Final = flexible(
     Field("state_batches", ArrayOf(_STATE_BATCH)),
 )
 
-SHARE_SNAPSHOT_VALUE_4_0: Final = flexible(
+SNAPSHOT_VALUE_4_0: Final = flexible(
     "ShareSnapshotValue",
     Field("snapshot_epoch", UINT16),
     Field("state_epoch", INT32),
@@ -118,15 +107,10 @@ SHARE_SNAPSHOT_VALUE_4_0: Final = flexible(
     Field("state_batches", ArrayOf(_STATE_BATCH)),
 )
 
-SHARE_UPDATE_VALUE_4_0: Final = flexible(
+UPDATE_VALUE_4_0: Final = flexible(
     "ShareUpdateValue",
     Field("snapshot_epoch", UINT16),
     Field("leader_epoch", INT32),
     Field("start_offset", INT64),
     Field("state_batches", ArrayOf(_STATE_BATCH)),
-)
-
-SHARE_STATE_TYPES: Final = (
-    RecordType(0, "SHARE_SNAPSHOT", SHARE_SNAPSHOT_KEY, SHARE_SNAPSHOT_VALUE, (SHARE_SNAPSHOT_VALUE_4_0,)),
-    RecordType(1, "SHARE_UPDATE", SHARE_UPDATE_KEY, SHARE_UPDATE_VALUE, (SHARE_UPDATE_VALUE_4_0,)),
 )

@@ -5,10 +5,10 @@ First written by 4.1 (early access). Their offsets are type 1 records; the group
 
 from typing import Final
 
-from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, ArrayOf, Field, Struct
-from decoders.tables.shapes import by_group, by_member, flexible
+from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, ArrayOf, Field, struct
+from decoders.tables.shapes import by_group, by_member, flexible, target_epoch
 
-_KEY_VALUE: Final = Struct("KeyValue", (Field("key", STRING), Field("value", STRING)))
+_KEY_VALUE: Final = struct("KeyValue", Field("key", STRING), Field("value", STRING))
 
 METADATA_KEY: Final = by_group("StreamsGroupMetadataKey")
 METADATA_VALUE: Final = flexible(
@@ -22,7 +22,7 @@ METADATA_VALUE: Final = flexible(
 )
 
 MEMBER_METADATA_KEY: Final = by_member("StreamsGroupMemberMetadataKey")
-_ENDPOINT: Final = Struct("Endpoint", (Field("host", STRING), Field("port", UINT16)))
+_ENDPOINT: Final = struct("Endpoint", Field("host", STRING), Field("port", UINT16))
 MEMBER_METADATA_VALUE: Final = flexible(
     "StreamsGroupMemberMetadataValue",
     Field("instance_id", STRING, nullable="0+"),
@@ -37,13 +37,9 @@ MEMBER_METADATA_VALUE: Final = flexible(
 )
 
 TARGET_ASSIGNMENT_METADATA_KEY: Final = by_group("StreamsGroupTargetAssignmentMetadataKey")
-TARGET_ASSIGNMENT_METADATA_VALUE: Final = flexible(
-    "StreamsGroupTargetAssignmentMetadataValue",
-    Field("assignment_epoch", INT32),
-    Field("assignment_timestamp", INT64, tag=0),  # 4.3
-)
+TARGET_ASSIGNMENT_METADATA_VALUE: Final = target_epoch("StreamsGroupTargetAssignmentMetadataValue")
 
-_TASK_IDS: Final = Struct("TaskIds", (Field("subtopology_id", STRING), Field("partitions", ArrayOf(INT32))))
+_TASK_IDS: Final = struct("TaskIds", Field("subtopology_id", STRING), Field("partitions", ArrayOf(INT32)))
 TARGET_ASSIGNMENT_MEMBER_KEY: Final = by_member("StreamsGroupTargetAssignmentMemberKey")
 TARGET_ASSIGNMENT_MEMBER_VALUE: Final = flexible(
     "StreamsGroupTargetAssignmentMemberValue",
@@ -52,13 +48,11 @@ TARGET_ASSIGNMENT_MEMBER_VALUE: Final = flexible(
     Field("warmup_tasks", ArrayOf(_TASK_IDS)),
 )
 
-_OWNED_TASK_IDS: Final = Struct(
+_OWNED_TASK_IDS: Final = struct(
     "TaskIds",
-    (
-        Field("subtopology_id", STRING),
-        Field("partitions", ArrayOf(INT32)),
-        Field("assignment_epochs", ArrayOf(INT32), nullable="0+", tag=0),  # 4.2; one per partition
-    ),
+    Field("subtopology_id", STRING),
+    Field("partitions", ArrayOf(INT32)),
+    Field("assignment_epochs", ArrayOf(INT32), nullable="0+", tag=0),  # 4.2; one per partition
 )
 CURRENT_MEMBER_ASSIGNMENT_KEY: Final = by_member("StreamsGroupCurrentMemberAssignmentKey")
 CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(
@@ -74,35 +68,29 @@ CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(
     Field("warmup_tasks_pending_revocation", ArrayOf(_OWNED_TASK_IDS)),
 )
 
-_TOPIC_CONFIG: Final = Struct("TopicConfig", (Field("key", STRING), Field("value", STRING)))
-_TOPIC: Final = Struct(
+_TOPIC_CONFIG: Final = struct("TopicConfig", Field("key", STRING), Field("value", STRING))
+_TOPIC: Final = struct(
     "TopicInfo",
-    (
-        Field("name", STRING),
-        Field("partitions", INT32),
-        Field("replication_factor", INT16),
-        Field("topic_configs", ArrayOf(_TOPIC_CONFIG)),
-    ),
+    Field("name", STRING),
+    Field("partitions", INT32),
+    Field("replication_factor", INT16),
+    Field("topic_configs", ArrayOf(_TOPIC_CONFIG)),
 )
-_COPARTITION_GROUP: Final = Struct(
+_COPARTITION_GROUP: Final = struct(
     "CopartitionGroup",
-    (
-        Field("source_topics", ArrayOf(INT16)),
-        Field("source_topic_regex", ArrayOf(INT16)),
-        Field("repartition_source_topics", ArrayOf(INT16)),
-    ),
+    Field("source_topics", ArrayOf(INT16)),
+    Field("source_topic_regex", ArrayOf(INT16)),
+    Field("repartition_source_topics", ArrayOf(INT16)),
 )
-_SUBTOPOLOGY: Final = Struct(
+_SUBTOPOLOGY: Final = struct(
     "Subtopology",
-    (
-        Field("subtopology_id", STRING),
-        Field("source_topics", ArrayOf(STRING)),
-        Field("source_topic_regex", ArrayOf(STRING)),
-        Field("state_changelog_topics", ArrayOf(_TOPIC)),
-        Field("repartition_sink_topics", ArrayOf(STRING)),
-        Field("repartition_source_topics", ArrayOf(_TOPIC)),
-        Field("copartition_groups", ArrayOf(_COPARTITION_GROUP)),
-    ),
+    Field("subtopology_id", STRING),
+    Field("source_topics", ArrayOf(STRING)),
+    Field("source_topic_regex", ArrayOf(STRING)),
+    Field("state_changelog_topics", ArrayOf(_TOPIC)),
+    Field("repartition_sink_topics", ArrayOf(STRING)),
+    Field("repartition_source_topics", ArrayOf(_TOPIC)),
+    Field("copartition_groups", ArrayOf(_COPARTITION_GROUP)),
 )
 TOPOLOGY_KEY: Final = by_group("StreamsGroupTopologyKey")
 TOPOLOGY_VALUE: Final = flexible(

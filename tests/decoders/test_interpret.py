@@ -10,7 +10,7 @@ from decoders.events import Event, Removed, SharePartitionStateRecorded, Transac
 from decoders.interpret import event_of
 from decoders.scalar import decode, decode_share_state, decode_transaction
 from decoders.schema import Record, RecordType
-from decoders.tables import BY_NUMBER, RECORD_TYPES, TRANSACTION_TYPES, share
+from decoders.tables import BY_NUMBER, RECORD_TYPES, SHARE_STATE_TYPES, TRANSACTION_TYPES, share
 from tests.decoders.golden import TOPIC_ID
 from tests.decoders.writing import random_record, write_key, write_value
 
@@ -141,15 +141,15 @@ def test_a_transaction_has_the_name_of_its_state() -> None:
 
 def test_a_share_partition_state_is_a_snapshot_or_an_update() -> None:
     """Both record types give the same event class; the layout of 4.0 is recognised by its length."""
-    snapshot, update = share.SHARE_STATE_TYPES
+    snapshot, update = SHARE_STATE_TYPES.values()
     names = {"group_id": "g", "topic_id": TOPIC_ID, "partition": 1}
     batch = {"first_offset": 5, "last_offset": 7, "delivery_state": 2, "delivery_count": 1}
     fields = {"snapshot_epoch": 1, "leader_epoch": 3, "start_offset": 5, "state_batches": (batch,)}
-    raw = write_value(share.SHARE_UPDATE_VALUE, 0, {**fields, "delivery_complete_count": 4})
+    raw = write_value(share.UPDATE_VALUE, 0, {**fields, "delivery_complete_count": 4})
     assert made(decode_share_state(write_key(update, names), raw)) == SharePartitionStateRecorded(
         "g", TOPIC_ID, 1, False, 3, 5, 4, ((5, 7, 2, 1),)
     )  # no snapshot
-    old_snapshot = write_value(share.SHARE_SNAPSHOT_VALUE_4_0, 0, {**fields, "state_epoch": 2})
+    old_snapshot = write_value(share.SNAPSHOT_VALUE_4_0, 0, {**fields, "state_epoch": 2})
     assert made(decode_share_state(write_key(snapshot, names), old_snapshot)) == SharePartitionStateRecorded(
         "g", TOPIC_ID, 1, True, 3, 5, None, ((5, 7, 2, 1),)
     )

@@ -15,7 +15,7 @@ from decoders.interpret import event_of
 from decoders.javatext import java_text
 from decoders.scalar import decode, decode_share_state, decode_transaction
 from decoders.schema import Record
-from decoders.tables import RECORD_TYPES, shapes, share
+from decoders.tables import RECORD_TYPES, SHARE_STATE_TYPES, TRANSACTION_TYPES
 from tests.decoders.test_blobs import DECODERS
 from tests.decoders.writing import corrupted, random_record
 from tests.support.hypothesis_profiles import inputs, new_random
@@ -97,10 +97,10 @@ def malformed(rng: random.Random) -> tuple[Callable[[], object], str]:
         value = None if value is None else corrupted(rng, value)
         return (lambda: decode(key, value)), f"{key.hex()} {value!r}"
     if kind < 5:
-        row = rng.choice((*shapes.TRANSACTION_TYPES, *share.SHARE_STATE_TYPES))
+        row = rng.choice((*TRANSACTION_TYPES.values(), *SHARE_STATE_TYPES.values()))
         key, value = random_record(rng, row)
         value = None if value is None else corrupted(rng, value)
-        decoder = decode_transaction if row in shapes.TRANSACTION_TYPES else decode_share_state
+        decoder = decode_transaction if row in TRANSACTION_TYPES.values() else decode_share_state
         return (lambda: decoder(key, value)), f"{key.hex()} {value!r}"
     if kind < 7:
         raw = rng.randbytes(rng.randrange(60))

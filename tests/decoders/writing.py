@@ -5,9 +5,9 @@ import struct
 from typing import Any, Final
 
 from decoders.schema import ArrayOf, Field, Fields, FieldType, Message, RecordType, Struct, versions
-from decoders.tables import RECORD_TYPES, embedded, shapes, share
+from decoders.tables import RECORD_TYPES, SHARE_STATE_TYPES, TRANSACTION_TYPES, embedded
 
-_ROWS: Final = (*RECORD_TYPES, *shapes.TRANSACTION_TYPES, *share.SHARE_STATE_TYPES)
+_ROWS: Final = (*RECORD_TYPES, *TRANSACTION_TYPES.values(), *SHARE_STATE_TYPES.values())
 MESSAGES: Final = [
     *(table for row in _ROWS for table in (row.key, row.value, *row.older_layouts) if table is not None),
     *(table for table in vars(embedded).values() if isinstance(table, Message)),

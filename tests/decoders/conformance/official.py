@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from decoders.schema import Message, RecordType
-from decoders.tables import RECORD_TYPES, consumer, embedded, shapes, share
+from decoders.tables import RECORD_TYPES, SHARE_STATE_TYPES, TRANSACTION_TYPES, consumer, embedded, share
 from sandbox.kafka.compiler import compile_java
 from sandbox.kafka.jars import JarError, jar_set
 from sandbox.kafka.java import JavaMissingError, find_java
@@ -35,7 +35,7 @@ Schema = dict[str, Any]
 
 def _tables() -> dict[str, Message]:
     """Return the current table of every message by Kafka's name."""
-    rows: list[RecordType] = [*RECORD_TYPES, *shapes.TRANSACTION_TYPES, *share.SHARE_STATE_TYPES]
+    rows: list[RecordType] = [*RECORD_TYPES, *TRANSACTION_TYPES.values(), *SHARE_STATE_TYPES.values()]
     tables = [table for row in rows for table in (row.key, row.value) if table is not None]
     tables += [embedded.CONSUMER_SUBSCRIPTION, embedded.CONSUMER_ASSIGNMENT]
     by_name = {table.name: table for table in tables}
@@ -53,8 +53,8 @@ _3_7: Final = (
 _4_0: Final = (
     share.METADATA_VALUE_4_0,
     share.STATE_PARTITION_METADATA_VALUE_4_0,
-    share.SHARE_SNAPSHOT_VALUE_4_0,
-    share.SHARE_UPDATE_VALUE_4_0,
+    share.SNAPSHOT_VALUE_4_0,
+    share.UPDATE_VALUE_4_0,
 )
 OLDER: Final = {
     "3.7.2": {table.name: table for table in (*_3_7, *_4_0)},

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Producer
 
 from decoders.log.batch import LogRecord
-from decoders.tables import share
+from decoders.tables import SHARE_STATE_TYPES, share
 from sandbox.clients.java_clients import JavaClients
 from sandbox.kafka.broker import create_topics
 from sandbox.kafka.tools import table_rows
@@ -31,7 +31,7 @@ from tests.support.scripted_cluster import says
 TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 ID, OTHER_ID = b"t" * 16, b"o" * 16
 NOW = 1_700_000_000.0
-SNAPSHOT, UPDATE = share.SHARE_STATE_TYPES
+SNAPSHOT, UPDATE = SHARE_STATE_TYPES.values()
 
 
 def record(
@@ -48,7 +48,7 @@ def record(
     )
     fields = {"snapshot_epoch": 0, "leader_epoch": 0, "start_offset": start, "state_batches": rows}
     key = write_key(UPDATE, {"group_id": group, "topic_id": topic_id, "partition": partition})
-    return key, write_value(share.SHARE_UPDATE_VALUE, 0, {**fields, "delivery_complete_count": finished})
+    return key, write_value(share.UPDATE_VALUE, 0, {**fields, "delivery_complete_count": finished})
 
 
 class StateTopic:
