@@ -11,7 +11,6 @@ state get histories without transitions.
 
 import dataclasses
 import struct
-from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -26,8 +25,8 @@ from stream.groups.lifecycle.tracker import build_histories
 from stream.groups.record_columns import KeyTable
 from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, ShardState
 
-_Table = TypeVar("_Table", Runs, KeyTable)
 _Keyed = TypeVar("_Keyed", bound=KeyTable)
+_Shard = TypeVar("_Shard", ShardState, ShardDelta, ShardChange)
 
 FORMAT: Final = 3
 """Number of the layout this module writes. Every layout ever released stays readable."""
@@ -35,6 +34,13 @@ FORMAT: Final = 3
 _MAGIC: Final = struct.Struct("<3sB")
 _HEADER: Final = {1: struct.Struct("<q"), 2: struct.Struct("<qq"), 3: struct.Struct("<qq")}
 _SECTIONS: Final = {1: 3, 2: 5, 3: 6}
+_TABLES: Final[dict[str, type[KeyTable]]] = {
+    "records": MembershipRecords,
+    "histories": HistoryTable,
+    "tombstones": OffsetTombstones,
+    "aborts": AbortedCommits,
+}
+"""The sections after runs and slots, in order, by their fields of a shard."""
 _LENGTH: Final = struct.Struct("<i")
 _SPAN_COLUMNS: Final = tuple(Spans.__dataclass_fields__)
 
@@ -43,104 +49,58 @@ class UnknownFormatError(ValueError):
     """The bytes are not a packed shard, or are of a format that this version does not know."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Packed:
-    """The header and the sections of a packed shard, still as bytes."""
-
-    version: int
-    position: int
-    time: int
-    runs: bytes
-    slots: bytes
-    records: bytes
-    histories: bytes = b""
-    tombstones: bytes = b""
-    aborts: bytes = b""
-
-
 def pack(shard: ShardState | ShardDelta | ShardChange, *, compressed: bool = False) -> bytes:
     """Return a shard as bytes; compress what is kept, not what is read again at once.
 
     Records and histories that are unchanged since they were read are written as the bytes they were read from: most
     batches have commits only.
     """
-    histories = HistoryTable.empty() if isinstance(shard, ShardDelta) else shard.histories
-    tombstones = OffsetTombstones.empty() if isinstance(shard, ShardState) else shard.tombstones
+    runs = _write(_runs_batch(shard.runs), compressed=compressed) if len(shard.runs) else b""
+    tables = (shard.runs.slots, *(getattr(shard, name, None) for name in _TABLES))
     parts = [_MAGIC.pack(b"LWS", FORMAT), _HEADER[FORMAT].pack(shard.position, shard.time)]
-    for section in (
-        _section(shard.runs, _runs_batch, compressed=compressed),
-        _section(shard.runs.slots, _table_batch, compressed=compressed),
-        shard.records.packed or _section(shard.records, _table_batch, compressed=compressed),
-        histories.packed or _section(histories, _table_batch, compressed=compressed),
-        _section(tombstones, _table_batch, compressed=compressed),
-        _section(shard.aborts, _table_batch, compressed=compressed),
-    ):
+    for section in (runs, *(_section(each, compressed=compressed) for each in tables)):
         parts += [_LENGTH.pack(len(section)), section]
     return b"".join(parts)
 
 
 def unpack_state(data: bytes) -> ShardState:
     """Return the state that `pack`, or an earlier version, wrote; raises UnknownFormatError for any other bytes."""
-    packed = _split(data)
-    state = ShardState(
-        _runs(packed.runs, packed.slots),
-        _records(packed.records),
-        packed.position,
-        _histories(packed.histories),
-        time=packed.time,
-        aborts=_table(AbortedCommits, packed.aborts),
-    )
-    return dataclasses.replace(state, histories=build_histories(state)) if packed.version == 1 else state
+    state, version = _unpack(ShardState, data)
+    return dataclasses.replace(state, histories=build_histories(state)) if version == 1 else state
 
 
 def unpack_delta(data: bytes) -> ShardDelta:
     """Return the delta that `pack` wrote; raises UnknownFormatError for any other bytes."""
-    packed = _split(data)
-    return ShardDelta(
-        _runs(packed.runs, packed.slots),
-        _records(packed.records),
-        packed.position,
-        _table(OffsetTombstones, packed.tombstones),
-        time=packed.time,
-        aborts=_table(AbortedCommits, packed.aborts),
-    )
+    return _unpack(ShardDelta, data)[0]
 
 
 def unpack_change(data: bytes) -> ShardChange:
     """Return the change that `pack` wrote; raises UnknownFormatError for any other bytes."""
-    packed = _split(data)
-    return ShardChange(
-        _runs(packed.runs, packed.slots),
-        _records(packed.records),
-        packed.position,
-        _histories(packed.histories),
-        _table(OffsetTombstones, packed.tombstones),
-        time=packed.time,
-        aborts=_table(AbortedCommits, packed.aborts),
-    )
+    return _unpack(ShardChange, data)[0]
 
 
-def _split(data: bytes) -> _Packed:
+def _unpack(kind: type[_Shard], data: bytes) -> tuple[_Shard, int]:
+    """Return the shard and the number of its format."""
     magic, version = _MAGIC.unpack_from(data) if len(data) >= _MAGIC.size else (b"", 0)
     if magic != b"LWS" or version not in _HEADER or len(data) < _MAGIC.size + _HEADER[version].size:
         raise UnknownFormatError(f"not a packed shard of format {FORMAT} or below: {data[:4]!r}")
-    position, *rest = _HEADER[version].unpack_from(data, _MAGIC.size)
-    sections = _sections(data, _MAGIC.size + _HEADER[version].size, _SECTIONS[version])
-    return _Packed(version, position, rest[0] if rest else NEVER, *sections)
+    position, *time = _HEADER[version].unpack_from(data, _MAGIC.size)
+    at, sections = _MAGIC.size + _HEADER[version].size, dict.fromkeys(("runs", "slots", *_TABLES), b"")
+    for name in list(sections)[: _SECTIONS[version]]:
+        (length,) = _LENGTH.unpack_from(data, at)
+        at += _LENGTH.size + length
+        sections[name] = data[at - length : at]
+    tables: dict[str, Any] = {
+        name: _table(table, sections[name]) for name, table in _TABLES.items() if name in kind.__dataclass_fields__
+    }
+    runs = _runs(sections["runs"], sections["slots"])
+    return kind(runs=runs, position=position, time=time[0] if time else NEVER, **tables), version
 
 
-def _sections(data: bytes, start: int, count: int) -> list[bytes]:
-    sections = []
-    for _ in range(count):
-        (length,) = _LENGTH.unpack_from(data, start)
-        start += _LENGTH.size
-        sections.append(data[start : start + length])
-        start += length
-    return sections
-
-
-def _section(table: _Table, to_batch: Callable[[_Table], pa.RecordBatch], *, compressed: bool) -> bytes:
-    return _write(to_batch(table), compressed=compressed) if len(table) else b""
+def _section(table: KeyTable | None, *, compressed: bool) -> bytes:
+    if table is None or not len(table):
+        return b""
+    return getattr(table, "packed", None) or _write(_table_batch(table), compressed=compressed)
 
 
 def _write(batch: pa.RecordBatch, *, compressed: bool) -> bytes:
@@ -159,7 +119,6 @@ def _read(section: bytes) -> dict[str, Any]:
 
 
 def _runs_batch(runs: Runs) -> pa.RecordBatch:
-    columns: dict[str, Any] = {name: getattr(runs.spans, name) for name in _SPAN_COLUMNS}
     return pa.record_batch(
         {
             "key": runs.keys,
@@ -167,7 +126,7 @@ def _runs_batch(runs: Runs) -> pa.RecordBatch:
             "expire_time": runs.expire_time,
             "metadata": runs.metadata,
             "topic_id": runs.topic_id,
-            **{name: np.ascontiguousarray(column) for name, column in columns.items()},
+            **{name: np.ascontiguousarray(getattr(runs.spans, name)) for name in _SPAN_COLUMNS},
         }
     )
 
@@ -201,17 +160,10 @@ def _table(kind: type[_Keyed], section: bytes) -> _Keyed:
     if not section:
         return kind.empty()
     columns = _read(section)
-    return kind(
+    table = kind(
         *(columns[kind.BYTES[each]] if each in kind.BYTES else _numbers(columns[each]) for each in kind.columns())
     )
-
-
-def _records(section: bytes) -> MembershipRecords:
-    return dataclasses.replace(_table(MembershipRecords, section), packed=section or None)
-
-
-def _histories(section: bytes) -> HistoryTable:
-    return dataclasses.replace(_table(HistoryTable, section), packed=section or None)
+    return dataclasses.replace(table, packed=section) if "packed" in kind.__dataclass_fields__ else table
 
 
 def _numbers(column: pa.Array) -> Any:

@@ -87,8 +87,3 @@ class DecodeStats:
             [FaultSample(**{**sample, "fault": DecodeFault(**sample["fault"])}) for sample in read["samples"]],
             Counter(read["skipped"]),
         )
-
-
-def hexadecimal(raw: bytes | None) -> str | None:
-    """Return the first `SAMPLE_BYTES` bytes in hexadecimal; None for None."""
-    return None if raw is None else raw[:SAMPLE_BYTES].hex()

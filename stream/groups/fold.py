@@ -65,10 +65,6 @@ class _PartitionFold:
         self.runs, self.tombstones = [runs], [tombstones]
         return runs, tombstones
 
-    def aborts(self, runs: Runs) -> AbortedCommits:
-        """Return the aborted commits after these runs, which are all of the partition, one row per key."""
-        return abort_table.join(abort_table.since(AbortedCommits.concat(self.aborted), runs))
-
 
 class Fold:
     """Folds batches of records of `__consumer_offsets`; one per task."""
@@ -97,29 +93,22 @@ class Fold:
         if len(commits):
             self._add_commits(batch.take(commits), distinct, codes[commits])
 
-    def add_aborted(  # noqa: PLR0917 - columns of one table
-        self,
-        partition: int,
-        producer_id: int,
-        position: NDArray[np.int64],
-        time: NDArray[np.int64],
-        keys: pa.BinaryArray,
-        values: pa.BinaryArray,
-    ) -> None:
-        """Count the commits among records of a producer's aborted transactions; they change nothing else.
+    def add_aborted(self, producer_id: int, records: RecordColumns) -> None:
+        """Count the commits among records of a producer's aborted transactions in one partition; nothing else changes.
 
         Other records of `add` may come before or after them.
         """
-        if not len(position):
+        if not len(records.position):
             return
-        distinct, codes = DistinctKeys.of_column(keys)
-        is_commit = (distinct.role[codes] == RecordRole.COMMIT) & values.is_valid().to_numpy(zero_copy_only=False)
-        rows = np.flatnonzero(is_commit)
-        folded = self._partition(partition)
-        folded.position = max(folded.position, int(position[-1]))
+        distinct, codes = DistinctKeys.of_column(records.keys)
+        has_value = records.values.is_valid().to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero((distinct.role[codes] == RecordRole.COMMIT) & has_value)
+        folded = self._partition(int(records.offsets_partition[0]))
+        folded.position = max(folded.position, int(records.position[-1]))
         if len(rows):
             names = distinct.canonical_keys.take(pa.array(distinct.canonical[codes[rows]]))
-            folded.aborted.append(abort_table.single_commits(names, position[rows], time[rows], producer_id))
+            position, time = records.position[rows], records.time[rows]
+            folded.aborted.append(abort_table.single_commits(names, position, time, producer_id))
 
     def drain(self) -> Iterator[tuple[int, ShardDelta]]:
         """Yield a delta for every shard with records, and reset the fold."""
@@ -174,7 +163,8 @@ class Fold:
     def _deltas(self, partition: int, folded: _PartitionFold) -> Iterator[tuple[int, ShardDelta]]:
         runs, tombstones = folded.join(self._keep_slots)
         records = MembershipRecords.concat(folded.records)
-        aborts = folded.aborts(runs)
+        # The aborted commits after these runs, which are all of the partition, one row per key.
+        aborts = abort_table.join(abort_table.since(AbortedCommits.concat(folded.aborted), runs))
         if self._placement.sub_shards == 1:
             delta = ShardDelta(runs, records, folded.position, tombstones, folded.time, aborts)
             yield self._placement.shard(partition, ""), delta
@@ -185,18 +175,16 @@ class Fold:
         abort_shards = self._shards(partition, _groups_of_commits(aborts.keys))
         # Every offset tombstone also has a run.
         for shard in np.unique(np.concatenate([run_shards, record_shards, abort_shards])).tolist():
-            run_rows, tombstone_rows = run_shards == shard, tombstone_shards == shard
-            yield (
-                shard,
-                ShardDelta(
-                    runs.take(run_rows) if run_rows.any() else no_runs(),
-                    records.take(record_shards == shard),
-                    folded.position,
-                    tombstones.take(tombstone_rows) if tombstone_rows.any() else OffsetTombstones.empty(),
-                    folded.time,
-                    aborts.take(abort_shards == shard),
-                ),
+            run_rows = run_shards == shard
+            delta = ShardDelta(
+                runs.take(run_rows) if run_rows.any() else no_runs(),
+                records.take(record_shards == shard),
+                folded.position,
+                tombstones.take(tombstone_shards == shard),
+                folded.time,
+                aborts.take(abort_shards == shard),
             )
+            yield shard, delta
 
     def _shards(self, partition: int, groups: list[str]) -> NDArray[np.int64]:
         shard_of_group = {group: self._placement.shard(partition, group) for group in set(groups)}

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from decoders.errors import DecodeError
-from stream.groups.decode_stats import DecodeFault, FaultSample, hexadecimal
+from stream.groups.decode_stats import SAMPLE_BYTES, DecodeFault, FaultSample
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,6 +67,13 @@ class RecordColumns:
     rows: NDArray[np.int64] | None = None
     """The rows of the records in `keys` and `values`, ascending; None: all rows."""
 
+    @classmethod
+    def of_partition(
+        cls, partition: int, position: NDArray[np.int64], time: NDArray[np.int64], keys: pa.Array, values: pa.Array
+    ) -> RecordColumns:
+        """Return records of one partition."""
+        return cls(np.full(len(position), partition, np.int32), position, time, keys, values)
+
     def take(self, rows: NDArray[Any]) -> RecordColumns:
         """Return these records (ascending indices); keys and values are shared, not copied."""
         if len(rows) == len(self.position):
@@ -90,14 +97,12 @@ class RecordColumns:
 
     def fault(self, at: int, error: DecodeError) -> FaultSample:
         """Return the sample of a malformed record."""
-        key, value = self.record(at)
         return FaultSample(
             DecodeFault(error.type, error.version, error.reason.value),
             error.field,
             int(self.offsets_partition[at]),
             int(self.position[at]),
-            hexadecimal(key),
-            hexadecimal(value),
+            *(None if each is None else each[:SAMPLE_BYTES].hex() for each in self.record(at)),
         )
 
 

@@ -22,13 +22,7 @@ from stream.groups.commits.tombstones import AbortedCommits, OffsetTombstones
 from stream.groups.lifecycle.events import NewRecords
 from stream.groups.lifecycle.tracker import update_histories
 from stream.groups.lifecycle.transitions import HistoryLimits
-from stream.groups.shard import (
-    MembershipRecords,
-    ShardChange,
-    ShardDelta,
-    ShardState,
-    newest_records,
-)
+from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, ShardState, newest_records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,10 +108,9 @@ def _new_records(state: ShardState, deltas: list[ShardDelta], limits: StateLimit
     """Combine the deltas, in log order, into one table of each sort."""
     runs = join_runs([delta.runs for delta in deltas], limits.keep_slots)
     time = max([state.time, *(delta.time for delta in deltas)])
-    records = [delta.records for delta in deltas if len(delta.records)]
     tombstones = OffsetTombstones.concat([delta.tombstones for delta in deltas])
     return NewRecords(
-        records=MembershipRecords.concat(records),
+        records=MembershipRecords.concat([delta.records for delta in deltas]),
         tombstones=tombstone_table.resolve(tombstones, [state.runs, *(delta.runs for delta in deltas)]),
         runs=runs,
         state_rows=find_rows(state.runs.keys, runs.keys),

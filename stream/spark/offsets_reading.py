@@ -38,7 +38,7 @@ def _folded(options: ReadingOptions, ranges: Sequence[ReadRange]) -> Fold:
     cluster, wanted, tally = cluster_of(options.access), [OffsetRange(*each) for each in ranges], ReadTally()
 
     def add_aborted(partition: int, producer: int, records: LogColumns) -> None:
-        fold.add_aborted(partition, producer, records.offset, records.timestamp, records.key, records.value)
+        fold.add_aborted(producer, RecordColumns.of_partition(partition, *records))
 
     with contextlib.ExitStack() as stack:
         progress = ProgressSender(*options.progress_address) if options.progress_address else None

@@ -18,6 +18,7 @@ from decoders.log.errors import LogError
 from decoders.log.partition import PartitionDirectory, PartitionLog, read_directory
 from decoders.log.segment import Segment
 from stream.errors import imports_of_extra
+from stream.groups.record_columns import RecordColumns
 from stream.offline.folder import LogFolder
 from stream.offline.paths import display_path, is_directory, os_error_text
 from stream.offline.replay import ROWS_PER_BATCH, record_columns
@@ -103,7 +104,8 @@ def _read_log(log: PartitionLog, read: FileRead) -> Iterator[LoggedRecords | str
             segment.size = min(segment.size, sizes.get(segment.path.name, 0))
         for columns, producer, aborted in partition_records(log):
             if len(columns.offset):
-                yield LoggedRecords.of_log(log.directory.partition, columns, producer, aborted=aborted)
+                records = RecordColumns.of_partition(log.directory.partition, *columns)
+                yield LoggedRecords(records, producer, aborted)
         yield from map(str, log.errors)
 
 

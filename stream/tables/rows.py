@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
-from decoders.log.vectors import LogColumns
 from stream.groups.commits.run_table import DistinctKeys, RecordRole
 from stream.groups.membership.summary import groups_of
 from stream.groups.record_columns import RecordColumns
@@ -36,14 +35,6 @@ class LoggedRecords:
     producer: NDArray[np.int64] | None
     """The producer id of the record's transaction, -1 outside of transactions; None: not known."""
     aborted: bool = False
-
-    @classmethod
-    def of_log(
-        cls, partition: int, columns: LogColumns, producer: NDArray[np.int64], *, aborted: bool
-    ) -> LoggedRecords:
-        """Return records of one partition."""
-        partitions = np.full(len(columns.offset), partition, np.int32)
-        return cls(RecordColumns(partitions, *columns), producer, aborted)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

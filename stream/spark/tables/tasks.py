@@ -61,7 +61,7 @@ def read_topic(cluster: Cluster, ranges: Sequence[OffsetRange], limit: float) ->
 
     def add_aborted(partition: int, producer: int, columns: LogColumns) -> None:
         producers = np.full(len(columns.offset), producer, np.int64)
-        aborted.append(LoggedRecords.of_log(partition, columns, producers, aborted=True))
+        aborted.append(LoggedRecords(RecordColumns.of_partition(partition, *columns), producers, aborted=True))
 
     reads = read_records(
         cluster,

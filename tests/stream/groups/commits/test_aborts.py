@@ -13,6 +13,7 @@ from stream.groups.commits.tombstones import KEPT_MS, AbortedCommits
 from stream.groups.driver_state import DriverState
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
+from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import reduce
 from stream.groups.shard import ShardDelta, empty_state
 from tests.support.commits import KEEP, SLOT_MS
@@ -48,7 +49,7 @@ def add_aborted(fold: Fold, producer: int, rows: list[tuple[int, bytes]]) -> Non
     position = np.array([at for at, _ in rows], np.int64)
     keys = pa.array([key for _, key in rows], pa.binary())
     values = pa.array([commit_value(0, 0) for _ in rows], pa.binary())
-    fold.add_aborted(0, producer, position, 10 * position, keys, values)
+    fold.add_aborted(producer, RecordColumns.of_partition(0, position, 10 * position, keys, values))
 
 
 def expected(log: list[Entry]) -> dict[bytes, tuple[int, ...]]:
