@@ -128,16 +128,11 @@ def _prefixed(name: str, raw: bytes, message: Message, *, accept_newer: bool) ->
     try:
         version, at = wire.int16(raw, 0)
         layout = min(version, versions(message.valid).highest) if accept_newer else version
-        _check_version(layout, message)
+        if not message.is_valid(layout):
+            raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
         return {"version": version, **read_message(message, layout, raw, at)[0]}
     except MalformedBytes as fault:
         return _error(name, version, fault)
-
-
-def _check_version(version: int, message: Message) -> None:
-    """Raise MalformedBytes for a version that the table does not have."""
-    if not message.is_valid(version):
-        raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
 
 
 def _error(name: str, version: int | None, fault: MalformedBytes) -> DecodeError:

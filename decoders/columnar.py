@@ -12,7 +12,7 @@ strings in keys that are not UTF-8.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,7 @@ _KEYS: Final = {
     if (key := BY_NUMBER[number].key) is not None
 }
 _VALUE: Final = shapes.OFFSET_COMMIT_VALUE
+_NO_TEXT: Final = pa.scalar(None, pa.string())
 _MINIMUM_PARTITION: Final = shapes.OFFSET_COMMIT_KEY.struct.fields[-1].minimum or 0
 
 
@@ -137,8 +138,8 @@ def decode_keys(keys: pa.BinaryArray) -> KeyColumns:
     partition = column.numbers(at["partition"], np.dtype(">i4"), absent=-1)
     negative = (at["partition"] >= 0) & (partition < _MINIMUM_PARTITION)
     declined = (at["end"] < 0) | ~group_fits | ~topic_fits | negative
-    if not (group_fits.all() and topic_fits.all()) or negative.any():
-        group, topic = _null_where(group, declined), _null_where(topic, declined)
+    if declined.any():
+        group, topic = (pc.if_else(pa.array(declined), _NO_TEXT, each) for each in (group, topic))
     return KeyColumns(
         record_type=record_type,
         declined=declined,
@@ -181,28 +182,11 @@ def _walk(column: BinaryColumn, rows: Int64s, message: Message, version: int) ->
 
 
 def _text(raw: pa.BinaryArray) -> tuple[pa.StringArray, Flags]:
-    """Return the column as strings and a mask of valid rows. Row-by-row decoding is needed only if a row is invalid."""
+    """Return the column as strings and a mask of the rows that are UTF-8 or null; the text of others is undefined."""
     try:
         return raw.cast(pa.string()), np.ones(len(raw), dtype=np.bool_)
     except pa.ArrowInvalid:
-        texts = [_text_or_invalid(item) for item in raw.to_pylist()]
-        fits = np.fromiter((text is not _INVALID for text in texts), dtype=np.bool_, count=len(texts))
-        return pa.array([text if fit else None for text, fit in zip(texts, fits, strict=True)], pa.string()), fits
-
-
-_INVALID: Final[Any] = object()
-
-
-def _text_or_invalid(raw: bytes | None) -> Any:
-    """Return the bytes as a string, `_INVALID` if they are not UTF-8."""
-    if raw is None:
-        return None
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return _INVALID
-
-
-def _null_where(array: pa.StringArray, declined: Flags) -> pa.StringArray:
-    """Return the column with nulls in declined rows."""
-    return pc.if_else(pa.array(~declined), array, pa.scalar(None, pa.string()))
+        replaced = [None if each is None else each.decode(errors="replace") for each in raw.to_pylist()]
+        texts = pa.array(replaced, pa.string())
+        unchanged = pc.equal(texts.cast(pa.binary()), raw).fill_null(True)
+        return texts, unchanged.to_numpy(zero_copy_only=False)

@@ -11,7 +11,6 @@ and slices past the end are empty.
 
 import functools
 import struct
-from collections.abc import Mapping
 from typing import Any, Final
 
 from decoders import wire
@@ -27,16 +26,6 @@ class Declined(Exception):  # noqa: N818  # not an error: the composed reader is
 
 DECLINE_ERRORS: Final = (Declined, MalformedBytes, IndexError, struct.error, UnicodeDecodeError)
 """The exceptions of compiled readers; all mean `Declined`."""
-
-_CODES: Final[Mapping[str, str]] = {
-    "bool": "?",
-    "int8": "b",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "int64": "q",
-    "uuid": "16s",
-}
 
 
 @functools.cache
@@ -132,7 +121,7 @@ class _Generator:
         if kind.width is None:
             return self._sized(kind, nullable=nullable, included=included)
         name = self._variable() if included else ""
-        self._fixed_width.append((_CODES[kind.name] if included else f"{kind.width}x", name))
+        self._fixed_width.append((kind.code if included else f"{kind.width}x", name))
         return name
 
     def _nullable_struct(self, part: Struct, *, included: bool) -> str:
@@ -196,7 +185,7 @@ class _Generator:
     def _numbers(self, element: Primitive, count: str, name: str | None) -> None:
         """Generate one read for all elements of fixed width."""
         if name is not None:
-            code = _CODES[element.name]
+            code = element.code
             element_format = f"'{code}' * {count}" if code == "16s" else f"f'{{{count}}}{code}'"
             self.constants["unpack_from"] = struct.unpack_from
             self._line(f"{name} = unpack_from('>' + {element_format}, b, at)")

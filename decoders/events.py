@@ -36,6 +36,11 @@ class Removed(Event):
         name: str = self.key["group" if "group" in self.key else "group_id"]
         return name
 
+    @property
+    def member_id(self) -> str:
+        """The member; empty if the key names none."""
+        return str(self.key.get("member_id", ""))
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OffsetCommitted(Event):

@@ -5,6 +5,7 @@ those of `decoders.compose`, which report the errors. The `decode...` functions 
 module also handles the frame around a message: type, version, and the choice of the layout that fits a value.
 """
 
+import functools
 from collections.abc import Mapping
 from typing import Final
 
@@ -61,14 +62,10 @@ def read_value(record_type: RecordType, value: bytes, only: frozenset[str] | Non
         return None
 
 
-def decode_transaction(key: bytes | None, value: bytes | None) -> Record | DecodeError:
-    """Decode one record of `__transaction_state`; a null value is a tombstone."""
-    return decode_with(TRANSACTION_TYPES, key, value)
-
-
-def decode_share_state(key: bytes | None, value: bytes | None) -> Record | DecodeError:
-    """Decode one record of `__share_group_state`; a null value is a tombstone."""
-    return decode_with(SHARE_STATE_TYPES, key, value)
+decode_transaction: Final = functools.partial(decode_with, TRANSACTION_TYPES)
+"""Decodes one record of `__transaction_state`; a null value is a tombstone."""
+decode_share_state: Final = functools.partial(decode_with, SHARE_STATE_TYPES)
+"""Decodes one record of `__share_group_state`; a null value is a tombstone."""
 
 
 def read_message(

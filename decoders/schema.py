@@ -48,20 +48,24 @@ def versions(text: str) -> Versions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Primitive:
-    """A scalar type. `width` is in bytes, None for types with a length prefix; `zero` is Kafka's default value."""
+    """A scalar type. `width` is in bytes, None for types with a length prefix; `zero` is Kafka's default value.
+
+    `code` is that of the module `struct`.
+    """
 
     name: str
     width: int | None
     zero: bool | int | str | bytes
+    code: str = ""
 
 
-BOOL: Final = Primitive("bool", 1, zero=False)
-INT8: Final = Primitive("int8", 1, 0)
-INT16: Final = Primitive("int16", 2, 0)
-UINT16: Final = Primitive("uint16", 2, 0)
-INT32: Final = Primitive("int32", 4, 0)
-INT64: Final = Primitive("int64", 8, 0)
-UUID: Final = Primitive("uuid", 16, bytes(16))
+BOOL: Final = Primitive("bool", 1, zero=False, code="?")
+INT8: Final = Primitive("int8", 1, 0, "b")
+INT16: Final = Primitive("int16", 2, 0, "h")
+UINT16: Final = Primitive("uint16", 2, 0, "H")
+INT32: Final = Primitive("int32", 4, 0, "i")
+INT64: Final = Primitive("int64", 8, 0, "q")
+UUID: Final = Primitive("uuid", 16, bytes(16), "16s")
 """Sixteen raw bytes; sixteen zero bytes mean "no id"."""
 STRING: Final = Primitive("string", None, "")
 BYTES: Final = Primitive("bytes", None, b"")
@@ -190,11 +194,11 @@ class RecordType:
     """A record type of a topic: its number (the first int16 of the key), Kafka's name, and the tables of key and value.
 
     `older_layouts` are layouts of the value that earlier Kafka releases wrote under the same version number; the only
-    way to tell them apart is which one fits the bytes. `tracked` says whether the job uses records of this type.
-    `key` and `value` are None for a removed type: the number is never reused and the bytes are not read.
+    way to tell them apart is which one fits the bytes. `key` and `value` are None for a removed type: the number is
+    never reused and the bytes are not read.
 
     `group_kind` (classic, consumer, share, streams) and `content` are set for the types of `__consumer_offsets` that
-    are tracked; `group_kind` is None for offsets, which any kind of group may have.
+    the job uses; `group_kind` is None for offsets, which any kind of group may have.
     """
 
     number: int
@@ -202,7 +206,6 @@ class RecordType:
     key: Message | None
     value: Message | None
     older_layouts: tuple[Message, ...] = ()
-    tracked: bool = False
     group_kind: str | None = None
     content: RecordContent | None = None
 

@@ -23,15 +23,11 @@ from decoders.javatext import java_text
 Reader = Callable[[bytes, int], tuple[Any, int]]
 
 LONGEST_STRING: Final = 0x7FFF
-_INT8: Final = struct.Struct(">b")
-_INT16: Final = struct.Struct(">h")
-_UINT16: Final = struct.Struct(">H")
-_INT32: Final = struct.Struct(">i")
-_INT64: Final = struct.Struct(">q")
 
 
-def _number(layout: struct.Struct) -> Callable[[bytes, int], tuple[Any, int]]:
-    """Return the reader of one big-endian number."""
+def _number(code: str) -> Reader:
+    """Return the reader of one big-endian number; `code` is that of the module `struct`."""
+    layout = struct.Struct(f">{code}")
     size, unpack = layout.size, layout.unpack_from
 
     def read(buffer: bytes, at: int) -> tuple[Any, int]:
@@ -43,11 +39,11 @@ def _number(layout: struct.Struct) -> Callable[[bytes, int], tuple[Any, int]]:
     return read
 
 
-int8 = _number(_INT8)
-int16 = _number(_INT16)
-uint16 = _number(_UINT16)
-int32 = _number(_INT32)
-int64 = _number(_INT64)
+int8 = _number("b")
+int16 = _number("h")
+uint16 = _number("H")
+int32 = _number("i")
+int64 = _number("q")
 
 
 def boolean(buffer: bytes, at: int) -> tuple[bool, int]:

@@ -13,30 +13,30 @@ from decoders.tables import consumer, shapes, share, streams
 # ruff: noqa: E501  # one line per type, so that the list is easy to scan
 # fmt: off
 RECORD_TYPES: Final = (
-    RecordType(0, "LEGACY_OFFSET_COMMIT", shapes.LEGACY_OFFSET_COMMIT_KEY, shapes.OFFSET_COMMIT_VALUE, tracked=True, content=RecordContent.OFFSET),
-    RecordType(1, "OFFSET_COMMIT", shapes.OFFSET_COMMIT_KEY, shapes.OFFSET_COMMIT_VALUE, tracked=True, content=RecordContent.OFFSET),
-    RecordType(2, "GROUP_METADATA", shapes.GROUP_METADATA_KEY, shapes.GROUP_METADATA_VALUE, tracked=True, group_kind="classic", content=RecordContent.CLASSIC_GROUP),
-    RecordType(3, "CONSUMER_GROUP_METADATA", consumer.METADATA_KEY, consumer.METADATA_VALUE, tracked=True, group_kind="consumer", content=RecordContent.GROUP_EPOCH),
-    RecordType(4, "CONSUMER_GROUP_PARTITION_METADATA", consumer.PARTITION_METADATA_KEY, consumer.PARTITION_METADATA_VALUE, (consumer.PARTITION_METADATA_VALUE_3_7,), tracked=True, group_kind="consumer", content=RecordContent.SUBSCRIBED_TOPICS),
-    RecordType(5, "CONSUMER_GROUP_MEMBER_METADATA", consumer.MEMBER_METADATA_KEY, consumer.MEMBER_METADATA_VALUE, (consumer.MEMBER_METADATA_VALUE_3_7,), tracked=True, group_kind="consumer", content=RecordContent.MEMBER),
-    RecordType(6, "CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA", consumer.TARGET_ASSIGNMENT_METADATA_KEY, consumer.TARGET_ASSIGNMENT_METADATA_VALUE, tracked=True, group_kind="consumer", content=RecordContent.TARGET_EPOCH),
-    RecordType(7, "CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER", consumer.TARGET_ASSIGNMENT_MEMBER_KEY, consumer.TARGET_ASSIGNMENT_MEMBER_VALUE, (consumer.TARGET_ASSIGNMENT_MEMBER_VALUE_3_7,), tracked=True, group_kind="consumer", content=RecordContent.TARGET_ASSIGNMENT),
-    RecordType(8, "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT", consumer.CURRENT_MEMBER_ASSIGNMENT_KEY, consumer.CURRENT_MEMBER_ASSIGNMENT_VALUE, (consumer.CURRENT_MEMBER_ASSIGNMENT_VALUE_3_7,), tracked=True, group_kind="consumer", content=RecordContent.CURRENT_ASSIGNMENT),
+    RecordType(0, "LEGACY_OFFSET_COMMIT", shapes.LEGACY_OFFSET_COMMIT_KEY, shapes.OFFSET_COMMIT_VALUE, content=RecordContent.OFFSET),
+    RecordType(1, "OFFSET_COMMIT", shapes.OFFSET_COMMIT_KEY, shapes.OFFSET_COMMIT_VALUE, content=RecordContent.OFFSET),
+    RecordType(2, "GROUP_METADATA", shapes.GROUP_METADATA_KEY, shapes.GROUP_METADATA_VALUE, group_kind="classic", content=RecordContent.CLASSIC_GROUP),
+    RecordType(3, "CONSUMER_GROUP_METADATA", consumer.METADATA_KEY, consumer.METADATA_VALUE, group_kind="consumer", content=RecordContent.GROUP_EPOCH),
+    RecordType(4, "CONSUMER_GROUP_PARTITION_METADATA", consumer.PARTITION_METADATA_KEY, consumer.PARTITION_METADATA_VALUE, (consumer.PARTITION_METADATA_VALUE_3_7,), group_kind="consumer", content=RecordContent.SUBSCRIBED_TOPICS),
+    RecordType(5, "CONSUMER_GROUP_MEMBER_METADATA", consumer.MEMBER_METADATA_KEY, consumer.MEMBER_METADATA_VALUE, (consumer.MEMBER_METADATA_VALUE_3_7,), group_kind="consumer", content=RecordContent.MEMBER),
+    RecordType(6, "CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA", consumer.TARGET_ASSIGNMENT_METADATA_KEY, consumer.TARGET_ASSIGNMENT_METADATA_VALUE, group_kind="consumer", content=RecordContent.TARGET_EPOCH),
+    RecordType(7, "CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER", consumer.TARGET_ASSIGNMENT_MEMBER_KEY, consumer.TARGET_ASSIGNMENT_MEMBER_VALUE, (consumer.TARGET_ASSIGNMENT_MEMBER_VALUE_3_7,), group_kind="consumer", content=RecordContent.TARGET_ASSIGNMENT),
+    RecordType(8, "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT", consumer.CURRENT_MEMBER_ASSIGNMENT_KEY, consumer.CURRENT_MEMBER_ASSIGNMENT_VALUE, (consumer.CURRENT_MEMBER_ASSIGNMENT_VALUE_3_7,), group_kind="consumer", content=RecordContent.CURRENT_ASSIGNMENT),
     RecordType(9, "SHARE_GROUP_PARTITION_METADATA", None, None),
-    RecordType(10, "SHARE_GROUP_MEMBER_METADATA", share.MEMBER_METADATA_KEY, share.MEMBER_METADATA_VALUE, tracked=True, group_kind="share", content=RecordContent.MEMBER),
-    RecordType(11, "SHARE_GROUP_METADATA", share.METADATA_KEY, share.METADATA_VALUE, (share.METADATA_VALUE_4_0,), tracked=True, group_kind="share", content=RecordContent.GROUP_EPOCH),
-    RecordType(12, "SHARE_GROUP_TARGET_ASSIGNMENT_METADATA", share.TARGET_ASSIGNMENT_METADATA_KEY, share.TARGET_ASSIGNMENT_METADATA_VALUE, tracked=True, group_kind="share", content=RecordContent.TARGET_EPOCH),
-    RecordType(13, "SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER", share.TARGET_ASSIGNMENT_MEMBER_KEY, share.TARGET_ASSIGNMENT_MEMBER_VALUE, tracked=True, group_kind="share", content=RecordContent.TARGET_ASSIGNMENT),
-    RecordType(14, "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT", share.CURRENT_MEMBER_ASSIGNMENT_KEY, share.CURRENT_MEMBER_ASSIGNMENT_VALUE, tracked=True, group_kind="share", content=RecordContent.CURRENT_ASSIGNMENT),
-    RecordType(15, "SHARE_GROUP_STATE_PARTITION_METADATA", share.STATE_PARTITION_METADATA_KEY, share.STATE_PARTITION_METADATA_VALUE, (share.STATE_PARTITION_METADATA_VALUE_4_0,), tracked=True, group_kind="share", content=RecordContent.SHARE_TOPICS),
-    RecordType(16, "CONSUMER_GROUP_REGULAR_EXPRESSION", consumer.REGULAR_EXPRESSION_KEY, consumer.REGULAR_EXPRESSION_VALUE, tracked=True, group_kind="consumer", content=RecordContent.RESOLVED_REGEX),
-    RecordType(17, "STREAMS_GROUP_METADATA", streams.METADATA_KEY, streams.METADATA_VALUE, tracked=True, group_kind="streams", content=RecordContent.GROUP_EPOCH),
+    RecordType(10, "SHARE_GROUP_MEMBER_METADATA", share.MEMBER_METADATA_KEY, share.MEMBER_METADATA_VALUE, group_kind="share", content=RecordContent.MEMBER),
+    RecordType(11, "SHARE_GROUP_METADATA", share.METADATA_KEY, share.METADATA_VALUE, (share.METADATA_VALUE_4_0,), group_kind="share", content=RecordContent.GROUP_EPOCH),
+    RecordType(12, "SHARE_GROUP_TARGET_ASSIGNMENT_METADATA", share.TARGET_ASSIGNMENT_METADATA_KEY, share.TARGET_ASSIGNMENT_METADATA_VALUE, group_kind="share", content=RecordContent.TARGET_EPOCH),
+    RecordType(13, "SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER", share.TARGET_ASSIGNMENT_MEMBER_KEY, share.TARGET_ASSIGNMENT_MEMBER_VALUE, group_kind="share", content=RecordContent.TARGET_ASSIGNMENT),
+    RecordType(14, "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT", share.CURRENT_MEMBER_ASSIGNMENT_KEY, share.CURRENT_MEMBER_ASSIGNMENT_VALUE, group_kind="share", content=RecordContent.CURRENT_ASSIGNMENT),
+    RecordType(15, "SHARE_GROUP_STATE_PARTITION_METADATA", share.STATE_PARTITION_METADATA_KEY, share.STATE_PARTITION_METADATA_VALUE, (share.STATE_PARTITION_METADATA_VALUE_4_0,), group_kind="share", content=RecordContent.SHARE_TOPICS),
+    RecordType(16, "CONSUMER_GROUP_REGULAR_EXPRESSION", consumer.REGULAR_EXPRESSION_KEY, consumer.REGULAR_EXPRESSION_VALUE, group_kind="consumer", content=RecordContent.RESOLVED_REGEX),
+    RecordType(17, "STREAMS_GROUP_METADATA", streams.METADATA_KEY, streams.METADATA_VALUE, group_kind="streams", content=RecordContent.GROUP_EPOCH),
     RecordType(18, "STREAMS_GROUP_PARTITION_METADATA", None, None),
-    RecordType(19, "STREAMS_GROUP_MEMBER_METADATA", streams.MEMBER_METADATA_KEY, streams.MEMBER_METADATA_VALUE, tracked=True, group_kind="streams", content=RecordContent.MEMBER),
-    RecordType(20, "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA", streams.TARGET_ASSIGNMENT_METADATA_KEY, streams.TARGET_ASSIGNMENT_METADATA_VALUE, tracked=True, group_kind="streams", content=RecordContent.TARGET_EPOCH),
-    RecordType(21, "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER", streams.TARGET_ASSIGNMENT_MEMBER_KEY, streams.TARGET_ASSIGNMENT_MEMBER_VALUE, tracked=True, group_kind="streams", content=RecordContent.TARGET_ASSIGNMENT),
-    RecordType(22, "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT", streams.CURRENT_MEMBER_ASSIGNMENT_KEY, streams.CURRENT_MEMBER_ASSIGNMENT_VALUE, tracked=True, group_kind="streams", content=RecordContent.CURRENT_ASSIGNMENT),
-    RecordType(23, "STREAMS_GROUP_TOPOLOGY", streams.TOPOLOGY_KEY, streams.TOPOLOGY_VALUE, tracked=True, group_kind="streams", content=RecordContent.TOPOLOGY),
+    RecordType(19, "STREAMS_GROUP_MEMBER_METADATA", streams.MEMBER_METADATA_KEY, streams.MEMBER_METADATA_VALUE, group_kind="streams", content=RecordContent.MEMBER),
+    RecordType(20, "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA", streams.TARGET_ASSIGNMENT_METADATA_KEY, streams.TARGET_ASSIGNMENT_METADATA_VALUE, group_kind="streams", content=RecordContent.TARGET_EPOCH),
+    RecordType(21, "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER", streams.TARGET_ASSIGNMENT_MEMBER_KEY, streams.TARGET_ASSIGNMENT_MEMBER_VALUE, group_kind="streams", content=RecordContent.TARGET_ASSIGNMENT),
+    RecordType(22, "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT", streams.CURRENT_MEMBER_ASSIGNMENT_KEY, streams.CURRENT_MEMBER_ASSIGNMENT_VALUE, group_kind="streams", content=RecordContent.CURRENT_ASSIGNMENT),
+    RecordType(23, "STREAMS_GROUP_TOPOLOGY", streams.TOPOLOGY_KEY, streams.TOPOLOGY_VALUE, group_kind="streams", content=RecordContent.TOPOLOGY),
 )
 # fmt: on
 
@@ -72,4 +72,4 @@ def tracking(number: int) -> Literal["tracked", "known", "unknown"]:
     row = BY_NUMBER.get(number)
     if row is None or row.removed:
         return "unknown"
-    return "tracked" if row.tracked else "known"
+    return "known" if row.content is None else "tracked"

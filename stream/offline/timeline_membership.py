@@ -54,9 +54,9 @@ class MembershipTimeline:
                 kind = event.type.group_kind
                 return [("deleted", f"{kind} group removed (tombstone): deleted, expired or converted")]
             case RecordContent.MEMBER:
-                member = event.key["member_id"]
-                self._members.pop(member, None)
-                return [("left", f"member {member} left or was fenced, {_counted(len(self._members), 'member')} left")]
+                self._members.pop(event.member_id, None)
+                left = _counted(len(self._members), "member")
+                return [("left", f"member {event.member_id} left or was fenced, {left} left")]
         return []
 
     @_add.register

@@ -75,7 +75,7 @@ def _member_rows(event: Any) -> Iterable[Row]:
     if isinstance(event, ClassicGroupRecorded):
         return [_classic_row(event, member) for member in event.members]
     if isinstance(event, Removed):
-        return [{"member_id": event.key["member_id"]}] if "member_id" in event.key else []
+        return [{"member_id": event.member_id}] if event.member_id else []
     return [{"member_id": event.member_id, **_newer_columns(event)}]
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from decoders.log.batch import LogRecord
-from decoders.tables.shapes import TRANSACTION_TYPES
+from decoders.tables import TRANSACTION_TYPES
 from stream.cluster import open_transactions
 from stream.cluster.records.ranges import OffsetRange
 from stream.cluster.records.read import FetchedRecords

@@ -104,7 +104,9 @@ def test_data_of_members_is_decoded_by_its_protocol(log_directory: Path) -> None
     protocols = set[str | None]()
     for _, _, record in decoded(log_directory, "__consumer_offsets"):
         event = event_of(record)
-        for member in event.members if isinstance(event, ClassicGroupRecorded) else ():
+        if not isinstance(event, ClassicGroupRecorded):
+            continue
+        for member in event.members:
             subscription = blobs.subscription(event.protocol_type, member.subscription)
             assert isinstance(subscription, dict), subscription
             assignment = blobs.consumer_assignment(member.assignment)

@@ -111,9 +111,9 @@ def walked(log: list[Raw]) -> tuple[dict[Any, Any], DecodeStats]:
             records.setdefault((partition, "records"), []).append((key, value))
         else:
             event = event_of(read)
-            committed = isinstance(event, OffsetCommitted)
-            place = (event.offset, event.commit_timestamp) if committed else (None, 7 * position)
-            commit = Commit(position, *place)
+            commit = Commit(position, None, 7 * position)
+            if isinstance(event, OffsetCommitted):
+                commit = Commit(position, event.offset, event.commit_timestamp)
             histories[partition, *read.key.values()].append(commit)
     for kept in records.values():
         kept.sort(key=repr)
