@@ -2,7 +2,7 @@
 
 `decoders.log.vectors` reads batches of magic 2. It declines everything else (magic 0 and 1, headers, any damage), which
 is then read batch by batch with the slow reader; only that one reports faults. Tests check that both return the same
-rows wherever the fast reader does not decline. The blocks come from log files (`partition_columns`) or from fetch
+rows wherever the fast reader does not decline. The blocks come from log files (`partition_records`) or from fetch
 responses (`decoders.log.fetched`).
 """
 
@@ -26,19 +26,6 @@ from decoders.log.zstd_many import decompress_together
 if TYPE_CHECKING:
     from decoders.log.partition import PartitionLog
 
-SCHEMA: Final = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        # Null for records of magic 0, which have no timestamp.
-        ("timestamp", pa.timestamp("ms")),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-    ]
-)
-"""One row per record, in log order."""
-
 TARGET: Final = 8 << 20
 """Decompressed bytes per returned piece: bounds the memory and still gives long vectors."""
 _CODEC_BITS: Final = 7
@@ -53,15 +40,6 @@ class EndedRecords(NamedTuple):
     producer: Ints
     """The producer id of the record's transaction; -1 outside of transactions, and in message sets."""
     aborted: bool
-
-
-def partition_columns(log: PartitionLog, start_offset: int = 0) -> Iterator[pa.RecordBatch]:
-    """Yield the committed records of a partition from an offset on, as batches of SCHEMA.
-
-    Faults are added to `log.errors`; the readable rest of the partition is returned.
-    """
-    for records in partition_records(log, start_offset, with_aborted=False):
-        yield _rows(log, records.columns, start_offset)
 
 
 def partition_records(log: PartitionLog, start_offset: int = 0, *, with_aborted: bool = True) -> Iterator[EndedRecords]:
@@ -201,15 +179,3 @@ def _columns_of(records: list[LogRecord]) -> LogColumns:
         pa.array([record.key for record in records], pa.binary()),
         pa.array([record.value for record in records], pa.binary()),
     )
-
-
-def _rows(log: PartitionLog, columns: LogColumns, start_offset: int) -> pa.RecordBatch:
-    """Return rows of SCHEMA with topic and partition, without the records below `start_offset`."""
-    topic = pa.repeat(pa.scalar(log.directory.topic), len(columns.offset))
-    partition = pa.repeat(pa.scalar(log.directory.partition, pa.int32()), len(columns.offset))
-    milliseconds = columns.timestamp
-    timestamp = pa.array(milliseconds.view("datetime64[ms]"), pa.timestamp("ms"), mask=milliseconds == -1)
-    fields = [topic, partition, pa.array(columns.offset), timestamp, columns.key, columns.value]
-    rows = pa.RecordBatch.from_arrays(fields, schema=SCHEMA)
-    requested = columns.offset >= start_offset
-    return rows if requested.all() else rows.filter(pa.array(requested))

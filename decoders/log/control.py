@@ -106,15 +106,13 @@ class TransactionMarkers:
     """The end markers of all transactions of a partition, by producer. They must be added in the order of the log."""
 
     def __init__(self) -> None:
-        self._offsets: dict[int, list[int]] = {}
-        self._committed: dict[int, list[bool]] = {}
+        self._markers: dict[int, list[tuple[int, bool]]] = {}
 
     def add(self, batch: LogBatch) -> None:
         """Add the marker in a batch, if it has one. Raises Damaged."""
         marker = transaction_marker(batch)
         if marker is not None and isinstance(batch, RecordBatch):
-            self._offsets.setdefault(batch.producer_id, []).append(batch.base_offset)
-            self._committed.setdefault(batch.producer_id, []).append(marker.committed)
+            self._markers.setdefault(batch.producer_id, []).append((batch.base_offset, marker.committed))
 
     def outcome(self, batch: LogBatch) -> BatchOutcome:
         """Return the outcome of a transactional data batch, based on the markers added so far."""
@@ -122,8 +120,8 @@ class TransactionMarkers:
 
     def outcome_after(self, producer_id: int, offset: int) -> BatchOutcome:
         """Return the outcome of a producer's data that ends at this offset, based on the markers added so far."""
-        offsets = self._offsets.get(producer_id, [])
-        at = bisect.bisect_right(offsets, offset)
-        if at == len(offsets):
+        markers = self._markers.get(producer_id, [])
+        at = bisect.bisect_right(markers, (offset, True))
+        if at == len(markers):
             return BatchOutcome.PENDING
-        return BatchOutcome.COMMITTED if self._committed[producer_id][at] else BatchOutcome.ABORTED
+        return BatchOutcome.COMMITTED if markers[at][1] else BatchOutcome.ABORTED

@@ -3,7 +3,6 @@
 A FIFO would block the reader forever, and a device has no end.
 """
 
-import dataclasses
 import errno
 import os
 import stat
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from decoders.log.batch import FRAME, HEADER, RecordBatch, record_batch
-from decoders.log.errors import LogFault
 from decoders.log.legacy import SMALLEST, LegacyBatch, legacy_batch
 
 LARGEST_STATE_FILE: Final = 256 << 20
@@ -79,7 +77,6 @@ UP_TO_MAGIC: Final = MAGIC_AT + 1
 """Bytes of a batch up to and including its magic."""
 SMALLEST_BY_MAGIC: Final = (*SMALLEST, HEADER.size - FRAME)
 """The smallest length (after the frame) of a batch, by magic."""
-_EXPECTED_AT_END: Final = frozenset({LogFault.TORN, LogFault.ZEROS})
 
 
 class BatchBlock(NamedTuple):
@@ -102,28 +99,3 @@ class BatchBlock(NamedTuple):
     def batches(self) -> Iterator[LogBatch]:
         """Return an iterator over the batches, as views of the chunk."""
         return map(self.batch, range(len(self.ends)))
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tail:
-    """The position at which reading stopped, with the reason.
-
-    `position` is the first byte after the valid batches, `size` the bytes from there to the end of the file,
-    `frame_size` the size that the invalid batch there states (0 = unknown), `fault` None if the file ends with a batch.
-    """
-
-    position: int
-    size: int
-    fault: LogFault | None = None
-    detail: str = ""
-    frame_size: int = 0
-    offset: int | None = None
-
-    def is_expected(self, *, last_segment: bool) -> bool:
-        """Return whether a healthy log can end like this.
-
-        Only the active segment may end inside a batch, in preallocated zeros, or with one batch of which not all pages
-        were written to disk.
-        """
-        torn_pages = self.fault is LogFault.BAD_CRC and self.frame_size >= self.size
-        return self.fault is None or (last_segment and (self.fault in _EXPECTED_AT_END or torn_pages))

@@ -18,7 +18,7 @@ import google_crc32c
 
 from decoders.log.batch import CRC_STARTS, FRAME, HEADER
 from decoders.log.errors import LogError, LogFault
-from decoders.log.files import SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock, LogBatch, Tail, open_to_read
+from decoders.log.files import SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock, LogBatch, open_to_read
 
 CHUNK: Final = 4 << 20
 """Bytes per read: large enough to make the cost of a read negligible, small enough for many open segments."""
@@ -75,21 +75,27 @@ class Segment:
 
 
 class BatchCursor:
-    """A walk over a segment, by blocks or by batches. `tail` is the reason why it ended, None while there is more."""
+    """A walk over a segment, by blocks or by batches.
+
+    `end` is the position of the first byte after the valid batches; None while there are more.
+    """
 
     def __init__(self, segment: Segment, *, verify: bool) -> None:
         self.segment = segment
-        self.tail: Tail | None = None
+        self.end: int | None = None
+        self._error: LogError | None = None
+        self._expected_at_end = False
         self._verify = verify
         self._next_offset = segment.base_offset
         self._checked_to = 0
 
     def error(self, *, last_segment: bool) -> LogError | None:
-        """Return the fault that ended the walk; None before its end, and for ends expected in a healthy log."""
-        tail = self.tail
-        if tail is None or tail.fault is None or tail.is_expected(last_segment=last_segment):
-            return None
-        return LogError(tail.fault, str(self.segment.path), tail.position, tail.offset, tail.detail)
+        """Return the fault that ended the walk; None before its end, and for ends expected in a healthy log.
+
+        Only the active segment may end inside a batch, in preallocated zeros, or with one batch of which not all pages
+        were written to disk.
+        """
+        return None if last_segment and self._expected_at_end else self._error
 
     def __iter__(self) -> Iterator[LogBatch]:
         for block in self.blocks():
@@ -110,7 +116,7 @@ class BatchCursor:
 
     def _read_block(self) -> BatchBlock | None:
         read_size = CHUNK
-        while self.tail is None:
+        while self.end is None:
             chunk = self.segment.read(self._checked_to, read_size)
             block = BatchBlock(chunk, self._checked_to, *self._frames(chunk))
             if block.ends:
@@ -118,7 +124,7 @@ class BatchCursor:
                 return block
             # The chunk has no complete batch: read the size that the batch states, unless the file ends here.
             needed = FRAME + int(_FRAME_HEAD.unpack_from(chunk)[1]) if len(chunk) >= UP_TO_MAGIC else 0
-            if self.tail is None and needed <= read_size:
+            if self.end is None and needed <= read_size:
                 self._stop(self._checked_to, LogFault.TORN if chunk else None, "the file ends inside a batch")
             read_size = needed
         return None
@@ -200,6 +206,9 @@ class BatchCursor:
         return not piece
 
     def _stop(self, position: int, fault: LogFault | None, detail: str, batch: LogBatch | None = None) -> None:
-        frame_size, offset = (batch.size, batch.base_offset) if batch else (0, None)
-        size = max(0, self.segment.size - position)
-        self.tail = Tail(position, size, fault, "" if fault is None else detail, frame_size, offset)
+        self.end = position
+        if fault is not None:
+            torn_pages = batch is not None and position + batch.size >= self.segment.size and fault is LogFault.BAD_CRC
+            self._expected_at_end = torn_pages or fault in {LogFault.TORN, LogFault.ZEROS}
+            offset = None if batch is None else batch.base_offset
+            self._error = LogError(fault, str(self.segment.path), position, offset, detail)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from decoders.log.dump.output import (
+from decoders.log.dump import (
     GAPS,
     Decode,
     Dump,

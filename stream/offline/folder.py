@@ -5,14 +5,11 @@ must stop at an open transaction instead, because its records count if it is com
 """
 
 import base64
-import itertools
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
-
-from decoders.log.columns import partition_columns
+from decoders.log.columns import partition_records
 from decoders.log.control import BatchOutcome
 from decoders.log.errors import LogError
 from decoders.log.files import read_small
@@ -132,11 +129,12 @@ def open_source(path: Path, topics: Collection[str] = (OFFSETS_TOPIC,), *, stop_
 
 def _committed_rows(log: PartitionLog, start_offset: int) -> Iterator[LogRow]:
     """Yield the committed rows, read many batches at a time."""
-    topic, partition = itertools.repeat(log.directory.topic), itertools.repeat(log.directory.partition)
-    for batch in partition_columns(log, start_offset):
-        offset, timestamp, key, value = (batch.column(name) for name in ("offset", "timestamp", "key", "value"))
-        times = timestamp.cast(pa.int64()).to_pylist()
-        yield from map(LogRow, topic, partition, offset.to_pylist(), times, key.to_pylist(), value.to_pylist())
+    topic, partition = log.directory.topic, log.directory.partition
+    for columns, *_ in partition_records(log, start_offset, with_aborted=False):
+        numbers = columns.offset.tolist(), columns.timestamp.tolist()
+        for offset, time, key, value in zip(*numbers, columns.key.to_pylist(), columns.value.to_pylist(), strict=True):
+            if offset >= start_offset:
+                yield LogRow(topic, partition, offset, None if time == -1 else time, key, value)
 
 
 def _open(folder: Path) -> PartitionLog | str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from decoders.log.dump.output import Decode, Dump, item_text
+from decoders.log.dump import Decode, Dump, item_text
 from decoders.log.partition import PartitionLog
 from sandbox.kafka import log_writer as write
 

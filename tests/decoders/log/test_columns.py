@@ -3,34 +3,33 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.log import columns, vectors
 from decoders.log.batch import record_batch
-from decoders.log.columns import SCHEMA, partition_columns
+from decoders.log.columns import partition_records
 from decoders.log.errors import LogFault
 from decoders.log.partition import PartitionLog
 from decoders.log.vectors import HEADER_TYPE, PADDING, Part, read_fast
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS, opened, partition, simple_batches
 
-Row = tuple[int, int | None, bytes | None, bytes | None]
+Row = tuple[int, int, bytes | None, bytes | None]
 
 
 def rows_of(log: PartitionLog, start: int = 0) -> list[Row]:
     """Return the rows of a partition, read as columns."""
-    table = pa.Table.from_batches(partition_columns(log, start), SCHEMA)
-    timestamps = table["timestamp"].cast(pa.int64()).to_pylist()
-    fields = (table["offset"].to_pylist(), timestamps, table["key"].to_pylist(), table["value"].to_pylist())
-    return list(zip(*fields, strict=True))
+    rows: list[Row] = []
+    for read, *_ in partition_records(log, start, with_aborted=False):
+        rows += zip(*(each.tolist() for each in read[:2]), *(each.to_pylist() for each in read[2:]), strict=True)
+    return [row for row in rows if row[0] >= start]
 
 
 def slow_rows_of(log: PartitionLog, start: int = 0) -> list[Row]:
     records = (placed.record for placed in log.records(start))
-    return [(each.offset, None if each.timestamp == -1 else each.timestamp, each.key, each.value) for each in records]
+    return [(each.offset, each.timestamp, each.key, each.value) for each in records]
 
 
 def part_of(batches: list[bytes]) -> Part:
@@ -207,6 +206,6 @@ def test_decompressed_batches_are_returned_in_pieces(tmp_path: Path, monkeypatch
     monkeypatch.setattr(columns, "TARGET", 10_000)
     batches = [write.batch(n, [write.Rec(0, 0, b"k", bytes(3_000))], write.ZSTD) for n in range(20)]
     with opened(partition(tmp_path, {0: batches})) as log:
-        pieces = [len(piece) for piece in partition_columns(log)]
+        pieces = [len(piece.columns.offset) for piece in partition_records(log)]
     assert sum(pieces) == 20
     assert max(pieces) == 4

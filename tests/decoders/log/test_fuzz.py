@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from decoders.log.batch import record_batch
-from decoders.log.columns import partition_columns
+from decoders.log.columns import partition_records
 from decoders.log.control import end_marker
-from decoders.log.dump.output import Dump, as_text, item_text
+from decoders.log.dump import Dump, as_text, item_text
 from decoders.log.errors import Damaged
 from decoders.log.legacy import legacy_batch
 from decoders.log.partition import read_directory
@@ -80,7 +80,7 @@ def read_everything(folder: Path, content: bytes) -> None:
     for file in (log, folder / "partition.metadata"):
         file.write_bytes(content)
     with opened(folder, limit=LIMIT) as partition:
-        rows = sum(len(piece) for piece in partition_columns(partition))
+        rows = sum(len(piece.columns.offset) for piece in partition_records(partition, with_aborted=False))
         errors = {(each.fault, each.offset) for each in partition.errors}
         assert rows == sum(1 for _ in partition.records())
         assert errors == {(each.fault, each.offset) for each in partition.errors}

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from decoders.log.errors import LogFault
-from decoders.log.files import Tail
-from decoders.log.segment import CHUNK, Segment
+from decoders.log.segment import CHUNK, BatchCursor, Segment
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS, simple_batches
 
@@ -25,12 +24,15 @@ def frame(length: int, magic: int) -> bytes:
     return struct.pack(">qiib", 0, length, 0, magic) + bytes(99)
 
 
-def walk(segment: Segment) -> tuple[list[int], Tail]:
-    """Return the last offsets of all batches, and the tail of the walk."""
+def walk(segment: Segment) -> tuple[list[int], BatchCursor]:
+    """Return the last offsets of all batches, and the ended walk."""
     cursor = segment.batches()
-    offsets = [batch.last_offset for batch in cursor]
-    assert cursor.tail is not None
-    return offsets, cursor.tail
+    return [batch.last_offset for batch in cursor], cursor
+
+
+def fault_of(cursor: BatchCursor) -> LogFault | None:
+    error = cursor.error(last_segment=False)
+    return error and error.fault
 
 
 def test_batches_of_all_magics_are_read_from_one_file(tmp_path: Path) -> None:
@@ -56,13 +58,12 @@ def test_recorded_segments_truncated_anywhere_have_an_expected_tail(path: Path, 
         for size in range(len(content), -1, -1):
             os.truncate(segment.path, size)
             segment.size = size
-            offsets, tail = walk(segment)
+            offsets, cursor = walk(segment)
             complete = [end for end in ends if end <= size]
             assert len(offsets) == len(complete)
-            assert tail.position == (complete[-1] if complete else 0)
-            assert tail.fault is (None if size in {0, *ends} else LogFault.TORN)
-            assert tail.is_expected(last_segment=True)
-            assert tail.is_expected(last_segment=False) is (size in {0, *ends})
+            assert cursor.end == (complete[-1] if complete else 0)
+            assert fault_of(cursor) is (None if size in {0, *ends} else LogFault.TORN)
+            assert cursor.error(last_segment=True) is None
 
 
 def test_a_preallocated_tail_is_expected(tmp_path: Path) -> None:
@@ -70,10 +71,10 @@ def test_a_preallocated_tail_is_expected(tmp_path: Path) -> None:
     content = b"".join(simple_batches(3))
     for zeros in (1, 16, 17, 61, 100_000, CHUNK + 5):
         with segment_of(tmp_path, content + bytes(zeros)) as segment:
-            offsets, tail = walk(segment)
-            assert (offsets, tail.position, tail.size) == ([0, 1, 2], len(content), zeros)
-            assert tail.is_expected(last_segment=True)
-            assert not tail.is_expected(last_segment=False)
+            offsets, cursor = walk(segment)
+            assert (offsets, cursor.end) == ([0, 1, 2], len(content))
+            assert cursor.error(last_segment=True) is None
+            assert fault_of(cursor) is not None
 
 
 def test_zeros_with_data_after_them_are_damage(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_invalid_data_ends_the_walk(tmp_path: Path) -> None:
     """The walk ends with the fault of the rule that the data violates."""
     for story, (content, fault) in INVALID.items():
         with segment_of(tmp_path, content) as segment:
-            assert walk(segment)[1].fault is fault, story
+            assert fault_of(walk(segment)[1]) is fault, story
 
 
 def test_a_batch_above_the_limit_is_not_read(tmp_path: Path) -> None:
@@ -133,7 +134,7 @@ def test_a_batch_above_the_limit_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(large + write.batch(1, [write.Rec(0, 0, b"k", b"v")]))
     with Segment(path, 0, largest_batch=CHUNK) as segment:
-        assert walk(segment)[1].fault is LogFault.TOO_LARGE
+        assert fault_of(walk(segment)[1]) is LogFault.TOO_LARGE
     with Segment(path, 0) as segment:
         assert walk(segment)[0] == [0, 1]
 
@@ -142,5 +143,5 @@ def test_a_file_truncated_while_it_is_read_is_torn(tmp_path: Path) -> None:
     """A follower may truncate its log during the read."""
     with segment_of(tmp_path, b"".join(simple_batches(3))) as segment:
         os.truncate(segment.path, segment.size - 5)
-        offsets, tail = walk(segment)
-        assert (offsets, tail.fault) == ([0, 1], LogFault.TORN)
+        offsets, cursor = walk(segment)
+        assert (offsets, fault_of(cursor)) == ([0, 1], LogFault.TORN)

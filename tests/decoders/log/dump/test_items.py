@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from decoders.log.dump.output import Dump, DumpItem, item_json, item_text, offsets
+from decoders.log.dump import Dump, DumpItem, item_json, item_text, offsets
 from tests.decoders.log.fixtures import RECORDED
 from tests.decoders.log.recording import files_of
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from decoders.log.dump.output import Decode, as_text, offsets, transaction_log
+from decoders.log.dump import Decode, as_text, offsets, transaction_log
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import dumped
 from tests.decoders.log.recording import files_of, official_dump, record

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from decoders.log.batch import LogRecord
-from decoders.log.dump.output import as_text, offsets
+from decoders.log.dump import as_text, offsets
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED, dumped
 from tests.decoders.log.recording import files_of, lines_of

@@ -54,7 +54,7 @@ def item_text(item: DumpItem) -> str:
 def item_json(item: DumpItem, file: str, *, decoded: bool) -> dict[str, Any]:
     """Return the JSON object of an item: `file`, `kind` and its fields.
 
-    `decoded`: key and payload are the output of a decoder of `decoders.log.dump.output`. They become objects, a
+    `decoded`: key and payload are the output of a decoder of `decoders.log.dump`. They become objects, a
     tombstone becomes null, and the message for a record that cannot be decoded becomes `error`.
     """
     answer = {"file": file, "kind": item.kind, **item.fields}
