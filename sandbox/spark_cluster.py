@@ -19,7 +19,7 @@ from sandbox.kafka.java import SMALL_JVM, find_java
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.waiting import wait_until
-from stream.spark.executors.jvm_environment import scala_version
+from stream.spark.executors.driver_machine import scala_version
 from stream.spark.java import MODULE_OPTIONS, spark_home
 
 _PACKAGE: Final = "org.apache.spark.deploy"

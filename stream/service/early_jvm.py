@@ -18,9 +18,9 @@ from stream.process_memory import keep_arrow_from_pandas, limit_heaps
 from stream.service.system_limits import raise_limit
 from stream.service.temporary_folder import temporary_folder
 from stream.spark.class_archive import ClassArchive
-from stream.spark.executors.jvm_environment import jvm_environment
+from stream.spark.executors.driver_machine import jvm_environment
 from stream.spark.jvm_process import UI_ENVIRONMENT, JvmOptions, JvmProcess, JvmStartError, start_refusal
-from stream.spark.object_store.client_jars import find_jars
+from stream.spark.object_store import find_jars
 
 _log = structlog.get_logger(__name__)
 

@@ -28,7 +28,7 @@ from stream.errors import ExitCode, Refusal
 from stream.groups.shard import ShardState
 from stream.service.status import FAILED, RUNNING, ServiceStatus
 from stream.spark.errors import SLOW_START, WORKER_NOT_STARTED, SparkCallError, SparkFailure, spark_call
-from stream.spark.state_reader import UnreadableShardError, stored_shards
+from stream.spark.shard_processor import UnreadableShardError, stored_shards
 from stream.spark.types import SparkSession
 
 CLUSTER_ERROR: Final = re.compile(rf"\b{re.escape(errors.__name__)}\.(\w+): (.+)")

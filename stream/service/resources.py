@@ -18,7 +18,7 @@ from exporters.readmodel import DESCRIPTORS, CheckpointSpace, HeapUsage, rows_ta
 from stream.checkpoint.files import CheckpointPath
 from stream.checkpoint.usage import checkpoint_space
 from stream.service.processes import RoleTable, end_planners, processes_by_role
-from stream.spark.heap import heap_usage, shrink_heap
+from stream.spark.query import heap_usage, shrink_heap
 from stream.spark.types import SparkSession
 
 _POLL_SECONDS: Final = 15.0

@@ -24,8 +24,7 @@ from stream.service.resources import ResourcePoller
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING, ServiceStatus
 from stream.service.ticker import TickThread
 from stream.spark.errors import SparkCallError, SparkFailure
-from stream.spark.heap import shrink_heap
-from stream.spark.query import Watchdog, failure, kill_jvm, last_report, stop
+from stream.spark.query import Watchdog, failure, kill_jvm, last_report, shrink_heap, stop
 from stream.spark.types import SparkSession, StreamingQuery
 from stream.tick.publisher import Publisher
 from stream.wording import ranges

@@ -24,8 +24,7 @@ from stream.service.system_limits import usable_cores
 from stream.spark.executors.driver_machine import address_for
 from stream.spark.executors.settings import ExecutorOptions, KubernetesExecutors
 from stream.spark.jvm_process import JvmOptions
-from stream.spark.object_store.client_jars import find_jars
-from stream.spark.object_store.settings import ObjectStorage
+from stream.spark.object_store import ObjectStorage, find_jars
 from stream.spark.pipeline import PipelineOptions
 from stream.spark.reading_options import ClusterAccess, ReadingOptions
 from stream.spark.session import TASK_ATTEMPTS, SessionOptions

@@ -113,8 +113,7 @@ class DeltaReader(DataSourceStreamReader):
 
         Those of a file that is not there, as on another machine, are read from the topic.
         """
-        from stream.spark.delta_rows import folded_rows
-        from stream.spark.offsets_reading import read_deltas
+        from stream.spark.offsets_reading import folded_rows, read_deltas
 
         assert isinstance(partition, ReadTask)  # noqa: S101 -- what `partitions` returned
         rows = None if partition.file is None else folded_rows(partition.file)

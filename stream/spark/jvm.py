@@ -22,8 +22,8 @@ def connect(jvm: JvmProcess) -> Any:
 
     PySpark takes port and secret of a running JVM from the environment, where nothing else needs them.
     """
-    connection = jvm.connection()
-    variables = {"PYSPARK_GATEWAY_PORT": str(connection.port), "PYSPARK_GATEWAY_SECRET": connection.secret}
+    port, secret = jvm.connection()
+    variables = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
     with _environment:
         os.environ.update(variables)
         try:

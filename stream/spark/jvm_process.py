@@ -93,14 +93,6 @@ class JvmStartTimeoutError(JvmStartError):
     """The JVM accepted no connection within the limit; the message has the limit and its last output."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class JvmConnection:
-    """Where the JVM accepts py4j's connections."""
-
-    port: int
-    secret: str
-
-
 class JvmProcess:
     """A running or ended JVM. What it and Spark's Python workers print goes to the log, at level debug."""
 
@@ -143,8 +135,8 @@ class JvmProcess:
         atexit.register(started.kill)
         return started
 
-    def connection(self) -> JvmConnection:
-        """Return where the JVM accepts connections, as soon as it does. Raises JvmStartError if it ends before.
+    def connection(self) -> tuple[int, str]:
+        """Return py4j's port and secret as soon as the JVM accepts connections. Raises JvmStartError if it ends before.
 
         A JVM that does not within the limit is killed, which is a JvmStartError too.
 
@@ -168,7 +160,7 @@ class JvmProcess:
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
         port, length = struct.unpack_from(">ii", content)
-        return JvmConnection(port, content[8 : 8 + length].decode())
+        return port, content[8 : 8 + length].decode()
 
     def kill(self) -> None:
         """Kill the JVM if it runs, and release what belongs to it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -12,17 +12,24 @@ from decoders.log.vectors import LogColumns
 from stream.checkpoint.spark_offsets import TOPIC
 from stream.cluster.records.ranges import OffsetRange, ReadTally
 from stream.cluster.records.read import ROWS, read_records
+from stream.groups.codec import pack
 from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.fold import Fold
 from stream.groups.record_columns import RecordColumns
+from stream.groups.shard import ShardDelta, empty_delta
 from stream.process_memory import release_memory
 from stream.spark.batch_plan import ReadRange
-from stream.spark.delta_rows import delta_rows
 from stream.spark.task_progress import ProgressSender
 from stream.spark.topic_ends import cluster_of
 
 if TYPE_CHECKING:
+    from stream.groups.placement import Placement
     from stream.spark.reading_options import ReadingOptions
+
+
+_SCHEMA: Final = pa.schema([("shard", pa.int32()), ("delta", pa.binary()), ("tally", pa.string())])
+FOLDED_SCHEMA: Final = _SCHEMA.append(pa.field("change", pa.binary()))
+"""Schema of the files, which have one row per record batch."""
 
 
 def read_deltas(options: ReadingOptions, ranges: Sequence[ReadRange]) -> Iterator[pa.RecordBatch]:
@@ -61,3 +68,29 @@ def _count(tally: ReadTally, stats: DecodeStats) -> None:
         stats.faults[DecodeFault(None, None, fault.value)] += batches
     for reason, offsets in tally.skipped.items():
         stats.skipped[reason.value] += offsets
+
+
+def delta_rows(fold: Fold, placement: Placement) -> Iterator[pa.RecordBatch]:
+    """Yield one row per shard and reset the fold; the first row carries the decode statistics."""
+    tally: str | None = fold.stats.to_json()
+    for shard, delta in fold.drain():
+        yield _row(shard, delta, tally)
+        tally = None
+    if tally is not None and fold.stats:
+        # Records without a group, mostly malformed ones, change no shard; their statistics need a row all the same.
+        yield _row(placement.shard(0, ""), empty_delta(), tally)
+
+
+def folded_rows(path: str) -> list[pa.RecordBatch] | None:
+    """Return the rows of a file of folded deltas; None if it is not there, or not complete."""
+    try:
+        with pa.ipc.open_file(path) as file:
+            if file.schema != FOLDED_SCHEMA:
+                return None
+            return [file.get_batch(number).select(_SCHEMA.names) for number in range(file.num_record_batches)]
+    except (OSError, pa.ArrowException):
+        return None
+
+
+def _row(shard: int, delta: ShardDelta, tally: str | None) -> pa.RecordBatch:
+    return pa.record_batch([[shard], [pack(delta)], [tally]], schema=_SCHEMA)

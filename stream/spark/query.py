@@ -1,4 +1,4 @@
-"""Supervision of the running query: its last batch, its liveness, and its end.
+"""Supervision of the running query: its last batch, the heap of its JVM, its liveness, and its end.
 
 The JVM may hang, and then even stopping the query hangs. So nothing here waits without a limit, and `Watchdog` ends the
 process when no batch ended for too long.
@@ -6,6 +6,7 @@ process when no batch ended for too long.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from exporters.readmodel import QUERY_PHASES, BatchProgress, rows_table
+from exporters.readmodel import QUERY_PHASES, BatchProgress, HeapUsage, rows_table
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.errors import ExitCode
 from stream.spark.errors import GONE_ERRORS, SparkCallError, SparkFailure, spark_call
@@ -124,6 +125,27 @@ def _stop(query: StreamingQuery) -> None:
             query.stop()
     except SparkCallError as error:
         _log.debug("query not stopped", cause=str(error))
+
+
+def heap_usage(spark: SparkSession) -> HeapUsage:
+    """Return the usage of the heap (`java.lang.Runtime`); empty when the JVM has ended."""
+    try:
+        runtime = _java_lang(spark).Runtime.getRuntime()
+        return HeapUsage(runtime.totalMemory() - runtime.freeMemory(), runtime.maxMemory())
+    except GONE_ERRORS:
+        return HeapUsage()
+
+
+def shrink_heap(spark: SparkSession) -> None:
+    """Run a full collection, after which the heap is as large as its live objects need (`java_memory`)."""
+    with contextlib.suppress(*GONE_ERRORS):
+        _java_lang(spark).System.gc()
+
+
+def _java_lang(spark: SparkSession) -> Any:
+    jvm = spark._jvm  # noqa: SLF001 - PySpark has no public access to the JVM
+    assert jvm is not None  # noqa: S101 - None in Spark Connect only
+    return jvm.java.lang
 
 
 def kill_jvm(spark: SparkSession) -> None:

@@ -34,7 +34,7 @@ class FoldedRanges:
     ends: Mapping[int, int]
     """The end per partition."""
     tasks: tuple[tuple[tuple[ReadRange, ...], str], ...]
-    """The ranges of each task, and the file with their deltas (`delta_rows`)."""
+    """The ranges of each task, and the file with their deltas (`offsets_reading`)."""
     epochs: Mapping[int, int]
     """The leader epochs of the logs when they had these ends, where known."""
 

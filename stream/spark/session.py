@@ -32,7 +32,7 @@ from stream.spark.executors.settings import ExecutorOptions, executor_settings
 from stream.spark.java import class_path
 from stream.spark.jvm import connect, hush_accumulators, set_login_user, skip_installed_data_sources
 from stream.spark.jvm_process import UI_HOST, JvmOptions, JvmProcess, JvmStartError, start_refusal
-from stream.spark.object_store.settings import ObjectStorage, executor_jars, forget_credentials, storage_settings
+from stream.spark.object_store import ObjectStorage, executor_jars, forget_credentials, storage_settings
 
 _log = structlog.get_logger(__name__)
 
@@ -133,7 +133,8 @@ def open_session(options: SessionOptions, jvm: JvmProcess | None = None) -> Spar
             set_login_user(gateway.jvm)
             session = SparkSession(SparkContext(conf=conf, gateway=gateway))
         if options.executors is not None and options.executors.ships_code:
-            session.sparkContext.addFile(str(write_code_archive(_folder_of(options))))
+            assert options.jvm.temporary_folder is not None  # noqa: S101 -- the PYTHONPATH of the JVM names it
+            session.sparkContext.addFile(str(write_code_archive(options.jvm.temporary_folder)))
         if options.storage is not None:
             forget_credentials(session.sparkContext._jsc)  # noqa: SLF001 -- the only way to it
         skip_installed_data_sources(gateway.jvm)
@@ -223,12 +224,6 @@ def _storage_settings(options: SessionOptions, storage: ObjectStorage) -> dict[s
     if options.executors is not None:
         settings |= executor_jars(storage, options.further.get("spark.jars", ""))
     return settings
-
-
-def _folder_of(options: SessionOptions) -> Path:
-    """Return the folder for the archive of the code, which the PYTHONPATH of the JVM names."""
-    assert options.jvm.temporary_folder is not None  # noqa: S101 -- `stream.service.early_jvm` creates it
-    return options.jvm.temporary_folder
 
 
 def _with_attempts(master: str) -> str:

@@ -1,27 +1,33 @@
-"""The stateful processor: unpacks the state of a shard, applies the deltas (`groups.reduce`), and packs it again."""
+"""The stateful processor: unpacks the state of a shard, applies the deltas (`groups.reduce`), and packs it again.
+
+The state store is read once at start, so that a restarted monitor knows all groups before it continues to read.
+"""
 
 from __future__ import annotations
 
 import socket
+import struct
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from stream.groups.codec import pack, unpack_delta, unpack_state
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_state
+from stream.groups.shard import ShardState, empty_state
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues, ValueState
 
     from stream.groups.placement import Placement
 
 STATE: Final = "shard"
-"""Name of the state variable; `state_reader` reads it at start."""
+"""Name of the state variable."""
 OUTPUT: Final = "shard int, change binary, tallies array<string>"
 
 
@@ -69,3 +75,24 @@ class ShardProcessor(StatefulProcessor):
 
     def close(self) -> None:
         """Release nothing: the processor holds no resources."""
+
+
+class UnreadableShardError(Exception):
+    """A shard in the state store cannot be unpacked."""
+
+
+def stored_shards(spark: SparkSession, checkpoint: str) -> list[tuple[int, ShardState]]:
+    """Return every shard as of the last finished batch. Raises UnreadableShardError and SparkCallError."""
+    # Registers the state store's coordinator with this session; without it the reader fails on a snapshot.
+    _ = spark.streams.active
+    kept = spark.read.format("statestore").option("stateVarName", STATE).load(checkpoint)
+    table = kept.selectExpr("key.shard AS shard", "value.packed AS packed").toArrow()
+    packed = table.column("packed")
+    return [(shard, _unpack(shard, packed[row].as_py())) for row, shard in enumerate(table.column("shard").to_pylist())]
+
+
+def _unpack(number: int, packed: bytes) -> ShardState:
+    try:
+        return unpack_state(packed)
+    except (ValueError, TypeError, LookupError, OverflowError, struct.error, pa.ArrowException) as error:
+        raise UnreadableShardError(f"shard {number} of the state cannot be read ({error})") from error

@@ -28,7 +28,7 @@ from stream.cluster.transport.client import Cluster
 from stream.errors import ExitCode
 from stream.service import kept_state
 from stream.service.startup import log_bounds
-from stream.spark.state_reader import stored_shards
+from stream.spark.shard_processor import stored_shards
 from stream.tick.ends_index import EndsIndex
 from tests.chaos.truth import broker_values
 from tests.integration.failures.refused import assert_refused

@@ -33,7 +33,7 @@ from stream.config.options import Config
 from stream.service.early_jvm import StartedJvm
 from stream.spark import query
 from stream.spark.jvm_process import JvmOptions
-from stream.spark.object_store.settings import ObjectStorage
+from stream.spark.object_store import ObjectStorage
 from stream.spark.session import SessionOptions, end_session, open_session
 from tests.support.logging_state import logging_as_before
 from tests.support.monitor import STOP_LIMIT, Ending, ObservedMonitor

@@ -66,7 +66,7 @@ TOUCHED_BY: Final[dict[str, tuple[str, ...]]] = {
         "pyspark_consumer_offsets",
         "docs/queries.md",
     ),
-    "tests/integration/object_store": ("stream/checkpoint", "stream/spark/object_store"),
+    "tests/integration/object_store": ("stream/checkpoint", "stream/spark/object_store.py"),
     "tests/integration/releases": ("stream/cluster", "decoders/tables", "sandbox/kafka"),
     "tests/chaos": (*_SERVICE, "exporters/http"),
     "tests/page": ("exporters/page", "exporters/http"),

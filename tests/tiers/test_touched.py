@@ -30,7 +30,7 @@ def test_tables_and_slow_tests_name_what_exists() -> None:
     [
         ("deploy/helm/lagwarden/values.yaml", "tests/chart/test_golden.py", "tests/page/test_pages.py"),
         ("exporters/page/overview.py", "tests/page/test_pages.py", "tests/chart/test_golden.py"),
-        ("stream/spark/object_store/__init__.py", "tests/integration/object_store/test_monitor.py", "tests/page"),
+        ("stream/spark/object_store.py", "tests/integration/object_store/test_monitor.py", "tests/page"),
         ("stream/cluster/transport/login/sasl.py", "tests/stream/cluster/broker/test_logins.py", "tests/container"),
         ("tests/container/test_image.py", "tests/container/test_image.py", "tests/page/test_pages.py"),
         ("README.md", "", "tests"),

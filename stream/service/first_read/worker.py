@@ -22,8 +22,7 @@ from stream.groups.codec import pack, unpack_delta
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_state
 from stream.process_memory import keep_arrow_from_pandas
-from stream.spark.delta_rows import FOLDED_SCHEMA
-from stream.spark.offsets_reading import read_deltas
+from stream.spark.offsets_reading import FOLDED_SCHEMA, read_deltas
 
 if TYPE_CHECKING:
     from stream.service.first_read.request import FirstRead

@@ -24,7 +24,7 @@ from stream.service.kept_state import KeptState, StateUnusableError, end_of_quer
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, ServiceStatus
 from stream.spark.errors import SparkCallError, SparkFailure
 from stream.spark.jvm_process import JVM_GONE
-from stream.spark.state_reader import UnreadableShardError
+from stream.spark.shard_processor import UnreadableShardError
 
 TOPIC: Final = OffsetsTopic("c", uuid.UUID(int=7), (0,), (1,))
 LAYOUT: Final = Layout(sub_shards=1, offsets_partitions=1, shuffle_partitions=1, slot_ms=30_000, keep_slots=10)

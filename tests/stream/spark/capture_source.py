@@ -22,8 +22,8 @@ from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
 from stream.offline.capture import CaptureFile
 from stream.offline.rows import OFFSETS_TOPIC, LogRow, batch_rows
-from stream.spark.delta_rows import delta_rows
 from stream.spark.delta_source import COLUMNS
+from stream.spark.offsets_reading import delta_rows
 from stream.spark.reading_options import ReadingOptions
 
 _FORMAT: Final = "lagwarden_capture"

@@ -10,7 +10,7 @@ from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_state
-from stream.spark.delta_rows import delta_rows
+from stream.spark.offsets_reading import delta_rows
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.raw import commit_key, commit_value
 

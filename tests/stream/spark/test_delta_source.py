@@ -22,8 +22,8 @@ from stream.groups.codec import unpack_delta
 from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.placement import InstancePart
 from stream.spark import offsets_reading, topic_ends
-from stream.spark.delta_rows import FOLDED_SCHEMA
 from stream.spark.delta_source import DeltaReader, DeltaSource
+from stream.spark.offsets_reading import FOLDED_SCHEMA
 from stream.spark.reading_options import FoldedRanges, ReadingOptions
 from tests.stream.cluster.records.fake_leader import FakeLeader, Part, Reply
 from tests.stream.spark.readings import reading_options

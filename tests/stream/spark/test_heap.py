@@ -3,8 +3,8 @@
 import pytest
 
 from exporters.readmodel import HeapUsage
-from stream.spark.heap import heap_usage
 from stream.spark.jvm_process import JvmOptions
+from stream.spark.query import heap_usage
 from stream.spark.session import SessionOptions, end_session, open_session
 
 MIB = 1 << 20

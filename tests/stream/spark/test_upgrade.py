@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from stream.spark.session import end_session, open_session
-from stream.spark.state_reader import stored_shards
+from stream.spark.shard_processor import stored_shards
 from tests.stream.spark.capture_job import BATCHES, ROWS_PER_BATCH, WRITTEN_IN, CaptureJob, session_options
 
 pytestmark = pytest.mark.spark

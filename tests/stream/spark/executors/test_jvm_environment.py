@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from stream.config.master_url import MasterUrl
-from stream.spark.executors.jvm_environment import jvm_environment
+from stream.spark.executors.driver_machine import jvm_environment
 
 
 def test_processes_of_the_driver_find_the_archive_first(tmp_path: Path) -> None:

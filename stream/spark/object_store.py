@@ -1,11 +1,30 @@
-"""The settings of Spark for a checkpoint in an object store, and the credentials that it must not keep."""
+"""A checkpoint in an object store: the settings of Spark, the jars of Hadoop's S3 client, and the credentials.
+
+The jars are no part of PySpark. Imports no PySpark: the JVM starts before it.
+"""
 
 import dataclasses
 from pathlib import Path
 from typing import Any, Final
 
+from stream.errors import ExitCode, Refusal
+from stream.spark.java import spark_home
+
+_CLOUD: Final = "spark-hadoop-cloud_*.jar"
+_ADVICE: Final = "fetch the jars as docs/object-store.md says, and set checkpoint.s3_jars to their folder"
 _FILE_MANAGER: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
 _CREDENTIALS: Final = ("fs.s3a.access.key", "fs.s3a.secret.key", "fs.s3a.session.token")
+
+
+def find_jars(folder: Path) -> tuple[Path, ...]:
+    """Return the jars of a folder in name order. Raises Refusal if Hadoop's client is missing or of another version."""
+    (api,) = (spark_home() / "jars").glob("hadoop-client-api-*.jar")
+    client = f"hadoop-aws-{api.stem.removeprefix('hadoop-client-api-')}.jar"
+    jars = tuple(sorted(folder.glob("*.jar")))
+    missing = [name for name in (client, _CLOUD) if not any(jar.match(name) for jar in jars)]
+    if missing:
+        raise Refusal(f"checkpoint.s3_jars: {folder} has no {missing[0]}", _ADVICE, ExitCode.CHECKPOINT_UNUSABLE)
+    return jars
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

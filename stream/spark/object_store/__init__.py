@@ -1,1 +1,0 @@
-"""Spark's access to a checkpoint in an object store."""
