@@ -67,11 +67,11 @@ class _Generator:
         for field in part.fields:
             included = self._only is None or field.name in self._only
             if field.tag is None and field.present(self._version):
-                fields[field.name] = self._field(field, included=included) if included else self._skip(field)
+                value = self._field(field, included=included)
             else:
-                fields[field.name] = self._constant(field.default_value())
-            if not included:
-                del fields[field.name]
+                value = self._constant(field.default_value())
+            if included:
+                fields[field.name] = value
         expression = "{" + ", ".join(f"{name!r}: {value}" for name, value in fields.items()) + "}"
         return self._tagged(part, expression) if self._flexible else expression
 
@@ -93,11 +93,6 @@ class _Generator:
         self._line(f"{name} = {expression}")
         self._line(f"at = {self._constant(tags_reader(part, self._version))}({name}, b, at) if b[at] else at + 1")
         return name
-
-    def _skip(self, field: Field) -> str:
-        """Generate the code that skips a field."""
-        self._field(field, included=False)
-        return ""
 
     def _field(self, field: Field, *, included: bool) -> str:
         """Generate the read of an untagged field. Return its expression, which is undefined if not included."""

@@ -76,13 +76,11 @@ def _read_tags(tagged: Mapping[int, tuple[str, Reader]], fields: Fields, buffer:
 
 def _field_reader(field: Field, version: int, *, flexible: bool) -> Reader:
     """Return the reader of an untagged field."""
-    nullable = field.may_be_null(version)
+    nullable, default = field.may_be_null(version), field.default_value()
     read = _type_reader(field.type, version, flexible=flexible, nullable=nullable, marker=wire.int8)
-    return _or_default_at_end(read, field.default_value()) if field.optional_at_end else read
-
-
-def _or_default_at_end(read: Reader, default: Any) -> Reader:
-    """Return a reader that returns `default` at the end of the buffer, because old writers omitted the field."""
+    if not field.optional_at_end:
+        return read
+    # Old writers omitted the field.
     return lambda buffer, at: (default, at) if at >= len(buffer) else read(buffer, at)
 
 

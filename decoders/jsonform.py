@@ -9,10 +9,11 @@ control characters, with short forms where they exist, else upper-case hex.
 import base64
 import functools
 import re
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from decoders import blobs
-from decoders.schema import ArrayOf, Field, Fields, FieldType, Message, Primitive, Record, Struct
+from decoders.schema import ArrayOf, Field, Fields, FieldType, Message, Record, Struct
 from decoders.tables import embedded
 
 
@@ -88,17 +89,7 @@ def _value(kind: FieldType, version: int, value: Any, override: Any) -> str:
         return _struct(kind, version, value, override)
     if isinstance(kind, ArrayOf):
         return "[" + ",".join(_value(kind.element, version, element, override) for element in value) + "]"
-    return _primitive(kind, value)
-
-
-def _primitive(kind: Primitive, value: Any) -> str:
-    if kind.name == "string":
-        return _quoted(value)
-    if kind.name == "bytes":
-        return f'"{base64.b64encode(value).decode()}"'
-    if kind.name == "uuid":
-        return f'"{uuid_text(value)}"'
-    return ("true" if value else "false") if kind.name == "bool" else str(value)
+    return _PRIMITIVES.get(kind.name, str)(value)
 
 
 def _embedded(field: Field, value: Any) -> str | None:
@@ -126,3 +117,11 @@ _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n"
 def _quoted(text: str) -> str:
     """Format a string as Jackson does."""
     return '"' + _ESCAPED.sub(lambda match: _SHORT.get(match[0]) or f"\\u{ord(match[0]):04X}", text) + '"'
+
+
+_PRIMITIVES: Final[Mapping[str, Callable[[Any], str]]] = {
+    "string": _quoted,
+    "bytes": lambda value: f'"{base64.b64encode(value).decode()}"',
+    "uuid": lambda value: f'"{uuid_text(value)}"',
+    "bool": lambda value: "true" if value else "false",
+}

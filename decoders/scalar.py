@@ -90,10 +90,9 @@ def _leading_int16(buffer: bytes, name: str) -> tuple[int, int]:
 def _look_up(types: Mapping[int, RecordType], number: int) -> RecordType:
     """Return the record type of this number. Raises MalformedBytes if it is unknown or removed."""
     record_type = types.get(number)
-    if record_type is None:
-        raise MalformedBytes(DecodeReason.UNKNOWN_TYPE, 0).within("type")
-    if record_type.removed:
-        raise MalformedBytes(DecodeReason.REMOVED_TYPE, 0).within("type")
+    if record_type is None or record_type.removed:
+        reason = DecodeReason.UNKNOWN_TYPE if record_type is None else DecodeReason.REMOVED_TYPE
+        raise MalformedBytes(reason, 0).within("type")
     return record_type
 
 

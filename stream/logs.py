@@ -50,10 +50,26 @@ def configure(
     """
     out = stream or sys.stderr
     console = style == "console" or (style == "auto" and out.isatty())
-    common = _common()
+    # Of all lines, those of lagwarden and those of libraries.
+    common: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
+        structlog.stdlib.ExtraAdder(),
+        _without_colours,
+    ]
+    renderer: Processor = structlog.processors.JSONRenderer(ensure_ascii=False)
+    if console:
+        renderer = structlog.dev.ConsoleRenderer(colors=out.isatty(), timestamp_key="time", pad_event_to=0)
+    meta, traceback = structlog.stdlib.ProcessorFormatter.remove_processors_meta, structlog.processors.format_exc_info
     handler = logging.StreamHandler(out)
     handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(foreign_pre_chain=common, processors=_rendering(console=console, out=out))
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=common,
+            # Secrets are masked after tracebacks have become text.
+            processors=[meta, traceback, _without_secrets, renderer],
+        )
     )
     handler.addFilter(_to_logger_of_py4j)
     root = logging.getLogger()
@@ -89,33 +105,10 @@ def _to_logger_of_py4j(record: logging.LogRecord) -> bool:
     return logging.getLogger("py4j").isEnabledFor(record.levelno)
 
 
-def _common() -> list[Processor]:
-    """Return the processors of all lines, those of lagwarden and those of libraries."""
-    return [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
-        structlog.stdlib.ExtraAdder(),
-        _without_colours,
-    ]
-
-
 def _without_colours(_: WrappedLogger, __: str, line: EventDict) -> EventDict:
     """Remove the coloured copy of the message that uvicorn adds for terminals."""
     line.pop("color_message", None)
     return line
-
-
-def _rendering(*, console: bool, out: TextIO) -> list[Processor]:
-    """Return the processors that turn a line into text. Secrets are masked after tracebacks have become text."""
-    meta: Processor = structlog.stdlib.ProcessorFormatter.remove_processors_meta
-    traceback: Processor = structlog.processors.format_exc_info
-    if console:
-        renderer: Processor = structlog.dev.ConsoleRenderer(colors=out.isatty(), timestamp_key="time", pad_event_to=0)
-    else:
-        renderer = structlog.processors.JSONRenderer(ensure_ascii=False)
-    return [meta, traceback, _without_secrets, renderer]
 
 
 def _without_secrets(_: WrappedLogger, __: str, line: EventDict) -> EventDict:

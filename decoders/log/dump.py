@@ -169,7 +169,13 @@ class Dump:
 
     def _records(self, batch: LogBatch) -> Iterator[tuple[LogRecord, Fields]]:
         for record, format_fields in _records_of(batch):
-            fields = _record_fields(batch, record) | format_fields
+            fields: Fields = {
+                "offset": record.offset,
+                _timestamp_type(batch): record.timestamp,
+                "keySize": _size(record.key),
+                "valueSize": _size(record.value),
+                **format_fields,
+            }
             if batch.is_control:
                 fields |= _control_fields(record)
             elif self._decode:
@@ -217,15 +223,6 @@ def _records_of(batch: LogBatch) -> Iterator[tuple[LogRecord, Fields]]:
         key, value = message.key_and_value()
         record = LogRecord(message.offset, batch.timestamp_of(message), key, value)
         yield record, {"isValid": message.has_valid_crc(), "crc": message.crc}
-
-
-def _record_fields(batch: LogBatch, record: LogRecord) -> Fields:
-    return {
-        "offset": record.offset,
-        _timestamp_type(batch): record.timestamp,
-        "keySize": _size(record.key),
-        "valueSize": _size(record.value),
-    }
 
 
 def _control_fields(record: LogRecord) -> Fields:

@@ -18,7 +18,7 @@ import base64
 import contextlib
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -37,19 +37,12 @@ _TOPIC_ID: Final = re.compile(r"^version: 0\ntopic_id: ([A-Za-z0-9_-]{22})$", re
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SegmentFile:
-    """A segment file that belongs to the log."""
-
-    path: Path
-    base_offset: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class PartitionDirectory:
     """The content of a partition directory at the time of listing.
 
     `marker` is the suffix delete, future or stray of a directory that is not, or no longer, the partition's own.
-    `topic_id` (16 bytes) is that of `partition.metadata`; None if the file has none, as before Kafka 2.8.
+    `topic_id` (16 bytes) is that of `partition.metadata`; None if the file has none, as before Kafka 2.8. `segments`
+    are the files of the log by base offset, ascending.
     """
 
     path: Path
@@ -57,7 +50,7 @@ class PartitionDirectory:
     partition: int
     marker: str | None
     topic_id: bytes | None
-    segments: tuple[SegmentFile, ...]
+    segments: Mapping[int, Path]
 
 
 def read_directory(path: Path | str) -> PartitionDirectory | LogError:
@@ -74,8 +67,8 @@ def read_directory(path: Path | str) -> PartitionDirectory | LogError:
     )
 
 
-def list_segments(path: Path) -> tuple[SegmentFile, ...]:
-    """Return the segment files of the log, ordered by base offset. Raises OSError."""
+def list_segments(path: Path) -> dict[int, Path]:
+    """Return the segment files of the log by base offset, ascending. Raises OSError."""
     plain: dict[int, Path] = {}
     swapped: dict[int, Path] = {}
     cleaned: list[int] = []
@@ -90,7 +83,7 @@ def list_segments(path: Path) -> tuple[SegmentFile, ...]:
     # A .cleaned file means that the cleaner did not finish: the .swap files from its base offset on are not valid.
     finished = {base: file for base, file in swapped.items() if not cleaned or base < min(cleaned)}
     files = {base: file for base, file in plain.items() if not _is_covered(base, finished)} | finished
-    return tuple(SegmentFile(files[base], base) for base in sorted(files))
+    return dict(sorted(files.items()))
 
 
 def _is_covered(base: int, swapped: dict[int, Path]) -> bool:
@@ -170,14 +163,14 @@ class PartitionLog:
         segments: list[Segment] = []
         unreadable: list[LogError] = []
         with contextlib.ExitStack() as opened:
-            for file in directory.segments:
+            for base, file in directory.segments.items():
                 try:
-                    segments.append(opened.enter_context(Segment(file.path, file.base_offset)))
+                    segments.append(opened.enter_context(Segment(file, base)))
                 except FileNotFoundError:
                     raise
                 except OSError as error:
                     detail = error.strerror or str(error)
-                    unreadable.append(LogError(LogFault.UNREADABLE, str(file.path), 0, file.base_offset, detail))
+                    unreadable.append(LogError(LogFault.UNREADABLE, str(file), 0, base, detail))
             opened.pop_all()
         return cls(directory, tuple(segments), limit=limit, unreadable=tuple(unreadable))
 

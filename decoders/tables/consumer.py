@@ -7,16 +7,14 @@ tables are the old layouts. Tagged fields were added later; if absent they have 
 from typing import Final
 
 from decoders.schema import BYTES, INT8, INT16, INT32, INT64, STRING, UUID, ArrayOf, Field, message, struct
-from decoders.tables.shapes import by_group, by_member, flexible, target_epoch
+from decoders.tables.shapes import flexible, target_epoch
 
-METADATA_KEY: Final = by_group("ConsumerGroupMetadataKey")
 METADATA_VALUE: Final = flexible(
     "ConsumerGroupMetadataValue",
     Field("epoch", INT32),
     Field("metadata_hash", INT64, tag=0),  # 4.1 (KIP-1101): replaces type 4
 )
 
-PARTITION_METADATA_KEY: Final = by_group("ConsumerGroupPartitionMetadataKey")
 _PARTITION_RACKS: Final = struct("PartitionMetadata", Field("partition", INT32), Field("racks", ArrayOf(STRING)))
 _TOPIC_METADATA: Final = struct(
     "TopicMetadata",
@@ -35,7 +33,6 @@ PARTITION_METADATA_VALUE_3_7: Final = flexible(
     Field("topics", ArrayOf(_TOPIC_METADATA)),
 )
 
-MEMBER_METADATA_KEY: Final = by_member("ConsumerGroupMemberMetadataKey")
 _CLASSIC_PROTOCOL: Final = struct("ClassicProtocol", Field("name", STRING), Field("metadata", BYTES))
 _CLASSIC_MEMBER_METADATA: Final = struct(
     "ClassicMemberMetadata",
@@ -73,11 +70,9 @@ MEMBER_METADATA_VALUE_3_7: Final = flexible(
     Field("assignors", ArrayOf(_ASSIGNOR_3_7)),
 )
 
-TARGET_ASSIGNMENT_METADATA_KEY: Final = by_group("ConsumerGroupTargetAssignmentMetadataKey")
 TARGET_ASSIGNMENT_METADATA_VALUE: Final = target_epoch("ConsumerGroupTargetAssignmentMetadataValue")
 
 _TOPIC_PARTITION: Final = struct("TopicPartition", Field("topic_id", UUID), Field("partitions", ArrayOf(INT32)))
-TARGET_ASSIGNMENT_MEMBER_KEY: Final = by_member("ConsumerGroupTargetAssignmentMemberKey")
 TARGET_ASSIGNMENT_MEMBER_VALUE: Final = flexible(
     "ConsumerGroupTargetAssignmentMemberValue",
     Field("topic_partitions", ArrayOf(_TOPIC_PARTITION)),
@@ -90,7 +85,6 @@ TARGET_ASSIGNMENT_MEMBER_VALUE_3_7: Final = flexible(
     Field("metadata_bytes", BYTES),
 )
 
-CURRENT_MEMBER_ASSIGNMENT_KEY: Final = by_member("ConsumerGroupCurrentMemberAssignmentKey")
 _OWNED_PARTITIONS: Final = struct(
     "TopicPartitions",
     Field("topic_id", UUID),

@@ -13,9 +13,8 @@ bytes and without timestamps.
 from typing import Final
 
 from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, UUID, ArrayOf, Field, message, struct
-from decoders.tables.shapes import by_group, by_member, flexible, target_epoch
+from decoders.tables.shapes import flexible, target_epoch
 
-MEMBER_METADATA_KEY: Final = by_member("ShareGroupMemberMetadataKey")
 MEMBER_METADATA_VALUE: Final = flexible(
     "ShareGroupMemberMetadataValue",
     Field("rack_id", STRING, nullable="0+"),
@@ -24,21 +23,17 @@ MEMBER_METADATA_VALUE: Final = flexible(
     Field("subscribed_topic_names", ArrayOf(STRING)),
 )
 
-METADATA_KEY: Final = by_group("ShareGroupMetadataKey")
 METADATA_VALUE: Final = flexible("ShareGroupMetadataValue", Field("epoch", INT32), Field("metadata_hash", INT64))
 METADATA_VALUE_4_0: Final = flexible("ShareGroupMetadataValue", Field("epoch", INT32))
 
-TARGET_ASSIGNMENT_METADATA_KEY: Final = by_group("ShareGroupTargetAssignmentMetadataKey")
 TARGET_ASSIGNMENT_METADATA_VALUE: Final = target_epoch("ShareGroupTargetAssignmentMetadataValue")
 
 _TOPIC_PARTITIONS: Final = struct("TopicPartitions", Field("topic_id", UUID), Field("partitions", ArrayOf(INT32)))
-TARGET_ASSIGNMENT_MEMBER_KEY: Final = by_member("ShareGroupTargetAssignmentMemberKey")
 TARGET_ASSIGNMENT_MEMBER_VALUE: Final = flexible(
     "ShareGroupTargetAssignmentMemberValue",
     Field("topic_partitions", ArrayOf(_TOPIC_PARTITIONS)),
 )
 
-CURRENT_MEMBER_ASSIGNMENT_KEY: Final = by_member("ShareGroupCurrentMemberAssignmentKey")
 CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(
     "ShareGroupCurrentMemberAssignmentValue",
     Field("member_epoch", INT32),
@@ -47,7 +42,6 @@ CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(
     Field("assigned_partitions", ArrayOf(_TOPIC_PARTITIONS)),
 )
 
-STATE_PARTITION_METADATA_KEY: Final = by_group("ShareGroupStatePartitionMetadataKey")
 _TOPIC_PARTITIONS_NAMED: Final = struct(
     "TopicPartitionsInfo", Field("topic_id", UUID), Field("topic_name", STRING), Field("partitions", ArrayOf(INT32))
 )

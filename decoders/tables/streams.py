@@ -6,11 +6,10 @@ First written by 4.1 (early access). Their offsets are type 1 records; the group
 from typing import Final
 
 from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, ArrayOf, Field, struct
-from decoders.tables.shapes import by_group, by_member, flexible, target_epoch
+from decoders.tables.shapes import flexible, target_epoch
 
 _KEY_VALUE: Final = struct("KeyValue", Field("key", STRING), Field("value", STRING))
 
-METADATA_KEY: Final = by_group("StreamsGroupMetadataKey")
 METADATA_VALUE: Final = flexible(
     "StreamsGroupMetadataValue",
     Field("epoch", INT32),
@@ -21,7 +20,6 @@ METADATA_VALUE: Final = flexible(
     Field("failed_description_topology_epoch", INT32, default=-1, tag=3),  # 4.4
 )
 
-MEMBER_METADATA_KEY: Final = by_member("StreamsGroupMemberMetadataKey")
 _ENDPOINT: Final = struct("Endpoint", Field("host", STRING), Field("port", UINT16))
 MEMBER_METADATA_VALUE: Final = flexible(
     "StreamsGroupMemberMetadataValue",
@@ -36,11 +34,9 @@ MEMBER_METADATA_VALUE: Final = flexible(
     Field("client_tags", ArrayOf(_KEY_VALUE)),
 )
 
-TARGET_ASSIGNMENT_METADATA_KEY: Final = by_group("StreamsGroupTargetAssignmentMetadataKey")
 TARGET_ASSIGNMENT_METADATA_VALUE: Final = target_epoch("StreamsGroupTargetAssignmentMetadataValue")
 
 _TASK_IDS: Final = struct("TaskIds", Field("subtopology_id", STRING), Field("partitions", ArrayOf(INT32)))
-TARGET_ASSIGNMENT_MEMBER_KEY: Final = by_member("StreamsGroupTargetAssignmentMemberKey")
 TARGET_ASSIGNMENT_MEMBER_VALUE: Final = flexible(
     "StreamsGroupTargetAssignmentMemberValue",
     Field("active_tasks", ArrayOf(_TASK_IDS)),
@@ -54,7 +50,6 @@ _OWNED_TASK_IDS: Final = struct(
     Field("partitions", ArrayOf(INT32)),
     Field("assignment_epochs", ArrayOf(INT32), nullable="0+", tag=0),  # 4.2; one per partition
 )
-CURRENT_MEMBER_ASSIGNMENT_KEY: Final = by_member("StreamsGroupCurrentMemberAssignmentKey")
 CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(
     "StreamsGroupCurrentMemberAssignmentValue",
     Field("member_epoch", INT32),
@@ -92,7 +87,6 @@ _SUBTOPOLOGY: Final = struct(
     Field("repartition_source_topics", ArrayOf(_TOPIC)),
     Field("copartition_groups", ArrayOf(_COPARTITION_GROUP)),
 )
-TOPOLOGY_KEY: Final = by_group("StreamsGroupTopologyKey")
 TOPOLOGY_VALUE: Final = flexible(
     "StreamsGroupTopologyValue",
     Field("epoch", INT32),

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from stream.spark.java import class_path, find_java, spark_home
+from stream.spark.java import class_path, find_java, run_java, spark_home
 
 _STALE_SECONDS: Final = 3600.0
 _BASE_SECONDS: Final = 120.0
@@ -79,18 +79,10 @@ class ClassArchive:
             return False
         if complete:
             self.draft.replace(self.path)
-            self._remove_replaced()
+            _remove_replaced(self.path, f"spark-*-{self.path.stem.rsplit('-', 2)[1]}-*.jsa")
         else:
             self.draft.unlink()
         return complete
-
-    def _remove_replaced(self) -> None:
-        """Remove the archives that were written for earlier jars or JVMs at the same paths, 170 MB each."""
-        place = self.path.stem.rsplit("-", 2)[1]
-        for archive in self.path.parent.glob(f"spark-*-{place}-*.jsa"):
-            if archive != self.path:
-                with contextlib.suppress(OSError):
-                    archive.unlink()
 
 
 def archive_list(base: Path | None, archive: Path) -> str:
@@ -120,15 +112,8 @@ def write_base_archive(java: Path, folder: Path) -> Path | None:
     folder.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(f".{os.getpid()}.new")
     try:
-        done = subprocess.run(
-            [java, "-XX:+UseSerialGC", "-Xshare:dump", f"-XX:SharedArchiveFile={draft}"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_BASE_SECONDS,
-            check=False,
-        )
+        dump = ("-XX:+UseSerialGC", "-Xshare:dump", f"-XX:SharedArchiveFile={draft}")
+        done = run_java(java, *dump, timeout=_BASE_SECONDS)
         if done.returncode or not draft.is_file():
             lines = (done.stdout + done.stderr).strip().splitlines()
             raise OSError(f"{java} wrote no base archive: {lines[-1] if lines else f'exit code {done.returncode}'}")
@@ -138,11 +123,16 @@ def write_base_archive(java: Path, folder: Path) -> Path | None:
         raise TimeoutError(f"{java} wrote no base archive in {_BASE_SECONDS:g} s") from None
     finally:
         draft.unlink(missing_ok=True)
-    for replaced in folder.glob(f"{path.stem.rpartition('-')[0]}-*.jsa"):
-        if replaced != path:
-            with contextlib.suppress(OSError):
-                replaced.unlink()
+    _remove_replaced(path, f"{path.stem.rpartition('-')[0]}-*.jsa")
     return path
+
+
+def _remove_replaced(path: Path, pattern: str) -> None:
+    """Remove the archives that were written for earlier jars or JVMs at the same paths, 170 MB each."""
+    for archive in path.parent.glob(pattern):
+        if archive != path:
+            with contextlib.suppress(OSError):
+                archive.unlink()
 
 
 def runtime_build(java: Path) -> list[str]:

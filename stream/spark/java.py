@@ -98,15 +98,7 @@ def _reason_to_skip(java: Path, _size: int | None, _modified: int | None) -> str
 def _fault(java: Path) -> str:
     """Return what `java -version` shows to be wrong, empty if nothing is."""
     try:
-        done = subprocess.run(
-            [java, "-version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_VERSION_SECONDS,
-            check=False,
-        )
+        done = run_java(java, "-version", timeout=_VERSION_SECONDS)
     except OSError as error:
         return f"it cannot be run: {error.strerror}"
     except subprocess.TimeoutExpired:
@@ -117,6 +109,19 @@ def _fault(java: Path) -> str:
         return f"no version from -version: {' '.join(output.split())[:200] or f'exit code {done.returncode}'}"
     version = int(found[1])
     return "" if OLDEST <= version <= NEWEST else f"it is Java {version}; Spark runs on Java {OLDEST} to {NEWEST}"
+
+
+def run_java(java: Path, *arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
+    """Run a `java` until it ends. Raises OSError and subprocess.TimeoutExpired (after `timeout` seconds)."""
+    return subprocess.run(
+        [java, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout,
+        check=False,
+    )
 
 
 def executor_environment(java: Path) -> dict[str, str]:

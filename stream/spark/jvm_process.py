@@ -72,17 +72,16 @@ class JvmOptions:
 
     def executor_arguments(self) -> list[str]:
         """Return the options of executors on this machine: as here, without the largest size of the heap."""
-        archive = self.class_archive.java_options() if self.class_archive else []
-        return [*EXECUTOR_OPTIONS, *self._for_few_rows(), *archive]
+        return [*EXECUTOR_OPTIONS, *self._common()]
 
     def arguments(self) -> list[str]:
         """Return all options of the command line."""
-        archive = self.class_archive.java_options() if self.class_archive else []
         temporary = [f"-Djava.io.tmpdir={self.temporary_folder}"] if self.temporary_folder else []
-        return [*MODULE_OPTIONS, *memory_options(self.heap), *self._for_few_rows(), *archive, *temporary]
+        return [*MODULE_OPTIONS, *memory_options(self.heap), *self._common(), *temporary]
 
-    def _for_few_rows(self) -> tuple[str, ...]:
-        return () if self.many_rows else FEW_ROWS_OPTIONS
+    def _common(self) -> list[str]:
+        archive = self.class_archive.java_options() if self.class_archive else []
+        return [*(() if self.many_rows else FEW_ROWS_OPTIONS), *archive]
 
 
 class JvmStartError(RuntimeError):

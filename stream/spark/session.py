@@ -125,7 +125,9 @@ def open_session(options: SessionOptions, jvm: JvmProcess | None = None) -> Spar
     if options.executors is not None:
         check_python(options.python)
         check_reachable(options.executors.master)
-    conf = SparkConf().setMaster(_with_attempts(options.master)).setAll(list(session_settings(options).items()))
+    # With `local[N]` alone, the first failure of a task fails the query.
+    master = re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{TASK_ATTEMPTS}]", options.master)
+    conf = SparkConf().setMaster(master).setAll(list(session_settings(options).items()))
     try:
         gateway = connect(jvm or JvmProcess.start(options.jvm))
         # The first call of the JVM imports PySpark's utilities for tests, which import pandas.
@@ -171,14 +173,10 @@ def end_session(session: SparkSession, grace: float) -> bool:
     except subprocess.TimeoutExpired:
         process.kill()
         ended = False
-    _forget_jvm()
-    return ended
-
-
-def _forget_jvm() -> None:
-    """Clear PySpark's references to the ended JVM, so that the next session of this process starts its own."""
+    # So that the next session of this process starts its own JVM.
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
     SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001
+    return ended
 
 
 def session_settings(options: SessionOptions) -> dict[str, str]:
@@ -224,11 +222,6 @@ def _storage_settings(options: SessionOptions, storage: ObjectStorage) -> dict[s
     if options.executors is not None:
         settings |= executor_jars(storage, options.further.get("spark.jars", ""))
     return settings
-
-
-def _with_attempts(master: str) -> str:
-    """Return the master URL with the attempts of a task: with `local[N]` alone, the first failure fails the query."""
-    return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{TASK_ATTEMPTS}]", master)
 
 
 def _socket_folder(temporary: Path | None) -> str:

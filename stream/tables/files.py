@@ -118,7 +118,7 @@ def _log_of_segment(path: Path) -> PartitionLog:
         raise UnreadableRefusal(f"{display_path(path)} cannot be read: {os_error_text(error)}", _ADVICE) from error
     folder = read_directory(path.parent)
     partition = NO_PARTITION if isinstance(folder, LogError) else folder.partition
-    directory = PartitionDirectory(path.parent, OFFSETS_TOPIC, partition, None, None, ())
+    directory = PartitionDirectory(path.parent, OFFSETS_TOPIC, partition, None, None, {})
     return PartitionLog(directory, (segment,), limit=DEFAULT_LIMIT)
 
 

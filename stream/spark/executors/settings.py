@@ -66,15 +66,11 @@ def executor_settings(options: ExecutorOptions, environment: Mapping[str, str] =
         "spark.cores.max": str(options.number * options.cores),
         # The number of executors is the operator's choice: reading is steady work.
         "spark.dynamicAllocation.enabled": "false",
-        **(_code() if options.ships_code else {}),
+        # Executors fetch files into their working folder, and Python makes a relative path absolute when it starts.
+        **({"spark.executorEnv.PYTHONPATH": FILE_NAME} if options.ships_code else {}),
         **(_encryption(options) if options.authenticate else {}),
         **(_kubernetes(options.kubernetes, environment) if options.kubernetes else {}),
     }
-
-
-def _code() -> dict[str, str]:
-    # Executors fetch files into their working folder, and Python makes a relative path absolute when it starts.
-    return {"spark.executorEnv.PYTHONPATH": FILE_NAME}
 
 
 def _encryption(options: ExecutorOptions) -> dict[str, str]:
