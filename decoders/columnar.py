@@ -9,12 +9,11 @@ not worth vectorising: varint lengths of three or more bytes, tagged sections wi
 strings in keys that are not UTF-8.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,13 +21,10 @@ from decoders.cursors import BinaryColumn, Cursors
 from decoders.schema import Message, RecordContent, versions
 from decoders.tables import BY_NUMBER, shapes, types_with
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Int16s = npt.NDArray[np.int16]
-    Int32s = npt.NDArray[np.int32]
-    Int64s = npt.NDArray[np.int64]
-    Flags = npt.NDArray[np.bool_]
+Int16s = npt.NDArray[np.int16]
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 _KEYS: Final = {
     number: key

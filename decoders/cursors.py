@@ -5,21 +5,17 @@ and walks them through the table of a message. A row stops fitting when it runs 
 is not nullable, or needs a rule that is too rare to vectorise. No content of the bytes raises an exception.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from decoders.schema import Field, Message, Primitive
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Int16s = npt.NDArray[np.int16]
-    Int64s = npt.NDArray[np.int64]
-    Flags = npt.NDArray[np.bool_]
+Int16s = npt.NDArray[np.int16]
+Int64s = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
 _INT16: Final = np.dtype(">i2")

@@ -6,11 +6,9 @@ rows wherever the fast reader does not decline. The blocks come from log files (
 responses (`decoders.log.fetched`).
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +18,9 @@ from decoders.log.codecs import Codec, codec_of, decompress
 from decoders.log.control import BatchOutcome
 from decoders.log.errors import Damaged
 from decoders.log.files import MAGIC_AT, BatchBlock, LogBatch
+from decoders.log.partition import PartitionLog
 from decoders.log.vectors import PADDING, Headers, Ints, LogColumns, Part, headers_at, read_fast
 from decoders.log.zstd_many import decompress_together
-
-if TYPE_CHECKING:
-    from decoders.log.partition import PartitionLog
 
 TARGET: Final = 8 << 20
 """Decompressed bytes per returned piece: bounds the memory and still gives long vectors."""

@@ -5,11 +5,9 @@ The distinct keys of each Arrow batch are decoded once. Commits are decoded and 
 per shard. Malformed records are counted with their reason and change nothing.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +24,9 @@ from stream.groups.commits.runs import NEVER
 from stream.groups.commits.tombstones import AbortedCommits, OffsetTombstones
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.membership.summary import groups_of, record_type_of
+from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns, distinct_partitions
 from stream.groups.shard import MembershipRecords, ShardDelta
-
-if TYPE_CHECKING:
-    from stream.groups.placement import Placement
 
 MAX_UNJOINED_RUNS: Final = 400_000
 """Rows of runs that are collected before they are joined: bounds the memory of a long task."""

@@ -6,14 +6,13 @@ newest slots and transitions, and drops dead groups after a while. Both follow f
 state has no clock.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from stream.groups.commits import tombstones as abort_table
 from stream.groups.commits import tombstones as tombstone_table
@@ -23,10 +22,6 @@ from stream.groups.lifecycle.events import NewRecords
 from stream.groups.lifecycle.tracker import update_histories
 from stream.groups.lifecycle.transitions import HistoryLimits
 from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, ShardState, newest_records
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _Rows = TypeVar("_Rows", "Runs", "MembershipRecords", "OffsetTombstones", "AbortedCommits")
 KEEP_TRANSITIONS: Final = 32
@@ -51,7 +46,7 @@ class StateLimits:
     live_from: int = 0
     latest: int | None = None
 
-    def in_partition(self, partition: int, live_from: Mapping[int, int], latest: int) -> StateLimits:
+    def in_partition(self, partition: int, live_from: Mapping[int, int], latest: int) -> Self:
         """Return the limits of the shards of an offsets partition; `live_from` has the position per partition."""
         return dataclasses.replace(self, live_from=live_from.get(partition, 0), latest=latest)
 

@@ -1,10 +1,8 @@
 """What a task does: fetches its ranges of the offsets topic, decodes and folds them."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -15,21 +13,21 @@ from stream.cluster.records.read import ROWS, read_records
 from stream.groups.codec import pack
 from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.fold import Fold
+from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
 from stream.groups.shard import ShardDelta, empty_delta
 from stream.process_memory import release_memory
 from stream.spark.batch_plan import ReadRange
+from stream.spark.reading_options import ReadingOptions
 from stream.spark.task_progress import ProgressSender
 from stream.spark.topic_ends import cluster_of
 
-if TYPE_CHECKING:
-    from stream.groups.placement import Placement
-    from stream.spark.reading_options import ReadingOptions
-
-
 _SCHEMA: Final = pa.schema([("shard", pa.int32()), ("delta", pa.binary()), ("tally", pa.string())])
 FOLDED_SCHEMA: Final = _SCHEMA.append(pa.field("change", pa.binary()))
-"""Schema of the files, which have one row per record batch."""
+"""Schema of the files with deltas that were folded before the query starts; one row per record batch.
+
+`change` is what the delta changes in an empty state.
+"""
 
 
 def read_deltas(options: ReadingOptions, ranges: Sequence[ReadRange]) -> Iterator[pa.RecordBatch]:

@@ -3,13 +3,12 @@
 bytes - decode, fold -> deltas (per task) - reduce -> shards (state store) - changes -> `on_batch` on the driver
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from stream.groups.reduce import StateLimits
 from stream.process_memory import empty_pandas
@@ -17,10 +16,6 @@ from stream.spark import delta_source
 from stream.spark import shard_processor as processor
 from stream.spark.reading_options import ReadingOptions
 from stream.spark.shard_processor import ShardProcessor
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,8 +4,6 @@ The JVM may hang, and then even stopping the query hangs. So nothing here waits 
 process when no batch ended for too long.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json
@@ -14,19 +12,17 @@ import re
 import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import structlog
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from exporters.readmodel import QUERY_PHASES, BatchProgress, HeapUsage, rows_table
 from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.errors import ExitCode
 from stream.spark.errors import GONE_ERRORS, SparkCallError, SparkFailure, spark_call
 from stream.spark.jvm_process import kill_with_children
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
 
 _log = structlog.get_logger(__name__)
 _POLL_SECONDS: Final = 0.05

@@ -3,28 +3,21 @@
 The state store is read once at start, so that a restarted monitor knows all groups before it continues to read.
 """
 
-from __future__ import annotations
-
 import socket
 import struct
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql import Row, SparkSession
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle, TimerValues, ValueState
 
 from stream.groups.codec import pack, unpack_delta, unpack_state
+from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import ShardState, empty_state
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues, ValueState
-
-    from stream.groups.placement import Placement
 
 STATE: Final = "shard"
 """Name of the state variable."""

@@ -3,11 +3,9 @@
 Apart from the reading, because this process starts while nothing else can happen, and needs neither reader nor fold.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream.checkpoint.spark_offsets import TOPIC, SourceOffsets
 from stream.cluster.partition_offsets import is_cut, read_ends, read_epoch_ends
@@ -16,9 +14,7 @@ from stream.cluster.transport.connection_errors import no_topic_right
 from stream.cluster.transport.errors import ClusterError, ErrorReason
 from stream.errors import ExitCode, Refusal
 from stream.spark.batch_plan import batch_ends
-
-if TYPE_CHECKING:
-    from stream.spark.reading_options import ClusterAccess, TopicReading
+from stream.spark.reading_options import ClusterAccess, TopicReading
 
 
 @functools.cache

@@ -4,23 +4,19 @@ Tasks of Spark run the check, on each core of the executors. Without it a missin
 checkpoint that is not shared is noticed when a task moves to another executor.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
+from pyspark.sql import SparkSession
 
 from stream.errors import ExitCode, Refusal
 from stream.spark.errors import SLOW_START, SparkCallError, spark_call
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _log = structlog.get_logger(__name__)
 TASK_MODULES: Final = ("stream.spark.offsets_reading", "stream.spark.shard_processor")

@@ -1,19 +1,15 @@
 """The settings of Spark for a session with executors."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stream.config.master_url import MasterKind, MasterUrl
+from stream.config.secret_sources import Secret
 from stream.spark.executors.code_archive import FILE_NAME
-
-if TYPE_CHECKING:
-    from stream.config.secret_sources import Secret
 
 _IN_A_POD: Final = "KUBERNETES_SERVICE_HOST"
 """The variable that Kubernetes sets in each container."""

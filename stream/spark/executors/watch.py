@@ -1,19 +1,15 @@
 """Watches which executors are registered, in a thread of its own: executors come late, are lost and are replaced."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
+from pyspark.sql import SparkSession
 
 from exporters.readmodel import ExecutorCount
 from stream.spark.errors import GONE_ERRORS
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _log = structlog.get_logger(__name__)
 _POLL_SECONDS: Final = 2.0

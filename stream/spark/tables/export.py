@@ -1,24 +1,20 @@
 """Exports tables to files: streams into Spark's file sink, which writes each record exactly once, by day."""
 
-from __future__ import annotations
-
 import dataclasses
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, to_date
+from pyspark.sql.streaming.query import StreamingQuery
 
 from stream.errors import ExitCode, Refusal
 from stream.spark.errors import SparkCallError, SparkFailure, spark_call
 from stream.spark.query import stop
 from stream.spark.tables.source import FORMAT, ConsumerOffsets
 from stream.tables.columns import TABLES, table_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
 
 FORMATS: Final = ("parquet", "orc", "json")
 EXPORTED: Final = tuple(name for name, table in TABLES.items() if table.streams)
