@@ -28,7 +28,7 @@ from decoders.log.columns import headers_of, read_batches
 from decoders.log.control import transaction_marker
 from decoders.log.errors import Damaged, LogFault
 from decoders.log.files import MAGIC_AT, SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock, LogBatch
-from decoders.log.vectors import Headers, Ints, LogColumns, headers_at
+from decoders.log.vectors import Headers, Ints, LogColumns
 
 _LENGTH: Final = struct.Struct(">i")
 _LENGTH_MAGIC_CRC: Final = struct.Struct(">i4xbI")
@@ -51,8 +51,8 @@ class FetchedBatches:
     """True for data of a transaction whose end is not known: it begins at or above the last stable offset."""
     aborted: npt.NDArray[np.bool_]
     """True for data of an aborted transaction."""
-    transactional: npt.NDArray[np.bool_]
-    """True for all batches of transactions, whatever their outcome."""
+    producer: Ints
+    """The producer id of the batch's transaction, whatever its outcome; -1 outside of transactions."""
     fault: Damaged | None
     """The reason why the bytes after the valid batches cannot be read; None if there are none, or a part of a batch."""
     _headers: Headers | None
@@ -75,28 +75,29 @@ class FetchedBatches:
         block, fault = _walk(raw)
         headers = headers_of(block)
         if headers is None:
-            base, last, flags = _mixed(block)
+            base, last, flags, producer = _mixed(block)
         else:
             base = headers["base_offset"].astype(np.int64)
             last = base + headers["last_offset_delta"]
-            flags = headers["attributes"].astype(np.int64)
+            flags, producer = headers["attributes"].astype(np.int64), headers["producer_id"]
         ordered = _in_order(base, last)
         if ordered < len(base):
             after = f" after {last[ordered - 1]}" if ordered else ""
             detail = f"offsets {base[ordered]} to {last[ordered]}{after}"
             fault = Damaged(LogFault.OFFSET_ORDER, detail, block.starts[ordered])
             block = BatchBlock(raw, 0, block.starts[:ordered], block.ends[:ordered])
-            base, last, flags = base[:ordered], last[:ordered], flags[:ordered]
+            base, last, flags, producer = (each[:ordered] for each in (base, last, flags, producer))
             headers = None if headers is None else headers[:ordered]
         control = (flags & CONTROL) != 0
         transactional = (flags & TRANSACTIONAL) != 0
+        producer = np.where(transactional, producer, -1)
         data = transactional & ~control
         pending = np.zeros(len(base), np.bool_) if last_stable_offset is None else data & (base >= last_stable_offset)
         visible = ~control & ~pending
         of_aborted = np.zeros(len(base), np.bool_)
         if aborted:
-            of_aborted[_aborted(block, last, np.flatnonzero(transactional), aborted, on_fault)] = True
-        return cls(block, base, last, visible & ~of_aborted, pending, data & of_aborted, transactional, fault, headers)
+            of_aborted[_aborted(block, last, producer, aborted, on_fault)] = True
+        return cls(block, base, last, visible & ~of_aborted, pending, data & of_aborted, producer, fault, headers)
 
     @property
     def next_offset(self) -> int:
@@ -133,18 +134,8 @@ class FetchedBatches:
                 )
 
     def producers(self, offsets: Ints) -> Ints:
-        """Return the producer id of the batch of each of these offsets; they must be in batches of magic 2."""
-        numbers, of_offset = np.unique(np.searchsorted(self.last_offset, offsets), return_inverse=True)
-        starts = np.array(self.block.starts, np.int64)[numbers]
-        return headers_at(self.block.chunk, starts)["producer_id"].astype(np.int64)[of_offset]
-
-    def transactional_producers(self, offsets: Ints) -> Ints:
         """Return the producer id of the transaction of each of these offsets, -1 outside of transactions."""
-        producers = np.full(len(offsets), -1, np.int64)
-        if self.transactional.any():
-            rows = np.flatnonzero(self.transactional[np.searchsorted(self.last_offset, offsets)])
-            producers[rows] = self.producers(offsets[rows])
-        return producers
+        return self.producer[np.searchsorted(self.last_offset, offsets)]
 
     def aborted_columns(
         self, start: int, end: int, on_fault: Callable[[LogBatch, Damaged], None]
@@ -153,14 +144,8 @@ class FetchedBatches:
 
         The records of one producer come in log order, those of several producers one producer after the other.
         """
-        numbers = np.flatnonzero(self.aborted)
-        if not len(numbers):
-            return
-        starts = np.array(self.block.starts, np.int64)[numbers]
-        producers = headers_at(self.block.chunk, starts)["producer_id"].astype(np.int64)
-        for producer in np.unique(producers).tolist():
-            selected = np.zeros(len(self.base_offset), np.bool_)
-            selected[numbers[producers == producer]] = True
+        for producer in np.unique(self.producer[self.aborted]).tolist():
+            selected = self.aborted & (self.producer == producer)
             for columns in self.columns(start, end, on_fault, selected=selected):
                 yield producer, columns
 
@@ -223,14 +208,14 @@ def _checked_frame_size(raw: bytes, at: int) -> tuple[int, Damaged | None]:
     return FRAME + length, None
 
 
-def _mixed(block: BatchBlock) -> tuple[Ints, Ints, Ints]:
-    """Return base offset, last offset and attributes (0 in message sets) of batches of any magic."""
+def _mixed(block: BatchBlock) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return base offset, last offset, attributes (0 in message sets) and producer id of batches of any magic."""
     rows = [
-        (batch.base_offset, int64_of(batch.last_offset), batch.attributes if batch.magic == 2 else 0)
-        for batch in block.batches()
+        (each.base_offset, int64_of(each.last_offset), each.attributes if each.magic == 2 else 0, each.producer_id)
+        for each in block.batches()
     ]
-    base, last, flags = np.array(rows, np.int64).reshape(-1, 3).T
-    return base, last, flags
+    base, last, flags, producer = np.array(rows, np.int64).reshape(-1, 4).T
+    return base, last, flags, producer
 
 
 def _in_order(base: Ints, last: Ints) -> int:
@@ -244,7 +229,7 @@ def _in_order(base: Ints, last: Ints) -> int:
 def _aborted(
     block: BatchBlock,
     last: Ints,
-    transactional: Ints,
+    producer: Ints,
     aborted: Collection[tuple[int, int]],
     on_fault: Callable[[LogBatch, Damaged], None] | None,
 ) -> list[int]:
@@ -253,14 +238,14 @@ def _aborted(
     A transaction takes effect at the first batch that ends at or above its first offset, and ends at the first abort
     marker of its producer from there on.
     """
-    starts = np.array(block.starts, np.int64)[transactional]
-    producers = headers_at(block.chunk, starts)["producer_id"].astype(np.int64)
+    transactional = np.flatnonzero(producer != -1)
+    producers = producer[transactional]
     by_producer = np.argsort(producers, kind="stable")
     producers, numbers = producers[by_producer], transactional[by_producer].tolist()
     found: list[int] = []
-    for producer, first_offset in aborted:
+    for aborted_by, first_offset in aborted:
         first_batch = int(np.searchsorted(last, first_offset))
-        begin, end = (int(np.searchsorted(producers, producer, side)) for side in ("left", "right"))
+        begin, end = (int(np.searchsorted(producers, aborted_by, side)) for side in ("left", "right"))
         for at in range(bisect.bisect_left(numbers, first_batch, begin, end), end):
             number = numbers[at]
             found.append(number)

@@ -91,7 +91,7 @@ def read_records(
                 for producer, columns in part.aborted_columns():
                     on_aborted(part.partition, producer, columns)
             for columns in part.columns():
-                producers = part.batches.transactional_producers(columns.offset) if with_producers else None
+                producers = part.batches.producers(columns.offset) if with_producers else None
                 pending.add(part, columns, producers)
                 if pending.rows >= max(rows, ROWS) or pending.size >= _LARGEST:
                     yield _returned(pending, by_partition)
