@@ -7,11 +7,12 @@ half of the process. So Arrow takes the C library's, which has one heap for all 
 
 import contextlib
 import ctypes
+import functools
 import os
 import sys
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from typing import Final
 
@@ -73,6 +74,12 @@ def release_memory() -> None:
     import pyarrow as pa  # noqa: PLC0415
 
     pa.default_memory_pool().release_unused()
-    # glibc's; some C libraries without it release memory by themselves.
-    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+    trim = _malloc_trim()
+    if trim is not None:
         trim(0)
+
+
+@functools.cache
+def _malloc_trim() -> Callable[[int], int] | None:
+    """Return glibc's `malloc_trim`, None if the C library has none; some of those release memory by themselves."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)

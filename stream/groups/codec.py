@@ -160,10 +160,11 @@ def _table(kind: type[_Keyed], section: bytes) -> _Keyed:
     if not section:
         return kind.empty()
     columns = _read(section)
-    table = kind(
-        *(columns[kind.BYTES[each]] if each in kind.BYTES else _numbers(columns[each]) for each in kind.columns())
+    packed = {"packed": section} if "packed" in kind.__dataclass_fields__ else {}
+    return kind(
+        *(columns[kind.BYTES[each]] if each in kind.BYTES else _numbers(columns[each]) for each in kind.columns()),
+        **packed,
     )
-    return dataclasses.replace(table, packed=section) if "packed" in kind.__dataclass_fields__ else table
 
 
 def _numbers(column: pa.Array) -> Any:

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from stream.spark import jvm
-from stream.spark.jvm_process import JvmConnection, JvmOptions
+from stream.spark.jvm_process import JvmOptions
 from stream.spark.session import SessionOptions, end_session, open_session
 
 
@@ -19,8 +19,8 @@ class Jvm:
 
     process = object()
 
-    def connection(self) -> JvmConnection:
-        return JvmConnection(4711, "secret")
+    def connection(self) -> tuple[int, str]:
+        return 4711, "secret"
 
 
 class Gateway:

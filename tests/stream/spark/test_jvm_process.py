@@ -15,7 +15,6 @@ from sandbox.waiting import wait_until
 from stream.spark import jvm_process
 from stream.spark.errors import SparkFailure
 from stream.spark.jvm_process import (
-    JvmConnection,
     JvmOptions,
     JvmProcess,
     JvmStartError,
@@ -58,7 +57,7 @@ def test_connection_is_read_when_the_jvm_has_written_it(java_is: Callable[[str],
         '"$_PYSPARK_DRIVER_CONN_INFO_PATH"; cat >/dev/null'
     )
     jvm = JvmProcess.start(OPTIONS)
-    assert jvm.connection() == JvmConnection(4711, "secret")
+    assert jvm.connection() == (4711, "secret")
     jvm.kill()
     assert not list(tmp_path.glob("lagwarden-jvm-*"))
 
