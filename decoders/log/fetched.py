@@ -119,7 +119,9 @@ class FetchedBatches:
         before the damage are returned. `limit` bounds the decompressed bytes of a batch.
         """
         wanted = self.visible if selected is None else selected
-        numbers = np.flatnonzero(wanted & (self.last_offset >= start) & (self.base_offset < self._begin_below(end)))
+        # The only offset of a message set is its last one: its records may begin far below it.
+        begin_below = _GREATEST_OFFSET if self._headers is None else end
+        numbers = np.flatnonzero(wanted & (self.last_offset >= start) & (self.base_offset < begin_below))
         for columns in read_batches(self.block, self._headers, numbers, limit, on_fault):
             inside = (columns.offset >= start) & (columns.offset < end)
             if inside.all():
@@ -148,11 +150,6 @@ class FetchedBatches:
             selected = self.aborted & (self.producer == producer)
             for columns in self.columns(start, end, on_fault, selected=selected):
                 yield producer, columns
-
-    def _begin_below(self, end: int) -> int:
-        """Return a bound on the base offsets of batches with records below `end`."""
-        # The only offset of a message set is its last one: its records may begin far below it.
-        return end if self._headers is not None else _GREATEST_OFFSET
 
 
 def _walk(raw: bytes) -> tuple[BatchBlock, Damaged | None]:

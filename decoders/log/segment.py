@@ -103,18 +103,14 @@ class BatchCursor:
 
     def blocks(self) -> Iterator[BatchBlock]:
         """Yield the batches in blocks."""
-        while block := self._next_block():
-            yield block
-
-    def _next_block(self) -> BatchBlock | None:
-        """Read the next chunk and return its valid batches; None at the end, or if the file cannot be read."""
         try:
-            return self._read_block()
+            while block := self._read_block():
+                yield block
         except OSError as error:
             self._stop(self._checked_to, LogFault.UNREADABLE, error.strerror or str(error))
-            return None
 
     def _read_block(self) -> BatchBlock | None:
+        """Read the next chunk and return its valid batches; None at the end. Raises OSError."""
         read_size = CHUNK
         while self.end is None:
             chunk = self.segment.read(self._checked_to, read_size)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import dataclasses
+import functools
 import os
 import re
 import shutil
@@ -121,7 +122,8 @@ class JvmProcess:
                 stdout=writer,
                 stderr=subprocess.STDOUT,
                 env=environment,
-                preexec_fn=_ignore_interrupts,  # noqa: PLW1509 -- Ctrl-C is for this process, which ends the JVM in order
+                # Ctrl-C is for this process, which ends the JVM in order.
+                preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509
             )
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
@@ -256,10 +258,6 @@ def describe_exit_code(code: int) -> str:
     if code < 0:
         return f"was ended by {signal.Signals(-code).name}"
     return f"ended with exit code {code}"
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 _started: Final[deque[JvmProcess]] = deque(maxlen=1)
