@@ -10,14 +10,14 @@ import dataclasses
 from decoders.schema import Fields, RecordType
 
 
-class Event:
+class RecordEvent:
     """The meaning of one record."""
 
     __slots__ = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Removed(Event):
+class Removed(RecordEvent):
     """The broker removed what the key of a tombstone names.
 
     An offset (types 0 and 1): it expired, or it or its topic was deleted. A classic group (2): its offsets may remain.
@@ -43,7 +43,7 @@ class Removed(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class OffsetCommitted(Event):
+class OffsetCommitted(RecordEvent):
     """A group committed the next offset to read for a partition (types 0 and 1).
 
     Type 0 is that of 0.8.2; compaction treats its keys as different ones from those of type 1 with the same names.
@@ -81,7 +81,7 @@ class ClassicMember:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ClassicGroupRecorded(Event):
+class ClassicGroupRecorded(RecordEvent):
     """The state of a classic group when the record was written (type 2): a synced generation, or an empty group.
 
     No members means Empty, any member means Stable; the broker never writes other states. `state_timestamp` is the time
@@ -98,7 +98,7 @@ class ClassicGroupRecorded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TransactionStateRecorded(Event):
+class TransactionStateRecorded(RecordEvent):
     """The state of a transactional id (`__transaction_state`).
 
     `transaction_state` is Kafka's name: Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort,
@@ -117,7 +117,7 @@ class TransactionStateRecorded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SharePartitionStateRecorded(Event):
+class SharePartitionStateRecorded(RecordEvent):
     """The state of a share group in one partition: a full snapshot, or the changes since the snapshot of this epoch.
 
     `start_offset` is the first offset not yet finished; -1 means not set in a snapshot and unchanged in an update.

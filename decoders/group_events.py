@@ -8,7 +8,7 @@ comes from one of those records.
 import dataclasses
 from typing import Literal
 
-from decoders.events import Event
+from decoders.events import RecordEvent
 
 GroupKind = Literal["consumer", "share", "streams"]
 TopicPartitions = tuple[tuple[bytes, tuple[int, ...]], ...]
@@ -18,7 +18,7 @@ Tasks = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class GroupEpochRecorded(Event):
+class GroupEpochRecorded(RecordEvent):
     """The epoch of a group (types 3, 11 and 17).
 
     `validated_topology_epoch` is set for streams groups only (KIP-1071), None if unknown.
@@ -31,7 +31,7 @@ class GroupEpochRecorded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PartitionMetadataRecorded(Event):
+class PartitionMetadataRecorded(RecordEvent):
     """The topics as the coordinator last saw them for a consumer group (type 4, up to 4.0): (id, name, partitions)."""
 
     group: str
@@ -39,7 +39,7 @@ class PartitionMetadataRecorded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ConsumerMemberRecorded(Event):
+class ConsumerMemberRecorded(RecordEvent):
     """A member joined or changed (type 5). `classic_session_timeout` is set while it uses the classic protocol."""
 
     group: str
@@ -56,7 +56,7 @@ class ConsumerMemberRecorded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShareMemberRecorded(Event):
+class ShareMemberRecorded(RecordEvent):
     """A member of a share group joined or changed (type 10)."""
 
     group: str
@@ -68,7 +68,7 @@ class ShareMemberRecorded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StreamsMemberRecorded(Event):
+class StreamsMemberRecorded(RecordEvent):
     """A member of a streams group joined or changed (type 19)."""
 
     group: str
@@ -82,7 +82,7 @@ class StreamsMemberRecorded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TargetAssignmentRecorded(Event):
+class TargetAssignmentRecorded(RecordEvent):
     """The epoch of the target assignment of a group (types 6, 12 and 20); the timestamp is set since 4.3."""
 
     group: str
@@ -92,7 +92,7 @@ class TargetAssignmentRecorded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MemberTargetRecorded(Event):
+class MemberTargetRecorded(RecordEvent):
     """The target assignment of a member (types 7 and 13); written for members whose target changed."""
 
     group: str
@@ -102,7 +102,7 @@ class MemberTargetRecorded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StreamsMemberTargetRecorded(Event):
+class StreamsMemberTargetRecorded(RecordEvent):
     """The target assignment of a streams member (type 21)."""
 
     group: str
@@ -113,7 +113,7 @@ class StreamsMemberTargetRecorded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MemberAssignmentRecorded(Event):
+class MemberAssignmentRecorded(RecordEvent):
     """The current assignment of a member at this member epoch (types 8 and 14).
 
     `member_state` is "stable", "unrevoked", "unreleased" or "unknown", None if the layout (3.7) has no state. An epoch
@@ -131,7 +131,7 @@ class MemberAssignmentRecorded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StreamsMemberAssignmentRecorded(Event):
+class StreamsMemberAssignmentRecorded(RecordEvent):
     """The current tasks of a streams member at this member epoch (type 22); `pending_...` are pending revocation."""
 
     group: str
@@ -147,7 +147,7 @@ class StreamsMemberAssignmentRecorded(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TopicRegexResolved(Event):
+class TopicRegexResolved(RecordEvent):
     """The topics that a regular expression matched (type 16)."""
 
     group: str
@@ -156,7 +156,7 @@ class TopicRegexResolved(Event):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShareTopicsRecorded(Event):
+class ShareTopicsRecorded(RecordEvent):
     """The partitions for which share group state is initializing, initialized or being deleted (type 15).
 
     Rows are (topic id, name, partitions), in `deleting` (topic id, name). A partition can be in both `initializing` and
@@ -180,7 +180,7 @@ class Subtopology:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StreamsTopologyRecorded(Event):
+class StreamsTopologyRecorded(RecordEvent):
     """The topology of a streams group (type 23)."""
 
     group: str

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from decoders import events as facts
 from decoders import group_events as newer
-from decoders.events import Event
+from decoders.events import RecordEvent
 from decoders.group_events import Tasks, TopicPartitions
 from decoders.schema import Fields, Record
 
@@ -20,7 +20,7 @@ _MEMBER_STATES: Final = {0: "stable", 1: "unrevoked", 2: "unreleased"}
 _STREAMS_MEMBER_STATES: Final = {1: "stable", 2: "unrevoked", 3: "unreleased"}  # from 1, unlike the other group types
 
 
-def event_of(record: Record) -> Event:
+def event_of(record: Record) -> RecordEvent:
     """Return the event of a record."""
     if record.value is None:
         return facts.Removed(record.type, record.key)
@@ -231,7 +231,7 @@ def _tasks(rows: Any) -> Tasks:
     return tuple((row["subtopology_id"], row["partitions"]) for row in rows)
 
 
-_EVENTS: Final[Mapping[str, Callable[[Fields], Event]]] = {
+_EVENTS: Final[Mapping[str, Callable[[Fields], RecordEvent]]] = {
     "LEGACY_OFFSET_COMMIT": _offset_committed,
     "OFFSET_COMMIT": _offset_committed,
     "GROUP_METADATA": _classic_group,

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from decoders.events import Event, Removed, TransactionStateRecorded
+from decoders.events import RecordEvent, Removed, TransactionStateRecorded
 from decoders.interpret import event_of
 from decoders.log.batch import LogRecord
 from decoders.scalar import decode_transaction
@@ -270,7 +270,7 @@ class TransactionLogScan:
             else:
                 self._undecoded += 1
 
-    def _add_event(self, event: Event) -> None:
+    def _add_event(self, event: RecordEvent) -> None:
         if isinstance(event, TransactionStateRecorded):
             if event.producer_id in self._asked:
                 self._newest[event.producer_id] = event

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from decoders.events import Event, Removed, SharePartitionStateRecorded
+from decoders.events import RecordEvent, Removed, SharePartitionStateRecorded
 
 SharePartitionKey = tuple[str, bytes, int]
 """Group, topic id and partition."""
@@ -107,7 +107,7 @@ class ShareState:
         # The number of kept partitions by group.
         self._kept: Counter[str] = Counter()
 
-    def add(self, event: Event) -> None:
+    def add(self, event: RecordEvent) -> None:
         """Add a record."""
         if isinstance(event, Removed):
             self._remove((event.group, event.key["topic_id"], event.key["partition"]))

@@ -10,7 +10,7 @@ from typing import Final
 
 from decoders import scalar
 from decoders.errors import DecodeError
-from decoders.events import Event, OffsetCommitted, Removed
+from decoders.events import OffsetCommitted, RecordEvent, Removed
 from decoders.interpret import event_of
 from decoders.schema import Record, RecordContent
 from stream.offline.rows import OFFSETS_TOPIC, LogRow
@@ -92,7 +92,7 @@ class _TimelineBuilder:
         self._offsets: dict[str, int] = {}
         self._membership = MembershipTimeline()
 
-    def add(self, row: LogRow, event: Event) -> Iterator[TimelineEvent]:
+    def add(self, row: LogRow, event: RecordEvent) -> Iterator[TimelineEvent]:
         """Yield the events that are complete with this record."""
         match event:
             case OffsetCommitted():

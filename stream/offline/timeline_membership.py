@@ -7,7 +7,7 @@ import functools
 from typing import Any
 
 from decoders import group_events as facts
-from decoders.events import ClassicGroupRecorded, ClassicMember, Event, Removed
+from decoders.events import ClassicGroupRecorded, ClassicMember, RecordEvent, Removed
 from decoders.schema import RecordContent
 from stream.wording import count
 
@@ -23,7 +23,7 @@ class MembershipTimeline:
         self._epochs: dict[str, int] = {}
         self._shares: tuple[int, int] | None = None
 
-    def add(self, event: Event) -> EventTexts:
+    def add(self, event: RecordEvent) -> EventTexts:
         """Return the meaning of an event as kinds and sentences; an empty list if nothing changes."""
         return self._add(event)
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from decoders import group_events as facts
 from decoders import scalar
 from decoders.errors import DecodeError
-from decoders.events import ClassicGroupRecorded, ClassicMember, Event, Removed
+from decoders.events import ClassicGroupRecorded, ClassicMember, RecordEvent, Removed
 from decoders.interpret import event_of
 from decoders.jsonform import uuid_text
 from stream.groups.membership.classic import assigned_rows, standby_rows
@@ -32,7 +32,7 @@ def member_rows(asked: AskedRecords, schema: pa.Schema) -> Iterator[pa.RecordBat
 
 
 def _rows(
-    asked: AskedRecords, schema: pa.Schema, rows_of: Callable[[Event], Iterable[Row]]
+    asked: AskedRecords, schema: pa.Schema, rows_of: Callable[[RecordEvent], Iterable[Row]]
 ) -> Iterator[pa.RecordBatch]:
     records, found, at = asked.taken(), list[Row](), list[int]()
     for number in range(len(asked)):

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Final
 
 from decoders import group_events as newer
-from decoders.events import ClassicGroupRecorded, ClassicMember, Event, OffsetCommitted, Removed
+from decoders.events import ClassicGroupRecorded, ClassicMember, OffsetCommitted, RecordEvent, Removed
 from decoders.tables import BY_NUMBER
 
 TOPIC_ID: Final = bytes.fromhex("30a5f1d5f224432d89f635c784af26d7")
@@ -20,7 +20,7 @@ class Case:
     name: str
     key: str
     value: str | None
-    event: Event
+    event: RecordEvent
 
     @property
     def key_bytes(self) -> bytes:

@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from decoders import group_events as groups
-from decoders.events import Event, Removed, SharePartitionStateRecorded, TransactionStateRecorded
+from decoders.events import RecordEvent, Removed, SharePartitionStateRecorded, TransactionStateRecorded
 from decoders.interpret import event_of
 from decoders.scalar import decode, decode_share_state, decode_transaction
 from decoders.schema import Record, RecordType
@@ -19,7 +19,7 @@ TASKS = ({"subtopology_id": "0", "partitions": (1, 2), "assignment_epochs": ()},
 PLAIN_TASKS = ({"subtopology_id": "0", "partitions": (1, 2)},)
 
 
-def made(record: object) -> Event:
+def made(record: object) -> RecordEvent:
     """Return the event of a record that was decoded without an error."""
     assert isinstance(record, Record), record
     return event_of(record)

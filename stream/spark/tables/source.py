@@ -142,7 +142,7 @@ class _Reader:
         from stream.spark.tables.tasks import read_task
 
         assert isinstance(partition, TableTask)  # noqa: S101 -- what `partitions` returned
-        return read_task(self._options, self._names, partition, self.pushFilters.asked)
+        return read_task(self._options, self._names, partition.ranges, partition.files, self.pushFilters.asked)
 
 
 class TableReader(_Reader, DataSourceReader):

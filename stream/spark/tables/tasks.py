@@ -15,13 +15,13 @@ from stream.cluster.transport.errors import ClusterError
 from stream.groups.record_columns import RecordColumns
 from stream.offline.live import UNKNOWN_TOPIC, tally_problems
 from stream.process_memory import release_memory
+from stream.spark.batch_plan import ReadRange
 from stream.spark.reading_options import TopicReading
 from stream.spark.tables.options import TableOptions
-from stream.spark.tables.source import TableTask
 from stream.spark.topic_ends import cluster_of
 from stream.tables.build import table_batches
 from stream.tables.events import CauseFacts
-from stream.tables.files import read_files
+from stream.tables.files import FileRead, read_files
 from stream.tables.rows import AskedNames, LoggedRecords
 
 
@@ -34,22 +34,28 @@ def whole_topic(reading: TopicReading) -> tuple[SourceOffsets, SourceOffsets]:
 
 
 def read_task(
-    options: TableOptions, names: Sequence[str], task: TableTask, asked: Mapping[str, frozenset[str]]
+    options: TableOptions,
+    names: Sequence[str],
+    ranges: Sequence[ReadRange],
+    files: Sequence[FileRead],
+    asked: Mapping[str, frozenset[str]],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of one task with these columns. Raises ClusterError and Refusal."""
     name_filter = AskedNames(asked.get("group"), asked.get("topic"))
     cluster = CauseFacts(options.retention, functools.cache(functools.partial(_topic_exists, options.brokers)))
-    yield from table_batches(options.table, names, _records(options, task), name_filter, cluster)
+    yield from table_batches(options.table, names, _records(options, ranges, files), name_filter, cluster)
     # The worker runs other tasks after this one.
     release_memory()
 
 
-def _records(options: TableOptions, task: TableTask) -> Iterator[LoggedRecords | str]:
-    for each in task.files:
+def _records(
+    options: TableOptions, ranges: Sequence[ReadRange], files: Sequence[FileRead]
+) -> Iterator[LoggedRecords | str]:
+    for each in files:
         yield from read_files(each)
-    if options.brokers is not None and task.ranges:
-        ranges = [OffsetRange(*each) for each in task.ranges]
-        yield from read_topic(cluster_of(options.brokers.access), ranges, options.brokers.limit)
+    if options.brokers is not None and ranges:
+        cluster = cluster_of(options.brokers.access)
+        yield from read_topic(cluster, [OffsetRange(*each) for each in ranges], options.brokers.limit)
 
 
 def read_topic(cluster: Cluster, ranges: Sequence[OffsetRange], limit: float) -> Iterator[LoggedRecords | str]:
