@@ -17,14 +17,6 @@ from exporters.compatibility.selection import OTHER_BY_NAME
 _BEGIN: Final = "<!-- generated: begin -->\n"
 _END: Final = "<!-- generated: end -->\n"
 _SENTENCE_END: Final = re.compile(r"(?<=\.) (?=[A-Z])")
-_IMPLIED: Final = frozenset({
-    "never", "the cluster returned no offsets for the partition", "the time lag is unknown",
-    "the group has no committed offset for the partition", "the group has no committed offset for the topic",
-    "the group has no commit for the partition, or the cluster returned no offsets for it", "the group has no commit",
-    "no lag of the group is known", "no time lag of the group is known", "no lag of the group on the topic is known",
-    "the state of the group is unknown",
-})  # fmt: skip
-"""Absences that follow from the sentence that an unknown number is absent."""
 _PER_PARTITION: Final = "per partition of a group"
 _PER_EVERY_PARTITION: Final = "per partition of a topic, for each group with a commit in the topic"
 _COSTS: Final = (
@@ -82,7 +74,7 @@ def _listed(named: Mapping[str, str]) -> str:
 
 def _notes(metric: OtherMetric) -> list[str]:
     """Return when a metric is absent, and its differences, as sentences."""
-    absent = "" if metric.absent in _IMPLIED else f"Absent: {metric.absent}."
+    absent = f"Absent: {metric.absent}." if metric.absent else ""
     return [sentence for part in (absent, metric.difference) if part for sentence in _SENTENCE_END.split(part)]
 
 

@@ -40,6 +40,8 @@ class OtherMetric(Metric):
     The labels are in the order of the exporter's source code. `column` follows the exporter's own value rule.
     """
 
+    # When it is absent, beside an unknown number; empty: never.
+    absent: str = ""
     # The metrics of lagwarden to use instead, as PromQL.
     instead: str = ""
     # Where the value or the set of series differs from the exporter's; empty: nowhere.
