@@ -10,7 +10,7 @@ import functools
 import importlib.resources
 import json
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias, TypedDict
+from typing import Final, TypeAlias
 
 from exporters.page.html_tree import Content, Element, el, html, tree
 from exporters.page.ui import listed, named
@@ -55,16 +55,6 @@ def asset(name: str) -> bytes:
     return importlib.resources.files("exporters.page").joinpath(name).read_bytes()
 
 
-class ViewResponse(TypedDict):
-    """The JSON of a view. `main` are nodes as `exporters.page.html_tree.tree` returns them."""
-
-    title: str
-    icon: str
-    main: list[Any]
-    samples: Samples
-    marks: Marks
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Page:
     """A page and its HTTP status code.
@@ -102,14 +92,9 @@ class Page:
         return f"<!doctype html>\n{html(el('html', self._head(), self._body(), lang='en'))}\n".encode()
 
     def view(self) -> bytes:
-        """Return the view as JSON: title, icon, content and data of the chart."""
-        view: ViewResponse = {
-            "title": self.tab_title,
-            "icon": self.icon,
-            "main": tree(self.content),
-            "samples": self.samples,
-            "marks": self.marks,
-        }
+        """Return the view as JSON: title, icon, data of the chart, and the content as nodes (`html_tree.tree`)."""
+        chart = {"samples": self.samples, "marks": self.marks}
+        view = {"title": self.tab_title, "icon": self.icon, "main": tree(self.content), **chart}
         return json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
     def _head(self) -> Element:
