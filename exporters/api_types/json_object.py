@@ -60,9 +60,8 @@ class Fields:
 class JsonObject:
     """An object with the fields of its parts, one after the other.
 
-    A part is a TypedDict, a dataclass (`as_json`) or the columns of a table.
-
-    Used as `Annotated[Json, JsonObject(…)]`: pydantic reads the fields, a checker of types does not.
+    A part is a TypedDict, a dataclass (`as_json`) or the columns of a table. Used as `Annotated[Json, JsonObject(…)]`:
+    pydantic reads the fields, a checker of types does not.
     """
 
     name: str

@@ -1,9 +1,8 @@
 """The JSON responses about groups and readiness (`/api/v1/groups`, `/api/v1/group`, `/readyz`).
 
-`/api/v1/topics/NAME/groups` has the groups that read a topic.
-
-Fields have the names of the columns of the read model; `exporters.api_types` has their types. An unknown number is
-`null`, times are RFC 3339 strings in UTC with milliseconds. No HTTP here.
+`/api/v1/topics/NAME/groups` has the groups that read a topic. Fields have the names of the columns of the read model;
+`exporters.api_types` has their types. An unknown number is `null`, times are RFC 3339 strings in UTC with milliseconds.
+No HTTP here.
 """
 
 import dataclasses

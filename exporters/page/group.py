@@ -52,10 +52,8 @@ def group_page(
 ) -> Page:
     """Return a group's page as of `now` (Unix seconds).
 
-    `other` is the instance that monitors the group, if it is not this one.
-
-    `root` is the relative path to the overview page. `samples` are the data of the chart, the oldest first. `links` are
-    those to other services.
+    `other` is the instance that monitors the group, if it is not this one. `links` are those to other services. `root`
+    and `samples` as in `Page`.
     """
     if published is None:
         return _page(name, root, ui.WAITING, code=503)

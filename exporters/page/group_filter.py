@@ -1,8 +1,6 @@
 """The view of the overview page: filters, order and first row, from a query, as a URL, and as a form.
 
-The form that filters the groups of the overview page, and the links that select them by one word.
-
-One input is shown; all else is folded, unless the filter uses it.
+One input of the form is shown; all else is folded, unless the filter uses it.
 """
 
 import dataclasses

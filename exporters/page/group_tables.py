@@ -1,9 +1,8 @@
 """The tables of a group's page: topics, members, and partitions with their owners.
 
-The partitions of a group as a strip of cells per topic, in the colours of their verdicts.
-
-A cell is a link to the row of its partition in the table of partitions. The links are not in the order of the Tab key,
-which would stop at each of a thousand cells before it reaches the table.
+And its partitions as a strip of cells per topic, in the colours of their verdicts. A cell is a link to the row of its
+partition in the table of partitions. The links are not in the order of the Tab key, which would stop at each of a
+thousand cells before it reaches the table.
 """
 
 import collections

@@ -47,8 +47,8 @@ def alert_of_verdict(verdict: str | None, severity: str | None) -> str | None:
 class PageLinks:
     """The base URLs without a slash at their end, what commands name, and the name of the cluster.
 
-    Without a `runbook_url`, runbooks are pages of lagwarden.
-    `command_config` is the file with the TLS and SASL settings of Kafka's tools. None: not configured, or not needed.
+    Without a `runbook_url`, runbooks are pages of lagwarden. `command_config` is the file with the TLS and SASL
+    settings of Kafka's tools. None: not configured, or not needed.
     """
 
     grafana_url: str | None = None
@@ -80,9 +80,6 @@ class PageLinks:
         return self.messages_url.format(topic=urllib.parse.quote(topic, safe=""), partition=partition, offset=offset)
 
     def runbook(self, verdict: str | None, severity: str | None, root: str) -> str | None:
-        """Return the URL of the runbook for a verdict; None if the verdict raises no alert.
-
-        `root` is the relative path to the overview page.
-        """
+        """Return the URL of the runbook for a verdict, None if it raises no alert. `root` as in `Page`."""
         alert = alert_of_verdict(verdict, severity)
         return None if alert is None else f"{self.runbook_url or f'{root}runbook'}/{alert}"

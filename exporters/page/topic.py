@@ -1,9 +1,8 @@
 """The page of one topic at `/topic?name=…`: the groups that read it, and how much of what is kept they have read.
 
-The runbook of an alert at `/runbook/ALERT`, from its Markdown file in the folder `runbooks`.
-
-The file becomes the same tree of elements and text as every page, so HTML in it is text. A link to another runbook
-leads to its page; of a link to a file that the server does not have, only the text is shown.
+The runbook of an alert at `/runbook/ALERT`, from its Markdown file in the folder `runbooks`. The file becomes the same
+tree of elements and text as every page, so HTML in it is text. A link to another runbook leads to its page; of a link
+to a file that the server does not have, only the text is shown.
 """
 
 import functools
@@ -39,10 +38,7 @@ def runbook_names() -> frozenset[str]:
 
 
 def runbook_page(name: str, *, root: str) -> Page:
-    """Return the page of the runbook of an alert; with status 404 if there is no such alert.
-
-    `root` is the relative path to the overview page.
-    """
+    """Return the page of the runbook of an alert; with status 404 if there is no such alert. `root` as in `Page`."""
     known = name in runbook_names()
     absent = el("section", el("h1", "No such runbook"), el("p", "There is no alert named ", ui.named(name), "."))
     content = el("article", _runbook(name), class_="runbook") if known else absent
@@ -82,10 +78,7 @@ _FULL: Final = 0.9
 def topic_page(
     published: PublishedSnapshot | None, name: str, facts: ClusterFacts | None, now: float, *, root: str
 ) -> Page:
-    """Return a topic's page as of `now` (Unix seconds). `facts` are those about the cluster, None: not known.
-
-    `root` is the relative path to the overview page.
-    """
+    """Return a topic's page as of `now` (Unix seconds). `facts` are those about the cluster, None: not known."""
     if published is None:
         return _page(name, root, ui.WAITING, code=503)
     snapshot = published.snapshot

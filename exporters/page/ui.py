@@ -1,8 +1,7 @@
 """The blocks of which pages consist: sections, notes, lists of facts, tables with their rows, and links to pages.
 
-Values as HTML elements: names, numbers, times, states and verdicts, and the marks for unknown and for none.
-
-The words themselves are in `exporters.wording`.
+Values as HTML elements: names, numbers, times, states and verdicts, and the marks for unknown and for none. The words
+themselves are in `exporters.wording`.
 """
 
 import operator

@@ -106,29 +106,21 @@ class SecretEntry(Secret):
         return str(text)
 
 
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class SecretValue(Secret):
     """The secret itself, for callers in this process. It cannot be pickled; its repr has no secret."""
 
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
+    text: str
 
     def __repr__(self) -> str:
         return f"SecretValue({STARS!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SecretValue) and other._text == self._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a secret that is a value cannot leave its process: name a file or a variable instead")
 
     def reveal(self) -> str:
         """See Secret."""
-        return self._text
+        return self.text
 
 
 def _validate(value: object) -> Secret:

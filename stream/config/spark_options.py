@@ -92,13 +92,7 @@ WITHOUT_EFFECT: Final[dict[MasterKind, tuple[str, ...]]] = {
 
 
 def as_text(value: object) -> object:
-    """Return a mapping with its numbers and truth values as Spark writes them; any other value unchanged."""
-    if not isinstance(value, dict):
-        return value
-    return {name: _as_text(item) for name, item in value.items()}
-
-
-def _as_text(value: object) -> object:
+    """Return a number or a truth value as Spark writes it; any other value unchanged."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float) else value

@@ -12,6 +12,7 @@ from stream.config.spark_options import WITHOUT_EFFECT, as_text, check_spark_opt
 from stream.config.values import HeapSize, Seconds, class_archive_folder
 from stream.groups.placement import InstancePart
 
+_SparkValue = Annotated[str, BeforeValidator(as_text)]
 _EXECUTORS: Final = 2
 _EXECUTOR_CORES: Final = 1
 _EXECUTOR_MEMORY: Final = "1g"
@@ -123,12 +124,10 @@ class JobOptions(OptionSection):
         ge=0,
         le=65535,
     )
-    spark_options: Annotated[dict[str, str], BeforeValidator(as_text), AfterValidator(check_spark_options)] = (
-        experimental(
-            dict,
-            "Further settings of Spark, such as `spark.executor.memoryOverhead: 1g`; not those that lagwarden makes"
-            " itself.",
-        )
+    spark_options: Annotated[dict[str, _SparkValue], AfterValidator(check_spark_options)] = experimental(
+        dict,
+        "Further settings of Spark, such as `spark.executor.memoryOverhead: 1g`; not those that lagwarden makes"
+        " itself.",
     )
 
     @property
