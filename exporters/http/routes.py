@@ -74,10 +74,13 @@ def build_app(
     served = dataclasses.replace(served, status=with_http(served.status, admission))
     responses = RenderedResponses(served.on_failure)
     api, pages = ApiEndpoints(served, responses), PageEndpoints(served, responses)
+    # At most a quarter of the connections, because streams stay open.
+    total, per_address = (max(most // 4, 1) for most in (admission.limits.total, admission.limits.per_address))
+    streams = RequestLimits(min(MOST_STREAMS, total), min(MOST_STREAMS_PER_ADDRESS, per_address), reserve=0)
     middleware = [
         Middleware(
             RequestLimiter,
-            streams=_stream_limits(admission.limits),
+            streams=streams,
             others=RequestLimits(),
             on_refusal=functools.partial(admission.count, RefusalReason.REQUESTS),
         ),
@@ -121,15 +124,6 @@ def build_app(
             GroupQueryError: bad_request,
             NoSnapshotError: api.no_snapshot,
         },
-    )
-
-
-def _stream_limits(connections: ConnectionLimits) -> RequestLimits:
-    """Return the limits of event streams: at most a quarter of the connections, because streams stay open."""
-    return RequestLimits(
-        total=min(MOST_STREAMS, max(connections.total // 4, 1)),
-        per_address=min(MOST_STREAMS_PER_ADDRESS, max(connections.per_address // 4, 1)),
-        reserve=0,
     )
 
 

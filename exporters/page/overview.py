@@ -141,15 +141,10 @@ def overview_page(
 def _page(headline: str, content: Content, status: MonitorStatus, legend: Content = None) -> Page:
     part = "" if status.instances == 1 else f" · instance {status.part}"
     foot = f"lagwarden {printable(status.version)}{part} · times are ages; hover for UTC"
-    links = (*_LINKS, *_siblings(status))
-    return Page(f"{headline} · lagwarden", content, links=links, legend=legend, foot=foot)
-
-
-def _siblings(status: MonitorStatus) -> list[tuple[str, str]]:
-    """Return the links to the other instances: this page shows the groups of one."""
-    names = [f"{index}/{status.instances}" for index in range(len(status.siblings))]
-    others = zip(status.siblings, names, strict=True)
-    return [(f"{url}/", f"instance {name}") for url, name in others if name != status.part]
+    # This page shows the groups of one instance.
+    names = {f"{index}/{status.instances}": url for index, url in enumerate(status.siblings)}
+    others = [(f"{url}/", f"instance {name}") for name, url in names.items() if name != status.part]
+    return Page(f"{headline} · lagwarden", content, links=(*_LINKS, *others), legend=legend, foot=foot)
 
 
 def _groups(

@@ -144,7 +144,10 @@ def _from_file(path: Path | None, faults: list[ConfigFault]) -> Iterator[tuple[s
         faults.append(ConfigFault(str(path), f"cannot be read: {reason}", "configuration file"))
         return
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist
-        faults.append(ConfigFault(str(path), f"is not valid YAML: {_yaml_problem(error)}", "configuration file"))
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        problem = f"is not valid YAML: {getattr(error, 'problem', None) or error}{where}"
+        faults.append(ConfigFault(str(path), problem, "configuration file"))
         return
     for section, options in _mapping(str(path), tree, "configuration file", faults):
         if section not in SECTIONS:
@@ -163,12 +166,6 @@ def _mapping(key: str, value: object, origin: str, faults: list[ConfigFault]) ->
         # Without the value, which may contain the passwords of the section.
         faults.append(ConfigFault(key, "must be a mapping of names to values", origin))
     return []
-
-
-def _yaml_problem(error: yaml.YAMLError | ValueError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-    return f"{getattr(error, 'problem', None) or error}{where}"
 
 
 def _from_environment(environment: Mapping[str, str], faults: list[ConfigFault]) -> Iterator[tuple[str, _Setting]]:
