@@ -2,13 +2,11 @@
 
 from typing import Final
 
-import numpy as np
-
 from stream import wording as say
 from stream.health.columns import Flags
 from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT, GroupStage
-from stream.health.rules.rule import OWNER, Rule, no_rows, unread_text
+from stream.health.rules.rule import OWNER, Rule, no_rows, rows_of_topic, unread_text
 from stream.health.verdict import Verdict
 
 
@@ -70,7 +68,7 @@ EXPIRING = Rule(
 )
 
 
-def was_removed(window: Window) -> Flags:
+def _was_removed(window: Window) -> Flags:
     """Return the rows of which a committed offset is known that was removed."""
     memory = window.memory
     removed = (memory.removed >= 0) | (memory.removed_early >= 0) | (memory.last_committed >= 0)
@@ -88,7 +86,7 @@ def _forgotten(window: Window) -> Flags:
     removed = window.memory.removed_early
     is_recent = window.now - removed <= window.limits.event_shown
     lives = (removed >= 0) & (is_recent | (window.committed_offset == NO_COMMIT))
-    matches: Flags = lives | (window.stuck & was_removed(window) & ~window.habit_unknown)
+    matches: Flags = lives | (window.stuck & _was_removed(window) & ~window.habit_unknown)
     return matches
 
 
@@ -98,7 +96,11 @@ def _forgotten_sentence(window: Window, row: int) -> str:
     at = f" {last:,}" if last >= 0 else ""
     committed = int(window.committed_offset[row])
     if forgotten < 0:
-        return f"The committed offset{at} {_removal(window, row)}. {_waits(window, row)}"
+        return (
+            f"The committed offset{at} {_removal(window, row)}. Records have come for"
+            f" {say.duration(int(window.idle_time[row]))}, and the group has committed none of them since:"
+            f" {unread_text(window, row)}."
+        )
     removed = say.moment(forgotten)
     if committed == NO_COMMIT:
         rest = "and the group has committed none since: after a restart it begins by auto.offset.reset"
@@ -114,11 +116,6 @@ def _removal(window: Window, row: int) -> str:
         return "was removed, at a time that is not known"
     how = {0: "was deleted by a request", 1: "expired"}.get(expired, "was removed")
     return f"{how} at {say.moment(time)}"
-
-
-def _waits(window: Window, row: int) -> str:
-    since = say.duration(int(window.idle_time[row]))
-    return f"Records have come for {since}, and the group has committed none of them since: {unread_text(window, row)}."
 
 
 FORGOTTEN = Rule(
@@ -148,39 +145,22 @@ _ASSIGN: Final = (
 )
 
 
-def _never_committed(window: Window) -> Flags:
-    """A partition of the group receives records, and the group has never committed an offset for it."""
-    matches: Flags = (
-        window.stuck & (window.committed_offset == NO_COMMIT) & ~was_removed(window) & ~window.habit_unknown
-    )
-    return matches
-
-
 def _never_committed_sentence(window: Window, row: int) -> str:
     since = say.duration(int(window.idle_time[row]))
-    siblings = _others(window, row)
-    but = f" It commits {say.count(siblings, 'other partition')} of the topic." if siblings else ""
+    others = int((window.committed_offset[rows_of_topic(window, row)] != NO_COMMIT).sum())
+    but = f" It commits {say.count(others, 'other partition')} of the topic." if others else ""
     return f"Records have come for {since}, and the group has never committed an offset for this partition.{but}"
-
-
-def _others(window: Window, row: int) -> int:
-    """Return the number of partitions of the topic that the group commits."""
-    inputs = window.inputs
-    first, last = np.searchsorted(inputs.group, (inputs.group[row], inputs.group[row] + 1))
-    same_topic = inputs.topic[first:last] == inputs.topic[row]
-    return int((same_topic & (window.committed_offset[first:last] != NO_COMMIT)).sum())
-
-
-def _next_step_of(window: Window, row: int) -> str:
-    return _ASSIGN if window.stage[row] == GroupStage.OFFSETS_ONLY else _LOOK
 
 
 NEVER_COMMITTED = Rule(
     verdict=Verdict.NEVER_COMMITTED,
-    matches=_never_committed,
+    text="A partition of the group receives records, and the group has never committed an offset for it.",
+    matches=lambda window: (
+        window.stuck & (window.committed_offset == NO_COMMIT) & ~_was_removed(window) & ~window.habit_unknown
+    ),
     sentence=_never_committed_sentence,
     next_step=f"{_LOOK} {_ASSIGN}",
-    next_step_of=_next_step_of,
+    next_step_of=lambda window, row: _ASSIGN if window.stage[row] == GroupStage.OFFSETS_ONLY else _LOOK,
     evidence=("high_watermark", "log_start_offset", "group_since", "time_lag", "members", *OWNER),
     confirm=1,
     # At a rebalance, records that no member has committed are taken as new.

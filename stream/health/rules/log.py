@@ -22,7 +22,7 @@ _RESET = (
 )
 
 
-def lost_rows(window: Window) -> Flags:
+def _lost_rows(window: Window) -> Flags:
     """Return the rows of which retention has removed records above the commit, as far as the offsets show."""
     lost = window.ends.lost > window.memory.last_read
     rows: Flags = lost & window.known & (window.committed_offset != NO_COMMIT)
@@ -31,7 +31,7 @@ def lost_rows(window: Window) -> Flags:
 
 def _losing_data(window: Window) -> Flags:
     """Retention removes records that an active group has not read, has removed them, or is about to."""
-    lost = lost_rows(window) & window.unread
+    lost = _lost_rows(window) & window.unread
     is_active = window.has_members | (window.silence <= window.patience)
     keeps_starting = lost & (window.inputs.groups.rebalances[window.inputs.group] >= _LEAST_STARTS)
     return ((lost | window.losing) & is_active & window.known) | keeps_starting
@@ -51,25 +51,16 @@ def _losing_data_sentence(window: Window, row: int) -> str:
     return f"{gone}: the log now starts at {int(window.ends.log_start[row]):,}."
 
 
-def _next_step_of(window: Window, row: int) -> str:
-    return _RESET if window.ends.lost[row] > 0 else _RAISE_RETENTION
-
-
 LOSING_DATA = Rule(
     verdict=Verdict.LOSING_DATA,
     matches=_losing_data,
     sentence=_losing_data_sentence,
     next_step=f"Before a loss: {_RAISE_RETENTION} After it: {_RESET}",
-    next_step_of=_next_step_of,
+    next_step_of=lambda window, row: _RESET if window.ends.lost[row] > 0 else _RAISE_RETENTION,
     evidence=("lost", "margin", "loss_in", "log_start_offset", "committed_offset", "lag", "rebalances", "consume_rate"),
     confirm=1,
     is_reported_beside=True,
 )
-
-
-def _below_log_start(window: Window) -> Flags:
-    """The group stands below the log start and has nothing to read: retention has removed what it did not commit."""
-    return lost_rows(window) & ~window.unread & window.has_members
 
 
 def _below_log_start_sentence(window: Window, row: int) -> str:
@@ -80,7 +71,8 @@ def _below_log_start_sentence(window: Window, row: int) -> str:
 
 BELOW_LOG_START = Rule(
     verdict=Verdict.BELOW_LOG_START,
-    matches=_below_log_start,
+    text="The group stands below the log start and has nothing to read: retention has removed what it did not commit.",
+    matches=lambda window: _lost_rows(window) & ~window.unread & window.has_members,
     sentence=_below_log_start_sentence,
     next_step="Nothing now. Let the consumer commit its position also where it finds nothing to process: after a"
     " restart it would start by auto.offset.reset.",
@@ -124,18 +116,11 @@ TRUNCATED = Rule(
 )
 
 
-def _held_back(window: Window) -> Flags:
-    """A group that reads committed records only has read up to an open transaction that does not end."""
-    return window.stuck & window.before_transaction
-
-
 def _held_back_sentence(window: Window, row: int) -> str:
-    place = (int(window.inputs.topic[row]), int(window.inputs.partition[row]))
-    transaction = window.inputs.transactions.get(place)
-    known_since = None if transaction is None else transaction.since
-    since = int(window.stable_since[row]) if known_since is None else known_since
-    cause = "an open transaction"
+    transaction = window.inputs.transactions.get((int(window.inputs.topic[row]), int(window.inputs.partition[row])))
+    since, cause = int(window.stable_since[row]), "an open transaction"
     if transaction is not None:
+        since = since if transaction.since is None else transaction.since
         name = f" ({transaction.transactional_id})" if transaction.transactional_id else ""
         state = "hanging" if transaction.hanging else "open"
         cause = f"the {state} transaction of producer {transaction.producer_id}{name}"
@@ -145,7 +130,8 @@ def _held_back_sentence(window: Window, row: int) -> str:
 
 HELD_BACK = Rule(
     verdict=Verdict.HELD_BACK,
-    matches=_held_back,
+    text="A group that reads committed records only has read up to an open transaction that does not end.",
+    matches=lambda window: window.stuck & window.before_transaction,
     sentence=_held_back_sentence,
     verb="is",
     next_step="End the producer's transaction; one that hangs is aborted with kafka-transactions.sh abort.",

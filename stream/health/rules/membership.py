@@ -25,12 +25,6 @@ def hint(window: Window, row: int) -> str:
     return f" If MirrorMaker 2 copies its offsets (see topic {topics[0]}), put it into groups.mirrored."
 
 
-def _mirrored(window: Window) -> Flags:
-    """Another program writes the offsets of the group (`groups.mirrored`), which has no members: nothing reads here."""
-    mirrored: Flags = window.stage == GroupStage.MIRRORED
-    return mirrored
-
-
 def _mirrored_sentence(window: Window, row: int) -> str:
     waits = ""
     if window.known[row] and window.committed_offset[row] >= 0:
@@ -41,7 +35,9 @@ def _mirrored_sentence(window: Window, row: int) -> str:
 
 MIRRORED = Rule(
     verdict=Verdict.MIRRORED,
-    matches=_mirrored,
+    text="Another program writes the offsets of the group (`groups.mirrored`), which has no members: nothing reads"
+    " here.",
+    matches=lambda window: window.stage == GroupStage.MIRRORED,
     sentence=_mirrored_sentence,
     next_step="Nothing. With members the group is judged as any other. If consumers moved here, and nothing copies its"
     " offsets any more, take the group out of groups.mirrored.",
@@ -63,11 +59,6 @@ def leaves_records(window: Window) -> Flags:
     return leaves
 
 
-def _no_members(window: Window) -> Flags:
-    """Records wait, and the group has no members."""
-    return leaves_records(window) & ~window.habit_unknown
-
-
 def _no_members_sentence(window: Window, row: int) -> str:
     since = window.inputs.groups.since[window.inputs.group[row]]
     for_ = f" for {say.duration(window.now - int(since))}" if since >= 0 else ""
@@ -78,7 +69,8 @@ def _no_members_sentence(window: Window, row: int) -> str:
 
 NO_MEMBERS = Rule(
     verdict=Verdict.NO_MEMBERS,
-    matches=_no_members,
+    text="Records wait, and the group has no members.",
+    matches=lambda window: leaves_records(window) & ~window.habit_unknown,
     sentence=_no_members_sentence,
     next_step=_NEXT_STEP,
     next_step_of=lambda window, row: f"{_NEXT_STEP}{hint(window, row)}",
@@ -123,13 +115,6 @@ REBALANCE_STORM = Rule(
 )
 
 
-def _rebalancing_too_long(window: Window) -> Flags:
-    """A rebalance does not end while records wait."""
-    long = (window.settled_time > window.limits.rebalance_limit) & (window.idle_time > window.limits.rebalance_limit)
-    matches: Flags = (window.stage == GroupStage.REBALANCING) & window.unread & long
-    return matches
-
-
 def _rebalancing_too_long_sentence(window: Window, row: int) -> str:
     since = window.inputs.groups.since[window.inputs.group[row]]
     for_ = f"for {say.duration(window.now - int(since))}" if since >= 0 else "for a long time"
@@ -138,7 +123,12 @@ def _rebalancing_too_long_sentence(window: Window, row: int) -> str:
 
 REBALANCING_TOO_LONG = Rule(
     verdict=Verdict.REBALANCING_TOO_LONG,
-    matches=_rebalancing_too_long,
+    text="A rebalance does not end while records wait.",
+    matches=lambda window: (
+        (window.stage == GroupStage.REBALANCING)
+        & window.unread
+        & (np.minimum(window.settled_time, window.idle_time) > window.limits.rebalance_limit)
+    ),
     sentence=_rebalancing_too_long_sentence,
     next_step="Find the member that does not rejoin: one that is busy (up to max.poll.interval.ms) delays all others.",
     evidence=("group_since", "members", "lag", "time_lag", "progress_time"),
@@ -152,17 +142,13 @@ def _two_applications(window: Window) -> Flags:
     return (since >= 0) & (window.now - since > window.limits.rolling_deploy) & (window.members > 0)
 
 
-def _two_applications_sentence(window: Window, row: int) -> str:
-    since = window.now - int(window.memory.split_since[row])
-    return (
-        f"For {say.duration(since)}, the members have subscribed to different topics:{subscribers_text(window, row)}."
-    )
-
-
 TWO_APPLICATIONS = Rule(
     verdict=Verdict.TWO_APPLICATIONS,
     matches=_two_applications,
-    sentence=_two_applications_sentence,
+    sentence=lambda window, row: (
+        f"For {say.duration(window.now - int(window.memory.split_since[row]))}, the members have subscribed to"
+        f" different topics:{subscribers_text(window, row)}."
+    ),
     next_step="Give each application a group.id of its own: in one group, each restart of one stops the other, and"
     " partitions may stay without an owner. Members of one application must subscribe to the same topics.",
     evidence=("split_since", "members", "group_since", "rebalances", "lag"),
@@ -178,11 +164,6 @@ def may_be_assigned_soon(window: Window) -> Flags:
     """
     matches: Flags = _unowned(window) & (window.committed_offset == NO_COMMIT) & ~_is_overdue(window)
     return matches
-
-
-def _unassigned(window: Window) -> Flags:
-    """No member of a settled group owns a partition of a topic that the group subscribes to."""
-    return _unowned(window) & _is_overdue(window)
 
 
 def _unowned(window: Window) -> Flags:
@@ -212,7 +193,8 @@ def _unassigned_sentence(window: Window, row: int) -> str:
 
 UNASSIGNED = Rule(
     verdict=Verdict.UNASSIGNED,
-    matches=_unassigned,
+    text="No member of a settled group owns a partition of a topic that the group subscribes to.",
+    matches=lambda window: _unowned(window) & _is_overdue(window),
     sentence=_unassigned_sentence,
     next_step="Members that subscribe to different topics, or a broken assignor, leave it out: restart the group.",
     evidence=("members", "group_since", "lag", "time_lag", "committed_offset"),

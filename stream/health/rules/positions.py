@@ -21,14 +21,14 @@ from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 
-def jumped_recently(window: Window) -> Flags:
+def _jumped_recently(window: Window) -> Flags:
     """Return the rows that went forward past records within `HealthLimits.event_shown` and have not gone back since."""
     memory = window.memory
     is_recent = (memory.skip_time >= 0) & (window.now - memory.skip_time <= window.limits.event_shown)
     return is_recent & (window.committed_offset >= memory.skip_to)
 
 
-def jump_text(window: Window, row: int) -> str:
+def _jump_text(window: Window, row: int) -> str:
     """Return a jump as in "from 5 to 9 (4 offsets, written from ... to ...) at ..."."""
     memory = window.memory
     first, last = int(memory.skip_from[row]), int(memory.skip_to[row])
@@ -42,20 +42,13 @@ def jump_text(window: Window, row: int) -> str:
     return f"from {first:,} to {last:,} ({passed}) at {say.moment(int(memory.skip_time[row]))}"
 
 
-def _skipped(window: Window) -> Flags:
-    """The group went forward past records without reading them, and not because of an offset reset."""
-    matches: Flags = jumped_recently(window) & (window.memory.skip_planned == 0)
-    return matches
-
-
-def _skipped_sentence(window: Window, row: int) -> str:
-    return f"The group went {jump_text(window, row)}, faster than it can read: it has skipped these records."
-
-
-SKIPPED = Rule(
+SKIPPED: Rule[Window] = Rule(
     verdict=Verdict.SKIPPED,
-    matches=_skipped,
-    sentence=_skipped_sentence,
+    text="The group went forward past records without reading them, and not because of an offset reset.",
+    matches=lambda window: _jumped_recently(window) & (window.memory.skip_planned == 0),
+    sentence=lambda window, row: (
+        f"The group went {_jump_text(window, row)}, faster than it can read: it has skipped these records."
+    ),
     next_step="If the records are needed, stop the group and set it back to the first of them"
     " (kafka-consumer-groups.sh --reset-offsets); then see auto.offset.reset, which moves groups without an offset.",
     evidence=("jump_from", "jump_to", "jump_time", "committed_offset", "log_start_offset", "lag"),
@@ -70,7 +63,7 @@ _MISSING_STEPS: Final = 3
 """Intervals without another step back after which the group no longer goes back."""
 
 
-def goes_on(window: Window) -> Flags:
+def _goes_on(window: Window) -> Flags:
     """Return the rows whose offset has gone back at two ticks at least and has not stopped going back."""
     memory = window.memory
     since_last = window.known_until - memory.back_time
@@ -95,27 +88,13 @@ def _repeatedly(window: Window) -> Flags:
     """Return the rows that go back again and again, and are seen while they read the records in between again."""
     memory = window.memory
     climbs = (memory.climbed >= 0) & (window.now - memory.climbed <= LONGEST_SWING)
-    return climbs & (memory.steps_back >= _LEAST_STEPS) & goes_on(window)
+    return climbs & (memory.steps_back >= _LEAST_STEPS) & _goes_on(window)
 
 
 def _is_repeated(window: Window, row: int) -> bool:
     """Return whether a rewound row has gone back several times since it was last steady."""
     memory = window.memory
     return bool(memory.steps_back[row] >= _LEAST_STEPS and window.now - memory.back_time[row] <= LONGEST_SWING)
-
-
-def _matches_rewound(window: Window) -> Flags:
-    """The group's offset went back on its own, and the group reads records again."""
-    return (_back(window) | _repeatedly(window)) & ~_planned(window)
-
-
-def _matches_reset(window: Window) -> Flags:
-    """An offset reset moved the group's offset, back or forward."""
-    return (_back(window) & _planned(window)) | _moved_forward(window)
-
-
-def _moved_forward(window: Window) -> Flags:
-    return jumped_recently(window) & (window.memory.skip_planned > 0)
 
 
 def _step(window: Window, row: int) -> str:
@@ -138,7 +117,7 @@ def _sentence_rewound(window: Window, row: int) -> str:
 def _sentence_reset(window: Window, row: int) -> str:
     jump_time, rewind_time = int(window.memory.skip_time[row]), int(window.inputs.spans.rewind_time[row])
     if window.memory.skip_planned[row] > 0 and jump_time > rewind_time:
-        return f"The offset was reset {jump_text(window, row)} while the group was empty: these records are not read."
+        return f"The offset was reset {_jump_text(window, row)} while the group was empty: these records are not read."
     return f"The offset was reset {_step(window, row)} while the group was empty: {unread_text(window, row)}."
 
 
@@ -146,40 +125,32 @@ _EVIDENCE = ("rewind_from", "rewind_to", "rewind_time", "rewinds", "committed_of
 _NEXT_STEP = "Find what moved it back: a seek, auto.offset.reset after lost offsets, or two consumers at once."
 
 
-def _next_step_rewound(window: Window, row: int) -> str:
-    if _is_repeated(window, row):
-        return (
-            "Look for an exception in the consumer's log: after each one the client seeks back and reads the same"
-            " records again. Handle the failing record, or commit more often."
-        )
-    return _NEXT_STEP
+_NEXT_STEP_IF_REPEATED = (
+    "Look for an exception in the consumer's log: after each one the client seeks back and reads the same records"
+    " again. Handle the failing record, or commit more often."
+)
 
 
 REWOUND = Rule(
     verdict=Verdict.REWOUND,
-    matches=_matches_rewound,
+    text="The group's offset went back on its own, and the group reads records again.",
+    matches=lambda window: (_back(window) | _repeatedly(window)) & ~_planned(window),
     sentence=_sentence_rewound,
     next_step=_NEXT_STEP,
-    next_step_of=_next_step_rewound,
+    next_step_of=lambda window, row: _NEXT_STEP_IF_REPEATED if _is_repeated(window, row) else _NEXT_STEP,
     evidence=(*_EVIDENCE, "steps_back"),
     is_reported_beside=True,
 )
 RESET = Rule(
     verdict=Verdict.RESET,
-    matches=_matches_reset,
+    text="An offset reset moved the group's offset, back or forward.",
+    matches=lambda window: (
+        (_back(window) & _planned(window)) | (_jumped_recently(window) & (window.memory.skip_planned > 0))
+    ),
     sentence=_sentence_reset,
     next_step="Nothing, if it was intended: this ends when the group has read up to its former offset.",
     evidence=(*_EVIDENCE, "jump_from", "jump_to", "jump_time"),
 )
-
-
-_LEAST_TURNS: Final = 3
-"""One step back is a seek, two may be a seek and its correction."""
-
-
-def _two_committers(window: Window) -> Flags:
-    """The group's offset alternates between two positions: two clients commit the partition, each its own position."""
-    return (window.memory.swings >= _LEAST_TURNS) & goes_on(window)
 
 
 def _two_committers_sentence(window: Window, row: int) -> str:
@@ -195,7 +166,9 @@ def _two_committers_sentence(window: Window, row: int) -> str:
 
 TWO_COMMITTERS = Rule(
     verdict=Verdict.TWO_COMMITTERS,
-    matches=_two_committers,
+    text="The group's offset alternates between two positions: two clients commit the partition, each its own"
+    " position.",
+    matches=lambda window: (window.memory.swings >= _LEAST_STEPS) & _goes_on(window),
     sentence=_two_committers_sentence,
     next_step="Find the second client that commits for this group.id, and give it a group.id of its own. It need not be"
     " a member: a consumer that assigns partitions to itself is not. Records are processed twice, and a restart"
@@ -206,11 +179,6 @@ TWO_COMMITTERS = Rule(
 )
 
 
-def _commits_last_read(window: Window) -> Flags:
-    """The group commits the offset of the last record it has read, not of the next one, and keeps up."""
-    return window.known & window.memory.last_read & (window.lag > 0)
-
-
 def _commits_last_read_sentence(window: Window, row: int) -> str:
     offset = int(window.committed_offset[row])
     state = "reads along" if window.unread[row] else "has read everything"
@@ -219,7 +187,8 @@ def _commits_last_read_sentence(window: Window, row: int) -> str:
 
 COMMITS_LAST_READ = Rule(
     verdict=Verdict.COMMITS_LAST_READ,
-    matches=_commits_last_read,
+    text="The group commits the offset of the last record it has read, not of the next one, and keeps up.",
+    matches=lambda window: window.known & window.memory.last_read & (window.lag > 0),
     sentence=_commits_last_read_sentence,
     verb="",
     next_step="Commit the offset of the next record (last + 1): now each restart reads the last record again.",

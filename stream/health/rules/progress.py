@@ -7,13 +7,8 @@ from stream.health.columns import Flags, consecutive_pairs, sum_by_owner
 from stream.health.features import lag_trend as trends
 from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT, GroupStage
-from stream.health.rules.rule import OWNER, Rule, client_text, no_rows, owner_of, unread_text
+from stream.health.rules.rule import OWNER, Rule, client_text, no_rows, owner_of, rows_of_topic, unread_text
 from stream.health.verdict import Verdict
-
-
-def _caught_up(window: Window) -> Flags:
-    """Nothing is unread."""
-    return window.known & ~window.unread
 
 
 def _caught_up_sentence(window: Window, row: int) -> str:
@@ -27,17 +22,13 @@ def _caught_up_sentence(window: Window, row: int) -> str:
 
 CAUGHT_UP = Rule(
     verdict=Verdict.CAUGHT_UP,
-    matches=_caught_up,
+    text="Nothing is unread.",
+    matches=lambda window: window.known & ~window.unread,
     sentence=_caught_up_sentence,
     next_step="Nothing.",
     evidence=("committed_offset", "high_watermark", "commit_time"),
     confirm=1,
 )
-
-
-def _ok(window: Window) -> Flags:
-    """Records are unread, but for no longer than is usual for this group, or its lag does not grow."""
-    return np.ones(len(window), np.bool_)
 
 
 def _ok_sentence(window: Window, row: int) -> str:
@@ -53,20 +44,14 @@ def _ok_sentence(window: Window, row: int) -> str:
 
 OK = Rule(
     verdict=Verdict.OK,
-    matches=_ok,
+    text="Records are unread, but for no longer than is usual for this group, or its lag does not grow.",
+    matches=lambda window: np.ones(len(window), np.bool_),
     sentence=_ok_sentence,
     verb="",
     next_step="Nothing.",
     evidence=("lag", "time_lag", "commit_time", "produce_rate", "consume_rate"),
     confirm=1,
 )
-
-
-def _falling_behind(window: Window) -> Flags:
-    """The group reads more slowly than records are written, commit after commit."""
-    # During a rebalance no member reads, which says nothing about their speed.
-    matches: Flags = window.behind & (window.trend == trends.RISES) & (window.stage != GroupStage.REBALANCING)
-    return matches
 
 
 def _falling_behind_sentence(window: Window, row: int) -> str:
@@ -80,7 +65,9 @@ def _falling_behind_sentence(window: Window, row: int) -> str:
 
 FALLING_BEHIND = Rule(
     verdict=Verdict.FALLING_BEHIND,
-    matches=_falling_behind,
+    text="The group reads more slowly than records are written, commit after commit.",
+    # During a rebalance no member reads, which says nothing about their speed.
+    matches=lambda window: window.behind & (window.trend == trends.RISES) & (window.stage != GroupStage.REBALANCING),
     sentence=_falling_behind_sentence,
     next_step="Give the group more members (up to one per partition), or find what has made its processing slower.",
     evidence=("lag", "time_lag", "produce_rate", "consume_rate", "patience"),
@@ -88,13 +75,6 @@ FALLING_BEHIND = Rule(
     confirm=3,
     is_reported_beside=True,
 )
-
-
-def _recovering(window: Window) -> Flags:
-    """The group is behind and catching up."""
-    gains = (window.rates.catch_up > 0) & (window.trend == trends.TOO_SHORT)
-    matches: Flags = window.behind & ((window.trend == trends.FALLS) | gains)
-    return matches
 
 
 def _recovering_sentence(window: Window, row: int) -> str:
@@ -105,7 +85,11 @@ def _recovering_sentence(window: Window, row: int) -> str:
 
 RECOVERING = Rule(
     verdict=Verdict.RECOVERING,
-    matches=_recovering,
+    text="The group is behind and catching up.",
+    matches=lambda window: (
+        window.behind
+        & ((window.trend == trends.FALLS) | ((window.trend == trends.TOO_SHORT) & (window.rates.catch_up > 0)))
+    ),
     sentence=_recovering_sentence,
     verb="is",
     next_step="Nothing, unless it takes too long for you.",
@@ -133,11 +117,8 @@ def _skewed(window: Window) -> Flags:
 
 
 def _skewed_sentence(window: Window, row: int) -> str:
-    inputs = window.inputs
-    first, last = np.searchsorted(inputs.group, (inputs.group[row], inputs.group[row] + 1))
-    same_topic = inputs.topic[first:last] == inputs.topic[row]
-    share = int(window.lag[row]) / max(int(window.lag[first:last][same_topic].sum()), 1)
-    size = say.count(int(same_topic.sum()), "partition")
+    rows = rows_of_topic(window, row)
+    share, size = int(window.lag[row]) / max(int(window.lag[rows].sum()), 1), say.count(len(rows), "partition")
     rate = window.rates.produce[row]
     written = "" if np.isnan(rate) else f"; it is written at {say.per_second(float(rate))}"
     client = owner_of(window, row)

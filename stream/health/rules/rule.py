@@ -217,7 +217,7 @@ def _rebalance_text(window: Window, row: int) -> str:
     name = f"generation {generation:,}" if generation >= 0 else "the last rebalance"
     details = [say.moment(since)]
     if groups.joined[group] > 0:
-        details.append(f"{_joined_text(window, group)} joined")
+        details.append(f"{joined_names(window, group) or say.count(int(groups.joined[group]), 'member')} joined")
     if groups.left[group] > 0:
         details.append(f"{say.count(int(groups.left[group]), 'member')} left")
     began = f"{name} ({', '.join(details)})"
@@ -226,18 +226,19 @@ def _rebalance_text(window: Window, row: int) -> str:
     return f" The last progress was {say.duration(stood - since)} after {began}."
 
 
-def _joined_text(window: Window, group: int) -> str:
-    """Return the members that joined with the last rebalance, or only their number if they are many or not known."""
-    names = joined_names(window, group)
-    return names or say.count(int(window.inputs.groups.joined[group]), "member")
-
-
 def joined_names(window: Window, group: int) -> str:
     """Return the members that joined with the last rebalance; "" if they are none, many, hidden or not all known."""
     members = window.inputs.joined.get(group, ())
     if len(members) != window.inputs.groups.joined[group] or len(members) > _NAMED or window.limits.hide_members:
         return ""
     return " and ".join(client_text(window, member) for member in members)
+
+
+def rows_of_topic(window: Window, row: int) -> Ints:
+    """Return the rows of the group of a row that are of its topic."""
+    group, topic = _group_rows(window, row), window.inputs.topic
+    rows: Ints = group.start + np.flatnonzero(topic[group] == topic[row])
+    return rows
 
 
 def _group_rows(window: Window, row: int) -> slice:

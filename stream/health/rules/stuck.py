@@ -10,18 +10,14 @@ from stream.health.columns import Flags, Ints, max_by_owner
 from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage
 from stream.health.rules import membership
-from stream.health.rules.membership import leaves_records
-from stream.health.rules.rule import (
-    OWNER,
-    Rule,
-    client_text,
-    no_rows,
-    owner_of,
-    position_text,
-    sends_heartbeats,
-    unread_text,
-)
+from stream.health.rules import rule as texts
+from stream.health.rules.rule import OWNER, Rule, no_rows, owner_of, unread_text
 from stream.health.verdict import Verdict
+
+
+def _stuck_after_a_commit(window: Window) -> Flags:
+    stuck: Flags = window.stuck & (window.committed_offset != NO_COMMIT)
+    return stuck
 
 
 def _habit_unknown(window: Window) -> Flags:
@@ -31,10 +27,9 @@ def _habit_unknown(window: Window) -> Flags:
     `stalled`, `no_members` or `never_committed`. A group looks like a batch if its last run read a backlog of at least
     ten minutes, faster than records are written, within 30 minutes, and has not been steady before.
     """
-    matches: Flags = window.habit_unknown
-    if matches.any():
-        matches = matches & (window.stuck | leaves_records(window))
-    return matches
+    if not window.habit_unknown.any():
+        return window.habit_unknown
+    return window.habit_unknown & (window.stuck | membership.leaves_records(window))
 
 
 def _habit_unknown_sentence(window: Window, row: int) -> str:
@@ -57,22 +52,20 @@ HABIT_UNKNOWN = Rule(
 )
 
 
-def _stalled(window: Window) -> Flags:
-    """Commits arrive, but the offset does not move."""
-    committing = window.silence <= window.patience
-    repeated = committing & (window.commit_time > window.progress_time)
-    matches: Flags = window.stuck & repeated & (window.committed_offset != NO_COMMIT)
-    return matches
-
-
 def _stalled_sentence(window: Window, row: int) -> str:
     last = say.duration(window.now - int(window.commit_time[row]))
-    return f"Commits arrive (the last {last} ago) but stay at {position_text(window, row)}: {unread_text(window, row)}."
+    at = texts.position_text(window, row)
+    return f"Commits arrive (the last {last} ago) but stay at {at}: {unread_text(window, row)}."
 
 
 STALLED = Rule(
     verdict=Verdict.STALLED,
-    matches=_stalled,
+    text="Commits arrive, but the offset does not move.",
+    matches=lambda window: (
+        _stuck_after_a_commit(window)
+        & (window.silence <= window.patience)
+        & (window.commit_time > window.progress_time)
+    ),
     sentence=_stalled_sentence,
     next_step="The consumer is alive but processes no records: a blocked thread, a paused partition, an endless retry.",
     evidence=("committed_offset", "commit_time", "progress_time", "lag", "time_lag", "longest_pause", *OWNER),
@@ -84,40 +77,32 @@ STALLED = Rule(
 _NEXT_STEP: Final = "Check whether the consumer still runs and what it waits for; restart one that hangs."
 
 
-def _stopped(window: Window) -> Flags:
-    """Records wait, and no commit arrives for longer than the group has ever taken."""
-    matches: Flags = window.stuck & (window.committed_offset != NO_COMMIT)
-    return matches
-
-
 def _stopped_sentence(window: Window, row: int) -> str:
     silence = say.duration(window.row_silence(row))
     usual = say.duration(int(window.longest_pause[row]))
-    others = "" if window.stage[row] != GroupStage.OFFSETS_ONLY else _others_text(window, row)
+    others = ""
+    if window.stage[row] == GroupStage.OFFSETS_ONLY:
+        last_commits = window.commit_time[texts.rows_of_topic(window, row)]
+        count = int((last_commits > window.commit_time[row] + window.longest_pause[row]).sum())
+        went_on = f" {say.count(count, 'other partition')} of the topic went on: no client reads this one."
+        others = went_on if count else ""
     return f"No commit for {silence}, where {usual} is the longest to expect: {unread_text(window, row)}.{others}"
-
-
-def _others_text(window: Window, row: int) -> str:
-    """Return how many other partitions of the topic are committed lately, in a group without membership."""
-    inputs = window.inputs
-    first, last = np.searchsorted(inputs.group, (inputs.group[row], inputs.group[row] + 1))
-    later = window.commit_time[first:last] > window.commit_time[row] + window.longest_pause[row]
-    count = int((later & (inputs.topic[first:last] == inputs.topic[row])).sum())
-    return f" {say.count(count, 'other partition')} of the topic went on: no client reads this one." if count else ""
 
 
 def _next_step_of(window: Window, row: int) -> str:
     client = owner_of(window, row)
     if client is None:
         return f"{_NEXT_STEP}{membership.hint(window, row)}"
-    if sends_heartbeats(window, row):
-        return f"Find out what {client_text(window, client)} waits for (take a thread dump), then restart it."
-    return f"Check whether {client_text(window, client)} still runs and what it waits for; restart it if it hangs."
+    name = texts.client_text(window, client)
+    if texts.sends_heartbeats(window, row):
+        return f"Find out what {name} waits for (take a thread dump), then restart it."
+    return f"Check whether {name} still runs and what it waits for; restart it if it hangs."
 
 
 STOPPED = Rule(
     verdict=Verdict.STOPPED,
-    matches=_stopped,
+    text="Records wait, and no commit arrives for longer than the group has ever taken.",
+    matches=_stuck_after_a_commit,
     sentence=_stopped_sentence,
     verb="has had",
     next_step=_NEXT_STEP,
@@ -153,8 +138,7 @@ def _poison_record(window: Window) -> Flags:
     waits_since = window.known_until - window.idle_time
     moves_on = progress > np.maximum(window.known_until - window.patience, waits_since + window.longest_pause // 2)
     # Without a committed offset there is no record to name.
-    stuck = window.stuck & (window.committed_offset != NO_COMMIT)
-    matches: Flags = stuck & (of_member_only | of_topic_only) & moves_on
+    matches: Flags = _stuck_after_a_commit(window) & (of_member_only | of_topic_only) & moves_on
     return matches
 
 
@@ -194,15 +178,13 @@ def _apart(since: Ints, family: Ints, families: int) -> Ints:
     return apart
 
 
-def _poison_record_sentence(window: Window, row: int) -> str:
-    stuck = f"Stuck at {position_text(window, row)} while other partitions of the group make progress"
-    return f"{stuck}: {unread_text(window, row)}."
-
-
 POISON_RECORD = Rule(
     verdict=Verdict.POISON_RECORD,
     matches=_poison_record,
-    sentence=_poison_record_sentence,
+    sentence=lambda window, row: (
+        f"Stuck at {texts.position_text(window, row)} while other partitions of the group make progress:"
+        f" {unread_text(window, row)}."
+    ),
     verb="is",
     next_step="Check the record at the committed offset and the consumer's log; or the partition may be paused.",
     evidence=("committed_offset", "progress_time", "commit_time", "lag", "time_lag", "longest_pause", *OWNER),

@@ -13,7 +13,7 @@ from stream.health.inputs import FailedReplica, OffsetsOutage
 from stream.health.rules.rule import Rule, no_rows, unread_text
 from stream.health.verdict import Verdict
 
-_REASON: Final = "no_leader"
+_NO_LEADER: Final = "no_leader"
 _UNCLEAN: Final = "An unclean leader election makes the partition available and loses its last records."
 _BRING_BACK: Final = (
     f"Bring back a broker with an in-sync replica (kafka-topics.sh --describe --unavailable-partitions). {_UNCLEAN}"
@@ -30,7 +30,7 @@ def _no_leader(window: Window) -> Flags:
     # A leader election takes seconds, the restart of a broker as long as that of any process.
     lasts = window.now - known_at > window.limits.restart_grace
     reads = window.has_members | (window.commit_time > known_at - window.limits.unlearned)
-    matches[rows] = (reasons[rows] == _REASON) & (lasts & reads)[rows]
+    matches[rows] = (reasons[rows] == _NO_LEADER) & (lasts & reads)[rows]
     return matches
 
 
@@ -92,7 +92,6 @@ _REASONS: Final = {
     "timed_out": "the leader of the partition does not answer in time",
 }
 _NOT_AUTHORIZED = "not_authorized"
-_NO_LEADER = "no_leader"
 _DURING_ELECTION: Final = (_NO_LEADER, "leader_changed", "not_available", "unreachable", "timed_out")
 """The reasons why an end is not known while a partition changes its leader or its broker restarts."""
 _TAIL_REASONS: Final = {
