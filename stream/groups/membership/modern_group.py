@@ -8,7 +8,7 @@ and for the newest record per key in any order: a tombstone removes all traces, 
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from decoders import group_events as facts
@@ -51,9 +51,40 @@ class ModernGroup:
 
     def apply(self, event: object) -> None:
         """Apply the event of one record; events without effect on members and state are ignored."""
-        handler = _HANDLERS.get(event.type.content if isinstance(event, Removed) else type(event))
-        if handler is not None:
-            handler(self, event)
+        match event:
+            case facts.ConsumerMemberRecorded() | facts.ShareMemberRecorded() | facts.StreamsMemberRecorded():
+                self._put(self.members, event.member_id, event)
+            case facts.MemberAssignmentRecorded() | facts.StreamsMemberAssignmentRecorded():
+                self._put(self.assignments, event.member_id, event)
+            case facts.MemberTargetRecorded() | facts.StreamsMemberTargetRecorded():
+                self.targets[event.member_id] = event
+            case facts.GroupEpochRecorded():
+                self.group_epoch, self.validated_topology_epoch = event.group_epoch, event.validated_topology_epoch
+            case facts.TargetAssignmentRecorded():
+                self.assignment_epoch = event.assignment_epoch
+            case facts.TopicRegexResolved():
+                self.regexes[event.topic_regex] = event.topics
+            case facts.StreamsTopologyRecorded():
+                self.topology = event
+            case Removed():
+                self._remove(event)
+
+    def _remove(self, event: Removed) -> None:
+        match event.type.content:
+            case RecordContent.MEMBER:
+                self._put(self.members, event.member_id, None)
+            case RecordContent.CURRENT_ASSIGNMENT:
+                self._put(self.assignments, event.member_id, None)
+            case RecordContent.TARGET_ASSIGNMENT:
+                self.targets.pop(event.member_id, None)
+            case RecordContent.GROUP_EPOCH:
+                self.group_epoch = self.validated_topology_epoch = None
+            case RecordContent.TARGET_EPOCH:
+                self.assignment_epoch = None
+            case RecordContent.RESOLVED_REGEX:
+                self.regexes.pop(event.key["regular_expression"], None)
+            case RecordContent.TOPOLOGY:
+                self.topology = None
 
     @property
     def state(self) -> str | None:
@@ -123,7 +154,7 @@ class ModernGroup:
     def _topology_is_valid(self) -> bool:
         return self.topology is not None and self.topology.topology_epoch == self.validated_topology_epoch
 
-    def put(self, rows: dict[str, Any], member: str, event: object | None) -> None:
+    def _put(self, rows: dict[str, Any], member: str, event: object | None) -> None:
         """Replace the row of a member among `members` or `assignments`; None removes it."""
         self._count_confirmed(member, -1)
         if event is None:
@@ -217,67 +248,3 @@ def regex_of(member: JoinedMember) -> str | None:
 def instance_id_of(member: JoinedMember) -> str | None:
     """Return the instance id of a static member; None for dynamic members and in share groups."""
     return None if isinstance(member, facts.ShareMemberRecorded) else member.instance_id
-
-
-def _group_epoch(group: ModernGroup, event: facts.GroupEpochRecorded) -> None:
-    group.group_epoch = event.group_epoch
-    group.validated_topology_epoch = event.validated_topology_epoch
-
-
-def _assignment_epoch(group: ModernGroup, event: facts.TargetAssignmentRecorded) -> None:
-    group.assignment_epoch = event.assignment_epoch
-
-
-def _topology(group: ModernGroup, event: facts.StreamsTopologyRecorded) -> None:
-    group.topology = event
-
-
-def _resolved(group: ModernGroup, event: facts.TopicRegexResolved) -> None:
-    group.regexes[event.topic_regex] = event.topics
-
-
-def _member(group: ModernGroup, event: JoinedMember) -> None:
-    group.put(group.members, event.member_id, event)
-
-
-def _current_assignment(group: ModernGroup, event: CurrentAssignment) -> None:
-    group.put(group.assignments, event.member_id, event)
-
-
-def _target(group: ModernGroup, event: TargetAssignment) -> None:
-    group.targets[event.member_id] = event
-
-
-def _remove_group_epoch(group: ModernGroup, _: Removed) -> None:
-    group.group_epoch = group.validated_topology_epoch = None
-
-
-def _remove_assignment_epoch(group: ModernGroup, _: Removed) -> None:
-    group.assignment_epoch = None
-
-
-def _remove_topology(group: ModernGroup, _: Removed) -> None:
-    group.topology = None
-
-
-_HANDLERS: Final[dict[type | RecordContent | None, Callable[[ModernGroup, Any], object]]] = {
-    # By the event, or by the content of what was removed.
-    facts.GroupEpochRecorded: _group_epoch,
-    RecordContent.GROUP_EPOCH: _remove_group_epoch,
-    facts.TargetAssignmentRecorded: _assignment_epoch,
-    RecordContent.TARGET_EPOCH: _remove_assignment_epoch,
-    facts.ConsumerMemberRecorded: _member,
-    facts.ShareMemberRecorded: _member,
-    facts.StreamsMemberRecorded: _member,
-    RecordContent.MEMBER: lambda group, event: group.put(group.members, event.member_id, None),
-    facts.MemberAssignmentRecorded: _current_assignment,
-    facts.StreamsMemberAssignmentRecorded: _current_assignment,
-    RecordContent.CURRENT_ASSIGNMENT: lambda group, event: group.put(group.assignments, event.member_id, None),
-    facts.MemberTargetRecorded: _target,
-    facts.StreamsMemberTargetRecorded: _target,
-    RecordContent.TARGET_ASSIGNMENT: lambda group, event: group.targets.pop(event.member_id, None),
-    facts.TopicRegexResolved: _resolved,
-    RecordContent.RESOLVED_REGEX: lambda group, event: group.regexes.pop(event.key["regular_expression"], None),
-    facts.StreamsTopologyRecorded: _topology,
-    RecordContent.TOPOLOGY: _remove_topology,
-}
