@@ -6,8 +6,6 @@ The rules of insertion are those of core/internal/storage/inmemory.go.
 import dataclasses
 from collections.abc import Sequence
 
-import numpy as np
-
 from stream.health.burrow.rules import INTERVALS, NONE, Rings
 
 
@@ -61,13 +59,12 @@ class Ring:
 
 def columns_of_rings(rings: Sequence[Ring], ends: Sequence[Sequence[int]], intervals: int = INTERVALS) -> Rings:
     """Return rings and the end offsets of their partitions (oldest first) as columns."""
-    shape = (len(rings), intervals)
-    offset, timestamp, lag, known_ends = (np.full(shape, NONE, np.int64) for _ in range(4))
+    columns = Rings.empty(len(rings), intervals)
     for row, (ring, known) in enumerate(zip(rings, ends, strict=True)):
-        filled = len(ring.slots)
-        offset[row, :filled] = [slot.offset for slot in ring.slots]
-        timestamp[row, :filled] = [slot.timestamp for slot in ring.slots]
-        lag[row, :filled] = [slot.lag for slot in ring.slots]
+        first = intervals - len(ring.slots)
+        columns.offset[row, first:] = [slot.offset for slot in ring.slots]
+        columns.timestamp[row, first:] = [slot.timestamp for slot in ring.slots]
+        columns.lag[row, first:] = [slot.lag for slot in ring.slots]
         newest = list(known)[-intervals:]
-        known_ends[row, intervals - len(newest) :] = newest
-    return Rings(offset, timestamp, lag, np.array([len(ring.slots) for ring in rings], np.int64), known_ends)
+        columns.ends[row, intervals - len(newest) :] = newest
+    return columns

@@ -8,7 +8,7 @@ groups are evaluated (Burrow's lists, and its expiration of groups without a com
 
 import dataclasses
 import enum
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,18 +35,25 @@ class BurrowStatus(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rings:
-    """The windows (Go rings in Burrow) as columns: one row each, slots oldest first from the left, `count` filled."""
+    """The windows (Go rings in Burrow) as columns: one row each, the newest slot last; `NONE` where there is none."""
 
     offset: NDArray[np.int64]
     timestamp: NDArray[np.int64]
     lag: NDArray[np.int64]
-    """`NONE` where not known."""
-    count: Ints
+    """`NONE` also where not known."""
     ends: NDArray[np.int64]
-    """The newest end offsets, one per refresh, oldest first, as many as slots; `NONE` where there is none."""
+    """The newest end offsets, one per refresh, as many as slots."""
 
-    def __len__(self) -> int:
-        return len(self.count)
+    @classmethod
+    def empty(cls, rows: int, intervals: int = INTERVALS) -> Self:
+        """Return rings without commits."""
+        return cls(*(np.full((rows, intervals), NONE, np.int64) for _ in dataclasses.fields(cls)))
+
+    @property
+    def count(self) -> Ints:
+        """The number of filled slots of each ring."""
+        count: Ints = (self.offset != NONE).sum(axis=1)
+        return count
 
 
 def evaluate(rings: Rings, now: int, *, allowed_lag: int = 0, minimum_complete: float = 0.0) -> Codes:
@@ -54,21 +61,16 @@ def evaluate(rings: Rings, now: int, *, allowed_lag: int = 0, minimum_complete: 
 
     A ring without commits is OK, and so is one with less than `minimum_complete` of its slots filled.
     """
-    rows = np.arange(len(rings))
-    has_commits = rings.count > 0
-    last = np.maximum(rings.count - 1, 0)
-    used = np.arange(rings.offset.shape[1])[None, :] < rings.count[:, None]
-    newest = rings.ends[:, -1]
-    current = np.where(newest >= 0, np.maximum(newest - rings.offset[rows, last], 0), 0)
-    complete = rings.count / rings.offset.shape[1]
+    count, used, newest = rings.count, rings.offset != NONE, rings.ends[:, -1]
+    current = np.where(newest >= 0, np.maximum(newest - rings.offset[:, -1], 0), 0)
     without_lag = used & (rings.lag != NONE) & (rings.lag <= allowed_lag)
     rules: tuple[tuple[Any, BurrowStatus], ...] = (
-        (~has_commits | (complete < minimum_complete), BurrowStatus.OK),
+        ((count == 0) | (count / used.shape[1] < minimum_complete), BurrowStatus.OK),
         (current <= allowed_lag, BurrowStatus.OK),
-        (_stopped(rings, last, now), BurrowStatus.STOP),
+        (_stopped(rings, used, now), BurrowStatus.STOP),
         (_rewound(rings, used), BurrowStatus.REWIND),
         (without_lag.any(axis=1), BurrowStatus.OK),
-        ((~used | (rings.offset == rings.offset[:, :1])).all(axis=1), BurrowStatus.STALL),
+        ((~used | (rings.offset == rings.offset[:, -1:])).all(axis=1), BurrowStatus.STALL),
         (_never_decreasing(rings, used), BurrowStatus.WARN),
     )
     return np.select([matched for matched, _ in rules], [status for _, status in rules], BurrowStatus.OK).astype(
@@ -76,21 +78,21 @@ def evaluate(rings: Rings, now: int, *, allowed_lag: int = 0, minimum_complete: 
     )
 
 
-def _stopped(rings: Rings, last: Ints, now: int) -> Flags:
+def _stopped(rings: Rings, used: Flags, now: int) -> Flags:
     """Return the rings without a commit for longer than the window spans, and without lag 0 at any recent end."""
-    rows = np.arange(len(rings))
-    end, start = rings.timestamp[rows, last], rings.timestamp[:, 0]
+    end, start = rings.timestamp[:, -1], rings.timestamp[np.arange(len(used)), np.argmax(used, axis=1)]
     late = now // 1_000 * 1_000 - end > end - start
-    recently_without_lag = ((rings.ends >= 0) & (rings.ends <= rings.offset[rows, last][:, None])).any(axis=1)
-    return late & ~recently_without_lag
+    recently_without_lag = ((rings.ends >= 0) & (rings.ends <= rings.offset[:, -1:])).any(axis=1)
+    stopped: Flags = late & ~recently_without_lag
+    return stopped
 
 
 def _rewound(rings: Rings, used: Flags) -> Flags:
     """Return the rings in which an offset is below the previous one, and no later one is as high as that again."""
-    falls = used[:, 1:] & (rings.offset[:, 1:] < rings.offset[:, :-1])
+    falls = used[:, :-1] & (rings.offset[:, 1:] < rings.offset[:, :-1])
     first = np.argmax(falls, axis=1)
-    previous = rings.offset[np.arange(len(rings)), first]
-    later = used & (np.arange(used.shape[1])[None, :] > first[:, None])
+    previous = rings.offset[np.arange(len(used)), first]
+    later = np.arange(used.shape[1])[None, :] > first[:, None]
     again = (later & (rings.offset >= previous[:, None])).any(axis=1)
     rewound: Flags = falls.any(axis=1) & ~again
     return rewound

@@ -36,30 +36,13 @@ class BurrowStatuses:
         return is_complete
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Columns:
-    """One row per ring; slots from the right, newest last, `NONE` where there is none."""
-
-    offset: NDArray[np.int64]
-    timestamp: NDArray[np.int64]
-    lag: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    order: Ints
-    """Position of the newest commit in the log."""
-
-    @classmethod
-    def empty(cls, rows: int) -> _Columns:
-        """Return rings without commits."""
-        offset, timestamp, lag, ends = (np.full((rows, INTERVALS), NONE, np.int64) for _ in range(4))
-        return cls(offset, timestamp, lag, ends, np.full(rows, NONE, np.int64))
-
-
 class BurrowStatusTracker:
     """Updates the rings of all rows from tick to tick and applies Burrow's rules. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._columns = _Columns.empty(0)
-        self._keys = np.empty(0, np.int64)
+        self._rings = Rings.empty(0)
+        # By ring: its row's key, and the position of its newest commit in the log.
+        self._keys = self._positions = np.empty(0, np.int64)
 
     def update(self, window: Window, history: PartitionHistory, tick: int) -> BurrowStatuses:
         """Return the statuses of one tick. `window` is complete (not trimmed), `tick` in ms. Once per tick."""
@@ -67,34 +50,34 @@ class BurrowStatusTracker:
         history_row = history.find_rows(inputs, lags.place(inputs.topic, inputs.partition))
         self._align(history.memory.keys, window, history_row, history.high_watermark, tick)
         known, end = window.ends.high_watermark >= 0, window.ends.high_watermark
-        columns = self._columns
-        _append(columns.ends, known, end)
-        position = window.inputs.spans.last_position
-        new = known & (position > columns.order) & (window.inputs.spans.commits > 0)
-        _append(columns.offset, new, window.committed_offset)
-        _append(columns.timestamp, new, window.commit_time)
-        _append(columns.lag, new, np.maximum(end - window.committed_offset, 0))
-        columns.order[new] = position[new]
-        rings = _left_aligned(columns)
-        status = burrow.evaluate(rings, inputs.now)
-        status[rings.count == 0] = BurrowStatus.NOTFOUND
-        return BurrowStatuses(rings, status)
+        new = known & (inputs.spans.last_position > self._positions) & (inputs.spans.commits > 0)
+        self._positions = np.where(new, inputs.spans.last_position, self._positions)
+        self._rings = Rings(
+            offset=_appended(self._rings.offset, new, window.committed_offset),
+            timestamp=_appended(self._rings.timestamp, new, window.commit_time),
+            lag=_appended(self._rings.lag, new, np.maximum(end - window.committed_offset, 0)),
+            ends=_appended(self._rings.ends, known, end),
+        )
+        status = burrow.evaluate(self._rings, inputs.now)
+        status[self._rings.count == 0] = BurrowStatus.NOTFOUND
+        return BurrowStatuses(self._rings, status)
 
     def _align(self, keys: Ints, window: Window, history_row: Ints, history: EndHistory, tick: int) -> None:
         """Reorder the rings to the rows of this tick; new rows begin with what is known of their past."""
         if len(keys) == len(self._keys) and (keys == self._keys).all():
             return
-        columns = _Columns.empty(len(keys))
-        position = find_keys(self._keys, keys)
-        known = position >= 0
-        for field in dataclasses.fields(_Columns):
-            getattr(columns, field.name)[known] = getattr(self._columns, field.name)[position[known]]
-        self._columns, self._keys = columns, keys.copy()
-        _fill_new(columns, ~known, window, history_row, history=history, tick=tick)
+        rings, positions = Rings.empty(len(keys)), np.full(len(keys), NONE, np.int64)
+        before = find_keys(self._keys, keys)
+        known = before >= 0
+        for field in dataclasses.fields(Rings):
+            getattr(rings, field.name)[known] = getattr(self._rings, field.name)[before[known]]
+        positions[known] = self._positions[before[known]]
+        self._rings, self._positions, self._keys = rings, positions, keys.copy()
+        _fill_new(rings, ~known, window, history_row, history=history, tick=tick)
 
 
 def _fill_new(
-    columns: _Columns, is_new: Flags, window: Window, history_row: Ints, *, history: EndHistory, tick: int
+    rings: Rings, is_new: Flags, window: Window, history_row: Ints, *, history: EndHistory, tick: int
 ) -> None:
     """Fill new rings with past ends and with their slots, without the newest commit, which `update` appends."""
     rows = np.flatnonzero(is_new & (history_row >= 0))
@@ -102,7 +85,7 @@ def _fill_new(
         return
     for back in range(INTERVALS - 1, 0, -1):
         end = history.end_at(history_row[rows], np.full(len(rows), window.now - back * tick))
-        columns.ends[rows, INTERVALS - back] = np.where(end >= 0, end, NONE)
+        rings.ends[rows, INTERVALS - back] = np.where(end >= 0, end, NONE)
     slots = window.inputs.slots
     if not len(slots):
         return
@@ -114,27 +97,11 @@ def _fill_new(
     from_right = last[np.searchsorted(last, np.arange(len(row)))] - np.arange(len(row))
     kept = from_right < INTERVALS - 1
     row, slot, column = row[kept], slot[kept], INTERVALS - 1 - from_right[kept]
-    columns.offset[row, column], columns.timestamp[row, column] = slots.offset[slot], slots.time[slot]
+    rings.offset[row, column], rings.timestamp[row, column] = slots.offset[slot], slots.time[slot]
     end = np.where(history_row[row] >= 0, history.end_at(np.maximum(history_row[row], 0), slots.time[slot]), NONE)
-    columns.lag[row, column] = np.where(end >= 0, np.maximum(end - slots.offset[slot], 0), NONE)
+    rings.lag[row, column] = np.where(end >= 0, np.maximum(end - slots.offset[slot], 0), NONE)
 
 
-def _append(column: NDArray[np.int64], rows: Flags, value: Ints) -> None:
-    """Append a value to these rows; their oldest one is dropped."""
-    column[rows, :-1] = column[rows, 1:]
-    column[rows, -1] = value[rows]
-
-
-def _left_aligned(columns: _Columns) -> Rings:
-    """Return the rings with their slots from the left."""
-    count = (columns.offset != NONE).sum(axis=1)
-    at = np.arange(INTERVALS)[None, :] + (INTERVALS - count)[:, None]
-    is_filled = at < INTERVALS
-    at = np.minimum(at, INTERVALS - 1)
-
-    def shifted(column: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.where(is_filled, np.take_along_axis(column, at, axis=1), NONE)
-
-    return Rings(
-        shifted(columns.offset), shifted(columns.timestamp), shifted(columns.lag), count.astype(np.int64), columns.ends
-    )
+def _appended(column: NDArray[np.int64], rows: Flags, value: Ints) -> NDArray[np.int64]:
+    """Return the column with a value appended to these rows, whose oldest one is dropped."""
+    return np.where(rows[:, None], np.column_stack([column[:, 1:], value]), column)

@@ -18,14 +18,12 @@ from exporters.readmodel import (
     UNKNOWN_LAGS,
     VERDICT_GROUPS,
     Snapshot,
+    columns_table,
 )
 from exporters.selection.budget import first_match, muted_by_configuration
 from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import GroupColumns
-from stream.health.burrow.rules import INTERVALS, NONE, BurrowStatus
-from stream.health.burrow.status_tracker import BurrowStatuses
-from stream.tick.inputs.assignment import PartitionAssignment
-from stream.tick.inputs.rows import InputRows
+from stream.health.burrow.rules import NONE, BurrowStatus, Rings
 from stream.tick.quarantine import REASON, QuarantinedGroup
 from stream.tick.verdicts.columns import words
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
@@ -153,57 +151,34 @@ def compatibility_table(
     With `hide_members` the names of the owners are null.
     `with_windows` adds the commits of Burrow's windows, which take 240 bytes per row.
     """
-    rows, members = evaluated.inputs.rows, evaluated.inputs.assignment
+    rows, members, burrow = evaluated.inputs.rows, evaluated.inputs.assignment, evaluated.burrow
     partition_counts = evaluated.derived.facts.cluster.partition_counts
     counts = [partition_counts.get(topic) for topic in rows.topics]
+    owner = pa.array(members.owner, mask=members.owner < 0)
     columns = {
         "group": words(rows.group, rows.groups),
         "topic": words(rows.topic, rows.topics),
         "partition": pa.array(rows.partition),
-        "owner": _owner_numbers(members).cast(pa.int32()),
-        **({} if hide_members else _owner_names(members)),
-        **_statuses(evaluated.burrow, rows),
-        **(_windows(evaluated.burrow) if with_windows else {}),
+        "owner": owner.cast(pa.int32()),
         "topic_partitions": pa.array(counts, pa.int32()).take(pa.array(rows.topic)),
     }
-    columns |= {field.name: pa.nulls(len(rows), field.type) for field in COMPATIBILITY if field.name not in columns}
-    return pa.table([columns[field.name] for field in COMPATIBILITY], schema=COMPATIBILITY)
+    if not hide_members:
+        for name in ("member_id", "client_id", "client_host"):
+            names = pa.array([getattr(client, name) for client in members.clients], pa.string())
+            columns[name] = names.dictionary_encode().take(owner).cast(NAME)
+    if burrow is not None:
+        not_found = burrow.status == BurrowStatus.NOTFOUND
+        columns["burrow_status"] = words(burrow.status, _STATUS_NAMES, not_found)
+        columns["burrow_complete"] = pa.array(burrow.complete, mask=not_found | ~rows.committed)
+        if with_windows:
+            columns["burrow_window"] = _windows(burrow.rings)
+    return columns_table(columns, COMPATIBILITY)
 
 
-def _owner_numbers(members: PartitionAssignment) -> pa.Array:
-    return pa.array(members.owner, mask=members.owner < 0)
-
-
-def _owner_names(members: PartitionAssignment) -> dict[str, pa.Array]:
-    number = _owner_numbers(members)
-    values = {
-        "member_id": [client.member_id for client in members.clients],
-        "client_id": [client.client_id for client in members.clients],
-        "client_host": [client.client_host for client in members.clients],
-    }
-    return {
-        name: pa.array(of_clients, pa.string()).dictionary_encode().take(number).cast(NAME)
-        for name, of_clients in values.items()
-    }
-
-
-def _statuses(burrow: BurrowStatuses | None, rows: InputRows) -> dict[str, pa.Array]:
-    if burrow is None:
-        return {}
-    not_found = burrow.status == BurrowStatus.NOTFOUND
-    return {
-        "burrow_status": words(burrow.status, _STATUS_NAMES, not_found),
-        "burrow_complete": pa.array(burrow.complete, mask=not_found | ~rows.committed),
-    }
-
-
-def _windows(burrow: BurrowStatuses | None) -> dict[str, pa.Array]:
-    if burrow is None:
-        return {}
-    rings = burrow.rings
-    filled = np.arange(INTERVALS) < rings.count[:, None]
+def _windows(rings: Rings) -> pa.ListArray:
+    filled = rings.offset != NONE
     lag = rings.lag[filled]
     columns = [rings.offset[filled], rings.timestamp[filled], pa.array(lag, mask=lag == NONE)]
     commits = pa.StructArray.from_arrays([pa.array(column) for column in columns], fields=list(BURROW_COMMIT))
     starts = np.concatenate(([0], np.cumsum(rings.count))).astype(np.int32)
-    return {"burrow_window": pa.ListArray.from_arrays(pa.array(starts), commits)}
+    return pa.ListArray.from_arrays(pa.array(starts), commits)
