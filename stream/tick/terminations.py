@@ -16,7 +16,7 @@ from exporters.readmodel import DEATHS, EXPIRY_CHECKS, Histogram, TerminationCou
 from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.broker_rules import UNKNOWN, OffsetsRetention
 from stream.groups.expiry.causes import RemovalCause, transition_sentence
-from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, predict_removed
+from stream.groups.expiry.check import BOUNDS, ExpiryCheck, PredictionOutcome, predict_removed
 from stream.groups.expiry.predict import ExpiryPrediction, Times
 from stream.groups.lifecycle.model import Transition, TransitionType
 from stream.groups.membership.memberships import Membership
@@ -151,28 +151,17 @@ class Terminations:
         self, removed: list[RemovedOffset], memberships: Mapping[str, Membership], retention: OffsetsRetention
     ) -> None:
         """Check all tombstones together; if that fails, group by group, so that only the faulty group is left out."""
+        groups = dict.fromkeys(each.group for each in removed)
         try:
             expiry_times = predict_removed(removed, memberships, retention)
             outcomes = self._expiry_check.record_tombstones(removed, expiry_times, retention)
-        except Exception:  # noqa: BLE001 - one group must not fail the tick
-            for group in dict.fromkeys(each.group for each in removed):
-                of_group = [each for each in removed if each.group == group]
-                try:
-                    times = predict_removed(of_group, memberships, retention)
-                    self._remember_removed(
-                        of_group, self._expiry_check.record_tombstones(of_group, times, retention), memberships
-                    )
-                except Exception as error:  # noqa: BLE001 - likewise
-                    self._record_fault(group, error)
-        else:
-            self._remember_removed(removed, outcomes, memberships)
-
-    def _remember_removed(
-        self,
-        removed: Iterable[RemovedOffset],
-        outcomes: Iterable[PredictionOutcome | None],
-        memberships: Mapping[str, Membership],
-    ) -> None:
+        except Exception as error:  # noqa: BLE001 - one group must not fail the tick
+            if len(groups) == 1:
+                self._record_fault(removed[0].group, error)
+            else:
+                for group in groups:
+                    self._check_removed([each for each in removed if each.group == group], memberships, retention)
+            return
         for each, outcome in zip(removed, outcomes, strict=True):
             place = each.group, each.topic, each.partition
             is_early = outcome in _BEFORE_TIME
@@ -202,12 +191,12 @@ class Terminations:
 
     def counts(self) -> TerminationCounts:
         """Return the counts since the process started."""
-        errors = self._expiry_check.errors()
-        checks = {str(outcome): count for outcome, count in self._expiry_check.outcomes().items()}
+        check = self._expiry_check
+        *cumulative, count = np.cumsum(check.errors).tolist()
         return TerminationCounts(
             rows_table(sorted(self._deaths.items()), DEATHS),
-            rows_table(sorted(checks.items()), EXPIRY_CHECKS),
-            Histogram(errors.bounds, errors.cumulative, errors.count, errors.total),
+            rows_table(sorted((str(outcome), found) for outcome, found in check.counts.items()), EXPIRY_CHECKS),
+            Histogram(BOUNDS, tuple(cumulative), count, check.total_error),
         )
 
 

@@ -9,8 +9,9 @@ Sources: KIP-211; `GroupMetadata#removeExpiredOffsets` (Scala coordinator), `Off
 import dataclasses
 import enum
 from collections.abc import Collection
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
+from stream.groups.lifecycle.model import Removal
 from stream.groups.membership.memberships import CLASSIC, SIMPLE, Membership
 
 NEVER: Final = -1
@@ -78,37 +79,13 @@ class RetentionStart(enum.IntEnum):
     UNKNOWN = 3
 
 
-class GroupFacts(Protocol):
-    """The properties of a group, current or at its removal, that the start of the retention depends on."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of the group."""
-
-    @property
-    def state(self) -> str | None:
-        """The state as Kafka's tools print it."""
-
-    @property
-    def state_time(self) -> int | None:
-        """When the broker saw the state begin, in ms."""
-
-    @property
-    def protocol_type(self) -> str | None:
-        """The protocol type of a classic group."""
-
-
-def retention_start(group: GroupFacts, rules: ExpiryRules) -> RetentionStart:
+def retention_start(group: Membership | Removal, rules: ExpiryRules) -> RetentionStart:
     """Return the start of the retention of a group's offsets, except those of topics in `exempt_topics`."""
     if rules is ExpiryRules.PER_OFFSET or group.kind in {SIMPLE, "consumer", "streams"}:
         return RetentionStart.COMMIT
     if group.kind == "share":  # share groups have no offsets in this topic
         return RetentionStart.STOPPED
-    return _retention_start_of_classic(group, rules)
-
-
-def _retention_start_of_classic(group: GroupFacts, rules: ExpiryRules) -> RetentionStart:
-    if group.protocol_type is None:  # the broker treats it as a simple group
+    if group.protocol_type is None:  # the broker treats a classic one as a simple group
         return RetentionStart.COMMIT
     if group.state == EMPTY:
         # Records written before 2.1 do not have the time at which the group became empty.

@@ -47,16 +47,6 @@ class PredictionOutcome(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PredictionErrors:
-    """A cumulative histogram of the seconds between the predicted and the actual removal of expired offsets."""
-
-    bounds: tuple[float, ...]
-    cumulative: tuple[int, ...]
-    count: int
-    total: float
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class _Overdue:
     """Offsets whose predicted time has passed: key, predicted time, since when they are due, and whether missing."""
 
@@ -82,11 +72,6 @@ class _Overdue:
         return _Overdue(self.keys.take(pa.array(rows)), self.predicted[rows], self.since[rows], self.missing[rows])
 
 
-def _none_overdue() -> _Overdue:
-    none = np.empty(0, np.int64)
-    return _Overdue(pa.array([], pa.binary()), none, none, np.empty(0, np.bool_))
-
-
 class ExpiryCheck:
     """Counts the outcomes of predictions since its creation. Not thread-safe: the owner holds a lock.
 
@@ -95,10 +80,14 @@ class ExpiryCheck:
     """
 
     def __init__(self) -> None:
-        self._counts = dict.fromkeys(PredictionOutcome, 0)
-        self._buckets = np.zeros(len(BOUNDS) + 1, np.int64)
-        self._total_seconds = 0.0
-        self._overdue = _none_overdue()
+        self.counts = dict.fromkeys(PredictionOutcome, 0)
+        """The number of predictions by outcome."""
+        self.errors = np.zeros(len(BOUNDS) + 1, np.int64)
+        """The number of expired offsets by the seconds from their predicted to their actual removal, per bound."""
+        self.total_error = 0.0
+        """The sum of these seconds; the error of a late tombstone is positive."""
+        none = np.empty(0, np.int64)
+        self._overdue = _Overdue(pa.array([], pa.binary()), none, none, np.empty(0, np.bool_))
         self._updated: int | None = None
 
     def update(
@@ -113,7 +102,7 @@ class ExpiryCheck:
         keys, predicted = keys.take(pa.array(rows)), predicted[rows]
         since, counted = self._overdue.look_up(keys, predicted, self._due(predicted, now))
         missing = counted | (now - since > missing_after(retention))
-        self._counts[PredictionOutcome.MISSING] += int((missing & ~counted).sum())
+        self.counts[PredictionOutcome.MISSING] += int((missing & ~counted).sum())
         self._overdue = _Overdue(keys, predicted, since, missing)
         self._updated = now
         mask[rows[missing]] = True
@@ -146,27 +135,16 @@ class ExpiryCheck:
             PredictionOutcome.KEPT: kept,
         }
         for outcome, rows in masks.items():
-            self._counts[outcome] += int((rows & ~counted).sum())
+            self.counts[outcome] += int((rows & ~counted).sum())
             outcomes[rows] = outcome
-        self._observe((time - np.clip(time, predicted, due))[late | kept] / 1000)
+        seconds = (time - np.clip(time, predicted, due))[late | kept] / 1000
+        self.errors += np.bincount(np.searchsorted(BOUNDS, seconds), minlength=len(self.errors))
+        self.total_error += float(seconds.sum())
         return outcomes.tolist()
 
     def _due(self, predicted: Times, now: int) -> Times:
         """Return since when offsets are due: if before the last update, they became due after it."""
         return np.maximum(predicted, now if self._updated is None else self._updated)
-
-    def outcomes(self) -> dict[PredictionOutcome, int]:
-        """Return the number of predictions by outcome."""
-        return dict(self._counts)
-
-    def errors(self) -> PredictionErrors:
-        """Return the histogram of the errors; the error of a late tombstone is positive."""
-        cumulative = np.cumsum(self._buckets)
-        return PredictionErrors(BOUNDS, tuple(cumulative[:-1].tolist()), int(cumulative[-1]), self._total_seconds)
-
-    def _observe(self, seconds: NDArray[np.float64]) -> None:
-        self._buckets += np.bincount(np.searchsorted(BOUNDS, seconds), minlength=len(self._buckets))
-        self._total_seconds += float(seconds.sum())
 
 
 def _max_early(retention: OffsetsRetention) -> int:

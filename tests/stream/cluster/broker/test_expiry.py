@@ -203,11 +203,11 @@ def _expire(bootstrap: str, release: Release) -> None:
     assert {key for key in DELETED if driver.outcomes[key] is PredictionOutcome.DELETED} == deleted
     assert driver.removed.keys() == expiring | DELETED
     none = dict.fromkeys(PredictionOutcome, 0)
-    assert driver.expiry_check.outcomes() == none | {
+    assert driver.expiry_check.counts == none | {
         PredictionOutcome.KEPT: len(expiring | DELETED - deleted),
         PredictionOutcome.DELETED: len(deleted),
     }
-    assert driver.expiry_check.errors().count == len(expiring | DELETED - deleted)
+    assert driver.expiry_check.errors.sum() == len(expiring | DELETED - deleted)
     expired = dict.fromkeys((*removed_groups, "bare", *(["living"] if of_members else [])), RemovalCause.EXPIRED)
     dropped = RemovalCause.EXPIRED if is_kept else RemovalCause.TOPIC_DELETED
     assert causes == {**expired, "deleted": RemovalCause.DELETED, "dropped": dropped}
