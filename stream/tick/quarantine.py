@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 
 from stream.groups.driver_state import GroupColumns
+from stream.groups.short_cache import is_same
 
 _log = structlog.get_logger(__name__)
 REASON: Final = "internal_error"
@@ -78,12 +79,13 @@ class Quarantine:
         self._add({name: error for name, error in state.faults.items() if name not in self._groups}, state, now)
         due = [name for name in self._groups if name not in state.faults and self._is_due(state, name, now)]
         for name in due[:_TRIALS]:
-            error = _raised(trial, state.select({name}))
+            error, previous = _raised(trial, state.select({name})), self._groups[name]
             if error is None:
                 self._groups = {other: group for other, group in self._groups.items() if other != name}
                 _log.info("group can be evaluated again", group=name)
             else:
-                self._record_failed_trial(state, name, error, now)
+                facts, wait = _facts(state, {name})[name], min(2 * previous.wait, _LONGEST_WAIT)
+                self._groups = self._groups | {name: QuarantinedGroup(error, previous.since, facts, wait, now)}
         return self._without_groups(state)
 
     def search(self, state: GroupColumns, trial: Callable[[GroupColumns], None], now: float) -> bool:
@@ -129,12 +131,6 @@ class Quarantine:
         self._groups = self._groups | new
         self._log(errors, now)
 
-    def _record_failed_trial(self, state: GroupColumns, name: str, error: Exception, now: float) -> None:
-        previous = self._groups[name]
-        facts = _facts(state, {name})[name]
-        wait = min(2 * previous.wait, _LONGEST_WAIT)
-        self._groups = self._groups | {name: QuarantinedGroup(error, previous.since, facts, wait, now)}
-
     def _is_due(self, state: GroupColumns, name: str, now: float) -> bool:
         """Return whether to try a group: at once after its first change, later when its wait is over."""
         known = self._groups[name]
@@ -142,7 +138,7 @@ class Quarantine:
         if waited >= _LONGEST_WAIT:
             return True
         soon = known.wait == _FIRST_WAIT or waited >= known.wait
-        return soon and not _same(_facts(state, {name})[name], known.state)
+        return soon and not is_same(_facts(state, {name})[name], known.state)
 
     def _log(self, errors: Mapping[str, Exception], now: float) -> None:
         """Log the groups, the first one with its traceback."""
@@ -207,8 +203,3 @@ def _facts(state: GroupColumns, names: Iterable[str]) -> dict[str, tuple[object,
         highest, count = newest.get(name, (-1, 0))
         newest[name] = max(highest, position), count + 1
     return {name: (state.memberships.get(name), state.histories.get(name), newest.get(name)) for name in groups}
-
-
-def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    """Compare memberships and histories by identity: unless a record changes them, they stay the same objects."""
-    return one[0] is other[0] and one[1] is other[1] and one[2] == other[2]

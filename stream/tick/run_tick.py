@@ -22,12 +22,8 @@ from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.predict import predict
 from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
-from stream.tick.common_cause.analysis import (
-    CommonCauseAnalysis,
-    CommonCauseReport,
-    common_causes_table,
-    covered_groups_table,
-)
+from stream.health.common_cause.search import CommonCause
+from stream.tick.common_cause.analysis import CommonCauseAnalysis, common_causes_table, covered_groups_table
 from stream.tick.context import UNKNOWN_CLUSTER, DerivedState, LookupResults, TickFacts, count_unassigned, derive
 from stream.tick.context_poller import ContextPoller
 from stream.tick.ends_index import EndsIndex
@@ -124,7 +120,7 @@ def run_tick(
 
     lookups = parts.lookups
     logged = parts.quarantine.admit(facts.state, evaluate_some, facts.taken_at)
-    hidden = nothing_hidden(logged) if lookups is None else lookups.apply_hidden_commits(logged, facts)
+    hidden = nothing_hidden(logged) if lookups is None else lookups.hidden.apply(logged, facts)
     try:
         derived = derive_state(parts, facts, logged, hidden)
         evaluated = parts.evaluator.evaluate(derived, None if lookups is None else lookups.backfill_ends)
@@ -150,11 +146,11 @@ def read_facts(
     at the last tick are read before the end offsets, for the same reason. Raises EndsUnavailableError.
     """
     lookups = parts.lookups
-    state = copy_state(frozenset() if lookups is None else lookups.groups_with_hidden_records)
+    state = copy_state(frozenset() if lookups is None else lookups.hidden.groups_with_records)
     topics = {NAME, *state.topic.dictionary.to_pylist(), *subscribed_topics(state.memberships)}
     if lookups is not None:
-        lookups.read_hidden_commits()
-        topics |= lookups.topics
+        lookups.hidden.read()
+        topics |= lookups.hidden.topics
     try:
         ends = read_end_offsets(cluster, topics)
     except EndsUnavailableError:
@@ -237,7 +233,7 @@ def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
     return TickResult(evaluated, details, published, unanswered, status)
 
 
-def _sources(parts: TickParts, evaluated: EvaluatedTick, causes: CommonCauseReport) -> tuple[object, ...] | None:
+def _sources(parts: TickParts, evaluated: EvaluatedTick, causes: tuple[CommonCause, ...]) -> tuple[object, ...] | None:
     """Return `LastTick.sources`: the facts, the verdicts with their begin, the lags, and the policies that hold now."""
     facts, hidden, evaluation = evaluated.derived.facts, evaluated.derived.hidden, evaluated.evaluation
     if hidden.blocked_partitions or hidden.state is not facts.state or len(parts.quarantine):

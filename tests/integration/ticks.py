@@ -56,12 +56,12 @@ class Monitor:
         """Run a tick ten seconds after the last one, and return its evaluation."""
         self.now += TICK
         state = self.read()
-        self.lookups.read_hidden_commits()
-        topics = {NAME, *state.topic.dictionary.to_pylist()} | self.lookups.topics
+        self.lookups.hidden.read()
+        topics = {NAME, *state.topic.dictionary.to_pylist()} | self.lookups.hidden.topics
         ends = read_ends(self.cluster, topics)
         self.results = self.lookups.look_up(EndsIndex(ends), self.now)
         facts = TickFacts(state, EndsIndex(ends), self.now, lookups=self.results)
-        self.hidden = self.lookups.apply_hidden_commits(state, facts)
+        self.hidden = self.lookups.hidden.apply(state, facts)
         self.inputs = health_inputs(self.hidden.state, ends, self.now, lookups=self.results)
         self.result = self.evaluator.evaluate(self.inputs)
         self.lookups.schedule(self.result.window)

@@ -6,31 +6,21 @@ from typing import Final
 
 import numpy as np
 
-from stream.health.columns import Flags, Ints
+from stream.health.columns import Ints
 from stream.health.evaluator import EvaluationResult
 from stream.health.features.window import Window
-from stream.health.verdict import Severity, Verdict
+from stream.health.verdict import SEVERITIES, VERDICTS, Severity, Verdict
 
-_ALSO: Final = frozenset({Verdict.FALLING_BEHIND})
-"""Faults that are not critical."""
-
-
-def _idle_since(window: Window) -> Ints:
-    return window.known_until - window.idle_time
+_IS_FAULT: Final = (SEVERITIES == Severity.CRITICAL) | (np.array(VERDICTS) == Verdict.FALLING_BEHIND)
+"""By code: the critical verdicts, and one that is not."""
 
 
+_BY_IDLE_TIME: Final = (
+    *(Verdict.STOPPED, Verdict.STALLED, Verdict.POISON_RECORD),
+    *(Verdict.HELD_BACK, Verdict.UNASSIGNED, Verdict.NEVER_COMMITTED),
+)
 _BEGINNINGS: Final[dict[str, Callable[[Window], Ints]]] = {
-    **dict.fromkeys(
-        (
-            Verdict.STOPPED,
-            Verdict.STALLED,
-            Verdict.POISON_RECORD,
-            Verdict.HELD_BACK,
-            Verdict.UNASSIGNED,
-            Verdict.NEVER_COMMITTED,
-        ),
-        _idle_since,
-    ),
+    **dict.fromkeys(_BY_IDLE_TIME, lambda window: window.known_until - window.idle_time),
     Verdict.NO_MEMBERS: lambda window: window.inputs.groups.emptied[window.inputs.group],
     Verdict.REBALANCING_TOO_LONG: lambda window: window.inputs.groups.since[window.inputs.group],
     Verdict.NO_LEADER: lambda window: window.memory.end_known_at,
@@ -50,21 +40,13 @@ class RowFaults:
 
 def row_faults(evaluation: EvaluationResult) -> RowFaults:
     """Return the critical faults of the rows, and `falling_behind`; dead groups have no rows."""
-    window, verdicts = evaluation.window, evaluation.verdict_names
-    is_fault = np.array(
-        [
-            severity == Severity.CRITICAL or verdict in _ALSO
-            for verdict, severity in zip(verdicts, evaluation.severities.tolist(), strict=True)
-        ],
-        np.bool_,
-    )
-    unhealthy: Flags = is_fault[evaluation.verdict]
+    window, unhealthy = evaluation.window, _IS_FAULT[evaluation.verdict]
     since = evaluation.since.copy()
     for code in np.unique(evaluation.verdict[unhealthy]).tolist():
-        beginning = _BEGINNINGS.get(str(verdicts[code]))
+        beginning = _BEGINNINGS.get(VERDICTS[code])
         if beginning is not None:
             rows = np.flatnonzero(evaluation.verdict == code)
             began = beginning(window)[rows]
             since[rows] = np.where(began >= 0, np.minimum(began, since[rows]), since[rows])
-    unknown = evaluation.severities[evaluation.verdict] == Severity.UNKNOWN
+    unknown = SEVERITIES[evaluation.verdict] == Severity.UNKNOWN
     return RowFaults(np.where(unhealthy, since, -1), np.where(unhealthy | unknown, -1, window.commit_time))

@@ -34,6 +34,11 @@ class Dimension(enum.StrEnum):
     FOLLOWER = "follower"
     """The broker that follows a partition they read: consumers in its rack fetch from it (KIP-392)."""
 
+    @property
+    def is_broker(self) -> bool:
+        """True if the values are brokers."""
+        return self in {Dimension.LEADER, Dimension.COORDINATOR, Dimension.FOLLOWER}
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SharedValues:
@@ -53,13 +58,15 @@ class SharedValues:
     worked: Ints
     """When the group last made a commit for the value; -1: never, or the group is unhealthy."""
 
-    def __len__(self) -> int:
-        return len(self.group)
-
     def select(self, pairs: Flags | Ints) -> SharedValues:
         """Return some of the pairs."""
         columns = {name: getattr(self, name)[pairs] for name in ("group", "value", "unhealthy_since", "worked")}
         return dataclasses.replace(self, **columns)
+
+    def count(self, begin: int, end: int) -> tuple[int, int]:
+        """Return the number of pairs that became unhealthy from `begin` to `end`, and that worked after `end`."""
+        unhealthy = (self.unhealthy_since >= begin) & (self.unhealthy_since <= end)
+        return int(unhealthy.sum()), int((self.worked > end).sum())
 
 
 def unique_pairs(  # noqa: PLR0917 - columns of one table
@@ -110,112 +117,119 @@ class CommonCauseLimits:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class BrokerAbsence:
+    """A time without a broker in the metadata of the cluster, in ms."""
+
+    left: int
+    """When it was first missing."""
+    returned: int | None
+    """When it was there again; None: it is still missing."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class CommonCause:
-    """A value that explains why some groups are unhealthy. Groups are positions; times and durations in ms."""
+    """A value that explains why some groups are unhealthy. Times and durations in ms."""
 
     dimension: Dimension
     name: str
-    """The value: a broker id, an offsets partition, a topic, a host."""
-    groups: tuple[int, ...]
-    """The unhealthy groups that have it."""
+    """The value of the dimension: a broker id, an offsets partition, a topic, a host."""
+    groups: frozenset[str]
+    """The groups that are unhealthy now because of the cause."""
+    affected: int
+    """The highest number of groups that were unhealthy at the same time because of the cause."""
     compared: int
-    """Number of these groups, plus the groups with the value that work."""
+    """Number of groups with the value whose health is known: the unhealthy ones, and those that work."""
     began: int
     """When the first of the groups became unhealthy."""
     spread: int
     """Time between the first and the last of the groups that became unhealthy together."""
-    has_event: bool
-    """True if an event of the value, such as the restart of a broker, is near `began`."""
+    misses: int = 0
+    """Evaluations in a row with too few unhealthy groups."""
+    absence: BrokerAbsence | None = None
+    """Of the broker that is the value, if that may be the reason."""
 
     @property
-    def score(self) -> float:
-        """Explained groups, each counted by the share of unhealthy groups among those with the value."""
-        return len(self.groups) ** 2 / self.compared
+    def key(self) -> tuple[Dimension, str]:
+        """The dimension and its value, which identify the cause."""
+        return self.dimension, self.name
+
+
+_Candidate = tuple[tuple[float, bool, int, int, str], Ints, CommonCause]
+"""A cause after its rank, least first, and the numbers of its groups."""
 
 
 def find_causes(
     shared: Sequence[SharedValues],
+    names: Sequence[str],
     events: Mapping[tuple[Dimension, str], int],
     limits: CommonCauseLimits = CommonCauseLimits(),
 ) -> tuple[CommonCause, ...]:
     """Return the causes in descending order of their score. Each group belongs to at most one cause.
 
-    `events` has the time (ms) of the last event of a value, such as the restart of a broker.
+    The score is the number of explained groups, each counted by the share of unhealthy groups among those with the
+    value. `names` are those of the groups. `events` has the time (ms) of the last event of a value, such as the restart
+    of a broker: of equal causes, one with a near event comes first.
     """
     causes: list[CommonCause] = []
     while len(causes) < limits.findings:
-        every = _GroupTimes.of(shared)
-        candidates = [cause for each in shared for cause in _candidates(each, every, events, limits)]
+        every = _all_groups(shared)
+        candidates = [each for values in shared for each in _candidates(values, every, names, events, limits)]
         if not candidates:
             break
-        best = min(candidates, key=_rank)
+        _, groups, best = min(candidates, key=lambda candidate: candidate[0])
         causes.append(best)
-        explained = np.array(best.groups)
-        shared = [each.select(~np.isin(each.group, explained)) for each in shared]
+        shared = [each.select(~np.isin(each.group, groups)) for each in shared]
     return tuple(causes)
 
 
-def _rank(cause: CommonCause) -> tuple[float, bool, int, int, str]:
-    return (-cause.score, not cause.has_event, cause.compared, _NARROW_FIRST[cause.dimension], cause.name)
+def _all_groups(shared: Sequence[SharedValues]) -> SharedValues:
+    """Return one pair per group, with its first fault and its last commit."""
+    columns = ([getattr(each, name) for each in shared] for name in ("group", "unhealthy_since", "worked"))
+    group, since, worked = map(np.concatenate, columns)
+    return unique_pairs(shared[0].dimension, (), group, np.zeros(len(group), np.int64), since, worked)
 
 
 def _candidates(
     values: SharedValues,
-    every: _GroupTimes,
+    every: SharedValues,
+    names: Sequence[str],
     events: Mapping[tuple[Dimension, str], int],
     limits: CommonCauseLimits,
-) -> Iterator[CommonCause]:
+) -> Iterator[_Candidate]:
     """Yield the values of a dimension that explain enough groups."""
     frequent = np.flatnonzero(np.bincount(values.value[values.unhealthy_since >= 0], minlength=1) >= limits.groups)
     if not len(frequent):
         return
-    order = np.argsort(values.value, kind="stable")
-    ordered = values.select(order)
+    ordered = values.select(np.argsort(values.value, kind="stable"))
     for value in frequent.tolist():
         first, last = np.searchsorted(ordered.value, (value, value + 1))
-        cause = _cause(ordered.select(np.arange(first, last)), every, limits)
-        if cause is not None:
-            happened = events.get((values.dimension, cause.name))
-            is_near = happened is not None and abs(happened - cause.began) <= limits.join
-            yield dataclasses.replace(cause, has_event=is_near)
+        pairs = ordered.select(np.arange(first, last))
+        found = _explained(pairs, every, limits)
+        if found is None:
+            continue
+        groups, compared, (begin, end) = found
+        explained, name = frozenset(names[group] for group in groups.tolist()), values.names[value]
+        cause = CommonCause(values.dimension, name, explained, len(groups), compared, begin, end - begin)
+        happened = events.get(cause.key)
+        is_near = happened is not None and abs(happened - begin) <= limits.join
+        yield (
+            (-(len(groups) ** 2) / compared, not is_near, compared, _NARROW_FIRST[values.dimension], name),
+            groups,
+            cause,
+        )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _GroupTimes:
-    """When each group first became unhealthy and last committed (ms), by group; -1: not."""
+def _explained(
+    pairs: SharedValues, every: SharedValues, limits: CommonCauseLimits
+) -> tuple[Ints, int, tuple[int, int]] | None:
+    """Return what the value of these pairs explains: the groups, the number of compared groups, and begin and end.
 
-    unhealthy_since: Ints
-    worked: Ints
-
-    @classmethod
-    def of(cls, shared: Sequence[SharedValues]) -> _GroupTimes:
-        groups = max((int(each.group.max()) + 1 for each in shared if len(each)), default=0)
-        never = np.iinfo(np.int64).max
-        first, last = np.full(groups, never, np.int64), np.full(groups, -1, np.int64)
-        for each in shared:
-            np.minimum.at(first, each.group, np.where(each.unhealthy_since >= 0, each.unhealthy_since, never))
-            np.maximum.at(last, each.group, each.worked)
-        is_unhealthy = first < never
-        return cls(np.where(is_unhealthy, first, -1), np.where(is_unhealthy, -1, last))
-
-    def count(self, begin: int, end: int) -> tuple[int, int]:
-        """Return the number of groups that became unhealthy from `begin` to `end`, and that worked after `end`."""
-        unhealthy = (self.unhealthy_since >= begin) & (self.unhealthy_since <= end)
-        return int(unhealthy.sum()), int((self.worked > end).sum())
-
-
-def _cause(pairs: SharedValues, every: _GroupTimes, limits: CommonCauseLimits) -> CommonCause | None:
-    """Return the cause for the pairs of one value; None without one. `has_event` is set by the caller."""
+    None if it explains nothing.
+    """
     begin, end = _densest_window(np.sort(pairs.unhealthy_since[pairs.unhealthy_since >= 0]), limits.window)
-    together = (pairs.unhealthy_since >= begin) & (pairs.unhealthy_since <= end)
-    unhealthy, healthy = int(together.sum()), int((pairs.worked > end).sum())
-    later = pairs.unhealthy_since > end
-    compared = unhealthy + healthy + int(later.sum())
-    unhealthy_in_all, healthy_in_all = every.count(begin, end)
-    with_value = np.unique(pairs.group)
-    own = _GroupTimes(every.unhealthy_since[with_value], every.worked[with_value])
-    own_unhealthy, own_healthy = own.count(begin, end)
-    other_unhealthy, other_healthy = unhealthy_in_all - own_unhealthy, healthy_in_all - own_healthy
+    unhealthy, healthy = pairs.count(begin, end)
+    compared = unhealthy + healthy + int((pairs.unhealthy_since > end).sum())
+    other_unhealthy, other_healthy = every.select(~np.isin(every.group, pairs.group)).count(begin, end)
     others = other_unhealthy + other_healthy
     if unhealthy < limits.groups or unhealthy < limits.share * compared or others < limits.groups:
         return None
@@ -224,16 +238,8 @@ def _cause(pairs: SharedValues, every: _GroupTimes, limits: CommonCauseLimits) -
     # Most partitions have several followers, so only one of exactly the unhealthy groups explains anything.
     if pairs.dimension is Dimension.FOLLOWER and (healthy or other_unhealthy):
         return None
-    covered = together | (later & (pairs.unhealthy_since <= begin + limits.join))
-    return CommonCause(
-        dimension=pairs.dimension,
-        name=pairs.names[int(pairs.value[0])],
-        groups=tuple(pairs.group[covered].tolist()),
-        compared=int(covered.sum()) + healthy,
-        began=begin,
-        spread=end - begin,
-        has_event=False,
-    )
+    groups = pairs.group[(pairs.unhealthy_since >= begin) & (pairs.unhealthy_since <= begin + limits.join)]
+    return groups, len(groups) + healthy, (begin, end)
 
 
 def _densest_window(times: Ints, length: int) -> tuple[int, int]:

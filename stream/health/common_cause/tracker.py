@@ -8,7 +8,7 @@ and further groups replaces that finding.
 
 import collections
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from stream import wording as say
@@ -19,54 +19,24 @@ _LASTING: Final = 2
 """Evaluations in a row with a cause until it is shown, and with too few unhealthy groups until it ends."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CommonCauseFinding:
-    """A cause that many groups have in common. Times and durations in ms."""
-
-    dimension: Dimension
-    name: str
-    """The value of the dimension: a broker id, an offsets partition, a topic, a host."""
-    groups: frozenset[str]
-    """The groups that are unhealthy now because of the cause."""
-    affected: int
-    """The highest number of groups that were unhealthy at the same time because of the cause."""
-    compared: int
-    """Number of groups with the value whose health is known."""
-    began: int
-    """When the first of the groups became unhealthy."""
-    spread: int
-    """Time between the first and the last of the groups that became unhealthy together."""
-    misses: int = 0
-    """Evaluations in a row with too few unhealthy groups."""
-
-    @property
-    def key(self) -> tuple[Dimension, str]:
-        """The dimension and its value, which identify the finding."""
-        return self.dimension, self.name
-
-
 class CommonCauseTracker:
     """The shown findings, evaluation after evaluation. Not thread-safe."""
 
     def __init__(self, limits: CommonCauseLimits = CommonCauseLimits()) -> None:  # noqa: B008 - immutable
         self._limits = limits
-        self._shown: dict[tuple[Dimension, str], CommonCauseFinding] = {}
+        self._shown: dict[tuple[Dimension, str], CommonCause] = {}
         self._waiting: dict[tuple[Dimension, str], int] = {}
 
     @property
-    def findings(self) -> tuple[CommonCauseFinding, ...]:
+    def findings(self) -> tuple[CommonCause, ...]:
         """The shown findings in descending order of their number of groups."""
         return tuple(sorted(self._shown.values(), key=lambda each: (-len(each.groups), each.key)))
 
-    def update(self, causes: Iterable[CommonCause], names: Sequence[str], unhealthy: Collection[str]) -> None:
-        """Apply the causes of one evaluation.
-
-        `names` are the groups by their positions in the causes, `unhealthy` all groups that are unhealthy now.
-        """
+    def update(self, causes: Iterable[CommonCause], unhealthy: Collection[str]) -> None:
+        """Apply the causes of one evaluation; `unhealthy` are all groups that are unhealthy now."""
         self._shown = {key: each for key, each in self._remaining(frozenset(unhealthy)) if each.misses < _LASTING}
         waiting = dict[tuple["Dimension", str], int]()
-        for cause in causes:
-            found = _finding(cause, names)
+        for found in causes:
             waiting[found.key] = self._waiting.get(found.key, 0) + 1
             if found.key in self._shown:
                 self._shown[found.key] = self._joined(self._shown[found.key], found)
@@ -74,13 +44,13 @@ class CommonCauseTracker:
                 self._show(found)
         self._waiting = waiting
 
-    def _remaining(self, unhealthy: frozenset[str]) -> Iterable[tuple[tuple[Dimension, str], CommonCauseFinding]]:
+    def _remaining(self, unhealthy: frozenset[str]) -> Iterable[tuple[tuple[Dimension, str], CommonCause]]:
         for key, each in self._shown.items():
             groups = each.groups & unhealthy
             misses = each.misses + 1 if len(groups) < self._limits.groups else 0
             yield key, dataclasses.replace(each, groups=groups, misses=misses)
 
-    def _joined(self, shown: CommonCauseFinding, found: CommonCauseFinding) -> CommonCauseFinding:
+    def _joined(self, shown: CommonCause, found: CommonCause) -> CommonCause:
         """Return a shown finding, extended by the new groups of the cause that belong to no other finding."""
         others = frozenset[str]().union(*(each.groups for each in self._shown.values() if each.key != shown.key))
         if found.began > shown.began + self._limits.join:  # groups with the same value became unhealthy again
@@ -94,7 +64,7 @@ class CommonCauseTracker:
             misses=0,
         )
 
-    def _show(self, found: CommonCauseFinding) -> None:
+    def _show(self, found: CommonCause) -> None:
         """Show a finding, unless too many of its groups belong to shown findings that it does not fully explain."""
         replaced = [each for each in self._shown.values() if each.groups < found.groups]
         for each in replaced:
@@ -106,13 +76,6 @@ class CommonCauseTracker:
             self._shown |= {each.key: each for each in replaced}
 
 
-def _finding(cause: CommonCause, names: Sequence[str]) -> CommonCauseFinding:
-    groups = frozenset(names[group] for group in cause.groups)
-    return CommonCauseFinding(
-        cause.dimension, cause.name, groups, len(groups), cause.compared, cause.began, cause.spread
-    )
-
-
 _SHARED_BY: Final = {
     Dimension.OFFSETS_PARTITION: "stored in partition {} of __consumer_offsets",
     Dimension.TOPIC: "reading topic {}",
@@ -121,7 +84,6 @@ _SHARED_BY: Final = {
     Dimension.COORDINATOR: "coordinated by broker {}",
     Dimension.FOLLOWER: "reading partitions with a follower on broker {}",
 }
-_BROKERS: Final = (Dimension.LEADER, Dimension.COORDINATOR, Dimension.FOLLOWER)
 _HAPPENED: Final = {
     Verdict.STOPPED: "stopped",
     Verdict.STALLED: "stalled",
@@ -149,17 +111,7 @@ _NEXT_STEPS: Final = {
 }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class BrokerAbsence:
-    """A time without a broker in the metadata of the cluster, in ms."""
-
-    left: int
-    """When it was first missing."""
-    returned: int | None
-    """When it was there again; None: it is still missing."""
-
-
-def sentence(finding: CommonCauseFinding, verdicts: Iterable[str], absence: BrokerAbsence | None, now: int) -> str:
+def sentence(finding: CommonCause, verdicts: Iterable[str], now: int) -> str:
     """Return the finding in one sentence; `verdicts` are those of its groups, `now` is in ms.
 
     As in "17 of 18 groups coordinated by broker 3 stopped within 20 s; broker 3 left the cluster 40 s before."
@@ -169,12 +121,12 @@ def sentence(finding: CommonCauseFinding, verdicts: Iterable[str], absence: Brok
     what = f"{finding.affected} of {finding.compared} groups {shared} {_happened(verdicts)} {within}"
     still = len(finding.groups)
     rest = "" if still == finding.affected else f"; {still} {'is' if still == 1 else 'are'} still unhealthy"
-    return f"{what}{_absence_text(finding, absence, now)}{rest}."
+    return f"{what}{_absence_text(finding, now)}{rest}."
 
 
-def next_step(finding: CommonCauseFinding, absence: BrokerAbsence | None) -> str:
+def next_step(finding: CommonCause) -> str:
     """Return what an operator does about the finding."""
-    if finding.dimension in _BROKERS and absence is not None and absence.returned is None:
+    if finding.absence is not None and finding.absence.returned is None:
         return f"Bring back broker {finding.name}; its log says why it left."
     return _NEXT_STEPS[finding.dimension]
 
@@ -186,8 +138,9 @@ def _happened(verdicts: Iterable[str]) -> str:
     return _HAPPENED.get(Verdict(word), _OTHER) if word in set(Verdict) and 3 * groups >= 2 * counts.total() else _OTHER
 
 
-def _absence_text(finding: CommonCauseFinding, absence: BrokerAbsence | None, now: int) -> str:
-    if absence is None or finding.dimension not in _BROKERS:
+def _absence_text(finding: CommonCause, now: int) -> str:
+    absence = finding.absence
+    if absence is None:
         return ""
     broker = f"; broker {finding.name}"
     before = finding.began - absence.left

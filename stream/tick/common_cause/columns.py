@@ -3,7 +3,7 @@
 When a broker or a host fails, its partitions have no leader any more, and its members are removed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -12,8 +12,7 @@ from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.model import Membership
 from stream.health.columns import NOT_KNOWN, Ints, max_by_owner
 from stream.health.common_cause.faults import RowFaults
-from stream.health.common_cause.search import Dimension, SharedValues, unique_pairs
-from stream.health.common_cause.tracker import BrokerAbsence
+from stream.health.common_cause.search import BrokerAbsence, Dimension, SharedValues, unique_pairs
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.polled_cluster import Replicas
 from stream.tick.inputs.rows import InputRows
@@ -70,23 +69,19 @@ class BrokerWatch:
 
     def __init__(self) -> None:
         self._present: frozenset[int] = frozenset()
-        self._absences: dict[int, BrokerAbsence] = {}
-
-    @property
-    def absences(self) -> Mapping[int, BrokerAbsence]:
+        self.absences: dict[int, BrokerAbsence] = {}
         """The latest absence of each broker with a recent one."""
-        return self._absences
 
     def update(self, brokers: frozenset[int] | None, now: int) -> None:
         """Record the brokers in the metadata read at `now` (ms); None: there was no answer, and nothing is known."""
         if brokers is None:
             return
-        self._absences |= {broker: BrokerAbsence(now, None) for broker in self._present - brokers}
-        for broker, absence in list(self._absences.items()):
+        self.absences |= {broker: BrokerAbsence(now, None) for broker in self._present - brokers}
+        for broker, absence in list(self.absences.items()):
             if now - (absence.returned or absence.left) > _ABSENCE_KEPT_MS:
-                del self._absences[broker]
+                del self.absences[broker]
             elif broker in brokers and absence.returned is None:
-                self._absences[broker] = BrokerAbsence(absence.left, now)
+                self.absences[broker] = BrokerAbsence(absence.left, now)
         self._present = brokers
 
 
@@ -133,69 +128,50 @@ def shared_values(
 
     Groups are numbered by their positions in the rows of the tick.
     """
-    rows = evaluated.inputs.rows
+    inputs, rows = evaluated.inputs, evaluated.inputs.rows
     topics = unique_pairs(Dimension.TOPIC, rows.topics, rows.group, rows.topic, faults.since, faults.worked)
-    led_by = leaders.of(evaluated.inputs.end_row)
-    leading = _brokers(Dimension.LEADER, [rows.group, rows.group], led_by, [faults.since] * 2, [faults.worked] * 2)
-    groups = np.arange(len(rows.groups))
-    since, worked = _of_groups(rows.group, faults, len(groups))
-    return (
-        topics,
-        leading,
-        *_of_offsets_topic(
-            evaluated.inputs.offsets_partition, (groups, since, worked), evaluated.derived.facts.ends, leaders
-        ),
-        _host_values(evaluated, faults, (groups, since, worked), hosts),
-    )
+    leading = _brokers(Dimension.LEADER, rows.group, faults, *leaders.of(inputs.end_row))
+    of_groups = _of_groups(rows.group, faults, len(rows.groups))
+    hosted = _host_values(evaluated, faults, of_groups, hosts)
+    partition = inputs.offsets_partition
+    if not len(partition):
+        return topics, leading, hosted
+    groups, names = np.arange(len(rows.groups)), [str(number) for number in range(int(partition.max()) + 1)]
+    stored = unique_pairs(Dimension.OFFSETS_PARTITION, names, groups, partition, of_groups.since, of_groups.worked)
+    led_by = leaders.of(evaluated.derived.facts.ends.rows([NAME], np.zeros(len(groups), np.int64), partition))
+    return topics, leading, stored, _brokers(Dimension.COORDINATOR, groups, of_groups, *led_by), hosted
 
 
 def followers(rows: InputRows, faults: RowFaults, replicas: Replicas) -> SharedValues:
     """Return the brokers that follow the partitions of the groups."""
     at, broker = replicas.followers(rows.topics, rows.topic, rows.partition)
-    return _brokers(Dimension.FOLLOWER, [rows.group[at]], [broker], [faults.since[at]], [faults.worked[at]])
+    return _brokers(Dimension.FOLLOWER, rows.group[at], RowFaults(faults.since[at], faults.worked[at]), broker)
 
 
-def _of_groups(owner: Ints, faults: RowFaults, groups: int) -> tuple[Ints, Ints]:
+def _of_groups(owner: Ints, faults: RowFaults, groups: int) -> RowFaults:
     """Return the first fault of each group and its last commit; of a group with a fault the commit is -1."""
     first = np.full(groups, _NEVER, np.int64)
     np.minimum.at(first, owner, np.where(faults.since >= 0, faults.since, _NEVER))
     is_unhealthy = first < _NEVER
-    return np.where(is_unhealthy, first, -1), np.where(is_unhealthy, -1, max_by_owner(faults.worked, owner, groups, -1))
+    worked = np.where(is_unhealthy, -1, max_by_owner(faults.worked, owner, groups, -1))
+    return RowFaults(np.where(is_unhealthy, first, -1), worked)
 
 
-def _brokers(
-    dimension: Dimension, group: Sequence[Ints], broker: Sequence[Ints], since: Sequence[Ints], worked: Sequence[Ints]
-) -> SharedValues:
-    """Return the pairs of groups and brokers; values are positions among all brokers."""
-    brokers = np.concatenate(broker)
+def _brokers(dimension: Dimension, group: Ints, faults: RowFaults, *broker: Ints) -> SharedValues:
+    """Return the pairs of groups and brokers, one or more brokers per row; values are positions among all brokers."""
+    brokers, times = np.concatenate(broker), len(broker)
     ids, position = np.unique(brokers, return_inverse=True)
     value = np.where(brokers >= 0, position, NOT_KNOWN)
     names = [str(broker_id) for broker_id in ids.tolist()]
-    return unique_pairs(dimension, names, np.concatenate(group), value, np.concatenate(since), np.concatenate(worked))
+    since, worked = np.tile(faults.since, times), np.tile(faults.worked, times)
+    return unique_pairs(dimension, names, np.tile(group, times), value, since, worked)
 
 
-def _of_offsets_topic(
-    partition: Ints, of_groups: tuple[Ints, Ints, Ints], ends: EndsIndex, leaders: RecentLeaders
-) -> tuple[SharedValues, ...]:
-    """Return the offsets partitions of the groups, and the brokers that lead or led them: the coordinators."""
-    if not len(partition):
-        return ()
-    groups, since, worked = of_groups
-    names = [str(number) for number in range(int(partition.max()) + 1)]
-    stored = unique_pairs(Dimension.OFFSETS_PARTITION, names, groups, partition, since, worked)
-    rows = ends.rows([NAME], np.zeros(len(groups), np.int64), partition)
-    led_by = leaders.of(rows)
-    return stored, _brokers(Dimension.COORDINATOR, [groups] * 2, led_by, [since] * 2, [worked] * 2)
-
-
-def _host_values(
-    evaluated: EvaluatedTick, faults: RowFaults, of_groups: tuple[Ints, Ints, Ints], hosts: RecentHosts
-) -> SharedValues:
+def _host_values(evaluated: EvaluatedTick, faults: RowFaults, of_groups: RowFaults, hosts: RecentHosts) -> SharedValues:
     """Return the hosts of the groups' members; for an unhealthy group, of the owners of its unhealthy partitions.
 
     If these partitions have no owners, all hosts of the group count.
     """
-    groups, since, worked = of_groups
     window_inputs = evaluated.evaluation.window.inputs
     owned_hosts: dict[int, set[str]] = {}
     if window_inputs.owner is not None:
@@ -210,4 +186,5 @@ def _host_values(
         for host in sorted(owned_hosts.get(number) or hosts.of(name))
     ]
     group, value = np.array(pairs, np.int64).reshape(-1, 2).T
-    return unique_pairs(Dimension.CLIENT_HOST, list(names), groups[group], value, since[group], worked[group])
+    since, worked = of_groups.since[group], of_groups.worked[group]
+    return unique_pairs(Dimension.CLIENT_HOST, list(names), group, value, since, worked)

@@ -33,9 +33,10 @@ _CODES: Final = {reason: code for code, reason in enumerate(_REASONS)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Tails:
-    """Tails as columns; topics are numbered by the lookup."""
+class KnownTails:
+    """Tails as columns; `names` has the topic of each number."""
 
+    names: Sequence[str]
     topic: Ints
     partition: Ints
     data_from: Ints
@@ -51,47 +52,34 @@ class _Tails:
         """The places, with the lookup's numbers of topics."""
         return (self.topic << 32) | self.partition
 
-    def take(self, rows: Ints | Flags) -> _Tails:
-        return _Tails(*(column[rows] for column in self._columns()))
+    def columns(self) -> list[Ints]:
+        """Return the columns."""
+        return [getattr(self, field.name) for field in dataclasses.fields(self)[1:]]
 
-    def updated(self, newer: _Tails) -> _Tails:
-        """Return these tails with the `newer` ones, which replace those of the same partition."""
-        both = _Tails(*(np.concatenate(pair) for pair in zip(self._columns(), newer._columns(), strict=True)))
+    def take(self, rows: Ints | Flags) -> KnownTails:
+        """Return some of the tails."""
+        return KnownTails(self.names, *(column[rows] for column in self.columns()))
+
+    def updated(self, names: Sequence[str], newer: Sequence[Ints]) -> KnownTails:
+        """Return these tails with the columns of `newer` ones, which replace those of the same partition."""
+        both = KnownTails(names, *map(np.concatenate, zip(self.columns(), newer, strict=True)))
         _, last = np.unique(both.place[::-1], return_index=True)
-        return both.take(len(both) - 1 - last)
-
-    def _columns(self) -> list[Ints]:
-        return [getattr(self, field.name) for field in dataclasses.fields(self)]
-
-    def __len__(self) -> int:
-        return len(self.topic)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class KnownTails:
-    """The tails that are known at one tick; `names` has the topic of each number."""
-
-    names: Sequence[str]
-    tails: _Tails
+        return both.take(len(both.topic) - 1 - last)
 
     def numbered(self, topics: Sequence[str]) -> LogTails:
         """Return the tails of these topics, with places numbered by their positions."""
         numbers = {name: number for number, name in enumerate(topics)}
-        number = np.array([numbers.get(name, -1) for name in self.names] or [-1], np.int64)[self.tails.topic]
-        place = (number << 32) | self.tails.partition
+        number = np.array([numbers.get(name, -1) for name in self.names] or [-1], np.int64)[self.topic]
+        place = (number << 32) | self.partition
         rows = np.flatnonzero(number >= 0)
         rows = rows[np.argsort(place[rows])]
-        is_unreadable = self.tails.reason[rows] > 0
+        is_unreadable = self.reason[rows] > 0
         read, unreadable = rows[~is_unreadable], rows[is_unreadable]
-        tails = self.tails.take(read)
-        reasons = [str(_REASONS[code]) for code in self.tails.reason[unreadable].tolist()]
+        tails = self.take(read)
+        reasons = [str(_REASONS[code]) for code in self.reason[unreadable].tolist()]
         return LogTails(
             place[read], tails.end, tails.data_from, tails.data_end, place[unreadable], np.array(reasons, object)
         )
-
-
-def _no_tails() -> _Tails:
-    return _Tails(*(np.empty(0, np.int64) for _ in dataclasses.fields(_Tails)))
 
 
 class LogTailLookup:
@@ -103,7 +91,7 @@ class LogTailLookup:
         self._clock = clock
         self._numbers: dict[str, int] = {}
         self._names: list[str] = []
-        self._tails = _no_tails()
+        self._tails = KnownTails(self._names, *(np.empty(0, np.int64) for _ in range(7)))
         self._scheduled: list[TailRequest] = []
         self._attempts: dict[TailRequest, int] = {}
         self._used_places = np.empty(0, np.int64)
@@ -138,8 +126,9 @@ class LogTailLookup:
         read = self._read(_with_same_end(self._scheduled, ends))
         self._scheduled = []
         if read:
-            self._tails = self._tails.updated(self._as_tails(read))
-        return KnownTails(self._names, self._tails)
+            newer = self._columns_of(read)
+            self._tails = self._tails.updated(self._names, newer)
+        return self._tails
 
     def _places(self, window: Window) -> Ints:
         """Return the place of each row in the numbering of this lookup; negative for a topic without a number."""
@@ -149,14 +138,14 @@ class LogTailLookup:
     def _now(self) -> int:
         return int(self._clock() * 1000)
 
-    def _valid(self, tails: _Tails, ends: EndsIndex) -> _Tails:
+    def _valid(self, tails: KnownTails, ends: EndsIndex) -> KnownTails:
         """Return the tails that are still valid.
 
         A tail is valid while its end offset is unchanged, or was requested and is not known at this tick. A tail whose
         partition has grown, or that could not be read and is due for a retry, stays valid while the evaluation of the
         last tick used it.
         """
-        if not len(tails):
+        if not len(tails.topic):
             return tails
         row = ends.rows(self._names, tails.topic, tails.partition)
         end = np.where(row >= 0, ends.high_watermark[row], -1) if len(ends) else row
@@ -194,7 +183,7 @@ class LogTailLookup:
             pass  # no broker answers: not known
         return [dataclasses.replace(answer, reason=answer.reason or ErrorReason.TIMED_OUT) for answer in answers]
 
-    def _as_tails(self, answers: Iterable[TailRead]) -> _Tails:
+    def _columns_of(self, answers: Iterable[TailRead]) -> Sequence[Ints]:
         rows, now = [], self._now()
         for answer in answers:
             request, reason = answer.wanted, None if answer.data_end is not None else answer.reason
@@ -202,7 +191,7 @@ class LogTailLookup:
             place = self._number_of(request.topic), request.partition
             data_end = request.end if answer.data_end is None else answer.data_end
             rows.append((*place, request.data_from, request.end, data_end, _CODES[reason], now + int(wait * 1000)))
-        return _Tails(*np.array(rows, np.int64).reshape(len(rows), -1).T.copy())
+        return np.array(rows, np.int64).T.copy()
 
     def _number_of(self, topic: str) -> int:
         number = self._numbers.setdefault(topic, len(self._numbers))
@@ -212,10 +201,10 @@ class LogTailLookup:
 
     def _drop_unused_names(self) -> None:
         """Renumber the topics once most names have no tail any more."""
-        if len(self._names) > 2 * len(self._tails) + _SPARE_NAMES:
+        if len(self._names) > 2 * len(self._tails.topic) + _SPARE_NAMES:
             used, topic = np.unique(self._tails.topic, return_inverse=True)
-            self._tails = dataclasses.replace(self._tails, topic=topic)
             self._names = [self._names[number] for number in used.tolist()]
+            self._tails = dataclasses.replace(self._tails, names=self._names, topic=topic)
             self._numbers = {name: number for number, name in enumerate(self._names)}
 
 

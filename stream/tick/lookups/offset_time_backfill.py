@@ -5,7 +5,7 @@ with many partitions fewer times are requested. The times grow geometrically, be
 share of the age that is read from it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -15,7 +15,8 @@ from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_for_times import FIRST_TRUE_TIME, WANTED, read_offsets_for_times
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
-from stream.health.columns import Ints
+from stream.health.columns import Ints, find_keys
+from stream.health.features import lag as lags
 from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
 from stream.health.inputs import NO_COMMIT, HealthInputs
 from stream.tick.inputs.times import AHEAD_MS
@@ -48,7 +49,8 @@ def backfill(
         if not len(rows) or clock() >= deadline:
             break
         try:
-            answers = read_offsets_for_times(cluster, _requests(inputs, rows, int(times[column])))
+            place, time = inputs.ends.place[rows], np.full(len(rows), times[column])
+            answers = read_offsets_for_times(cluster, request_table(inputs.topics, place, time))
         except ClusterError:
             break
         offsets[rows, column] = _offsets(answers, inputs.ends.log_start[rows], inputs.now)
@@ -76,12 +78,15 @@ def drop_odd_records(
     while waiting and clock() < deadline:
         number_of = dict(reversed(waiting[: limits.tails]))
         waiting = [each for each in waiting if number_of.get(each[0]) != each[1]]
-        requests = {each: _record_request(inputs, *each) for each in number_of.items()}
+        requests = [
+            TailRequest(inputs.topics[place >> 32], place & 0xFFFFFFFF, offset, offset + 1, with_time=True)
+            for place, offset in zip(inputs.ends.place[[*number_of]].tolist(), number_of.values(), strict=True)
+        ]
         try:
-            answers = read_tails(cluster, list(requests.values()), seconds=deadline - clock(), clock=clock)
+            answers = read_tails(cluster, requests, seconds=deadline - clock(), clock=clock)
         except ClusterError:
             break
-        for (row, _), answer in zip(requests, answers, strict=True):
+        for row, answer in zip(number_of, answers, strict=True):
             time = answer.first_time
             if time is not None and not FIRST_TRUE_TIME <= time <= inputs.now + AHEAD_MS:
                 offsets[row] = NOT_ANSWERED
@@ -89,18 +94,9 @@ def drop_odd_records(
     return frozenset(odd)
 
 
-def _record_request(inputs: HealthInputs, end_row: int, offset: int) -> TailRequest:
-    place = int(inputs.ends.place[end_row])
-    return TailRequest(inputs.topics[place >> 32], place & 0xFFFFFFFF, offset, offset + 1, with_time=True)
-
-
 def _end_rows(inputs: HealthInputs) -> Ints:
     """Return the row of the ends of each row; -1: there is none."""
-    place = (inputs.topic.astype(np.int64) << 32) | inputs.partition
-    if not len(inputs.ends.place):
-        return np.full(len(place), -1, np.int64)
-    at = np.minimum(np.searchsorted(inputs.ends.place, place), len(inputs.ends.place) - 1)
-    return np.where(inputs.ends.place[at] == place, at, -1)
+    return find_keys(inputs.ends.place, lags.place(inputs.topic, inputs.partition))
 
 
 def _rows_and_ages(inputs: HealthInputs, lookups: int) -> tuple[Ints, tuple[int, ...]]:
@@ -115,12 +111,11 @@ def _rows_and_ages(inputs: HealthInputs, lookups: int) -> tuple[Ints, tuple[int,
     return rows[: lookups // len(ages)], ages
 
 
-def _requests(inputs: HealthInputs, rows: Ints, time: int) -> pa.Table:
-    place = inputs.ends.place[rows]
-    names = pa.array(list(inputs.topics), pa.string())
+def request_table(topics: Sequence[str], place: Ints, time: Ints) -> pa.Table:
+    """Return requests for the offsets of these places at these times (ms), schema WANTED."""
+    names = pa.array(list(topics), pa.string())
     topic = pa.DictionaryArray.from_arrays(pa.array((place >> 32).astype(np.int32)), names)
-    partition = pa.array((place & 0xFFFFFFFF).astype(np.int32))
-    return pa.table([topic, partition, pa.array(np.full(len(rows), time, np.int64))], schema=WANTED)
+    return pa.table([topic, pa.array((place & 0xFFFFFFFF).astype(np.int32)), pa.array(time)], schema=WANTED)
 
 
 def _drop_without_times(cluster: Cluster, inputs: HealthInputs, offsets: Ints) -> None:
@@ -130,7 +125,8 @@ def _drop_without_times(cluster: Cluster, inputs: HealthInputs, offsets: Ints) -
     if not len(at_rest):
         return
     try:
-        answers = read_offsets_for_times(cluster, _requests(inputs, at_rest, FIRST_TRUE_TIME))
+        place, time = inputs.ends.place[at_rest], np.full(len(at_rest), FIRST_TRUE_TIME)
+        answers = read_offsets_for_times(cluster, request_table(inputs.topics, place, time))
     except ClusterError:
         offsets[at_rest] = NOT_ANSWERED
         return

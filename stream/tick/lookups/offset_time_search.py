@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from stream.cluster.offsets_for_times import FIRST_TRUE_TIME, WANTED, read_offsets_for_times
+from stream.cluster.offsets_for_times import FIRST_TRUE_TIME, read_offsets_for_times
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.health.columns import Ints
@@ -25,7 +25,7 @@ from stream.health.features.window import Window
 from stream.health.inputs import NO_COMMIT
 from stream.tick.inputs.times import AHEAD_MS
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.offset_time_backfill import TopicPartition
+from stream.tick.lookups.offset_time_backfill import TopicPartition, request_table
 
 _MOST_ROUNDS: Final = 32
 """Limit of halvings: enough to reduce a year to less than a second, and an end for timestamps that never converge."""
@@ -77,14 +77,18 @@ class OffsetTimeSearch:
             if not len(requests.row):
                 break
             try:
-                answers = read_offsets_for_times(self._cluster, _request_table(window, requests))
+                place = lags.place(window.inputs.topic[requests.row], window.inputs.partition[requests.row])
+                table = request_table(window.inputs.topics, place, requests.time)
+                answers = read_offsets_for_times(self._cluster, table)
             except ClusterError:
                 break
             _add_points(memory, requests, answers, window)
             left -= len(requests.row)
             if self._clock() >= deadline:
                 break
-        self._drop_old(window.now)
+        # One that did not converge may start again.
+        since = window.now - 10 * int(self._limits.time_lookup_refresh * 1000)
+        self._searches = {name: search for name, search in self._searches.items() if search.started > since}
 
     def _choose(self, window: Window, memory: PartitionHistory, most: int) -> _Requests:
         """Choose up to `most` records, widest intervals first, and the time to request for each."""
@@ -128,11 +132,6 @@ class OffsetTimeSearch:
             self._searches[name] = search = _Search(window.now, offset)
         return search.offset == offset and search.rounds < _MOST_ROUNDS
 
-    def _drop_old(self, now: int) -> None:
-        """Drop old searches; one that did not converge may start again."""
-        longest = 10 * int(self._limits.time_lookup_refresh * 1000)
-        self._searches = {name: search for name, search in self._searches.items() if now - search.started < longest}
-
 
 def _name(window: Window, row: int) -> _GroupPartition:
     inputs = window.inputs
@@ -141,14 +140,6 @@ def _name(window: Window, row: int) -> _GroupPartition:
         inputs.topics[int(inputs.topic[row])],
         int(inputs.partition[row]),
     )
-
-
-def _request_table(window: Window, requests: _Requests) -> pa.Table:
-    inputs = window.inputs
-    names = pa.array(list(inputs.topics), pa.string())
-    topic = pa.DictionaryArray.from_arrays(pa.array(inputs.topic[requests.row].astype(np.int32)), names)
-    partition = pa.array(inputs.partition[requests.row].astype(np.int32))
-    return pa.table([topic, partition, pa.array(requests.time)], schema=WANTED)
 
 
 def _add_points(memory: PartitionHistory, requests: _Requests, answers: pa.Table, window: Window) -> None:

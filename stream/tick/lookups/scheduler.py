@@ -3,8 +3,8 @@
 Retention is looked up here; each other kind of lookup has a module, here or in `stream.tick.hidden_commits`, with
 limits in `stream.tick.lookups.budget`. No method raises: what is not answered is not known.
 
-Order within a tick: `read_hidden_commits` before the end offsets are read, then `look_up` and `apply_hidden_commits`;
-after the evaluation `schedule` and `search_offset_times`. `backfill_ends` is called once, at the first tick.
+Order within a tick: `hidden.read` before the end offsets are read, then `look_up` and `hidden.apply`; after the
+evaluation `schedule` and `search_offset_times`. `backfill_ends` is called once, at the first tick.
 """
 
 import time
@@ -14,16 +14,14 @@ from typing import Final
 from stream.cluster.configs import Settings, read_topic_configs
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ErrorReason
-from stream.groups.driver_state import GroupColumns
 from stream.groups.placement import EVERY_GROUP, InstancePart
 from stream.health.columns import Ints
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.features.window import Window
 from stream.health.inputs import HealthInputs
-from stream.tick.context import LookupResults, TickFacts
+from stream.tick.context import LookupResults
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.groups import BlockedPartitions, HiddenGroups
-from stream.tick.hidden_commits.overlay import BlockedOffsetsPartition, HiddenCommits
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.log_tails import LogTailLookup
 from stream.tick.lookups.offset_time_backfill import backfill, drop_odd_records
@@ -52,19 +50,11 @@ class TopicRetentionLookup:
         self._cluster = cluster
         self._limits = limits
         self._retention: dict[str, int] = {}
-        self._gapless: set[str] = set()
-        self._any_size: set[str] = set()
-        self._due: dict[str, float] = {}
-
-    @property
-    def gapless(self) -> frozenset[str]:
+        self.gapless: set[str] = set()
         """The topics that are known not to be compacted: their offsets have no gaps."""
-        return frozenset(self._gapless)
-
-    @property
-    def any_size(self) -> frozenset[str]:
+        self.any_size: set[str] = set()
         """The topics that are known to keep records whatever their size."""
-        return frozenset(self._any_size)
+        self._due: dict[str, float] = {}
 
     def update(self, topics: Collection[str], now: float) -> Mapping[str, int]:
         """Return retention.ms by topic at `now` (Unix seconds): UNLIMITED, or no entry where it is not known.
@@ -74,8 +64,8 @@ class TopicRetentionLookup:
         """
         self._due = {topic: self._due.get(topic, 0.0) for topic in topics}
         self._retention = {topic: retention for topic, retention in self._retention.items() if topic in self._due}
-        self._gapless &= self._due.keys()
-        self._any_size &= self._due.keys()
+        self.gapless &= self._due.keys()
+        self.any_size &= self._due.keys()
         due = sorted((when, topic) for topic, when in self._due.items() if when <= now)
         requested = [topic for _, topic in due[: self._limits.retention_topics]]
         if requested:
@@ -89,17 +79,14 @@ class TopicRetentionLookup:
             return  # the cached value stays, and the topic is requested again at the next tick
         self._due[topic] = now + self._limits.slow_refresh
         policy, size = settings[_POLICY].value, settings[_SIZE].number()
-        _set_member(self._gapless, topic, is_member=policy is not None and "compact" not in policy)
-        _set_member(self._any_size, topic, is_member=size is not None and size < 0)
+        is_gapless, has_any_size = policy is not None and "compact" not in policy, size is not None and size < 0
+        (self.gapless.add if is_gapless else self.gapless.discard)(topic)
+        (self.any_size.add if has_any_size else self.any_size.discard)(topic)
         retention = retention_ms(settings)
         if retention is None:
             self._retention.pop(topic, None)
         else:
             self._retention[topic] = retention
-
-
-def _set_member(topics: set[str], topic: str, *, is_member: bool) -> None:
-    (topics.add if is_member else topics.discard)(topic)
 
 
 def retention_ms(settings: Settings) -> int | None:
@@ -132,49 +119,23 @@ class LookupScheduler:
         self._transactions = OpenTransactionLookup(cluster, limits, clock, transaction_log)
         blocking_transactions = OpenTransactionLookup(cluster, limits, clock, transaction_log)
         self._offsets_partitions = BlockedPartitions(limits, blocking_transactions, part)
-        self._hidden = HiddenGroups(cluster, limits, clock)
+        self.hidden = HiddenGroups(cluster, limits, clock)
+        """What open transactions hide in the log."""
         self._offset_times = OffsetTimeSearch(cluster, limits, clock)
         self._blocked: dict[TopicPartition, int] = {}
-
-    @property
-    def blocked_partitions(self) -> tuple[BlockedOffsetsPartition, ...]:
-        """The offsets partitions that were blocked by an open transaction at the last tick, with its producer."""
-        return self._offsets_partitions.blocked
-
-    @property
-    def topics(self) -> frozenset[str]:
-        """Topics of hidden commits, which the log may not have: their end offsets are needed too."""
-        return self._hidden.topics
-
-    @property
-    def groups_with_hidden_records(self) -> frozenset[str]:
-        """Groups whose membership records the driver state of the next tick must have."""
-        return self._hidden.groups_with_records
-
-    def read_hidden_commits(self) -> None:
-        """Read what was hidden at the last tick, before the end offsets of this one are read."""
-        self._hidden.read()
 
     def look_up(self, ends: EndsIndex, now: float) -> LookupResults:
         """Run the lookups that are due, after the end offsets were read at `now` (Unix seconds)."""
         now_ms = int(now * 1000)
         blocked = self._offsets_partitions.update(ends, now_ms)
-        retention = self._retention.update(ends.described_topics, now)
         return LookupResults(
-            retention=retention,
-            any_size=self._retention.any_size,
-            gapless=self._retention.gapless,
+            retention=self._retention.update(ends.described_topics, now),
+            any_size=frozenset(self._retention.any_size),
+            gapless=frozenset(self._retention.gapless),
             transactions=self._transactions.update(still_blocked(self._blocked, ends), now_ms),
             tails=self._tails.update(ends),
             blocked=blocked,
         )
-
-    def apply_hidden_commits(self, state: GroupColumns, facts: TickFacts) -> HiddenCommits:
-        """Return the driver state with what open transactions hide in the log; the same object if nothing is hidden.
-
-        `state` are all groups of the facts, or some.
-        """
-        return self._hidden.apply(state, facts)
 
     def schedule(self, window: Window) -> None:
         """Choose the tails and transactions to look up at the next tick."""

@@ -113,7 +113,8 @@ def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, status: Service
 class HiddenMember:
     """Lookups by which an open transaction hides that `new` is a member of g."""
 
-    topics = groups_with_hidden_records = frozenset[str]()
+    topics = groups_with_records = frozenset[str]()
+    hidden: Any = property(lambda self: self)
 
     def __getattr__(self, _: str) -> Any:
         return lambda *_: None
@@ -121,7 +122,7 @@ class HiddenMember:
     def look_up(self, *_: Any) -> LookupResults:
         return LookupResults()
 
-    def apply_hidden_commits(self, state: GroupColumns, *_: Any) -> HiddenCommits:
+    def apply(self, state: GroupColumns, *_: Any) -> HiddenCommits:
         newer = memberships([classic(classic_member("new"))])
         return HiddenCommits(state, np.zeros(len(state.runs), np.bool_), memberships={"g": newer})
 

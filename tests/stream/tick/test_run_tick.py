@@ -33,10 +33,10 @@ class RecordedLookups:
     """Lookups without a result that record their calls; one commit is hidden in the log."""
 
     topics = frozenset({"hidden"})
-    groups_with_hidden_records = frozenset({"g"})
+    groups_with_records = frozenset({"g"})
 
     def __init__(self, calls: list[str]) -> None:
-        self._calls = calls
+        self._calls, self.hidden = calls, self
         self._overlaid: GroupColumns | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -46,8 +46,8 @@ class RecordedLookups:
         self._calls.append("look_up")
         return LookupResults()
 
-    def apply_hidden_commits(self, state: GroupColumns, *_: Any) -> HiddenCommits:
-        self._calls.append("apply_hidden_commits")
+    def apply(self, state: GroupColumns, *_: Any) -> HiddenCommits:
+        self._calls.append("apply")
         overlaid = self._overlaid or dataclasses.replace(state)
         return HiddenCommits(overlaid, np.ones(len(overlaid.runs), np.bool_), hidden_groups=frozenset("g"))
 
@@ -93,10 +93,10 @@ def test_the_steps_of_a_tick_are_in_order(tick: Tick) -> None:
     tick.run()
     assert tick.calls == [
         "copy state",
-        "read_hidden_commits",
+        "read",
         "read ends",
         "look_up",
-        "apply_hidden_commits",
+        "apply",
         "backfill_ends",
         "schedule",
     ]
@@ -107,7 +107,7 @@ def test_an_unreachable_cluster_ends_the_tick_before_the_evaluation(tick: Tick) 
     tick.is_unreachable = True
     with pytest.raises(EndsUnavailableError, match="does not answer"):
         tick.run()
-    assert tick.calls == ["copy state", "read_hidden_commits", "read ends"]
+    assert tick.calls == ["copy state", "read", "read ends"]
 
 
 def test_the_evaluator_records_a_missed_tick(tick: Tick) -> None:

@@ -152,7 +152,8 @@ STORIES: dict[str, tuple[list[Group], tuple[Cause, ...]]] = {
 
 def causes(groups: list[Group], **event: str) -> tuple[Cause, ...]:
     """Return the causes, with an event at noon that concerns this value of a dimension."""
-    found = find_causes(shared(groups), {(Dimension(name), value): NOON for name, value in event.items()})
+    events = {(Dimension(name), value): NOON for name, value in event.items()}
+    found = find_causes(shared(groups), range(len(groups)), events)
     return tuple((str(each.dimension), each.name, len(each.groups), each.compared) for each in found)
 
 
@@ -167,9 +168,8 @@ def test_the_cause_of_a_story() -> None:
 
 def test_a_cause_has_its_times() -> None:
     """A cause has the time of its first fault, and the time until the last of the faults that began together."""
-    (cause,) = find_causes(
-        shared([*unhealthy(3, 10.0, coordinator="3"), Group(unhealthy=90.0, coordinator="3"), *OTHERS]), {}
-    )
+    groups = [*unhealthy(3, 10.0, coordinator="3"), Group(unhealthy=90.0, coordinator="3"), *OTHERS]
+    (cause,) = find_causes(shared(groups), range(10), {})
     assert (cause.began, cause.spread) == (NOON, 20 * SECOND)
 
 
@@ -194,7 +194,7 @@ def test_each_group_is_explained_once(any_groups: list[Group], related: list[Gro
     The groups of a cause have its value and are unhealthy, and it has the number of the others that work.
     """
     groups = [*any_groups, *related, *working]
-    found = find_causes(shared(groups), {})
+    found = find_causes(shared(groups), range(len(groups)), {})
     explained = [group for cause in found for group in cause.groups]
     assert len(explained) == len(set(explained))
     for cause in found:

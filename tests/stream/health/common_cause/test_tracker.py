@@ -1,25 +1,17 @@
 """Which findings are shown, evaluation after evaluation, with their sentences and next steps."""
 
+import dataclasses
 from typing import Final
 
 import pytest
 
-from stream.health.common_cause.search import CommonCause, Dimension
-from stream.health.common_cause.tracker import (
-    BrokerAbsence,
-    CommonCauseFinding,
-    CommonCauseTracker,
-    next_step,
-    sentence,
-)
-
-NAMES: Final = tuple("abcdefghij")
+from stream.health.common_cause.search import BrokerAbsence, CommonCause, Dimension
+from stream.health.common_cause.tracker import CommonCauseTracker, next_step, sentence
 
 
 def cause(groups: str, dimension: Dimension = Dimension.COORDINATOR, name: str = "3", began: int = 0) -> CommonCause:
     """Return a cause that explains groups with these names."""
-    found = tuple(map(NAMES.index, groups))
-    return CommonCause(dimension, name, found, len(found) + 1, began, 5_000, has_event=False)
+    return CommonCause(dimension, name, frozenset(groups), len(groups), len(groups) + 1, began, 5_000)
 
 
 PARTITION: Final = (Dimension.OFFSETS_PARTITION, "7")
@@ -70,7 +62,7 @@ def test_the_shown_findings_of_a_story(story: list[tuple[tuple[CommonCause, ...]
     """Each evaluation of the story is followed by the expected findings."""
     tracker = CommonCauseTracker()
     for causes, unhealthy, expected in story:
-        tracker.update(causes, NAMES, set(unhealthy))
+        tracker.update(causes, set(unhealthy))
         shown = [f"{each.dimension} {each.name}: {''.join(sorted(each.groups))}" for each in tracker.findings]
         assert ", ".join(shown) == expected
 
@@ -79,7 +71,7 @@ def test_a_finding_remembers_how_many_groups_it_had() -> None:
     """The number of affected groups stays the same while the groups recover one after the other."""
     tracker = CommonCauseTracker()
     for unhealthy in ("abcde", "abcde", "abc"):
-        tracker.update((cause("abcde"),) if len(unhealthy) == 5 else (), NAMES, set(unhealthy))
+        tracker.update((cause("abcde"),) if len(unhealthy) == 5 else (), set(unhealthy))
     (finding,) = tracker.findings
     assert (len(finding.groups), finding.affected, finding.compared) == (3, 5, 6)
 
@@ -89,13 +81,13 @@ LEFT: Final = BrokerAbsence(NOON - 40_000, None)
 BACK: Final = BrokerAbsence(NOON - 40_000, NOON - 25_000)
 
 
-def finding(dimension: Dimension, name: str, groups: int = 17, spread: int = 20_000) -> CommonCauseFinding:
+def finding(dimension: Dimension, name: str, groups: int = 17, spread: int = 20_000) -> CommonCause:
     """Return a finding that began at noon; 18 groups share its value."""
-    return CommonCauseFinding(dimension, name, frozenset(map(str, range(groups))), 17, 18, NOON, spread)
+    return CommonCause(dimension, name, frozenset(map(str, range(groups))), 17, 18, NOON, spread)
 
 
 LEADER: Final = finding(Dimension.LEADER, "3")
-SENTENCES: Final[dict[str, tuple[CommonCauseFinding, list[str], BrokerAbsence | None]]] = {
+SENTENCES: Final[dict[str, tuple[CommonCause, list[str], BrokerAbsence | None]]] = {
     (
         "17 of 18 groups coordinated by broker 3 stopped within 20 s; broker 3 left the cluster 40 s before and was "
         "back after 15 s."
@@ -134,7 +126,7 @@ SENTENCES: Final[dict[str, tuple[CommonCauseFinding, list[str], BrokerAbsence | 
 def test_the_sentence_of_a_finding_has_its_facts() -> None:
     """The sentence has the shared value, the change of the groups, the time and the absence of the broker."""
     for expected, (found, verdicts, absence) in SENTENCES.items():
-        assert sentence(found, verdicts, absence, NOON + 60_000) == expected
+        assert sentence(dataclasses.replace(found, absence=absence), verdicts, NOON + 60_000) == expected
 
 
 def test_the_next_step_depends_on_value_and_broker() -> None:
@@ -145,4 +137,4 @@ def test_the_next_step_depends_on_value_and_broker() -> None:
         (Dimension.COORDINATOR, BACK, "Look at this broker. If it is well again, restart the consumers"),
         (Dimension.TOPIC, None, "Look at what changed for the topic"),
     ):
-        assert next_step(finding(dimension, "3"), absence).startswith(begin)
+        assert next_step(dataclasses.replace(finding(dimension, "3"), absence=absence)).startswith(begin)

@@ -13,9 +13,8 @@ from exporters.readmodel import COMMON_CAUSES
 from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.model import MemberClient, Membership
 from stream.health.common_cause.faults import row_faults
-from stream.health.common_cause.search import Dimension
-from stream.health.common_cause.tracker import BrokerAbsence, CommonCauseFinding
-from stream.tick.common_cause.analysis import CommonCauseAnalysis, CommonCauseReport, common_causes_table
+from stream.health.common_cause.search import BrokerAbsence, CommonCause, Dimension
+from stream.tick.common_cause.analysis import CommonCauseAnalysis, common_causes_table
 from stream.tick.common_cause.columns import RecentHosts, RecentLeaders, followers, shared_values
 from stream.tick.context import UNKNOWN_CLUSTER, DerivedState, TickFacts
 from stream.tick.ends_index import EndsIndex
@@ -90,7 +89,7 @@ class Ticks:
         self._analysis = CommonCauseAnalysis()
         self._now = NOW / 1000 - 60
 
-    def tick(self, groups: dict[str, TickGroup], brokers: frozenset[int] = ALL) -> CommonCauseReport:
+    def tick(self, groups: dict[str, TickGroup], brokers: frozenset[int] = ALL) -> tuple[CommonCause, ...]:
         self._now += 10
         return self._analysis.update(evaluated_tick_of(groups, self._now, brokers))
 
@@ -98,14 +97,13 @@ class Ticks:
 def test_a_broker_that_dies_is_one_finding_until_its_groups_recover() -> None:
     """The finding names the broker that led the partitions, which have no leader now."""
     ticks = Ticks()
-    assert ticks.tick(LED | OTHERS).findings == ()
-    assert ticks.tick(LOST | OTHERS, ALL - {3}).findings == ()
-    report = ticks.tick(LOST | OTHERS, ALL - {3})
-    (finding,) = report.findings
+    assert ticks.tick(LED | OTHERS) == ()
+    assert ticks.tick(LOST | OTHERS, ALL - {3}) == ()
+    (finding,) = ticks.tick(LOST | OTHERS, ALL - {3})
     assert (str(finding.dimension), finding.name, finding.groups) == ("leader", "3", LOST.keys())
-    assert report.absences.keys() == {3}
+    assert finding.absence == BrokerAbsence(NOW - 40 * SECOND, None)
     ticks.tick(LED | OTHERS)
-    assert ticks.tick(LED | OTHERS).findings == ()
+    assert ticks.tick(LED | OTHERS) == ()
 
 
 GROUPS = {
@@ -169,17 +167,15 @@ def test_without_offsets_partitions_no_cause_names_a_coordinator() -> None:
 
 
 STOPPED: Final = {name: TickGroup("t", 1, "stopped") for name in "abcd"}
-FOUND: Final = CommonCauseFinding(Dimension.COORDINATOR, "3", frozenset("abd"), 3, 4, NOW - 30 * SECOND, 20 * SECOND)
-ABSENCES: Final = {3: BrokerAbsence(NOW - 70 * SECOND, NOW - 50 * SECOND)}
-
-
-def causes(*found: CommonCauseFinding, absences: Any = ABSENCES) -> pa.Table:
-    return common_causes_table(CommonCauseReport(found, absences), evaluated_tick_of(STOPPED))
+ABSENCE: Final = BrokerAbsence(NOW - 70 * SECOND, NOW - 50 * SECOND)
+FOUND: Final = CommonCause(
+    Dimension.COORDINATOR, "3", frozenset("abd"), 3, 4, NOW - 30 * SECOND, 20 * SECOND, absence=ABSENCE
+)
 
 
 def test_a_finding_is_a_row() -> None:
     """A row has the groups, the numbers and the sentence of its finding."""
-    table = causes(FOUND)
+    table = common_causes_table([FOUND], evaluated_tick_of(STOPPED))
     assert table.schema == COMMON_CAUSES
     (row,) = table.drop_columns(["since"]).to_pylist()
     assert row["sentence"] == (
@@ -200,8 +196,7 @@ def test_a_finding_is_a_row() -> None:
 
 def test_hosts_can_be_hidden() -> None:
     """A hidden host has a number instead of its name, as a hidden member has; a broker keeps its name."""
-    host = dataclasses.replace(FOUND, dimension=Dimension.CLIENT_HOST, name="10.0.0.7")
-    report = CommonCauseReport((FOUND, host), ABSENCES)
-    broker, hidden = common_causes_table(report, evaluated_tick_of(STOPPED), hide_hosts=True).to_pylist()
+    host = dataclasses.replace(FOUND, dimension=Dimension.CLIENT_HOST, name="10.0.0.7", absence=None)
+    broker, hidden = common_causes_table([FOUND, host], evaluated_tick_of(STOPPED), hide_hosts=True).to_pylist()
     assert hidden["sentence"] == "3 of 4 groups with members on host 1 stopped within 20 s."
     assert "coordinated by broker 3" in broker["sentence"]

@@ -33,10 +33,10 @@ class Ticks:
     def tick(self) -> EvaluationResult:
         self.now += 10
         state, ends = self.shard.driver_state.columns(), EndsIndex(ends_of(self.ends))
-        self.lookups.read_hidden_commits()
+        self.lookups.hidden.read()
         self.results = self.lookups.look_up(ends, self.now)
         facts = TickFacts(state, ends, self.now, lookups=self.results)
-        hidden = self.lookups.apply_hidden_commits(state, facts)
+        hidden = self.lookups.hidden.apply(state, facts)
         inputs = health_inputs(hidden.state, ends_of(self.ends), self.now, lookups=self.results)
         result = self.evaluator.evaluate(inputs)
         self.lookups.schedule(result.window)
@@ -59,7 +59,7 @@ def test_no_lookup_raises_while_the_cluster_is_unreachable(unreachable: Scripted
     assert (dict(ticks.results.retention or {}), dict(ticks.results.transactions)) == ({}, {})
     assert ticks.results.tails is not None
     assert len(ticks.results.tails.numbered(["t"]).place) == 0
-    assert [blocked.offsets_partition for blocked in ticks.lookups.blocked_partitions] == [0]
+    assert ticks.results.blocked.keys() == {0}
     inputs = health_inputs(ticks.shard.driver_state.columns(), ends_of(ticks.ends), ticks.now)
     assert ticks.lookups.backfill_ends(inputs) is None
     assert "DescribeConfigsRequest" in {type(request).__name__ for _, request in unreachable.asked}
