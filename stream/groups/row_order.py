@@ -29,7 +29,7 @@ from stream.groups.commits.runs import Spans, columns_of
 from stream.groups.commits.slots import Slots
 from stream.groups.commits.tombstones import AbortedCommits, OffsetTombstones
 from stream.groups.lifecycle.model import GroupHistory, Transition
-from stream.groups.lifecycle.record import HistoryTable, unpack_history
+from stream.groups.lifecycle.record import HistoryTable, unpack
 from stream.groups.membership.memberships import Memberships
 from stream.groups.membership.model import LongSubscriptions
 from stream.groups.shard import NOTHING_READ, ShardChange
@@ -64,43 +64,43 @@ class RowOrder:
     """
 
     def __init__(self, labels: RowLabels, groups: AbstractSet[str]) -> None:
-        self._labels = labels
+        self.labels = labels
         self._all_groups = groups
 
     def for_labels(self, labels: RowLabels, groups: AbstractSet[str]) -> RowOrder:
         """Return the order of these labels and groups: this object if nothing changed."""
-        return self if labels is self._labels and groups == self._all_groups else RowOrder(labels, groups)
+        return self if labels is self.labels and groups == self._all_groups else RowOrder(labels, groups)
 
     @functools.cached_property
     def groups(self) -> list[str]:
         """All groups, sorted."""
-        return sorted({*self._labels.group.dictionary.to_pylist(), *self._all_groups})
+        return sorted({*self.labels.group.dictionary.to_pylist(), *self._all_groups})
 
     @functools.cached_property
     def topics(self) -> list[str]:
         """All topics that have rows, sorted."""
-        return sorted(self._labels.topic.dictionary.to_pylist())
+        return sorted(self.labels.topic.dictionary.to_pylist())
 
     @functools.cached_property
     def order(self) -> NDArray[np.int64]:
         """The row numbers of the driver state, sorted by group, topic and partition."""
-        group, topic = _indices(self._labels.group, self.groups), _indices(self._labels.topic, self.topics)
-        return np.lexsort((self._labels.partition, group * max(1, len(self.topics)) + topic))
+        group, topic = _indices(self.labels.group, self.groups), _indices(self.labels.topic, self.topics)
+        return np.lexsort((self.labels.partition, group * max(1, len(self.topics)) + topic))
 
     @functools.cached_property
     def group(self) -> NDArray[np.int64]:
         """The index in `groups` of each row's group."""
-        return _indices(self._labels.group, self.groups)[self.order]
+        return _indices(self.labels.group, self.groups)[self.order]
 
     @functools.cached_property
     def topic(self) -> NDArray[np.int64]:
         """The index in `topics` of each row's topic."""
-        return _indices(self._labels.topic, self.topics)[self.order]
+        return _indices(self.labels.topic, self.topics)[self.order]
 
     @functools.cached_property
     def partition(self) -> Partitions:
         """The partition of each row."""
-        return self._labels.partition[self.order]
+        return self.labels.partition[self.order]
 
 
 def _indices(names: pa.DictionaryArray, sorted_names: Iterable[str]) -> NDArray[np.int64]:
@@ -195,7 +195,7 @@ class ShardCopy:
             self._died.pop(group, None)
             if packed is None:
                 continue
-            history = self.histories[group] = unpack_history(packed)
+            history = self.histories[group] = unpack(packed).history()
             if history.died is not None:
                 self._died[group] = history.died
             yield from ((group, each) for each in history.transitions if each.position > position)

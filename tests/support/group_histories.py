@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from stream.groups.lifecycle.model import GroupHistory, Transition
-from stream.groups.lifecycle.record import unpack_history
+from stream.groups.lifecycle.record import unpack
 from stream.groups.reduce import StateLimits
 from stream.groups.shard import ShardState
 from tests.support.commits import KEEP
@@ -47,7 +47,7 @@ def read(log: Sequence[Timed], cuts: Sequence[int] = (), limits: StateLimits = E
 
 def histories_in(state: ShardState) -> Mapping[str, GroupHistory]:
     packed = zip(state.histories.groups.to_pylist(), state.histories.values.to_pylist(), strict=True)
-    return {name.decode(): unpack_history(value) for name, value in packed}
+    return {name.decode(): unpack(value).history() for name, value in packed}
 
 
 def history_of_g(log: Sequence[Timed], limits: StateLimits = EVERYTHING) -> GroupHistory:

@@ -159,14 +159,14 @@ def pack(record: GroupRecord) -> bytes:
     """Return a stored history as bytes."""
     return _WRITER.encode(
         [
-            _trimmed(record.previous, NO_STATUS),
+            trimmed(record.previous, NO_STATUS),
             record.older_transitions,
             record.counts,
-            _trimmed(record.last_removed, NOTHING_REMOVED),
+            trimmed(record.last_removed, NOTHING_REMOVED),
             [sorted(record.joined), sorted(record.left), record.members_since_count],
             [record.time, record.position, int(record.assigned), record.keep_transitions],
-            _trimmed(record.removed, NOTHING_REMOVED),
-            _trimmed(record.current, NO_STATUS),
+            trimmed(record.removed, NOTHING_REMOVED),
+            trimmed(record.current, NO_STATUS),
             record.new_transitions,
         ]
     ).encode("utf-8", "surrogatepass")
@@ -200,12 +200,11 @@ def unpack(packed: bytes) -> GroupRecord:
     )
 
 
-def unpack_history(packed: bytes) -> GroupHistory:
-    """Return the history in packed bytes as readers see it."""
-    return unpack(packed).history()
+TRANSITION_DEFAULTS: Final = [field.default for field in dataclasses.fields(Transition)]
+REMOVAL_DEFAULTS: Final = [field.default for field in dataclasses.fields(Removal)]
 
 
-def _trimmed(values: Iterable[Any], defaults: Sequence[Any]) -> Row:
+def trimmed(values: Iterable[Any], defaults: Sequence[Any]) -> Row:
     """Return the values without the trailing ones that equal their defaults."""
     row = list(values)
     while row and row[-1] == defaults[len(row) - 1]:
@@ -213,33 +212,12 @@ def _trimmed(values: Iterable[Any], defaults: Sequence[Any]) -> Row:
     return row
 
 
-def transition_row(values: Sequence[Any]) -> Row:
-    """Return the row of a transition, given the fields of `Transition` in their order; `removal` is a row itself."""
-    return _trimmed(values, _TRANSITION_DEFAULTS)
-
-
-def removal_row(values: Sequence[Any]) -> Row:
-    """Return the row of a removal, given the fields of `Removal` in their order."""
-    return _trimmed(values, _REMOVAL_DEFAULTS)
-
-
-_TRANSITION_DEFAULTS: Final = [field.default for field in dataclasses.fields(Transition)]
-_REMOVAL_DEFAULTS: Final = [field.default for field in dataclasses.fields(Removal)]
-
-
 def _transition(row: Row) -> Transition:
     type_, *rest = row
     if isinstance(rest[-1], list):
-        rest[-1] = _removal(rest[-1])
+        removal: list[Any] = [tuple(each) if isinstance(each, list) else each for each in rest[-1]]
+        rest[-1] = Removal(*removal)
     return Transition(TransitionType(type_), *rest)
-
-
-def _removal(row: Row) -> Removal:
-    fields: list[Any] = [*row[:_TOPICS_AT], tuple(row[_TOPICS_AT]), *row[_TOPICS_AT + 1 :]]
-    return Removal(*fields)
-
-
-_TOPICS_AT: Final = [field.name for field in dataclasses.fields(Removal)].index("topics")
 
 
 def _removed_offsets(row: Row) -> RemovedOffsets:

@@ -8,8 +8,9 @@ status before and after it counts. Sources: KIP-848, `GroupMetadataManager`, `Cl
 import dataclasses
 from typing import Final
 
+from stream.groups.lifecycle import record as stored
 from stream.groups.lifecycle.model import TransitionType
-from stream.groups.lifecycle.record import NOTHING_REMOVED, GroupRecord, GroupStatus, Row, removal_row, transition_row
+from stream.groups.lifecycle.record import NOTHING_REMOVED, GroupRecord, GroupStatus, Row
 from stream.groups.membership.model import CLASSIC, SIMPLE
 from stream.groups.membership.summary import MembershipSummary
 
@@ -123,7 +124,8 @@ class _Transitions:
         removal: Row | None = None,
     ) -> None:
         """Add a transition, given the fields of `lifecycle.model.Transition`."""
-        self.rows.append(transition_row((type_, *self._prefix, joined, left, *kinds, removal)))
+        row = (type_, *self._prefix, joined, left, *kinds, removal)
+        self.rows.append(stored.trimmed(row, stored.TRANSITION_DEFAULTS))
 
 
 def record_without_past(summary: MembershipSummary | None) -> GroupRecord:
@@ -203,6 +205,6 @@ def _removal(record: GroupRecord, before: GroupStatus) -> Row:
     last = removed if removed.offsets else record.last_removed
     status = (before.kind or SIMPLE, before.state, before.state_time, before.protocol_type)
     commits = (last.last_commit, last.first_commit, last.expire_time)
-    return removal_row(
-        (*status, removed.offsets, last.topics, *commits, record.time, last.time if last.offsets else None)
-    )
+    offsets_time = last.time if last.offsets else None
+    row = (*status, removed.offsets, last.topics, *commits, record.time, offsets_time)
+    return stored.trimmed(row, stored.REMOVAL_DEFAULTS)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Set as AbstractSet
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,53 +20,24 @@ from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, GroupHistory, Remo
 from stream.groups.membership.memberships import SIMPLE, Membership, Memberships
 from stream.groups.row_order import RowLabels, RowOrder
 from stream.groups.shard import MembershipRecords
+from stream.groups.short_cache import is_same, keep_last
 from stream.health.columns import Flags, Ints
-from stream.tick.hidden_commits.overlay import logged_rows
+from stream.tick.hidden_commits.overlay import HiddenCommits, logged_rows, with_rows
 from stream.tick.hidden_commits.tail import NEVER, HiddenMembership, HiddenTail, NewestRecord
 
 _EMPTY: Final = "Empty"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class OverlaidGroups:
-    """The driver state with the hidden changes."""
-
-    state: GroupColumns
-    is_hidden: Flags
-    """Mask of the rows whose last commit is hidden."""
-    memberships: Mapping[str, Memberships] = dataclasses.field(default_factory=dict)
-    """The membership records, with the hidden ones, of the groups that have any."""
-
-
-class _HiddenMemberships(NamedTuple):
-    """The memberships of a group, and what they were computed from."""
-
-    base: Membership | None
-    version: int
-    memberships: Memberships
-
-
-class _HistorySources(NamedTuple):
-    """The sources of a group's history."""
-
-    history: GroupHistory | None
-    membership: Membership | None
-    newest: NewestRecord
-    is_dead: bool
-
-    def same(self, other: _HistorySources) -> bool:
-        return self.history is other.history and self.membership is other.membership and self[2:] == other[2:]
 
 
 class HiddenGroupStates:
     """Applies hidden changes tick after tick; what did not change stays the same object, as in the driver state."""
 
     def __init__(self) -> None:
-        self._memberships: dict[str, _HiddenMemberships] = {}
-        self._histories: dict[str, tuple[_HistorySources, GroupHistory]] = {}
-        self._last_order: tuple[RowOrder, bytes, frozenset[str], RowLabels, RowOrder] | None = None
+        # By group: what the job has read, the version of what is hidden, and the memberships from both.
+        self._memberships: dict[str, tuple[Membership | None, int, Memberships]] = {}
+        # By group: what its history was made from, and the history.
+        self._histories: dict[str, tuple[tuple[object, ...], GroupHistory]] = {}
 
-    def apply(self, state: GroupColumns, is_hidden: Flags, tails: Sequence[HiddenTail]) -> OverlaidGroups:
+    def apply(self, state: GroupColumns, is_hidden: Flags, tails: Sequence[HiddenTail]) -> HiddenCommits:
         """Return the driver state with the changes in `tails`; `is_hidden` says which of its rows have a hidden commit.
 
         Of a group with members, `state` must have the membership records (`GroupColumns.records`).
@@ -78,9 +50,9 @@ class HiddenGroupStates:
         }
         self._memberships = {group: self._joined(group, each, state) for group, each in hidden.items()}
         memberships = dict(state.memberships)
-        for group, joined in list(self._memberships.items()):
-            membership = joined.memberships.by_group.get(group)
-            if group in joined.memberships.faults:  # the group stays as the job has read it
+        for group, (_, _, joined) in list(self._memberships.items()):
+            membership = joined.by_group.get(group)
+            if group in joined.faults:  # the group stays as the job has read it
                 del self._memberships[group], hidden[group]
             elif membership is None:
                 memberships.pop(group, None)
@@ -88,75 +60,75 @@ class HiddenGroupStates:
                 memberships[group] = membership
         pending = {key: record for tail in tails for key, record in tail.pending.items()}
         deleted, appeared = _deleted(state, tails), _appeared(state, is_hidden, memberships, pending)
-        changes = _HiddenChanges(hidden, deleted, appeared, frozenset(pending))
-        histories = self._changed_histories(state, memberships, changes)
-        if not (hidden or pending or len(deleted.rows) or self._histories):
-            return OverlaidGroups(state, is_hidden)
-        changed = dataclasses.replace(state, memberships=memberships, histories=histories, pending=changes.pending)
-        changed, is_hidden = self._without(changed, is_hidden, deleted.rows)
-        return OverlaidGroups(
-            changed, is_hidden, {group: joined.memberships for group, joined in self._memberships.items()}
+        with_offsets = {group_of_commit_key(key) for key in pending} | deleted.groups_left | appeared.keys()
+        histories = self._changed_histories(
+            state, memberships, hidden=hidden, deleted=deleted, appeared=appeared, with_offsets=with_offsets
         )
+        if not (hidden or pending or len(deleted.rows) or self._histories):
+            return HiddenCommits(state, is_hidden)
+        changed = dataclasses.replace(state, memberships=memberships, histories=histories, pending=frozenset(pending))
+        joined_by_group = {group: joined for group, (_, _, joined) in self._memberships.items()}
+        groups = frozenset(memberships.keys() | histories.keys())
+        if not len(deleted.rows) and groups <= set(state.row_order.groups):
+            return HiddenCommits(changed, is_hidden, memberships=joined_by_group)
+        kept = np.ones(len(state.runs), np.bool_)
+        kept[deleted.rows] = False
+        changed = with_rows(changed, state.runs.take(kept), _order_of(state.row_order, kept.tobytes(), groups))
+        return HiddenCommits(changed, is_hidden[kept], memberships=joined_by_group)
 
-    def _joined(self, group: str, hidden: HiddenMembership, state: GroupColumns) -> _HiddenMemberships:
+    def _joined(
+        self, group: str, hidden: HiddenMembership, state: GroupColumns
+    ) -> tuple[Membership | None, int, Memberships]:
         """Join the records of a group that the job has read with the hidden ones."""
         base, last = state.memberships.get(group), self._memberships.get(group)
-        if last is not None and last.base is base and last.version == hidden.version:
+        if last is not None and last[0] is base and last[1] == hidden.version:
             return last
         newest = {**state.records.get(group, {}), **hidden.records}
-        memberships = Memberships()
-        memberships.apply(_membership_records({key: value for key, value in newest.items() if value is not None}))
-        return _HiddenMemberships(base, hidden.version, memberships)
+        records = {key: value for key, value in newest.items() if value is not None}
+        keys, values = pa.array(list(records), pa.binary()), pa.array(list(records.values()), pa.binary())
+        memberships, none = Memberships(), np.zeros(len(records), np.int64)
+        memberships.apply(MembershipRecords(keys, values, none, none))
+        return base, hidden.version, memberships
 
     def _changed_histories(
-        self, state: GroupColumns, memberships: Mapping[str, Membership], changes: _HiddenChanges
+        self,
+        state: GroupColumns,
+        memberships: Mapping[str, Membership],
+        *,
+        hidden: Mapping[str, HiddenMembership],
+        deleted: _Deleted,
+        appeared: Mapping[str, NewestRecord],
+        with_offsets: AbstractSet[str],
     ) -> dict[str, GroupHistory]:
-        """Return the group histories, changed where a group has another state now, is dead, or exists again."""
-        hidden, deleted, appeared = changes.memberships, changes.deleted, changes.appeared
-        with_offsets = {group_of_commit_key(key) for key in changes.pending} | deleted.groups_left | appeared.keys()
+        """Return the group histories, changed where a group has another state now, is dead, or exists again.
+
+        Groups `with_offsets` are alive without a membership, too.
+        """
         histories, previous, self._histories = dict(state.histories), self._histories, {}
         for group in hidden.keys() | (deleted.newest.keys() & state.histories.keys()) | appeared.keys():
             newest = max(deleted.newest.get(group, NEVER), hidden[group].newest if group in hidden else NEVER)
             newest = appeared.get(group, newest)
             membership = memberships.get(group)
-            is_dead = membership is None and group not in with_offsets
-            sources = _HistorySources(state.histories.get(group), membership, newest, is_dead)
-            last = previous.get(group)
-            if last is None or not sources.same(last[0]):
+            history, is_dead = state.histories.get(group), membership is None and group not in with_offsets
+            last, sources = previous.get(group), (history, membership, newest, is_dead)
+            if last is None or not is_same(last[0], sources):
                 old = state.memberships.get(group)
-                history = (
-                    _dead(group, state, deleted, newest)
-                    if sources.is_dead
-                    else _alive(sources.history, old, membership, newest)
+                last = (
+                    sources,
+                    _dead(group, state, deleted, newest) if is_dead else _alive(history, old, membership, newest),
                 )
-                last = sources, history
             self._histories[group], histories[group] = last, last[1]
         return histories
 
-    def _without(self, state: GroupColumns, is_hidden: Flags, rows: Ints) -> tuple[GroupColumns, Flags]:
-        """Return state and `is_hidden` without these rows, with the row order of the groups that exist now."""
-        groups = frozenset(state.memberships.keys() | state.histories.keys())
-        if not len(rows) and groups <= set(state.row_order.groups):
-            return state, is_hidden
-        kept = np.ones(len(state.runs), np.bool_)
-        kept[rows] = False
-        last = self._last_order
-        if last is None or last[0] is not state.row_order or last[1] != rows.tobytes() or last[2] != groups:
-            mask = pa.array(kept)
-            columns = (each.filter(mask).cast(pa.string()).dictionary_encode() for each in (state.group, state.topic))
-            group, topic = columns
-            labels = RowLabels([(group, topic, state.partition[kept])])
-            last = self._last_order = state.row_order, rows.tobytes(), groups, labels, RowOrder(labels, groups)
-        labels, row_order = last[3:]
-        without = dataclasses.replace(
-            state,
-            runs=state.runs.take(kept),
-            group=labels.group,
-            topic=labels.topic,
-            partition=labels.partition,
-            row_order=row_order,
-        )
-        return without, is_hidden[kept]
+
+@keep_last
+def _order_of(order: RowOrder, kept: bytes, groups: frozenset[str]) -> RowOrder:
+    """Return the order of those rows that are `kept`, a byte per row, and of the groups that exist now."""
+    labels, rows = order.labels, np.frombuffer(kept, np.bool_)
+    group, topic = (
+        each.filter(pa.array(rows)).cast(pa.string()).dictionary_encode() for each in (labels.group, labels.topic)
+    )
+    return RowOrder(RowLabels([(group, topic, labels.partition[rows])]), groups)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -168,20 +140,6 @@ class _Deleted:
     """The newest tombstone of each group with one."""
     groups_left: frozenset[str]
     """Those of the changed groups that still have rows."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _HiddenChanges:
-    """What is hidden: memberships, deletions, groups that have commits again or for the first time, pending commits."""
-
-    memberships: Mapping[str, HiddenMembership]
-    deleted: _Deleted
-    appeared: Mapping[str, NewestRecord]
-    """Groups without members that the job does not know, or knows as dead, each with its first hidden commit.
-
-    The coordinator creates a group with its first commit, also while the transaction of this commit is open.
-    """
-    pending: frozenset[bytes]
 
 
 def _deleted(state: GroupColumns, tails: Iterable[HiddenTail]) -> _Deleted:
@@ -209,6 +167,11 @@ def _appeared(
     memberships: Mapping[str, Membership],
     pending: Mapping[bytes, NewestRecord],
 ) -> dict[str, NewestRecord]:
+    """Return the groups without members that the job does not know, or knows as dead, with their first hidden commits.
+
+    The coordinator creates a group with its first commit, also while the transaction of this commit is open.
+    """
+
     def is_unknown(name: str) -> bool:
         history = state.histories.get(name)
         return name not in memberships and (history is None or history.died is not None)
@@ -275,18 +238,5 @@ def _alive(
 def _state_fields(membership: Membership | None) -> tuple[object, ...]:
     if membership is None:
         return ()
-    return (
-        membership.kind,
-        membership.state,
-        membership.generation,
-        membership.group_epoch,
-        membership.assignment_epoch,
-        membership.member_names,
-    )
-
-
-def _membership_records(records: Mapping[bytes, bytes]) -> MembershipRecords:
-    none = np.zeros(len(records), np.int64)
-    return MembershipRecords(
-        pa.array(list(records), pa.binary()), pa.array(list(records.values()), pa.binary()), none, none
-    )
+    epochs = membership.generation, membership.group_epoch, membership.assignment_epoch
+    return membership.kind, membership.state, *epochs, membership.member_names

@@ -15,7 +15,6 @@ import dataclasses
 import datetime as dt
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -58,11 +57,6 @@ class BlockedPartitions:
         self._stable_gaps = StableGaps(part)
         self._blocked: dict[int, BlockedOffsetsPartition] = {}
 
-    @property
-    def blocked(self) -> tuple[BlockedOffsetsPartition, ...]:
-        """The partitions that were blocked at the last update, sorted."""
-        return tuple(blocked for _, blocked in sorted(self._blocked.items()))
-
     def update(self, ends: EndsIndex, now: int) -> Mapping[int, BlockedOffsetsPartition]:
         """Return the blocked partitions by number; `ends` were read at `now` (ms)."""
         gaps = self._stable_gaps.update(ends, now)
@@ -102,10 +96,6 @@ def _blocked_partition(partition: int, since: int, table: pa.Table | None) -> Bl
     if started is not None:
         since = min(since, int(started.replace(tzinfo=dt.UTC).timestamp() * 1000))
     return BlockedOffsetsPartition(partition, since, row["producer_id"], row["transactional_id"], row["hanging"])
-
-
-_NO_OFFSETS: Final = "share"
-"""The type of groups that keep their offsets in another topic."""
 
 
 class HiddenGroups:
@@ -169,19 +159,16 @@ class HiddenGroups:
         applied = self._states.apply(overlaid, is_hidden, tails)
         read = blocked.keys() & self._read_to_end
         shown = applied.state.group.filter(applied.is_hidden).unique().to_pylist()
-        return HiddenCommits(
-            applied.state,
-            applied.is_hidden,
-            {number: self._with_unread(each) for number, each in blocked.items()},
+        unread = {number: tail.unread for number, tail in self._tails.items()}
+        return dataclasses.replace(
+            applied,
+            blocked_partitions={
+                number: dataclasses.replace(each, unread=unread.get(number)) for number, each in blocked.items()
+            },
             read_groups=frozenset([*shown, *self._groups_in(state, read)]),
             unread_groups=frozenset(self._groups_in(state, blocked.keys() - read)),
             hidden_groups=frozenset(self._groups_in(state, blocked.keys() | self._tails.keys())),
-            memberships=applied.memberships,
         )
-
-    def _with_unread(self, blocked: BlockedOffsetsPartition) -> BlockedOffsetsPartition:
-        tail = self._tails.get(blocked.offsets_partition)
-        return dataclasses.replace(blocked, unread=None if tail is None else tail.unread)
 
     def _update_blocked(self, ends: EndsIndex, blocked: Mapping[int, BlockedOffsetsPartition], now: int) -> None:
         rows = ends.rows_of_topic(NAME)
@@ -211,13 +198,8 @@ class HiddenGroups:
         self._partition_of = {
             group: known[group] if group in known else partition_for(group, self._partitions) for group in groups
         }
+        # Share groups keep their offsets in another topic.
+        share = {group for group, membership in state.memberships.items() if membership.kind == "share"}
         return [
-            group
-            for group, partition in self._partition_of.items()
-            if partition in partitions and not _keeps_no_offsets(state, group)
+            group for group, partition in self._partition_of.items() if partition in partitions and group not in share
         ]
-
-
-def _keeps_no_offsets(state: GroupColumns, group: str) -> bool:
-    membership = state.memberships.get(group)
-    return membership is not None and membership.kind == _NO_OFFSETS

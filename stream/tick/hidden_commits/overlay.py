@@ -25,6 +25,7 @@ from stream.groups.commits.run_table import Runs, concat_runs, find_rows, join_r
 from stream.groups.driver_state import GroupColumns
 from stream.groups.membership.memberships import Memberships
 from stream.groups.row_order import RowLabels, RowOrder, ShardLabels
+from stream.groups.short_cache import keep_last
 from stream.health.columns import Flags, Ints
 from stream.tick.ends_index import EndsIndex
 
@@ -103,7 +104,6 @@ class Overlay:
 
     def __init__(self, keep_slots: int) -> None:
         self._keep_slots = keep_slots
-        self._last: tuple[RowOrder, pa.BinaryArray, RowLabels, RowOrder] | None = None
         self.clear()
 
     def clear(self) -> None:
@@ -131,30 +131,35 @@ class Overlay:
         joined = join_runs([self._before, self._added], self._keep_slots)
         rows = np.full(len(runs), -1, np.int64)
         rows[row >= 0] = logged.rows[row[row >= 0]]
-        return self._with_runs(state, joined.take(find_rows(joined.keys, self._added.keys)), rows[is_used])
+        return _with_runs(state, joined.take(find_rows(joined.keys, self._added.keys)), rows[is_used])
 
-    def _with_runs(self, state: GroupColumns, runs: Runs, rows: Ints) -> tuple[GroupColumns, Flags]:
-        """Return the driver state with these runs at these rows; those at row -1 become new rows."""
-        is_new, count = rows < 0, len(state.runs)
-        order = np.arange(count + int(is_new.sum()))
-        order[rows[~is_new]] = count + np.flatnonzero(~is_new)
-        order[count:] = count + np.flatnonzero(is_new)
-        all_runs = concat_runs([state.runs, runs]).take(order)
-        is_hidden = order >= count
-        if not is_new.any():
-            return dataclasses.replace(state, runs=all_runs), is_hidden
-        return self._with_labels(state, all_runs, all_runs.keys.slice(count)), is_hidden
 
-    def _with_labels(self, state: GroupColumns, runs: Runs, new_keys: pa.BinaryArray) -> GroupColumns:
-        last = self._last
-        if last is None or last[0] is not state.row_order or not last[1].equals(new_keys):
-            labels = RowLabels([(state.group, state.topic, state.partition), decode_names(new_keys)])
-            row_order = RowOrder(labels, state.memberships.keys() | state.histories.keys())
-            last = self._last = (state.row_order, new_keys, labels, row_order)
-        _, _, labels, row_order = last
-        return dataclasses.replace(
-            state, runs=runs, group=labels.group, topic=labels.topic, partition=labels.partition, row_order=row_order
-        )
+def _with_runs(state: GroupColumns, runs: Runs, rows: Ints) -> tuple[GroupColumns, Flags]:
+    """Return the driver state with these runs at these rows; those at row -1 become new rows."""
+    is_new, count = rows < 0, len(state.runs)
+    order = np.arange(count + int(is_new.sum()))
+    order[rows[~is_new]] = count + np.flatnonzero(~is_new)
+    order[count:] = count + np.flatnonzero(is_new)
+    all_runs = concat_runs([state.runs, runs]).take(order)
+    new_keys = tuple(all_runs.keys.slice(count).to_pylist())
+    row_order = _longer_order(state.row_order, new_keys) if new_keys else state.row_order
+    return with_rows(state, all_runs, row_order), order >= count
+
+
+def with_rows(state: GroupColumns, runs: Runs, order: RowOrder) -> GroupColumns:
+    """Return the driver state with other rows."""
+    labels = order.labels
+    return dataclasses.replace(
+        state, runs=runs, group=labels.group, topic=labels.topic, partition=labels.partition, row_order=order
+    )
+
+
+@keep_last
+def _longer_order(order: RowOrder, new_keys: tuple[bytes, ...]) -> RowOrder:
+    """Return the order with rows of new keys after the others."""
+    labels = order.labels
+    new = decode_names(pa.array(new_keys, pa.binary()))
+    return RowOrder(RowLabels([(labels.group, labels.topic, labels.partition), new]), frozenset(order.groups))
 
 
 def decode_names(keys: pa.BinaryArray) -> ShardLabels:

@@ -203,17 +203,8 @@ def _record_columns(parts: Iterable[LogColumns]) -> RecordColumns:
     """Return records in log order, as a fold reads them."""
     records = _concat(parts)
     order = np.argsort(records.offset)
-    rows = None if (order[1:] > order[:-1]).all() else order
-    return RecordColumns(
-        np.zeros(len(order), np.int32), records.offset[order], records.timestamp[order], *_ordered(records, rows)
-    )
-
-
-def _ordered(records: LogColumns, order: Ints | None) -> tuple[pa.BinaryArray, pa.BinaryArray]:
-    if order is None:
-        return records.key, records.value
-    rows = pa.array(order)
-    return records.key.take(rows), records.value.take(rows)
+    key, value = (column.take(pa.array(order)) for column in (records.key, records.value))
+    return RecordColumns(np.zeros(len(order), np.int32), records.offset[order], records.timestamp[order], key, value)
 
 
 def _pass(_: LogBatch, __: Damaged) -> None:
