@@ -11,69 +11,37 @@ A `Snapshot` is a frozen set of Arrow tables with the schemas below. Rules for e
 `MonitorStatus` is the health of the monitor itself, readable before the first snapshot and while Kafka is unreachable.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 
 from exporters.catalogue import groups, monitor, partitions, service, verdicts
-from exporters.catalogue.table import NAME, TIMESTAMP
-from exporters.readmodel.group_detail import (
-    FindingDetail,
-    GroupDetail,
-    MemberDetail,
-    QuotaDetail,
-    SharePartitionDetail,
-    TransitionDetail,
-    VerdictChange,
-)
-from exporters.readmodel.monitor_status import (
-    BatchProgress,
-    CatchUp,
-    CheckpointSpace,
-    ExecutorCount,
-    HeapUsage,
-    Histogram,
-    HttpStatus,
-    MonitorStatus,
-    OtherInstance,
-    OtlpStatus,
-    QueryStatus,
-    RecordCounts,
-    Snapshot,
-    TerminationCounts,
-    TickStatus,
-    WebhookStatus,
-)
-
-# All other public names are defined here.
-__all__ = [
-    "NAME",
-    "TIMESTAMP",
-    "BatchProgress",
-    "CatchUp",
-    "CheckpointSpace",
-    "ExecutorCount",
-    "FindingDetail",
-    "GroupDetail",
-    "HeapUsage",
-    "Histogram",
-    "HttpStatus",
-    "MemberDetail",
-    "MonitorStatus",
-    "OtherInstance",
-    "OtlpStatus",
-    "QueryStatus",
-    "QuotaDetail",
-    "RecordCounts",
-    "SharePartitionDetail",
-    "Snapshot",
-    "TerminationCounts",
-    "TickStatus",
-    "TransitionDetail",
-    "VerdictChange",
-    "WebhookStatus",
-]
+from exporters.catalogue.table import NAME as NAME
+from exporters.catalogue.table import TIMESTAMP as TIMESTAMP
+from exporters.readmodel.group_detail import FindingDetail as FindingDetail
+from exporters.readmodel.group_detail import GroupDetail as GroupDetail
+from exporters.readmodel.group_detail import MemberDetail as MemberDetail
+from exporters.readmodel.group_detail import QuotaDetail as QuotaDetail
+from exporters.readmodel.group_detail import SharePartitionDetail as SharePartitionDetail
+from exporters.readmodel.group_detail import TransitionDetail as TransitionDetail
+from exporters.readmodel.group_detail import VerdictChange as VerdictChange
+from exporters.readmodel.monitor_status import BatchProgress as BatchProgress
+from exporters.readmodel.monitor_status import CatchUp as CatchUp
+from exporters.readmodel.monitor_status import CheckpointSpace as CheckpointSpace
+from exporters.readmodel.monitor_status import ExecutorCount as ExecutorCount
+from exporters.readmodel.monitor_status import HeapUsage as HeapUsage
+from exporters.readmodel.monitor_status import Histogram as Histogram
+from exporters.readmodel.monitor_status import HttpStatus as HttpStatus
+from exporters.readmodel.monitor_status import MonitorStatus as MonitorStatus
+from exporters.readmodel.monitor_status import OtherInstance as OtherInstance
+from exporters.readmodel.monitor_status import OtlpStatus as OtlpStatus
+from exporters.readmodel.monitor_status import QueryStatus as QueryStatus
+from exporters.readmodel.monitor_status import RecordCounts as RecordCounts
+from exporters.readmodel.monitor_status import Snapshot as Snapshot
+from exporters.readmodel.monitor_status import TerminationCounts as TerminationCounts
+from exporters.readmodel.monitor_status import TickStatus as TickStatus
+from exporters.readmodel.monitor_status import WebhookStatus as WebhookStatus
 
 BURROW_COMMIT: Final = partitions.BURROW_COMMIT
 COMMON_CAUSES: Final = verdicts.COMMON_CAUSES.schema
@@ -115,6 +83,13 @@ VERDICT_CHANGES: Final = verdicts.VERDICT_CHANGES.schema
 VERDICT_GROUPS: Final = verdicts.VERDICT_GROUPS.schema
 WEBHOOK_DROPS: Final = service.WEBHOOK_DROPS.schema
 WEBHOOK_FAILURES: Final = service.WEBHOOK_FAILURES.schema
+
+
+def columns_table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
+    """Return columns by name as a table; one that is not among them is null."""
+    rows = len(next(iter(columns.values())))
+    arrays = [columns[each.name] if each.name in columns else pa.nulls(rows, each.type) for each in schema]
+    return pa.table(arrays, schema=schema)
 
 
 def rows_table(rows: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:

@@ -21,18 +21,6 @@ MOST_TOPICS: Final = 100_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class UnassignedPartitions:
-    """The unassigned partitions of one group; None: unknown.
-
-    `unowned` are partitions by topic without an owner, `unsubscribed` are topics with offsets of the group that no
-    member subscribes to; both ascending.
-    """
-
-    unowned: tuple[tuple[str, tuple[int, ...]], ...] | None
-    unsubscribed: tuple[str, ...] | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class UnassignedCounts:
     """By group, the number of partitions without an owner and of unsubscribed topics; absent if unknown."""
 
@@ -45,10 +33,11 @@ def find_unassigned(
     topics_with_offsets: Iterable[str],
     partition_counts: Mapping[str, int],
     topic_names: Mapping[bytes, str],
-) -> UnassignedPartitions:
-    """Return the unassigned partitions of one group.
+) -> tuple[tuple[tuple[str, tuple[int, ...]], ...] | None, tuple[str, ...] | None]:
+    """Return the partitions by topic without an owner, and the topics with offsets that no member subscribes to.
 
-    A topic that is missing in `partition_counts` is unknown; a topic that does not exist has count 0.
+    Both ascending; None: unknown. A topic that is missing in `partition_counts` is unknown; a topic that does not exist
+    has count 0.
     """
     masks = _unowned(membership, partition_counts, topic_names)
     unowned = (
@@ -56,7 +45,7 @@ def find_unassigned(
     )
     subscribed = _known_subscription(membership)
     unsubscribed = None if subscribed is None else tuple(sorted(set(topics_with_offsets) - subscribed))
-    return UnassignedPartitions(unowned, unsubscribed)
+    return unowned, unsubscribed
 
 
 @keep_last

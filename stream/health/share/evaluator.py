@@ -53,13 +53,13 @@ class ShareFindings(Findings[ShareWindow]):
         """Yield the number in the tick of each group, with the verdicts of its partitions."""
         yield from ((at, self.verdicts_of(number)) for at, number in self.number_of.items())
 
-    def topic_verdicts(self, number: int) -> dict[str, int]:
-        """Return the code of the worst verdict in each topic of a group, by the rule for the whole group."""
+    def topic_verdicts(self, number: int) -> dict[str, str]:
+        """Return the worst verdict in each topic of a group, by the rule for the whole group."""
         inputs, rows = self.window.inputs, slice(*self._rows(number))
         topic, topics = inputs.topic[rows], len(inputs.topics)
         counts = _delivered(self.window.memory.start_offset[rows], topic, topics)
         code, _, _ = roll_up(self.verdict[rows], self.window.lag[rows], topic, topics, counts)
-        return {inputs.topics[each]: int(code[each]) for each in np.unique(topic).tolist()}
+        return {inputs.topics[each]: str(VERDICTS[code[each]]) for each in np.unique(topic).tolist()}
 
     def unmoved_since(self) -> dict[int, int]:
         """Return the first poll (ms) of the groups whose faults are all of partitions that have not changed since."""

@@ -19,24 +19,25 @@ from exporters.readmodel import (
     SharePartitionDetail,
     Snapshot,
     TransitionDetail,
+    columns_table,
 )
 from exporters.timestamps import LATEST_MS, clamp_ms
 from stream.groups.expiry.causes import transition_sentence
 from stream.groups.lifecycle.model import GroupHistory, Transition
 from stream.groups.membership.members import Member
 from stream.groups.membership.memberships import Membership
-from stream.groups.membership.unassigned import UnassignedPartitions, find_unassigned
+from stream.groups.membership.unassigned import find_unassigned
 from stream.health.columns import Ints
 from stream.health.features import offset_out_of_range as out_of_range
 from stream.health.features import window as windows
 from stream.health.features.window import Window
 from stream.health.limits import HealthLimits
-from stream.health.share.progress import SharePartitionProgress, ShareProgress
+from stream.health.share.progress import ShareProgress
 from stream.tick.context import DerivedState
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import InputBuilder, TickInputs
 from stream.tick.inputs.rows import InputRows
-from stream.tick.snapshot.groups import RowSums, groups_table, known_lags, timestamps, transitions_table
+from stream.tick.snapshot.groups import groups_table, known_lags, timestamps, transitions_table
 from stream.tick.snapshot.throughput import hot_ratios, scaling_columns, stream_times, throughput_columns
 from stream.tick.snapshot.topics import share_topics, topics_table, with_share_sums, with_share_topics
 from stream.tick.verdicts.columns import findings_table, groups_by_verdict, partition_columns, words
@@ -51,39 +52,27 @@ def group_detail(
     derived: DerivedState,
 ) -> GroupDetail:
     """Return the details of a group, without findings; `found` is its membership and its history."""
-    membership, history = found
-    unassigned = UnassignedPartitions(None, None)
+    (membership, history), cluster = found, derived.facts.cluster
+    unowned = unsubscribed = None
     if membership is not None:
-        cluster = derived.facts.cluster
-        unassigned = find_unassigned(membership, topics_with_offsets, cluster.partition_counts, cluster.topic_names)
+        unowned, unsubscribed = find_unassigned(
+            membership, topics_with_offsets, cluster.partition_counts, cluster.topic_names
+        )
     return GroupDetail(
         group=group,
-        members=tuple(map(member_detail, members)),
-        transitions=tuple(transition_detail(group, each, derived) for each in (history.transitions if history else ())),
-        unowned=unassigned.unowned,
-        unsubscribed=unassigned.unsubscribed,
+        members=tuple(MemberDetail(**{name: getattr(each, name) for name in _OF_MEMBER}) for each in members),
+        transitions=tuple(
+            _transition_detail(group, each, derived) for each in (history.transitions if history else ())
+        ),
+        unowned=unowned,
+        unsubscribed=unsubscribed,
     )
 
 
-def member_detail(member: Member) -> MemberDetail:
-    """Return a member in the types of the read model."""
-    return MemberDetail(
-        member_id=member.member_id,
-        instance_id=member.instance_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        rack=member.rack,
-        epoch=member.epoch,
-        state=member.state,
-        away=member.away,
-        assignor=member.assignor,
-        subscription=member.subscription,
-        regex=member.regex,
-        assignment=member.assignment,
-    )
+_OF_MEMBER: Final = [field.name for field in dataclasses.fields(MemberDetail)]
 
 
-def transition_detail(group: str, transition: Transition, derived: DerivedState) -> TransitionDetail:
+def _transition_detail(group: str, transition: Transition, derived: DerivedState) -> TransitionDetail:
     """Return a transition with its sentence; a removal also has its cause."""
     cause = None if transition.removal is None else derived.decided_cause(group, transition)
     return TransitionDetail(
@@ -104,16 +93,15 @@ def with_share_partitions(
     rows = None if progress is None else progress.groups.get(detail.group)
     if progress is None or rows is None:
         return detail
-    partitions = tuple(share_partition_detail(row, verdicts.get((row.topic, row.partition))) for row in rows)
-    return dataclasses.replace(detail, share_partitions=partitions, share_progress_time=progress.taken_at / 1000)
+    partitions = []
+    for row in rows:
+        verdict, since = verdicts.get((row.topic, row.partition), (None, None))
+        begin = None if since is None else since / 1000
+        partitions.append(SharePartitionDetail(**row._asdict(), verdict=verdict, verdict_since=begin))
+    return dataclasses.replace(detail, share_partitions=tuple(partitions), share_progress_time=progress.taken_at / 1000)
 
 
-def share_partition_detail(row: SharePartitionProgress, shown: tuple[str, int] | None) -> SharePartitionDetail:
-    """Return a partition of a share group in the types of the read model, with its verdict if there is one."""
-    verdict, since = (None, None) if shown is None else (shown[0], shown[1] / 1000)
-    return SharePartitionDetail(**row._asdict(), verdict=verdict, verdict_since=since)
-
-
+_OFFSETS: Final = ("high_watermark", "log_start_offset", "last_stable_offset")
 NEVER_COMMITTED: Final = "never_committed"
 """Why a row without a commit has no lag: the offset from which the group would read is not known."""
 
@@ -147,8 +135,7 @@ def _build(
         "committed_offset": pa.array(window.committed_offset, mask=~committed),
         "commit_time": timestamps(window.commit_time),
         "progress_time": timestamps(window.progress_time),
-        **{name: ends.column(name, inputs.end_row) for name in ("high_watermark", "last_stable_offset")},
-        "log_start_offset": ends.column("log_start_offset", inputs.end_row),
+        **{name: ends.column(name, inputs.end_row) for name in _OFFSETS},
         "lag": pa.array(window.lag, mask=~known),
         "lag_unknown_reason": reasons,
         "offset_expiry_time": timestamps(expiry),
@@ -156,22 +143,20 @@ def _build(
         "stream_time_lag": pa.array(behind / 1000, mask=~known | (stream_time < 0)),
         **partition_columns(evaluated),
     }
-    columns |= {field.name: pa.nulls(len(rows), field.type) for field in PARTITIONS if field.name not in columns}
-    sums = RowSums.from_rows(rows.group, len(rows.groups), window, committed)
-    share = share_topics(rows.groups, state.memberships, derived.facts, evaluated, sums.rows)
+    rows_of_group = np.bincount(rows.group, minlength=len(rows.groups))
+    share = share_topics(rows.groups, state.memberships, derived.facts, evaluated, rows_of_group)
     groups = groups_table(
         derived,
         rows,
-        sums,
+        window,
         evaluated,
         further=scaling_columns(rows, window, inputs.assignment, state.memberships)
         | throughput_columns(rows, window, state.runs),
         odd_time=odd_time,
-        now=window.inputs.now,
     )
     return Snapshot(
         taken_at=derived.facts.taken_at,
-        partitions=_equal_once(pa.table([columns[field.name] for field in PARTITIONS], schema=PARTITIONS)),
+        partitions=_equal_once(columns_table(columns, PARTITIONS)),
         groups=with_share_sums(groups, share),
         unknown_lags=_unknown_lags(rows.group, rows.groups, known_lags(window, committed), reasons),
         transitions=transitions_table(state.histories),
@@ -195,8 +180,7 @@ def _log_ends(rows: InputRows, end_row: Ints, ends: EndsIndex, window: Window) -
     _, first, at = np.unique((rows.topic << 32) | rows.partition, return_index=True, return_inverse=True)
     rate = np.full(len(first), np.nan)
     np.fmax.at(rate, at, window.rates.produce)
-    names = ("high_watermark", "log_start_offset", "last_stable_offset")
-    high, start, stable = (ends.column(name, end_row[first]) for name in names)
+    high, start, stable = (ends.column(name, end_row[first]) for name in _OFFSETS)
     partitions = [words(rows.topic[first], rows.topics), pa.array(rows.partition[first])]
     gap = pc.max_element_wise(pc.subtract(high, stable), pa.scalar(0, pa.int64()), skip_nulls=False)
     return pa.table([*partitions, high, start, gap, hot_ratios(rows.topic[first], rate)], schema=LOG_ENDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from exporters.readmodel import GROUPS, NAME, TIMESTAMP, TRANSITIONS
+from exporters.readmodel import GROUPS, NAME, TIMESTAMP, TRANSITIONS, columns_table
 from exporters.timestamps import LATEST_MS, clamp_ms
 from stream.groups.driver_state import GroupColumns
 from stream.groups.lifecycle.model import DEAD_STATE, GroupHistory, TransitionType
@@ -39,34 +38,24 @@ def known_lags(window: Window, committed: Flags) -> Flags:
     return known
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RowSums:
-    """Sums over rows, one element per owner (a group, or a topic of a group)."""
+def lag_columns(owner: Ints, owners: int, window: Window, committed: Flags) -> dict[str, pa.Array]:
+    """Return the sums of GROUPS and TOPICS over rows by their owner: a group, or a topic of a group.
 
-    rows: NDArray[np.int64]
-    partitions: NDArray[np.int64]
-    """Rows with a commit."""
-    known: NDArray[np.int64]
-    """Rows with a known lag."""
-    lag: NDArray[np.int64]
-    """The sum of the known lags."""
-    greatest_lag: NDArray[np.int64]
-    """The greatest known lag."""
-    last_commit: NDArray[np.int64]
-    """The newest commit time (ms)."""
-
-    @classmethod
-    def from_rows(cls, owner: Ints, owners: int, window: Window, committed: Flags) -> RowSums:
-        """Return the sums by owner; `owner` has the number of the owner of each row, below `owners`."""
-        known = known_lags(window, committed)
-        return cls(
-            rows=np.bincount(owner, minlength=owners),
-            partitions=np.bincount(owner[committed], minlength=owners),
-            known=np.bincount(owner[known], minlength=owners),
-            lag=sum_by_owner(window.lag[known], owner[known], owners),
-            greatest_lag=max_by_owner(window.lag[known], owner[known], owners, _NO_VALUE),
-            last_commit=max_by_owner(window.commit_time, owner, owners, _NO_VALUE),
-        )
+    `owner` has the number of the owner of each row, below `owners`. Partitions are rows with a commit; the sum and the
+    maximum are those of the known lags.
+    """
+    known = known_lags(window, committed)
+    rows, rows_known = np.bincount(owner, minlength=owners), np.bincount(owner[known], minlength=owners)
+    lag, greatest = (
+        sum_by_owner(window.lag[known], owner[known], owners),
+        max_by_owner(window.lag[known], owner[known], owners, _NO_VALUE),
+    )
+    return {
+        "partitions": pa.array(np.bincount(owner[committed], minlength=owners), pa.int32()),
+        "lag_sum": pa.array(lag, mask=rows_known == 0),
+        "lag_max": pa.array(greatest, mask=rows_known == 0),
+        "partitions_lag_unknown": pa.array(rows - rows_known, pa.int32()),
+    }
 
 
 class _GroupFields(NamedTuple):
@@ -96,38 +85,36 @@ class _GroupFields(NamedTuple):
 def groups_table(
     derived: DerivedState,
     rows: InputRows,
-    sums: RowSums,
+    window: Window,
     evaluated: EvaluatedTick | None,
     *,
     further: Mapping[str, pa.Array],
     odd_time: Flags,
-    now: int,
 ) -> pa.Table:
     """Return the table of the groups, in the order of the rows (schema GROUPS).
 
-    `further` has the columns of `snapshot.throughput`, `odd_time` marks rows with a time that
-    cannot be right; `now` is in ms.
+    `further` has the columns of `snapshot.throughput`, `odd_time` marks rows with a time that cannot be right.
     """
     groups, state = rows.groups, derived.state
     recorded = _recorded_columns(groups, state.memberships, state.histories, derived.causes, derived.facts.cluster)
+    first_offset, group = derived.expiry.for_groups(groups)
     columns: dict[str, Any] = recorded | {
         "group": _names(groups),
-        "partitions": pa.array(sums.partitions, pa.int32()),
-        "lag_sum": pa.array(sums.lag, mask=sums.known == 0),
-        "lag_max": pa.array(sums.greatest_lag, mask=sums.known == 0),
-        "partitions_lag_unknown": pa.array(sums.rows - sums.known, pa.int32()),
-        "last_commit_time": timestamps(sums.last_commit),
-        "odd_times": _odd_times(groups, state, np.bincount(rows.group[odd_time], minlength=len(groups)), now),
+        **lag_columns(rows.group, len(groups), window, rows.committed),
+        "last_commit_time": timestamps(max_by_owner(window.commit_time, rows.group, len(groups), _NO_VALUE)),
+        "odd_times": _odd_times(
+            groups, state, np.bincount(rows.group[odd_time], minlength=len(groups)), window.inputs.now
+        ),
         **_commit_columns(groups, recorded["died_time"], state.commit_counts),
-        **_derived_columns(groups, derived),
+        "first_offset_expiry_time": timestamps(first_offset),
+        "group_expiry_time": timestamps(group),
+        "partitions_unowned": _counts(groups, derived.unassigned.unowned),
+        "topics_unsubscribed": _counts(groups, derived.unassigned.unsubscribed),
         **_lost_sums(rows, evaluated),
         **further,
         **group_columns(evaluated),
     }
-    return pa.table(
-        [columns[field.name] if field.name in columns else pa.nulls(len(groups), field.type) for field in GROUPS],
-        schema=GROUPS,
-    )
+    return columns_table(columns, GROUPS)
 
 
 def _lost_sums(rows: InputRows, evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
@@ -146,17 +133,6 @@ def _commit_columns(groups: Sequence[str], died: pa.Array, counts: Mapping[str, 
         return {}
     is_dead = died.is_valid().to_numpy(zero_copy_only=False)
     return {"commits": pa.array([counts.get(name, 0) for name in groups], pa.int64(), mask=is_dead)}
-
-
-def _derived_columns(groups: Sequence[str], derived: DerivedState) -> dict[str, pa.Array]:
-    """Return the predicted expiry of each group, and what is unassigned; null what is not known."""
-    first_offset, group = derived.expiry.for_groups(groups)
-    return {
-        "first_offset_expiry_time": timestamps(first_offset),
-        "group_expiry_time": timestamps(group),
-        "partitions_unowned": _counts(groups, derived.unassigned.unowned),
-        "topics_unsubscribed": _counts(groups, derived.unassigned.unsubscribed),
-    }
 
 
 def _counts(groups: Sequence[str], counts: Mapping[str, int]) -> pa.Array:

@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel import NAME, TOPICS
+from exporters.readmodel import NAME, TOPICS, columns_table
 from stream.groups.membership.model import Membership
 from stream.health.columns import NOT_KNOWN, Ints, consecutive_pairs
 from stream.health.features.window import Window
 from stream.health.share.progress import SharePartitionProgress, ShareProgress
 from stream.tick.context import TickFacts
 from stream.tick.inputs.rows import InputRows
-from stream.tick.snapshot.groups import RowSums
+from stream.tick.snapshot.groups import lag_columns
 from stream.tick.verdicts.columns import greatest_time_lag, words
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
@@ -31,14 +31,10 @@ def topics_table(rows: InputRows, window: Window, member: Ints, evaluated: Evalu
     `member` is the number of the member that owns each row, `NO_OWNER` or `NOT_KNOWN`.
     """
     owner, first = consecutive_pairs(rows.group, rows.topic)
-    sums = RowSums.from_rows(owner, len(first), window, rows.committed)
     columns: dict[str, Any] = {
         "group": words(rows.group[first], rows.groups),
         "topic": words(rows.topic[first], rows.topics),
-        "partitions": pa.array(sums.partitions, pa.int32()),
-        "lag_sum": pa.array(sums.lag, mask=sums.known == 0),
-        "lag_max": pa.array(sums.greatest_lag, mask=sums.known == 0),
-        "partitions_lag_unknown": pa.array(sums.rows - sums.known, pa.int32()),
+        **lag_columns(owner, len(first), window, rows.committed),
         **_assigned(member, owner, len(first)),
     }
     if evaluated is not None:
@@ -46,8 +42,7 @@ def topics_table(rows: InputRows, window: Window, member: Ints, evaluated: Evalu
         columns["verdict"] = words(
             evaluated.evaluation.worst_by_owner(owner, len(first)), evaluated.evaluation.verdict_names
         )
-    arrays = [columns[field.name] if field.name in columns else pa.nulls(len(first), field.type) for field in TOPICS]
-    return pa.table(arrays, schema=TOPICS)
+    return columns_table(columns, TOPICS)
 
 
 def _assigned(member: Ints, owner: Ints, owners: int) -> dict[str, pa.Array]:
@@ -78,13 +73,13 @@ class ShareTopic:
     verdict: str | None = None
 
 
-_COMBINED: Final[Mapping[str, tuple[Callable[[ShareTopic], int | None], Callable[[list[int]], int]]]] = {
-    "partitions": (lambda topic: topic.partitions, sum),
-    "lag_sum": (lambda topic: topic.lag_sum, sum),
-    "lag_max": (lambda topic: topic.lag_max, max),
-    "partitions_lag_unknown": (lambda topic: topic.partitions_lag_unknown, sum),
+_COMBINED: Final[Mapping[str, Callable[[list[int]], int]]] = {
+    "partitions": sum,
+    "lag_sum": sum,
+    "lag_max": max,
+    "partitions_lag_unknown": sum,
 }
-"""The columns of GROUPS: the value of a topic, and how those of several are combined."""
+"""The columns of GROUPS, and how the values of several topics are combined."""
 
 
 def share_topics(
@@ -107,22 +102,13 @@ def share_topics(
             continue
         known = _by_topic(groups[at], facts.polled.share_progress)
         read = {topic for topic in membership.subscribed or () if counts.get(topic) != 0}
-        codes = _topic_verdicts(evaluated, at)
-        names = () if evaluated is None else evaluated.evaluation.verdict_names
-        found.extend(
-            dataclasses.replace(
-                _share_topic(groups[at], topic, known.get(topic)),
-                verdict=str(names[codes[topic]]) if topic in codes else None,
-            )
+        share = None if evaluated is None else evaluated.evaluation.share
+        verdicts = {} if share is None or at not in share.number_of else share.topic_verdicts(share.number_of[at])
+        found += [
+            _share_topic(groups[at], topic, known.get(topic), verdicts.get(topic))
             for topic in sorted(known.keys() | read)
-        )
+        ]
     return found
-
-
-def _topic_verdicts(evaluated: EvaluatedTick | None, group: int) -> Mapping[str, int]:
-    """Return the code of the worst verdict in each topic of a share group; empty if its progress is not known."""
-    share = None if evaluated is None else evaluated.evaluation.share
-    return {} if share is None or group not in share.number_of else share.topic_verdicts(share.number_of[group])
 
 
 def _by_topic(group: str, progress: ShareProgress | None) -> dict[str, list[SharePartitionProgress] | None]:
@@ -137,9 +123,11 @@ def _by_topic(group: str, progress: ShareProgress | None) -> dict[str, list[Shar
     return topics
 
 
-def _share_topic(group: str, topic: str, rows: Sequence[SharePartitionProgress] | None) -> ShareTopic:
+def _share_topic(
+    group: str, topic: str, rows: Sequence[SharePartitionProgress] | None, verdict: str | None
+) -> ShareTopic:
     if not rows:
-        return ShareTopic(group, topic)
+        return ShareTopic(group, topic, verdict=verdict)
     lags = [each.lag for each in rows if each.lag is not None]
     return ShareTopic(
         group,
@@ -148,6 +136,7 @@ def _share_topic(group: str, topic: str, rows: Sequence[SharePartitionProgress] 
         lag_sum=sum(lags) if lags else None,
         lag_max=max(lags, default=None),
         partitions_lag_unknown=len(rows) - len(lags),
+        verdict=verdict,
     )
 
 
@@ -155,24 +144,12 @@ def with_share_topics(topics: pa.Table, share: Sequence[ShareTopic]) -> pa.Table
     """Return the table of topics (schema TOPICS) with those of share groups, sorted by group and topic."""
     if not share:
         return topics
-    fields = {field.name for field in dataclasses.fields(ShareTopic)}
-    columns = [
-        pa.array([getattr(each, field.name) if field.name in fields else None for each in share], _plain(field.type))
-        for field in TOPICS
-    ]
-    plain = pa.schema([(field.name, _plain(field.type)) for field in TOPICS])
-    both = pa.concat_tables([topics.cast(plain), pa.table(columns, schema=plain)])
-    both = both.sort_by([("group", "ascending"), ("topic", "ascending")]).combine_chunks()
-    return pa.table([_encoded(both.column(field.name), field.type) for field in TOPICS], schema=TOPICS)
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    return pa.string() if kind == NAME else kind
-
-
-def _encoded(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
-    array = column.combine_chunks()
-    return array.dictionary_encode().cast(kind) if kind == NAME else array
+    plain = pa.schema([(field.name, pa.string() if field.type == NAME else field.type) for field in TOPICS])
+    of_share = pa.Table.from_pylist([dataclasses.asdict(each) for each in share], plain)
+    both = pa.concat_tables([topics.cast(plain), of_share]).sort_by([("group", "ascending"), ("topic", "ascending")])
+    names = {field.name: both[field.name].dictionary_encode() for field in TOPICS if field.type == NAME}
+    columns = [names.get(field.name, both[field.name]) for field in TOPICS]
+    return pa.table(columns, names=TOPICS.names).cast(TOPICS).unify_dictionaries().combine_chunks()
 
 
 def with_share_sums(groups: pa.Table, share: Iterable[ShareTopic]) -> pa.Table:
@@ -187,9 +164,11 @@ def with_share_sums(groups: pa.Table, share: Iterable[ShareTopic]) -> pa.Table:
     by_group: dict[str, list[ShareTopic]] = {name: [] for name in names}
     for each in share:
         by_group[each.group].append(each)
-    for column, (value, combine) in _COMBINED.items() if names else ():
+    for column, combine in _COMBINED.items() if names else ():
         field = groups.schema.field(column)
-        known = ([found for each in topics if (found := value(each)) is not None] for topics in by_group.values())
+        known = (
+            [value for each in topics if (value := getattr(each, column)) is not None] for topics in by_group.values()
+        )
         values = pa.array([combine(numbers) if numbers else None for numbers in known], field.type)
         replaced = pc.replace_with_mask(groups.column(column).combine_chunks(), without_rows, values)
         groups = groups.set_column(groups.schema.get_field_index(column), field, replaced)

@@ -3,7 +3,7 @@
 import pytest
 
 from stream.groups.membership.memberships import Membership, Memberships
-from stream.groups.membership.unassigned import UnassignedPartitions, find_unassigned
+from stream.groups.membership.unassigned import find_unassigned
 from stream.offline.capture import CaptureFile
 from stream.offline.rows import OFFSETS_TOPIC, LogRow
 from tests.stream.groups.written import column
@@ -45,7 +45,7 @@ def test_a_classic_group_with_two_members_and_its_end(rows: list[LogRow]) -> Non
     assert sorted(part for each in detail for _, parts in each.assignment for part in parts) == [0, 1, 2]
     assert {each.assignor for each in detail} == {pair[1].protocol}
     assert all(each.client_host == "/127.0.0.1" and not each.unreadable for each in detail)
-    assert find_unassigned(pair[1], ["orders", "payments"], COUNTS, {}) == UnassignedPartitions((), ("payments",))
+    assert find_unassigned(pair[1], ["orders", "payments"], COUNTS, {}) == ((), ("payments",))
     assert (after_each[-1].state, after_each[-1].subscribed) == ("Empty", frozenset())
 
 
@@ -73,7 +73,7 @@ def test_a_consumer_group_with_a_regular_expression(rows: list[LogRow]) -> None:
     ids = dict(
         zip(sorted(ref for ref, _ in both.owned or () if isinstance(ref, bytes)), ("payments", "orders"), strict=True)
     )
-    assert find_unassigned(both, ["orders", "payments"], COUNTS, ids) == UnassignedPartitions((), ())
+    assert find_unassigned(both, ["orders", "payments"], COUNTS, ids) == ((), ())
     assert {each.regex for each in read.members("consumer-group", ids)} == {None, "(^ord.*)|(^pay.*)"}
 
 
@@ -84,4 +84,4 @@ def test_a_streams_group_reads_its_repartition_topic(rows: list[LogRow]) -> None
     internal = "streams-group-KSTREAM-AGGREGATE-STATE-STORE-0000000002-repartition"
     assert (last.state, last.subscribed, last.idle) == ("Stable", frozenset({"orders", internal}), 0)
     assert dict(member.assignment) == {"orders": (0, 1, 2), internal: (0, 1, 2)}
-    assert find_unassigned(last, ["orders", internal], COUNTS | {internal: 3}, {}) == UnassignedPartitions((), ())
+    assert find_unassigned(last, ["orders", internal], COUNTS | {internal: 3}, {}) == ((), ())

@@ -9,7 +9,6 @@ import pytest
 from stream.groups.membership import unassigned
 from stream.groups.membership.model import Membership
 from stream.groups.membership.unassigned import (
-    UnassignedPartitions,
     UnassignedTracker,
     find_unassigned,
     subscribed_topics,
@@ -132,7 +131,7 @@ def test_unassigned_partitions_of_a_group() -> None:
     for story, (written, (offsets, unowned, unsubscribed)) in STORIES.items():
         found = memberships(written).by_group
         alone = find_unassigned(found["g"], offsets, COUNTS, IDS)
-        assert alone == UnassignedPartitions(unowned, unsubscribed), story
+        assert alone == (unowned, unsubscribed), story
         counted = UnassignedTracker().update(found, rows([("g", topic) for topic in offsets]), COUNTS, IDS)
         sums = {"g": sum(len(partitions) for _, partitions in unowned)} if unowned is not None else {}
         assert counted.unowned == sums, story
@@ -169,11 +168,12 @@ def test_counts_of_all_groups_equal_those_of_each_group() -> None:
         offsets = [(chance.choice("abcdefghxyz"), chance.choice(topics)) for _ in range(40)]
         found = every.update(dict(all_memberships), rows(offsets), counts, {})
         for name, one in all_memberships.items():
-            alone = find_unassigned(one, {topic for group, topic in offsets if group == name}, counts, {})
-            assert alone.unowned is not None
-            assert alone.unsubscribed is not None
-            assert found.unowned[name] == sum(len(partitions) for _, partitions in alone.unowned)
-            assert found.unsubscribed[name] == len(alone.unsubscribed)
+            committed = {topic for group, topic in offsets if group == name}
+            unowned, unsubscribed = find_unassigned(one, committed, counts, {})
+            assert unowned is not None
+            assert unsubscribed is not None
+            assert found.unowned[name] == sum(len(partitions) for _, partitions in unowned)
+            assert found.unsubscribed[name] == len(unsubscribed)
         assert found.unowned.keys() == found.unsubscribed.keys() == all_memberships.keys()
 
 
