@@ -114,19 +114,9 @@ class ClusterFacts:
 
     def only_share_groups(self) -> ClusterFacts:
         """Return the facts about share groups alone."""
-        return share_group_facts(
-            self.taken_at, self.share_partitions, self.share_groups, self.share_reads, UNKNOWN_FACTS.empty_table()
+        return ClusterFacts(
+            taken_at=self.taken_at,
+            share_partitions=self.share_partitions,
+            share_groups=self.share_groups,
+            share_reads=self.share_reads,
         )
-
-
-def share_group_facts(
-    taken_at: float, partitions: pa.Table, groups: pa.Table, reads: pa.Table, unknown: pa.Table
-) -> ClusterFacts:
-    """Return facts with the tables of share groups and the unknown facts about them, and nothing else."""
-    return ClusterFacts(
-        taken_at=taken_at,
-        share_partitions=partitions,
-        share_groups=groups,
-        share_reads=reads,
-        unknown_facts=unknown,
-    )

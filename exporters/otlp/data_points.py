@@ -9,10 +9,11 @@ absent has no data point.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.sdk.metrics.export import AggregationTemporality, Gauge, HistogramDataPoint, NumberDataPoint, Sum
@@ -85,7 +86,7 @@ def metric_batches(
 def point_families(served: ServedMetrics, snapshot: Snapshot | None, now: float) -> Iterator[PointFamily]:
     """Yield the metrics of snapshot, cluster, monitor and process, in the order of a scrape."""
     status, time, started = served.status, _nanoseconds(now), _nanoseconds(served.status.started_at)
-    created = _LazyTimes(snapshot)
+    created = functools.cache(lambda: _created(snapshot))  # read at the first use
     for family in served.exposition.families:
         plain = family.samples.plain
         text = [plain] if isinstance(plain, bytes) else plain
@@ -106,13 +107,13 @@ def _family(metric: Metric, points: Iterable[NumberDataPoint | HistogramDataPoin
 
 
 def _numbers(
-    metric: Metric, text: Iterable[bytes], time: int, started: int, created: _LazyTimes
+    metric: Metric, text: Iterable[bytes], time: int, started: int, created: Callable[[], Mapping[str, int]]
 ) -> Iterator[NumberDataPoint]:
     is_counter = metric.kind is MetricKind.COUNTER
     of_group = is_counter and metric.counted_since is CountedSince.GROUP_CREATED
     start = started if is_counter else _UNKNOWN_START
     for labels, value in parse_samples(text):
-        since = created.of_group(labels.get("group", "")) if of_group else start
+        since = created().get(labels.get("group", ""), _UNKNOWN_START) if of_group else start
         yield NumberDataPoint(labels, since, time, value)
 
 
@@ -157,21 +158,10 @@ def _present(labels: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in labels.items() if value}
 
 
-class _LazyTimes:
-    """When the groups of a snapshot were created, read at the first use."""
-
-    def __init__(self, snapshot: Snapshot | None) -> None:
-        self._snapshot = snapshot
-        self._times: dict[str, int] | None = None
-
-    def of_group(self, group: str) -> int:
-        """Return the time in Unix nanoseconds; unknown for a folded group, and if it is not in the log."""
-        if self._times is None:
-            self._times = {} if self._snapshot is None else _created(self._snapshot)
-        return self._times.get(group, _UNKNOWN_START)
-
-
-def _created(snapshot: Snapshot) -> dict[str, int]:
+def _created(snapshot: Snapshot | None) -> dict[str, int]:
+    """Return when groups were created (Unix nanoseconds), without folded groups, and those that the log has not."""
+    if snapshot is None:
+        return {}
     names = snapshot.groups.column("group").to_pylist()
     milliseconds = snapshot.groups.column("created_time").cast("int64").to_pylist()
     return {name: time * 1_000_000 for name, time in zip(names, milliseconds, strict=True) if time is not None}

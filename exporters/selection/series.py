@@ -104,33 +104,19 @@ _OF_COMMITS: Final = ("partitions", "lag_sum", "lag_max", "partitions_lag_unknow
 """The columns of GROUPS that are about committed offsets, except of share groups."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SelectedSeries:
-    """A snapshot with the targets, the part of it that is rendered, and the metrics that are rendered.
-
-    `cluster` is that of the selection.
-    """
-
-    snapshot: Snapshot
-    shown: Snapshot
-    metrics: tuple[Metric, ...]
-    cluster: str | None
-
-
 class SeriesSelector:
     """Applies a selection to one snapshot after the other, and keeps the counts of the series left out."""
 
     def __init__(self, selection: SeriesSelection = EVERYTHING) -> None:
         self._selection = selection
+        self.compatibility = selection.compatibility
+        """The configured part of the other exporters' metrics."""
+        self.cluster = selection.cluster
+        """The label `cluster` of every series; None: the series have none."""
         others = selection.compatibility.snapshot_metrics
         self._metrics = (*filter(selection.shows, SNAPSHOT_METRICS), *filter(selection.granularity.has, others))
         self._folder = GroupFolder(selection.fold)
         self._budget, _ = selection.budgets
-
-    @property
-    def compatibility(self) -> OtherSelection:
-        """The configured part of the other exporters' metrics."""
-        return self._selection.compatibility
 
     @property
     def dropped(self) -> pa.Table:
@@ -141,10 +127,14 @@ class SeriesSelector:
         """Use these targets from the next snapshot on."""
         self._selection = dataclasses.replace(self._selection, targets=targets)
 
-    def select(self, snapshot: Snapshot) -> SelectedSeries:
-        """Return the selected series of a snapshot."""
-        if self._selection.targets:
-            snapshot = dataclasses.replace(snapshot, targets=target_table(snapshot.groups, self._selection.targets))
+    def with_targets(self, snapshot: Snapshot) -> Snapshot:
+        """Return a snapshot with the targets of its groups."""
+        if not self._selection.targets:
+            return snapshot
+        return dataclasses.replace(snapshot, targets=target_table(snapshot.groups, self._selection.targets))
+
+    def select(self, snapshot: Snapshot) -> tuple[Snapshot, tuple[Metric, ...]]:
+        """Return the part of a snapshot that is rendered, and the metrics that are rendered."""
         selected = filter_by_name(snapshot, self._selection)
         selected = dataclasses.replace(
             selected,
@@ -161,7 +151,7 @@ class SeriesSelector:
         if self._budget is not None:
             kept = self._budget.fit({metric: _series_count(shown, metric) for metric in metrics})
             metrics = tuple(metric for metric in metrics if metric in kept)
-        return SelectedSeries(snapshot, shown, metrics, self._selection.cluster)
+        return shown, metrics
 
 
 def target_table(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa.Table:

@@ -111,8 +111,9 @@ class PublishedSnapshot:
 
         Texts of the `previous` exposition are used again where nothing has changed.
         """
-        selected = (selector or SeriesSelector()).select(snapshot)
-        return cls(selected.snapshot, render(selected.shown, selected.metrics, selected.cluster, previous or EMPTY))
+        selector = selector or SeriesSelector()
+        snapshot = selector.with_targets(snapshot)
+        return cls(snapshot, render(*selector.select(snapshot), selector.cluster, previous or EMPTY))
 
     def at(self, taken_at: float) -> PublishedSnapshot:
         """Return the same as of a later time (Unix seconds), at which nothing had changed."""

@@ -13,7 +13,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.cluster.model import ClusterFacts, share_group_facts
+from exporters.cluster.model import ClusterFacts
 from exporters.readmodel import Snapshot
 from stream.cluster.admin.features import mixed_versions, read_quotas, read_versions
 from stream.cluster.admin.followers import FollowerLag, followers_out_of_sync, read_follower_lags, read_reassignments
@@ -168,7 +168,13 @@ class ClusterPoll:
         """Return the progress of share groups at `now` (Unix s), and no other facts. Raises ClusterError."""
         unknown = tables.Unknown()
         found = self._share_groups.poll(read_topology(self._cluster), unknown, now)
-        return share_group_facts(now, *found, tables.unknown_table(unknown))
+        return ClusterFacts(
+            taken_at=now,
+            share_partitions=found.partitions,
+            share_groups=found.groups,
+            share_reads=found.reads,
+            unknown_facts=tables.unknown_table(unknown),
+        )
 
     def _follower_lags(self, topology: Topology, unknown: tables.Unknown) -> list[FollowerLag]:
         """Return the lags of the followers out of sync, as many as are requested at once."""

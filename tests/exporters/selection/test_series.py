@@ -125,9 +125,9 @@ def test_granularity_overrides_names_and_names_override_the_preset() -> None:
 def test_the_summary_counts_all_groups() -> None:
     """The summary counts groups that a pattern denies, too; groups whose value is unknown do not count."""
     data = snapshot(groups=rows("group held_back odd_times", ("a", True, 3), ("b", False), ("c", True), ("d",)))
-    shown = SeriesSelector(SeriesSelection(groups=NameFilter(allow=("a",)))).select(data).shown
+    shown = SeriesSelector(SeriesSelection(groups=NameFilter(allow=("a",)))).select(data)[0]
     assert shown.summary.to_pylist() == [{"held_back": 2, "odd_times": 1}]
-    assert SeriesSelector().select(snapshot()).shown.summary.to_pylist() == [{"held_back": None, "odd_times": 0}]
+    assert SeriesSelector().select(snapshot())[0].summary.to_pylist() == [{"held_back": None, "odd_times": 0}]
 
 
 FILTERS = [
@@ -161,10 +161,10 @@ def test_a_denied_topic_stays_in_the_sums_of_its_group() -> None:
 def test_a_name_with_any_characters_can_be_matched(name: str, other: str) -> None:
     """`.` matches any character, also a line feed, and an escaped name matches only itself."""
     shown = snapshot(groups=[{"group": each} for each in dict.fromkeys((name, other))])
-    all_groups = SeriesSelector(SeriesSelection(groups=NameFilter(allow=("(?:.*)",)))).select(shown).shown
+    all_groups = SeriesSelector(SeriesSelection(groups=NameFilter(allow=("(?:.*)",)))).select(shown)[0]
     assert all_groups.groups == shown.groups
     quoted = "".join(f"\\x{{{ord(letter):x}}}" for letter in name)
-    one_group = SeriesSelector(SeriesSelection(groups=NameFilter(allow=(quoted,)))).select(shown).shown
+    one_group = SeriesSelector(SeriesSelection(groups=NameFilter(allow=(quoted,)))).select(shown)[0]
     assert one_group.groups.column("group").to_pylist() == [name]
 
 
@@ -243,7 +243,7 @@ def test_the_least_important_metric_is_left_out_first() -> None:
     order = ("progress_timestamp_seconds", "commit_timestamp_seconds", "committed_offset", "lag")
     assert dropped == [{f"lagwarden_partition_{name}" for name in order[: step + 1]} for step in range(4)]
     selector = SeriesSelector()
-    assert selector.select(lag_snapshot(30)).metrics == SNAPSHOT_METRICS
+    assert selector.select(lag_snapshot(30))[1] == SNAPSHOT_METRICS
     assert len(selector.dropped) == 0
     plain = plain_text(PublishedSnapshot.build(small_snapshot()).exposition)
     assert plain_text(PublishedSnapshot.build(small_snapshot(), selector).exposition) == plain
