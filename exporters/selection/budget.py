@@ -34,8 +34,8 @@ class SeriesBudget:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._left_out: frozenset[str] = frozenset()
-        self._now: Mapping[str, int] = {}
+        # By the name of a metric: the series that were left out now, and of all snapshots.
+        self._now: dict[str, int] = {}
         self._ever: dict[str, int] = {}
 
     def fit(self, counts: Mapping[Metric, int]) -> frozenset[Metric]:
@@ -43,25 +43,19 @@ class SeriesBudget:
         kept = dict(counts)
         total = sum(kept.values())
         for metric in sorted(kept, key=_importance):
-            if total > self._limit_for(was_left_out=metric.name in self._left_out) and kept[metric]:
+            share = _RETURN_SHARE if metric.name in self._now else 1
+            if total > self._limit * share and kept[metric]:
                 total -= kept.pop(metric)
-        self._left_out = frozenset(metric.name for metric in counts if metric not in kept)
-        self._record({metric.name: count for metric, count in counts.items() if metric not in kept})
+        self._now = {metric.name: count for metric, count in counts.items() if metric not in kept}
+        for name, count in self._now.items():
+            self._ever[name] = self._ever.get(name, 0) + count
         return frozenset(kept)
-
-    def _limit_for(self, *, was_left_out: bool) -> float:
-        return self._limit * (_RETURN_SHARE if was_left_out else 1)
 
     @property
     def dropped(self) -> pa.Table:
         """The series left out per metric, now and summed over all snapshots (schema SERIES_DROPPED)."""
         rows = ((name, self._now.get(name), ever) for name, ever in sorted(self._ever.items()))
         return rows_table(rows, SERIES_DROPPED)
-
-    def _record(self, left_out: Mapping[str, int]) -> None:
-        self._now = left_out
-        for name, count in left_out.items():
-            self._ever[name] = self._ever.get(name, 0) + count
 
 
 def _importance(metric: Metric) -> tuple[int, int, int, int, str]:
@@ -101,11 +95,6 @@ class NameFilter:
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
-
-    @property
-    def selects_all(self) -> bool:
-        """True if there are no patterns."""
-        return not (self.allow or self.deny)
 
     def rows(self, column: pa.ChunkedArray) -> pa.Array:
         """Return a mask of the rows of a dictionary-encoded column whose name is selected; a null name is selected."""

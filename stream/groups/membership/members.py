@@ -57,17 +57,8 @@ class Member:
     unreadable: tuple[str, ...] = ()
 
 
-def classic_members(event: ClassicGroupRecorded) -> tuple[Member, ...]:
-    """Return the members of a classic group, sorted by member id."""
-    return tuple(_classic_member(event, member) for member in sorted(event.members, key=lambda each: each.member_id))
-
-
-def modern_members(group: ModernGroup, topic_names: Mapping[bytes, str]) -> tuple[Member, ...]:
-    """Return the members of a consumer, share or streams group, sorted by member id."""
-    return tuple(_modern_member(group, member, topic_names) for _, member in sorted(group.members.items()))
-
-
-def _classic_member(event: ClassicGroupRecorded, member: ClassicMember) -> Member:
+def classic_member(event: ClassicGroupRecorded, member: ClassicMember) -> Member:
+    """Return a member of a classic group."""
     topics, rack = _subscription(event, member)
     assigned = classic.assigned_rows(event, member)
     unreadable = {
@@ -101,7 +92,8 @@ def _subscription(event: ClassicGroupRecorded, member: ClassicMember) -> tuple[f
     return (frozenset() if isinstance(read, dict) else None), None
 
 
-def _modern_member(group: ModernGroup, member: JoinedMember, names: Mapping[bytes, str]) -> Member:
+def modern_member(group: ModernGroup, member: JoinedMember, names: Mapping[bytes, str]) -> Member:
+    """Return a member of a consumer, share or streams group; `names` are those of topics by id."""
     current = group.assignments.get(member.member_id)
     epoch = None if current is None or current.member_epoch < 0 else current.member_epoch
     consumer = member if isinstance(member, facts.ConsumerMemberRecorded) else None

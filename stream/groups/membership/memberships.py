@@ -101,9 +101,11 @@ class Memberships:
         kind = self._newer_kind(group)
         if kind is not None:
             modern = self._decode_group(kind, group, MEMBERSHIP_TYPES | TARGET_TYPES)
-            return members.modern_members(modern, {**self.topic_ids(group), **(topic_names or {})})
+            names = {**self.topic_ids(group), **(topic_names or {})}
+            return tuple(members.modern_member(modern, each, names) for _, each in sorted(modern.members.items()))
         event = self._classic_event(group)
-        return () if event is None else members.classic_members(event)
+        of_event = () if event is None else sorted(event.members, key=lambda each: each.member_id)
+        return tuple(members.classic_member(event, each) for each in of_event)
 
     def records_of(self, group: str) -> dict[bytes, bytes]:
         """Return a copy of the current membership records of a group, by key."""

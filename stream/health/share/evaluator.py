@@ -107,7 +107,10 @@ class ShareEvaluator:
         A poll without an answer changes nothing until records may have waited for too long since the last answer.
         """
         progress = inputs.share_progress
-        if progress is None or (progress.unknown_reason is not None and self._is_outdated(progress.taken_at)):
+        if progress is None:
+            return None
+        is_outdated = self._taken_at is None or progress.taken_at - self._taken_at > self._limits.share_pause
+        if progress.unknown_reason is not None and is_outdated:
             return None
         position = {inputs.groups.names[at]: at for at in np.flatnonzero(inputs.groups.share).tolist()}
         if progress.unknown_reason is None and progress.taken_at != self._taken_at:
@@ -123,10 +126,6 @@ class ShareEvaluator:
         """Return the memory and the shown verdicts for the next process; None if there is nothing."""
         rows = self._shown.inputs
         return self._stored if rows is None else row_columns.pack(rows, self._shown.stored() | self._memory.stored())
-
-    def _is_outdated(self, now: int) -> bool:
-        """Return whether the last answer is too old to be shown."""
-        return self._taken_at is None or now - self._taken_at > self._limits.share_pause
 
     def _evaluate_poll(
         self, progress: ShareProgress, inputs: HealthInputs, position: Mapping[str, int]

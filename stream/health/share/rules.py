@@ -41,10 +41,6 @@ def _returns(window: ShareWindow) -> Flags:
     return (window.memory.returned > 0) & (window.memory.most_deliveries > 1)
 
 
-def _rejects(window: ShareWindow) -> Flags:
-    return _archives(window) & ~_returns(window)
-
-
 def _redelivers(window: ShareWindow) -> Flags:
     lasts = _goes_on(window) & (window.fruitless_time >= window.limits.share_pause)
     is_fruitless = (window.memory.fruitless_polls >= FRUITLESS_POLLS) & (window.memory.returned > 0)
@@ -60,30 +56,18 @@ def _waits(window: ShareWindow) -> Flags:
     return (window.memory.lag > 0) & (window.idle_time >= window.longest_idle)
 
 
-def _hung(window: ShareWindow) -> Flags:
-    """Return whether the members left long after the locks of what they had taken: they did not poll.
-
-    Members that crash, or are stopped, leave within a session timeout of that.
-    """
-    return window.only_returned & (window.empty_since - window.memory.changed_at >= LONGEST_SESSION)
-
-
 def _has_no_members(window: ShareWindow) -> Flags:
     without: Flags = (window.stage == GroupStage.EMPTY) & _waits(window)
     return without
 
 
 def _took_and_left(window: ShareWindow) -> Flags:
-    return _has_no_members(window) & _hung(window)
+    """Return whether the members left long after the locks of what they had taken: they did not poll.
 
-
-def _stopped(window: ShareWindow) -> Flags:
-    stopped: Flags = (window.stage != GroupStage.EMPTY) & _waits(window)
-    return stopped
-
-
-def _every(window: ShareWindow) -> Flags:
-    return np.ones(len(window), np.bool_)
+    Members that crash, or are stopped, leave within a session timeout of that.
+    """
+    hung = window.empty_since - window.memory.changed_at >= LONGEST_SESSION
+    return _has_no_members(window) & window.only_returned & hung
 
 
 def _unfinished(window: ShareWindow, row: int) -> str:
@@ -125,11 +109,6 @@ def _no_members_sentence(window: ShareWindow, row: int) -> str:
     return f"The group has had no members{for_}, with {_unfinished(window, row)}."
 
 
-def _rejecting_sentence(window: ShareWindow, row: int) -> str:
-    archived = say.count(int(window.memory.archived_since[row]), "record")
-    return f"No record was accepted for {_fruitless_time(window, row)}; {archived} were archived."
-
-
 def _redelivering_sentence(window: ShareWindow, row: int) -> str:
     returned = max(int(window.memory.returned[row]), 0)
     waiting, wait = say.count(returned, "record"), "waits" if returned == 1 else "wait"
@@ -164,8 +143,11 @@ def _unknown_sentence(window: ShareWindow, row: int) -> str:
 SHARE_RULES: Final[tuple[Rule[ShareWindow], ...]] = (
     Rule(
         verdict=Verdict.SHARE_REJECTING,
-        matches=_rejects,
-        sentence=_rejecting_sentence,
+        matches=lambda window: _archives(window) & ~_returns(window),
+        sentence=lambda window, row: (
+            f"No record was accepted for {_fruitless_time(window, row)};"
+            f" {say.count(int(window.memory.archived_since[row]), 'record')} were archived."
+        ),
         next_step=(
             "See the log of the consumers: do they reject each record, or fail before they accept it? Stop them until "
             "they are fixed. Then set the start offset back with kafka-share-groups.sh --reset-offsets."
@@ -202,7 +184,7 @@ SHARE_RULES: Final[tuple[Rule[ShareWindow], ...]] = (
     ),
     Rule(
         verdict=Verdict.SHARE_STOPPED,
-        matches=_stopped,
+        matches=lambda window: (window.stage != GroupStage.EMPTY) & _waits(window),
         sentence=_stopped_sentence,
         next_step=(
             "Take a thread dump of the consumers: a member that works on one record and renews its lock holds the "
@@ -231,7 +213,7 @@ RULES: Final[tuple[Rule[ShareWindow], ...]] = (
     ),
     Rule(
         verdict=Verdict.UNKNOWN,
-        matches=_every,
+        matches=lambda window: np.ones(len(window), np.bool_),
         sentence=_unknown_sentence,
         next_step="kafka-share-groups.sh --describe --offsets has what the brokers know.",
     ),

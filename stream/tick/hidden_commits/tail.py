@@ -29,7 +29,7 @@ from stream.groups.membership.summary import group_of
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
 from stream.groups.shard import MembershipRecords
-from stream.health.columns import Flags, Ints
+from stream.health.columns import Flags
 
 
 class NewestRecord(NamedTuple):
@@ -66,7 +66,7 @@ class HiddenTail:
         self._slot_ms = slot_ms
         self._keep_slots = keep_slots
         self._runs: list[Runs] = []
-        self._open = _NO_COMMITS
+        self._open = _COMMITS.empty_table()
 
     @property
     def runs(self) -> Runs:
@@ -86,14 +86,13 @@ class HiddenTail:
     @property
     def pending(self) -> Mapping[bytes, NewestRecord]:
         """The offsets (canonical keys) with a commit in an open transaction, each with its newest one."""
-        commits = self._open.columns
-        records = map(NewestRecord, commits.timestamp.tolist(), commits.offset.tolist())
-        return dict(zip(commits.key.to_pylist(), records, strict=True))
+        records = map(NewestRecord, self._open["timestamp"].to_pylist(), self._open["offset"].to_pylist())
+        return dict(zip(self._open["key"].to_pylist(), records, strict=True))
 
     @property
     def groups(self) -> frozenset[str]:
         """The groups with records that count, or with a commit in an open transaction."""
-        keys = pa.concat_arrays([self.runs.keys, self._open.columns.key])
+        keys = pa.concat_arrays([self.runs.keys, self._open["key"].combine_chunks()])
         names = groups_of_commit_keys(keys).unique().cast(pa.string()).to_pylist()
         return frozenset(names) | self.memberships.keys()
 
@@ -103,16 +102,16 @@ class HiddenTail:
         Batches and records that cannot be decoded are passed: the job counts them when it reads them.
         """
         batches, within = part.batches, (part.start, part.position)
-        final = list(batches.columns(*within, _pass))
+        final = [_table(columns) for columns in batches.columns(*within, _pass)]
         in_transactions = list(batches.columns(*within, _pass, selected=batches.pending))
-        commits = _joined([self._open, *(_commits(columns, part) for columns in in_transactions)])
+        commits = pa.concat_tables([self._open, *(_commits(columns, part) for columns in in_transactions)])
         outcomes = _outcomes(commits, part)
-        committed, is_late = outcomes == BatchOutcome.COMMITTED, commits.columns.offset < part.start
-        late = _take(commits.columns, committed & is_late)
-        self._open = commits.take(outcomes == BatchOutcome.PENDING)
+        committed, is_late = outcomes == BatchOutcome.COMMITTED, commits["offset"].to_numpy() < part.start
+        late = commits.filter(pa.array(committed & is_late))
+        self._open = commits.filter(pa.array(outcomes == BatchOutcome.PENDING))
         fold = Fold(Placement(1, 1), slot_ms=self._slot_ms, keep_slots=self._keep_slots)
-        fold.add(_record_columns([_take(late, self._is_newest(late))]))
-        fold.add(_record_columns([*final, _take(commits.columns, committed & ~is_late)]))
+        fold.add(_record_columns([late.filter(pa.array(self._is_newest(late)))]))
+        fold.add(_record_columns([*final, commits.filter(pa.array(committed & ~is_late))]))
         for _, delta in fold.drain():
             self._runs.append(delta.runs)
             self._add_memberships(delta.records)
@@ -120,21 +119,18 @@ class HiddenTail:
         self.position, self.unread = part.position, part.unread
         self.complete = self.complete or not part.unread
 
-    def _is_newest(self, commits: LogColumns) -> Flags:
+    def _is_newest(self, commits: pa.Table) -> Flags:
         """Return which commits have a greater position than all records of their offset that count."""
-        if not len(commits.offset) or not len(self.runs):
-            return np.ones(len(commits.offset), np.bool_)
-        row = find_rows(self.runs.keys, commits.key)
-        return (row < 0) | (commits.offset > self.runs.spans.last_position[row])
+        if not len(commits) or not len(self.runs):
+            return np.ones(len(commits), np.bool_)
+        row = find_rows(self.runs.keys, commits["key"].combine_chunks())
+        return (row < 0) | (commits["offset"].to_numpy() > self.runs.spans.last_position[row])
 
     def _cancel(self, tombstones: OffsetTombstones) -> None:
         """Remove the commits of open transactions that a later tombstone of their offset cancels."""
-        commits = self._open.columns
-        if not len(commits.offset) or not len(tombstones):
-            return
         last = dict(zip(tombstones.keys.to_pylist(), tombstones.position.tolist(), strict=True))
-        cancelled_below = np.array([last.get(key, -1) for key in commits.key.to_pylist()], np.int64)
-        self._open = self._open.take(commits.offset > cancelled_below)
+        commits = zip(self._open["key"].to_pylist(), self._open["offset"].to_pylist(), strict=True)
+        self._open = self._open.filter(pa.array([offset > last.get(key, -1) for key, offset in commits], pa.bool_()))
 
     def _add_memberships(self, records: MembershipRecords) -> None:
         columns = (records.keys.to_pylist(), records.values.to_pylist(), records.time.tolist())
@@ -145,66 +141,46 @@ class HiddenTail:
             membership.version += 1
 
 
-class _Commits(NamedTuple):
-    """Commits of transactions in log order, with canonical keys, and the producer of each."""
-
-    producer: Ints
-    columns: LogColumns
-
-    def take(self, rows: Flags) -> _Commits:
-        return _Commits(self.producer[rows], _take(self.columns, rows))
+_RECORDS: Final = pa.schema(
+    [("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary())]
+)
+_COMMITS: Final = _RECORDS.append(pa.field("producer", pa.int64()))
+"""Commits of transactions in log order, with canonical keys, and the producer of each."""
 
 
-_NO_INTS: Final = np.empty(0, np.int64)
-_NO_BYTES: Final = pa.array([], pa.binary())
-_NO_COMMITS: Final = _Commits(_NO_INTS, LogColumns(_NO_INTS, _NO_INTS, _NO_BYTES, _NO_BYTES))
+def _table(columns: LogColumns) -> pa.Table:
+    return pa.table(list(columns), schema=_RECORDS)
 
 
-def _commits(columns: LogColumns, part: HiddenPart) -> _Commits:
+def _commits(columns: LogColumns, part: HiddenPart) -> pa.Table:
     """Return the offset commits among the records of transactions; coordinators write no other records in them."""
     encoded = columns.key.dictionary_encode()
     codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
     distinct = DistinctKeys.build(encoded.dictionary, decode_keys(encoded.dictionary))
     is_commit = distinct.role[codes] == RecordRole.COMMIT
-    commits = _take(columns, is_commit)
     keys = distinct.canonical_keys.take(pa.array(distinct.canonical[codes[is_commit]]))
-    return _Commits(part.batches.producers(commits.offset), commits._replace(key=keys))
+    producers = pa.array(part.batches.producers(columns.offset[is_commit]))
+    commits = _table(columns).filter(pa.array(is_commit)).set_column(2, "key", keys)
+    return commits.append_column("producer", producers).cast(_COMMITS)
 
 
-def _outcomes(commits: _Commits, part: HiddenPart) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+def _outcomes(commits: pa.Table, part: HiddenPart) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
     """Return the `BatchOutcome` of each commit by the first marker of its producer that follows it in the part."""
     batches, markers = part.batches, TransactionMarkers()
     is_control = ~(batches.visible | batches.pending)
     for number in np.flatnonzero(is_control & (batches.last_offset >= part.start)).tolist():
         with contextlib.suppress(Damaged):
             markers.add(batches.block.batch(number))
-    found = map(markers.outcome_after, commits.producer.tolist(), commits.columns.offset.tolist())
+    found = map(markers.outcome_after, commits["producer"].to_pylist(), commits["offset"].to_pylist())
     return np.array([*found], np.object_)
 
 
-def _take(columns: LogColumns, rows: Flags) -> LogColumns:
-    selected = pa.array(rows)
-    return LogColumns(
-        columns.offset[rows], columns.timestamp[rows], columns.key.filter(selected), columns.value.filter(selected)
-    )
-
-
-def _joined(parts: Iterable[_Commits]) -> _Commits:
-    parts = list(parts)
-    return _Commits(np.concatenate([part.producer for part in parts]), _concat([part.columns for part in parts]))
-
-
-def _concat(parts: Iterable[LogColumns]) -> LogColumns:
-    offset, timestamp, key, value = zip(*parts, strict=True)
-    return LogColumns(np.concatenate(offset), np.concatenate(timestamp), pa.concat_arrays(key), pa.concat_arrays(value))
-
-
-def _record_columns(parts: Iterable[LogColumns]) -> RecordColumns:
+def _record_columns(parts: Iterable[pa.Table]) -> RecordColumns:
     """Return records in log order, as a fold reads them."""
-    records = _concat(parts)
-    order = np.argsort(records.offset)
-    key, value = (column.take(pa.array(order)) for column in (records.key, records.value))
-    return RecordColumns(np.zeros(len(order), np.int32), records.offset[order], records.timestamp[order], key, value)
+    records = pa.concat_tables([part.select(_RECORDS.names) for part in parts]).sort_by("offset")
+    offset, timestamp = records["offset"].to_numpy(), records["timestamp"].to_numpy()
+    key, value = records["key"].combine_chunks(), records["value"].combine_chunks()
+    return RecordColumns(np.zeros(len(records), np.int32), offset, timestamp, key, value)
 
 
 def _pass(_: LogBatch, __: Damaged) -> None:
