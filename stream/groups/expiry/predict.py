@@ -10,9 +10,8 @@ Source: `OffsetMetadataManager#cleanupExpiredOffsets`; the rules for one group a
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -104,9 +103,10 @@ def predict(columns: GroupColumns, retention: OffsetsRetention) -> ExpiryPredict
     pending = columns.pending if retention.rules is ExpiryRules.NONE_PENDING else frozenset()
     if pending:
         offset[find_rows(pa.array(sorted(pending), pa.binary()), columns.runs.keys) >= 0] = NEVER
-        groups = copy.deepcopy(groups)
-        groups.keep(group_of_commit_key(key) for key in pending)
     soonest, group = _predict_groups(offset, commits.codes, groups)
+    if pending:  # the broker keeps these groups, also without offsets
+        kept = {group_of_commit_key(key) for key in pending}
+        group[[name in kept for name in groups.names]] = NEVER
     for number in np.flatnonzero(group == _SINCE_EMPTY).tolist():
         history = columns.histories.get(groups.names[number])
         group[number] = UNKNOWN if history is None or history.since is None else history.since
@@ -190,13 +190,6 @@ class _GroupRules:
                 self._exempt[0].extend([number] * len(codes))
                 self._exempt[1].extend(codes)
         self.retention_start[number] = start
-
-    def keep(self, names: Iterable[str]) -> None:
-        """Mark groups that the broker keeps even without offsets."""
-        kept = set(names)
-        for number, name in enumerate(self.names):
-            if name in kept:
-                self.is_removable[number] = False
 
     def exempt(self, codes: Times, topic: pa.DictionaryArray) -> NDArray[np.bool_]:
         """Return a mask of the rows whose topic is exempt because their group subscribes to it."""

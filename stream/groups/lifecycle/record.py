@@ -76,21 +76,11 @@ class RemovedOffsets(NamedTuple):
 
     def plus(self, topic: str, commit_time: int, expire_time: int, time: int) -> RemovedOffsets:
         """Return the sum with one more offset; the order of additions does not change the result."""
-        if not self.offsets:
-            return RemovedOffsets(
-                1, (topic,), commit_time, commit_time, expire_time if expire_time >= 0 else None, time
-            )
         topics = self.topics if topic in self.topics else tuple(sorted({*self.topics, topic})[:TOPICS])
-        return RemovedOffsets(
-            self.offsets + 1,
-            topics,
-            commit_time if self.last_commit is None else max(self.last_commit, commit_time),
-            commit_time if self.first_commit is None else min(self.first_commit, commit_time),
-            max(expire_time, NO_TIME if self.expire_time is None else self.expire_time)
-            if expire_time >= 0
-            else self.expire_time,
-            time,
-        )
+        last = commit_time if self.last_commit is None else max(self.last_commit, commit_time)
+        first = commit_time if self.first_commit is None else min(self.first_commit, commit_time)
+        expiry = max(expire_time, NO_TIME if self.expire_time is None else self.expire_time)
+        return RemovedOffsets(self.offsets + 1, topics, last, first, expiry if expiry >= 0 else None, time)
 
 
 NOTHING_REMOVED: Final = RemovedOffsets()

@@ -90,17 +90,9 @@ def close_operation(
 def _membership_unchanged(record: GroupRecord, summary: MembershipSummary | None) -> bool:
     """Return whether the membership records have the same content as before: only offsets can have changed."""
     previous = record.previous
-    return (
-        summary is not None
-        and previous.recorded
-        and not record.assigned
-        and previous.number == summary.number
-        and previous.members == summary.members
-        and previous.state == summary.state
-        and previous.kind == summary.kind
-        and previous.state_time == summary.state_time
-        and previous.protocol_type == summary.protocol_type
-    )
+    if summary is None or record.assigned:
+        return False
+    return _status(summary, previous.since, previous.created) == previous
 
 
 class _Transitions:

@@ -4,7 +4,7 @@ The broker does not decode these blobs (except for the subscribed topics): clien
 group names. The protocols of consumers, Kafka Streams and Connect are decoded here; others are left unknown.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 from decoders import blobs
@@ -113,13 +113,9 @@ def _client(event: ClassicGroupRecorded, member: ClassicMember, rows: AssignedRo
     )
 
 
-def _subscribed(event: ClassicGroupRecorded, clients: Iterable[MemberClient]) -> frozenset[str] | None:
+def _subscribed(event: ClassicGroupRecorded, clients: Sequence[MemberClient]) -> frozenset[str] | None:
     """Return the union of the members' topics (ClassicGroup#computeSubscribedTopics); None if one cannot be decoded."""
     if event.protocol_type != CONSUMER:
         return None
-    sets = []
-    for client in clients:
-        if client.subscribed is None:
-            return None
-        sets.append(client.subscribed)
-    return model.union(sets)
+    sets = [client.subscribed for client in clients if client.subscribed is not None]
+    return model.union(sets) if len(sets) == len(clients) else None

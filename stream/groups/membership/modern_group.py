@@ -93,7 +93,9 @@ class ModernGroup:
             return "Empty"
         if self.kind == "share":
             return "Stable"
-        if self.kind == "streams" and not self._topology_is_valid():
+        if self.kind == "streams" and (
+            self.topology is None or self.topology.topology_epoch != self.validated_topology_epoch
+        ):
             # Kafka 4.1 keeps the validity of a topology in memory only; 4.2 and later write it.
             is_written = self.topology is None or self.validated_topology_epoch is not None
             return "NotReady" if is_written else None
@@ -150,9 +152,6 @@ class ModernGroup:
         for subtopology, partitions in tasks:
             for topic in sources.get(subtopology, ()):
                 yield topic, partitions
-
-    def _topology_is_valid(self) -> bool:
-        return self.topology is not None and self.topology.topology_epoch == self.validated_topology_epoch
 
     def _put(self, rows: dict[str, Any], member: str, event: object | None) -> None:
         """Replace the row of a member among `members` or `assignments`; None removes it."""

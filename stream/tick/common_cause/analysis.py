@@ -9,8 +9,15 @@ import pyarrow as pa
 
 from exporters.readmodel import COMMON_CAUSES, COVERED_GROUPS
 from stream.health.common_cause import tracker
-from stream.health.common_cause.faults import RowFaults, row_faults
-from stream.health.common_cause.search import BrokerAbsence, CommonCause, CommonCauseLimits, Dimension, find_causes
+from stream.health.common_cause.search import (
+    BrokerAbsence,
+    CommonCause,
+    CommonCauseLimits,
+    Dimension,
+    RowFaults,
+    find_causes,
+    row_faults,
+)
 from stream.health.common_cause.tracker import CommonCauseTracker
 from stream.tick.common_cause.columns import BrokerWatch, RecentHosts, RecentLeaders, followers, shared_values
 from stream.tick.inputs.polled_cluster import Replicas

@@ -11,8 +11,7 @@ import numpy as np
 from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.model import Membership
 from stream.health.columns import NOT_KNOWN, Ints, max_by_owner
-from stream.health.common_cause.faults import RowFaults
-from stream.health.common_cause.search import BrokerAbsence, Dimension, SharedValues, unique_pairs
+from stream.health.common_cause.search import BrokerAbsence, Dimension, RowFaults, SharedValues, unique_pairs
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.polled_cluster import Replicas
 from stream.tick.inputs.rows import InputRows

@@ -209,11 +209,5 @@ def _unknown_lags(group: Ints, groups: Sequence[str], known: NDArray[np.bool_], 
         .aggregate([([], "count_all")])
         .sort_by([("group", "ascending"), ("reason", "ascending")])
     )
-    return pa.table(
-        [
-            counted.column("group").combine_chunks().dictionary_encode().cast(NAME),
-            counted.column("reason").combine_chunks().dictionary_encode().cast(NAME),
-            counted.column("count_all").cast(pa.int32()),
-        ],
-        schema=UNKNOWN_LAGS,
-    )
+    names = (counted[name].combine_chunks().dictionary_encode().cast(NAME) for name in ("group", "reason"))
+    return pa.table([*names, counted["count_all"].cast(pa.int32())], schema=UNKNOWN_LAGS)

@@ -160,7 +160,9 @@ def scaling_columns(
     """
     groups = len(rows.groups)
     found = [memberships.get(name) for name in rows.groups]
-    is_scalable = np.array([each is not None and _is_scalable(each) for each in found], np.bool_)
+    is_scalable = np.array(
+        [each is not None and each.kind in _SCALABLE_KINDS and each.protocol != _STREAMS for each in found], np.bool_
+    )
     is_scalable &= window.inputs.groups.stage != GroupStage.MIRRORED
     has_members = np.array([each is not None and each.members > 0 for each in found], np.bool_)
     is_read = (assignment.subscribed == 1) | (assignment.owner >= 0) | (~has_members[rows.group] & ~window.left)
@@ -176,10 +178,6 @@ def scaling_columns(
         "scalable_lag": pa.array(scalable, mask=~is_known),
         "members_useful": pa.array(useful.astype(np.int32), mask=~(is_known & has_members)),
     }
-
-
-def _is_scalable(membership: Membership) -> bool:
-    return membership.kind in _SCALABLE_KINDS and membership.protocol != _STREAMS
 
 
 def _is_alone(lagging: Flags, member: Ints, unit: Ints) -> Flags:

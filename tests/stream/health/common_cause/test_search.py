@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.common_cause.faults import row_faults
-from stream.health.common_cause.search import Dimension, SharedValues, find_causes, unique_pairs
+from stream.health.common_cause.search import Dimension, SharedValues, find_causes, row_faults, unique_pairs
 from tests.stream.health.columns import ints
 from tests.stream.health.panes import MINUTE, NOW, SECOND, Row, judged, pane
 from tests.stream.health.tables import wrong

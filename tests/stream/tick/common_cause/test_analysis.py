@@ -12,8 +12,7 @@ from exporters.http.openapi.small_world import small_cluster
 from exporters.readmodel import COMMON_CAUSES
 from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.model import MemberClient, Membership
-from stream.health.common_cause.faults import row_faults
-from stream.health.common_cause.search import BrokerAbsence, CommonCause, Dimension
+from stream.health.common_cause.search import BrokerAbsence, CommonCause, Dimension, row_faults
 from stream.tick.common_cause.analysis import CommonCauseAnalysis, common_causes_table
 from stream.tick.common_cause.columns import RecentHosts, RecentLeaders, followers, shared_values
 from stream.tick.context import UNKNOWN_CLUSTER, DerivedState, TickFacts
