@@ -13,27 +13,17 @@ from typing import Final, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters import readmodel
 from exporters.catalogue.metric import Metric, Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.cluster.model import ClusterFacts
 from exporters.compatibility.selection import OtherSelection
 from exporters.compatibility.snapshot_tables import other_snapshot
-from exporters.readmodel import (
-    DEAD_GROUPS,
-    MAINTENANCE,
-    NAME,
-    NOT_ALERTED,
-    OWNERS,
-    SERIES_DROPPED,
-    SUMMARY,
-    TARGETS,
-    Snapshot,
-)
 from exporters.selection.budget import NameFilter, SeriesBudget, first_match, muted_by_configuration
 from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.text.samples import has_sample
 
-Model = TypeVar("Model", "Snapshot", "ClusterFacts")
+Model = TypeVar("Model", "readmodel.Snapshot", "ClusterFacts")
 
 
 class Granularity(enum.StrEnum):
@@ -121,19 +111,19 @@ class SeriesSelector:
     @property
     def dropped(self) -> pa.Table:
         """The series that the budget left out (schema SERIES_DROPPED)."""
-        return SERIES_DROPPED.empty_table() if self._budget is None else self._budget.dropped
+        return readmodel.SERIES_DROPPED.empty_table() if self._budget is None else self._budget.dropped
 
     def use_targets(self, targets: tuple[tuple[str, float], ...]) -> None:
         """Use these targets from the next snapshot on."""
         self._selection = dataclasses.replace(self._selection, targets=targets)
 
-    def with_targets(self, snapshot: Snapshot) -> Snapshot:
+    def with_targets(self, snapshot: readmodel.Snapshot) -> readmodel.Snapshot:
         """Return a snapshot with the targets of its groups."""
         if not self._selection.targets:
             return snapshot
         return dataclasses.replace(snapshot, targets=target_table(snapshot.groups, self._selection.targets))
 
-    def select(self, snapshot: Snapshot) -> tuple[Snapshot, tuple[Metric, ...]]:
+    def select(self, snapshot: readmodel.Snapshot) -> tuple[readmodel.Snapshot, tuple[Metric, ...]]:
         """Return the part of a snapshot that is rendered, and the metrics that are rendered."""
         selected = filter_by_name(snapshot, self._selection)
         selected = dataclasses.replace(
@@ -159,35 +149,37 @@ def target_table(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa
     names = groups.column("group").cast(pa.string()).combine_chunks()
     index = first_match(names, [pattern for pattern, _ in targets])
     seconds = pa.array([target for _, target in targets], pa.float64()).take(index)
-    found = pa.table([names.dictionary_encode().cast(NAME), seconds], schema=TARGETS)
+    found = pa.table([names.dictionary_encode().cast(readmodel.NAME), seconds], schema=readmodel.TARGETS)
     return found.filter(seconds.is_valid())
 
 
 def owner_table(groups: pa.Table) -> pa.Table:
     """Return the groups that have an owner, with its labels (schema OWNERS)."""
-    has_owner = functools.reduce(pc.or_, (groups.column(label).is_valid() for label in OWNERS.names[1:]))
-    return groups.select(OWNERS.names).filter(has_owner)
+    has_owner = functools.reduce(pc.or_, (groups.column(label).is_valid() for label in readmodel.OWNERS.names[1:]))
+    return groups.select(readmodel.OWNERS.names).filter(has_owner)
 
 
 def maintenance_table(groups: pa.Table) -> pa.Table:
     """Return the groups in a maintenance window or a silence (schema MAINTENANCE)."""
     found = groups.select(["group"]).filter(muted_by_configuration(groups))
-    return found.append_column(MAINTENANCE.field("in_maintenance"), pa.repeat(True, len(found)))
+    return found.append_column(readmodel.MAINTENANCE.field("in_maintenance"), pa.repeat(True, len(found)))
 
 
 def not_alerted_table(groups: pa.Table) -> pa.Table:
     """Return the groups whose faults raise no alert (schema NOT_ALERTED)."""
-    return groups.select(NOT_ALERTED.names).filter(groups.column("not_alerted").fill_null(False))
+    return groups.select(readmodel.NOT_ALERTED.names).filter(groups.column("not_alerted").fill_null(False))
 
 
 def summary_table(groups: pa.Table) -> pa.Table:
     """Return the counts over all groups, also those that are not shown (schema SUMMARY)."""
     held_back = pc.sum(groups.column("held_back")).cast(pa.int64())
     odd_times = pa.scalar(pc.count(groups.column("odd_times")).as_py(), pa.int64())
-    return pa.table([pa.array([count.as_py()], count.type) for count in (held_back, odd_times)], schema=SUMMARY)
+    return pa.table(
+        [pa.array([count.as_py()], count.type) for count in (held_back, odd_times)], schema=readmodel.SUMMARY
+    )
 
 
-def dead_groups_apart(snapshot: Snapshot) -> Snapshot:
+def dead_groups_apart(snapshot: readmodel.Snapshot) -> readmodel.Snapshot:
     """Return the snapshot with the dead groups in `dead_groups`, and without them in every other table."""
     is_dead = pc.equal(snapshot.groups.column("state").cast(pa.string()), _DEAD).fill_null(False)
     dead = snapshot.groups.filter(is_dead)
@@ -196,7 +188,7 @@ def dead_groups_apart(snapshot: Snapshot) -> Snapshot:
     names = dead.column("group").cast(pa.string()).combine_chunks()
     # A dead group has no partitions, and therefore no rows in the larger tables.
     living = {name: _without(getattr(snapshot, name), names) for name in ("groups", "transitions", "targets")}
-    return dataclasses.replace(snapshot, dead_groups=dead.select(DEAD_GROUPS.names), **living)
+    return dataclasses.replace(snapshot, dead_groups=dead.select(readmodel.DEAD_GROUPS.names), **living)
 
 
 def _without(table: pa.Table, names: pa.Array) -> pa.Table:
@@ -205,7 +197,7 @@ def _without(table: pa.Table, names: pa.Array) -> pa.Table:
     return table.filter(kept.take(encoded.indices))
 
 
-def without_share_numbers(snapshot: Snapshot) -> Snapshot:
+def without_share_numbers(snapshot: readmodel.Snapshot) -> readmodel.Snapshot:
     """Return the snapshot without the topics of share groups, and with nulls for their lag and their partitions.
 
     A share group commits no offsets. Its progress has metrics of its own, `lagwarden_share_*`, so a sum over
@@ -243,6 +235,6 @@ def _selected_rows(table: pa.Table, filters: dict[str, NameFilter]) -> pa.Table:
     return table
 
 
-def _series_count(shown: Snapshot, metric: Metric) -> int:
+def _series_count(shown: readmodel.Snapshot, metric: Metric) -> int:
     column = metric.source.rows(shown).column(metric.column)
     return int(pc.sum(has_sample(column, metric.omitted_values(shown))).as_py() or 0)

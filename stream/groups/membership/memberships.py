@@ -18,25 +18,15 @@ from decoders.errors import DecodeError
 from decoders.events import ClassicGroupRecorded
 from decoders.group_events import GroupKind, PartitionMetadataRecorded, ShareTopicsRecorded
 from decoders.interpret import event_of
-from stream.groups.membership import classic, members
+from stream.groups.membership import classic, members, summary
 from stream.groups.membership.members import Member
 from stream.groups.membership.model import CLASSIC, SIMPLE, LongSubscriptions, Membership
 from stream.groups.membership.modern_group import ModernGroup
-from stream.groups.membership.summary import (
-    CLASSIC_GROUP_TYPE,
-    KIND_OF_TYPE,
-    MEMBERSHIP_TYPES,
-    NEWER_KINDS,
-    SUBSCRIBED_TOPICS_TYPES,
-    TARGET_TYPES,
-    TOPIC_NAME_TYPES,
-    record_type_of,
-)
 from stream.groups.shard import MembershipRecords
 
 __all__ = ["CLASSIC", "SIMPLE", "Member", "Membership", "Memberships"]
 
-_NAMELESS_KEY: Final = CLASSIC_GROUP_TYPE.to_bytes(2, "big") + b"\x00\x00"
+_NAMELESS_KEY: Final = summary.CLASSIC_GROUP_TYPE.to_bytes(2, "big") + b"\x00\x00"
 """The key of a classic group with an empty name, to decode a value whose group is already known."""
 _REPLACED: Final = "\ufffd"
 """What decoding puts in the place of bytes that are not UTF-8."""
@@ -57,7 +47,7 @@ class Memberships:
         self._classic: dict[str, bytes] = {}
         self._classic_keys: dict[str, bytes] = {}
         """The keys of classic groups whose name was not valid UTF-8, which cannot be built from the decoded name."""
-        self._newer: dict[GroupKind, dict[str, dict[bytes, bytes]]] = {kind: {} for kind in NEWER_KINDS}
+        self._newer: dict[GroupKind, dict[str, dict[bytes, bytes]]] = {kind: {} for kind in summary.NEWER_KINDS}
         self._cache: dict[str, ModernGroup] = {}
         self._bytes: Counter[str] = Counter()
         """By newer group, the bytes of its records."""
@@ -100,7 +90,7 @@ class Memberships:
         """
         kind = self._newer_kind(group)
         if kind is not None:
-            modern = self._decode_group(kind, group, MEMBERSHIP_TYPES | TARGET_TYPES)
+            modern = self._decode_group(kind, group, summary.MEMBERSHIP_TYPES | summary.TARGET_TYPES)
             names = {**self.topic_ids(group), **(topic_names or {})}
             return tuple(members.modern_member(modern, each, names) for _, each in sorted(modern.members.items()))
         event = self._classic_event(group)
@@ -122,16 +112,16 @@ class Memberships:
         names: dict[bytes, str] = {}
         for groups in self._newer.values():
             for name in list(groups) if group is None else (group,):
-                for event in _decode(groups.get(name, {}), TOPIC_NAME_TYPES):
+                for event in _decode(groups.get(name, {}), summary.TOPIC_NAME_TYPES):
                     names.update(_topic_names(event))
         return names
 
     def _apply_record(self, group: str, key: bytes, value: bytes | None) -> bool:
         """Apply a record, and return whether it differs from the one that the key had."""
-        number = record_type_of(key)
-        if number == CLASSIC_GROUP_TYPE:
+        number = summary.record_type_of(key)
+        if number == summary.CLASSIC_GROUP_TYPE:
             return self._apply_classic(group, key, value)
-        kind = KIND_OF_TYPE[number]
+        kind = summary.KIND_OF_TYPE[number]
         groups = self._newer[kind]
         before = groups.get(group, {}).get(key)
         if before == value:
@@ -146,7 +136,7 @@ class Memberships:
                 if not any(group in others for others in self._newer.values()):
                     del self._bytes[group]
         cached = self._cache.get(group)
-        if cached is not None and cached.kind == kind and number in MEMBERSHIP_TYPES:
+        if cached is not None and cached.kind == kind and number in summary.MEMBERSHIP_TYPES:
             try:
                 for event in _events(key, value):
                     cached.apply(event)
@@ -189,14 +179,16 @@ class Memberships:
         for kind, groups in self._newer.items():
             records = groups.get(group)
             # Up to Kafka 4.0 a record of type 4 may remain when the group is gone: alone it makes no group.
-            if records and not (len(records) == 1 and record_type_of(next(iter(records))) in SUBSCRIBED_TOPICS_TYPES):
+            if records and not (
+                len(records) == 1 and summary.record_type_of(next(iter(records))) in summary.SUBSCRIBED_TOPICS_TYPES
+            ):
                 return kind
         return None
 
     def _cached_group(self, kind: GroupKind, group: str) -> ModernGroup:
         modern = self._cache.pop(group, None)
         if modern is None or modern.kind != kind:
-            modern = self._decode_group(kind, group, MEMBERSHIP_TYPES)
+            modern = self._decode_group(kind, group, summary.MEMBERSHIP_TYPES)
         self._cache[group] = modern  # the most recently used is last
         while len(self._cache) > _CACHED_GROUPS or sum(map(self._bytes.__getitem__, self._cache)) > _CACHED_BYTES:
             self._cache.pop(next(iter(self._cache)))
@@ -210,7 +202,7 @@ class Memberships:
 
     def _classic_key(self, group: str) -> bytes:
         name = group.encode("utf-8", "surrogatepass")
-        built = CLASSIC_GROUP_TYPE.to_bytes(2, "big") + len(name).to_bytes(2, "big") + name
+        built = summary.CLASSIC_GROUP_TYPE.to_bytes(2, "big") + len(name).to_bytes(2, "big") + name
         return self._classic_keys.get(group, built)
 
     def _classic_event(self, group: str) -> ClassicGroupRecorded | None:
@@ -241,7 +233,7 @@ def _group_of(key: bytes) -> str | None:
 def _decode(records: Mapping[bytes, bytes], types: frozenset[int]) -> Iterator[Any]:
     """Yield the events of the records of these types."""
     for key, value in list(records.items()):
-        if record_type_of(key) in types:
+        if summary.record_type_of(key) in types:
             yield from _events(key, value)
 
 

@@ -22,17 +22,11 @@ from stream.health.inputs import HealthInputs
 from stream.tick.context import LookupResults
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.groups import BlockedPartitions, HiddenGroups
+from stream.tick.lookups import open_transactions
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.log_tails import LogTailLookup
 from stream.tick.lookups.offset_time_backfill import backfill, drop_odd_records
 from stream.tick.lookups.offset_time_search import OffsetTimeSearch
-from stream.tick.lookups.open_transactions import (
-    OpenTransactionLookup,
-    TopicPartition,
-    TransactionLogLookup,
-    blocked_partitions,
-    still_blocked,
-)
 
 UNLIMITED: Final = -1
 """The retention of a topic that is only compacted or has no time limit."""
@@ -115,14 +109,14 @@ class LookupScheduler:
         self._clock = clock
         self._tails = LogTailLookup(cluster, limits, clock)
         self._retention = TopicRetentionLookup(cluster, limits)
-        transaction_log = TransactionLogLookup(cluster, limits, clock)
-        self._transactions = OpenTransactionLookup(cluster, limits, clock, transaction_log)
-        blocking_transactions = OpenTransactionLookup(cluster, limits, clock, transaction_log)
+        transaction_log = open_transactions.TransactionLogLookup(cluster, limits, clock)
+        self._transactions = open_transactions.OpenTransactionLookup(cluster, limits, clock, transaction_log)
+        blocking_transactions = open_transactions.OpenTransactionLookup(cluster, limits, clock, transaction_log)
         self._offsets_partitions = BlockedPartitions(limits, blocking_transactions, part)
         self.hidden = HiddenGroups(cluster, limits, clock)
         """What open transactions hide in the log."""
         self._offset_times = OffsetTimeSearch(cluster, limits, clock)
-        self._blocked: dict[TopicPartition, int] = {}
+        self._blocked: dict[open_transactions.TopicPartition, int] = {}
 
     def look_up(self, ends: EndsIndex, now: float) -> LookupResults:
         """Run the lookups that are due, after the end offsets were read at `now` (Unix seconds)."""
@@ -132,7 +126,7 @@ class LookupScheduler:
             retention=self._retention.update(ends.described_topics, now),
             any_size=frozenset(self._retention.any_size),
             gapless=frozenset(self._retention.gapless),
-            transactions=self._transactions.update(still_blocked(self._blocked, ends), now_ms),
+            transactions=self._transactions.update(open_transactions.still_blocked(self._blocked, ends), now_ms),
             tails=self._tails.update(ends),
             blocked=blocked,
         )
@@ -140,7 +134,7 @@ class LookupScheduler:
     def schedule(self, window: Window) -> None:
         """Choose the tails and transactions to look up at the next tick."""
         self._tails.schedule(window)
-        self._blocked = blocked_partitions(window, int(self._limits.transaction_grace * 1000))
+        self._blocked = open_transactions.blocked_partitions(window, int(self._limits.transaction_grace * 1000))
 
     def search_offset_times(self, window: Window, history: PartitionHistory) -> None:
         """Search the write times of unread records whose age is not known to within a tick; add them to `history`."""

@@ -8,18 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel import (
-    BURROW_COMMIT,
-    COMPATIBILITY,
-    GROUPS,
-    NAME,
-    OWNERS,
-    TIMESTAMP,
-    UNKNOWN_LAGS,
-    VERDICT_GROUPS,
-    Snapshot,
-    columns_table,
-)
+from exporters import readmodel
 from exporters.selection.budget import first_match, muted_by_configuration
 from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import GroupColumns
@@ -29,7 +18,7 @@ from stream.tick.verdicts.columns import words
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 
-def with_policies(snapshot: Snapshot, policies: GroupPolicies) -> Snapshot:
+def with_policies(snapshot: readmodel.Snapshot, policies: GroupPolicies) -> readmodel.Snapshot:
     """Return the snapshot with the owner of each group, and the end of its maintenance as of the snapshot's time.
 
     The first owner whose pattern matches applies. Of several open windows, the one that ends last counts; of several
@@ -61,9 +50,9 @@ def owner_columns(names: pa.Array, policies: GroupPolicies) -> dict[str, pa.Arra
     """Return the labels of the owner per group, by label; null without an owner or without that label."""
     found = first_match(names, [pattern for pattern, _ in policies.owners])
     columns: dict[str, Any] = {}
-    for label in OWNERS.names[1:]:
+    for label in readmodel.OWNERS.names[1:]:
         texts = pa.array([labels.get(label) for _, labels in policies.owners], pa.string())
-        columns[label] = texts.take(found).dictionary_encode().cast(NAME)
+        columns[label] = texts.take(found).dictionary_encode().cast(readmodel.NAME)
     return columns
 
 
@@ -74,7 +63,7 @@ def maintenance_column(names: pa.Array, policies: GroupPolicies, now: float) -> 
         if (end := window.open_until(now)) is not None:
             matches = first_match(names, [pattern]).is_valid()
             ends = pc.if_else(matches, pc.max_element_wise(ends, pa.scalar(int(end * 1000), pa.int64())), ends)
-    return ends.cast(TIMESTAMP)
+    return ends.cast(readmodel.TIMESTAMP)
 
 
 def silence_columns(names: pa.Array, policies: GroupPolicies, now: float) -> dict[str, pa.Array]:
@@ -86,8 +75,8 @@ def silence_columns(names: pa.Array, policies: GroupPolicies, now: float) -> dic
         [None if silence.until is None else int(silence.until * 1000) for _, silence in holding], pa.int64()
     )
     return {
-        "silence_reason": reasons.take(found).dictionary_encode().cast(NAME),
-        "silence_until": ends.take(found).cast(TIMESTAMP),
+        "silence_reason": reasons.take(found).dictionary_encode().cast(readmodel.NAME),
+        "silence_until": ends.take(found).cast(readmodel.TIMESTAMP),
     }
 
 
@@ -95,7 +84,9 @@ _UNKNOWN: Final = "unknown"
 """The verdict, and its severity."""
 
 
-def with_quarantined(snapshot: Snapshot, state: GroupColumns, groups: Mapping[str, QuarantinedGroup]) -> Snapshot:
+def with_quarantined(
+    snapshot: readmodel.Snapshot, state: GroupColumns, groups: Mapping[str, QuarantinedGroup]
+) -> readmodel.Snapshot:
     """Return the snapshot with a row for each of these groups, of which only names and partitions are read."""
     if not groups:
         return snapshot
@@ -106,8 +97,10 @@ def with_quarantined(snapshot: Snapshot, state: GroupColumns, groups: Mapping[st
     unknown = [{"group": name, "reason": REASON, "partitions": count} for name, count in partitions.items() if count]
     return dataclasses.replace(
         snapshot,
-        groups=_sorted(pa.concat_tables([snapshot.groups, pa.Table.from_pylist(rows, GROUPS)])),
-        unknown_lags=_sorted(pa.concat_tables([snapshot.unknown_lags, pa.Table.from_pylist(unknown, UNKNOWN_LAGS)])),
+        groups=_sorted(pa.concat_tables([snapshot.groups, pa.Table.from_pylist(rows, readmodel.GROUPS)])),
+        unknown_lags=_sorted(
+            pa.concat_tables([snapshot.unknown_lags, pa.Table.from_pylist(unknown, readmodel.UNKNOWN_LAGS)])
+        ),
         verdict_groups=_counted(snapshot.verdict_groups, len(rows)),
     )
 
@@ -137,7 +130,7 @@ def _counted(table: pa.Table, more: int) -> pa.Table:
     """Return the counts with `more` unknown groups."""
     is_same = pc.equal(table.column("verdict"), _UNKNOWN)
     groups = pc.add(table.column("groups"), pc.multiply(is_same.cast(pa.int64()), more))
-    return table.set_column(table.column_names.index("groups"), VERDICT_GROUPS.field("groups"), groups)
+    return table.set_column(table.column_names.index("groups"), readmodel.VERDICT_GROUPS.field("groups"), groups)
 
 
 _STATUS_NAMES: Final = tuple(status.name for status in BurrowStatus)
@@ -165,20 +158,20 @@ def compatibility_table(
     if not hide_members:
         for name in ("member_id", "client_id", "client_host"):
             names = pa.array([getattr(client, name) for client in members.clients], pa.string())
-            columns[name] = names.dictionary_encode().take(owner).cast(NAME)
+            columns[name] = names.dictionary_encode().take(owner).cast(readmodel.NAME)
     if burrow is not None:
         not_found = burrow.status == BurrowStatus.NOTFOUND
         columns["burrow_status"] = words(burrow.status, _STATUS_NAMES, not_found)
         columns["burrow_complete"] = pa.array(burrow.complete, mask=not_found | ~rows.committed)
         if with_windows:
             columns["burrow_window"] = _windows(burrow.rings)
-    return columns_table(columns, COMPATIBILITY)
+    return readmodel.columns_table(columns, readmodel.COMPATIBILITY)
 
 
 def _windows(rings: Rings) -> pa.ListArray:
     filled = rings.offset != NONE
     lag = rings.lag[filled]
     columns = [rings.offset[filled], rings.timestamp[filled], pa.array(lag, mask=lag == NONE)]
-    commits = pa.StructArray.from_arrays([pa.array(column) for column in columns], fields=list(BURROW_COMMIT))
+    commits = pa.StructArray.from_arrays([pa.array(column) for column in columns], fields=list(readmodel.BURROW_COMMIT))
     starts = np.concatenate(([0], np.cumsum(rings.count))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(starts), commits)

@@ -9,18 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from exporters.readmodel import (
-    LOG_ENDS,
-    NAME,
-    PARTITIONS,
-    UNKNOWN_LAGS,
-    GroupDetail,
-    MemberDetail,
-    SharePartitionDetail,
-    Snapshot,
-    TransitionDetail,
-    columns_table,
-)
+from exporters import readmodel
 from exporters.timestamps import LATEST_MS, clamp_ms
 from stream.groups.expiry.causes import transition_sentence
 from stream.groups.lifecycle.model import GroupHistory, Transition
@@ -50,7 +39,7 @@ def group_detail(
     members: Iterable[Member],
     topics_with_offsets: Iterable[str],
     derived: DerivedState,
-) -> GroupDetail:
+) -> readmodel.GroupDetail:
     """Return the details of a group, without findings; `found` is its membership and its history."""
     (membership, history), cluster = found, derived.facts.cluster
     unowned = unsubscribed = None
@@ -58,9 +47,9 @@ def group_detail(
         unowned, unsubscribed = find_unassigned(
             membership, topics_with_offsets, cluster.partition_counts, cluster.topic_names
         )
-    return GroupDetail(
+    return readmodel.GroupDetail(
         group=group,
-        members=tuple(MemberDetail(**{name: getattr(each, name) for name in _OF_MEMBER}) for each in members),
+        members=tuple(readmodel.MemberDetail(**{name: getattr(each, name) for name in _OF_MEMBER}) for each in members),
         transitions=tuple(
             _transition_detail(group, each, derived) for each in (history.transitions if history else ())
         ),
@@ -69,13 +58,13 @@ def group_detail(
     )
 
 
-_OF_MEMBER: Final = [field.name for field in dataclasses.fields(MemberDetail)]
+_OF_MEMBER: Final = [field.name for field in dataclasses.fields(readmodel.MemberDetail)]
 
 
-def _transition_detail(group: str, transition: Transition, derived: DerivedState) -> TransitionDetail:
+def _transition_detail(group: str, transition: Transition, derived: DerivedState) -> readmodel.TransitionDetail:
     """Return a transition with its sentence; a removal also has its cause."""
     cause = None if transition.removal is None else derived.decided_cause(group, transition)
-    return TransitionDetail(
+    return readmodel.TransitionDetail(
         time=clamp_ms(transition.time) / 1000,
         transition=str(transition.type),
         text=transition_sentence(transition, cause, derived.facts.cluster.retention),
@@ -87,8 +76,8 @@ def _transition_detail(group: str, transition: Transition, derived: DerivedState
 
 
 def with_share_partitions(
-    detail: GroupDetail, progress: ShareProgress | None, verdicts: Mapping[tuple[str, int], tuple[str, int]]
-) -> GroupDetail:
+    detail: readmodel.GroupDetail, progress: ShareProgress | None, verdicts: Mapping[tuple[str, int], tuple[str, int]]
+) -> readmodel.GroupDetail:
     """Return the details with the partitions of a share group; unchanged if they are not known."""
     rows = None if progress is None else progress.groups.get(detail.group)
     if progress is None or rows is None:
@@ -97,7 +86,7 @@ def with_share_partitions(
     for row in rows:
         verdict, since = verdicts.get((row.topic, row.partition), (None, None))
         begin = None if since is None else since / 1000
-        partitions.append(SharePartitionDetail(**row._asdict(), verdict=verdict, verdict_since=begin))
+        partitions.append(readmodel.SharePartitionDetail(**row._asdict(), verdict=verdict, verdict_since=begin))
     return dataclasses.replace(detail, share_partitions=tuple(partitions), share_progress_time=progress.taken_at / 1000)
 
 
@@ -106,20 +95,20 @@ NEVER_COMMITTED: Final = "never_committed"
 """Why a row without a commit has no lag: the offset from which the group would read is not known."""
 
 
-def build(derived: DerivedState) -> Snapshot:
+def build(derived: DerivedState) -> readmodel.Snapshot:
     """Return the snapshot of a derived state without any verdict."""
     inputs, health_inputs = InputBuilder().build(derived)
     return _build(derived, inputs, windows.build_without_history(health_inputs, HealthLimits()))
 
 
-def build_evaluated(evaluated: EvaluatedTick) -> Snapshot:
+def build_evaluated(evaluated: EvaluatedTick) -> readmodel.Snapshot:
     """Return the snapshot of an evaluated tick."""
     return _build(evaluated.derived, evaluated.inputs, evaluated.evaluation.window, evaluated)
 
 
 def _build(
     derived: DerivedState, inputs: TickInputs, window: Window, evaluated: EvaluatedTick | None = None
-) -> Snapshot:
+) -> readmodel.Snapshot:
     state, ends = derived.state, derived.facts.ends
     rows, committed = inputs.rows, inputs.rows.committed
     known = window.known & committed
@@ -154,9 +143,9 @@ def _build(
         | throughput_columns(rows, window, state.runs),
         odd_time=odd_time,
     )
-    return Snapshot(
+    return readmodel.Snapshot(
         taken_at=derived.facts.taken_at,
-        partitions=_equal_once(columns_table(columns, PARTITIONS)),
+        partitions=_equal_once(readmodel.columns_table(columns, readmodel.PARTITIONS)),
         groups=with_share_sums(groups, share),
         unknown_lags=_unknown_lags(rows.group, rows.groups, known_lags(window, committed), reasons),
         transitions=transitions_table(state.histories),
@@ -183,7 +172,7 @@ def _log_ends(rows: InputRows, end_row: Ints, ends: EndsIndex, window: Window) -
     high, start, stable = (ends.column(name, end_row[first]) for name in _OFFSETS)
     partitions = [words(rows.topic[first], rows.topics), pa.array(rows.partition[first])]
     gap = pc.max_element_wise(pc.subtract(high, stable), pa.scalar(0, pa.int64()), skip_nulls=False)
-    return pa.table([*partitions, high, start, gap, hot_ratios(rows.topic[first], rate)], schema=LOG_ENDS)
+    return pa.table([*partitions, high, start, gap, hot_ratios(rows.topic[first], rate)], schema=readmodel.LOG_ENDS)
 
 
 def _unknown_lag_reasons(window: Window, known: NDArray[np.bool_]) -> pa.Array:
@@ -197,7 +186,7 @@ def _unknown_lag_reasons(window: Window, known: NDArray[np.bool_]) -> pa.Array:
             reasons[row] = NEVER_COMMITTED
         else:
             reasons[row] = None if unknown_ends is None else unknown_ends[row]
-    return pa.array(reasons, pa.string()).dictionary_encode().cast(NAME)
+    return pa.array(reasons, pa.string()).dictionary_encode().cast(readmodel.NAME)
 
 
 def _unknown_lags(group: Ints, groups: Sequence[str], known: NDArray[np.bool_], reasons: pa.Array) -> pa.Table:
@@ -209,5 +198,5 @@ def _unknown_lags(group: Ints, groups: Sequence[str], known: NDArray[np.bool_], 
         .aggregate([([], "count_all")])
         .sort_by([("group", "ascending"), ("reason", "ascending")])
     )
-    names = (counted[name].combine_chunks().dictionary_encode().cast(NAME) for name in ("group", "reason"))
-    return pa.table([*names, counted["count_all"].cast(pa.int32())], schema=UNKNOWN_LAGS)
+    names = (counted[name].combine_chunks().dictionary_encode().cast(readmodel.NAME) for name in ("group", "reason"))
+    return pa.table([*names, counted["count_all"].cast(pa.int32())], schema=readmodel.UNKNOWN_LAGS)
