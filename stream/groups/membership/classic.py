@@ -11,15 +11,6 @@ from decoders import blobs
 from decoders.errors import DecodeError
 from decoders.events import ClassicGroupRecorded, ClassicMember
 from stream.groups.membership import model
-from stream.groups.membership.model import (
-    CLASSIC,
-    SIMPLE,
-    MemberClient,
-    Membership,
-    identity,
-    merge_owned,
-    union_of_shares,
-)
 
 CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"
@@ -30,7 +21,7 @@ AssignedRows = tuple[tuple[str, tuple[int, ...]], ...]
 """Topics (or connectors, or kinds of tasks) with partitions (or tasks)."""
 
 
-def membership(event: ClassicGroupRecorded) -> Membership:
+def membership(event: ClassicGroupRecorded) -> model.Membership:
     """Return the membership in a classic group's record.
 
     Without members the group is Empty; with members it was Stable when the record was written. Without members and
@@ -41,18 +32,18 @@ def membership(event: ClassicGroupRecorded) -> Membership:
     shares = [client.owned for client in clients if client.owned is not None]
     is_known = event.protocol_type == CONSUMER and len(shares) == len(clients)
     idle = [is_idle(event, member, rows) for member, rows in zip(event.members, assigned, strict=True)]
-    return Membership(
-        kind=CLASSIC if event.protocol_type or event.members else SIMPLE,
+    return model.Membership(
+        kind=model.CLASSIC if event.protocol_type or event.members else model.SIMPLE,
         state="Stable" if event.members else "Empty",
         members=len(event.members),
         protocol_type=event.protocol_type or None,
         protocol=event.protocol,
         generation=event.generation,
         state_time=event.state_timestamp,
-        member_names=frozenset(identity(member.member_id, member.group_instance_id) for member in event.members),
+        member_names=frozenset(model.identity(member.member_id, member.group_instance_id) for member in event.members),
         subscribed=_subscribed(event, clients),
         idle=None if None in idle else sum(map(bool, idle)),
-        owned=union_of_shares(shares) if is_known else None,
+        owned=model.union_of_shares(shares) if is_known else None,
         clients=clients,
     )
 
@@ -100,20 +91,20 @@ def is_idle(event: ClassicGroupRecorded, member: ClassicMember, rows: AssignedRo
     return not any(partitions for _, partitions in rows) and not standby_rows(event, member)
 
 
-def _client(event: ClassicGroupRecorded, member: ClassicMember, rows: AssignedRows | None) -> MemberClient:
+def _client(event: ClassicGroupRecorded, member: ClassicMember, rows: AssignedRows | None) -> model.MemberClient:
     is_consumer = event.protocol_type == CONSUMER
-    return MemberClient(
+    return model.MemberClient(
         member_id=member.member_id,
         client_id=member.client_id,
         client_host=member.client_host,
         instance_id=member.group_instance_id,
         session_timeout=member.session_timeout,
         subscribed=model.topics_of_blob(member.subscription) if is_consumer else None,
-        owned=merge_owned(rows) if is_consumer and rows is not None else None,
+        owned=model.merge_owned(rows) if is_consumer and rows is not None else None,
     )
 
 
-def _subscribed(event: ClassicGroupRecorded, clients: Sequence[MemberClient]) -> frozenset[str] | None:
+def _subscribed(event: ClassicGroupRecorded, clients: Sequence[model.MemberClient]) -> frozenset[str] | None:
     """Return the union of the members' topics (ClassicGroup#computeSubscribedTopics); None if one cannot be decoded."""
     if event.protocol_type != CONSUMER:
         return None

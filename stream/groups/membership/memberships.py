@@ -94,8 +94,10 @@ class Memberships:
             names = {**self.topic_ids(group), **(topic_names or {})}
             return tuple(members.modern_member(modern, each, names) for _, each in sorted(modern.members.items()))
         event = self._classic_event(group)
-        of_event = () if event is None else sorted(event.members, key=lambda each: each.member_id)
-        return tuple(members.classic_member(event, each) for each in of_event)
+        if event is None:
+            return ()
+        ordered = sorted(event.members, key=lambda each: each.member_id)
+        return tuple(members.classic_member(event, each) for each in ordered)
 
     def records_of(self, group: str) -> dict[bytes, bytes]:
         """Return a copy of the current membership records of a group, by key."""

@@ -124,7 +124,8 @@ class HiddenTail:
         if not len(commits) or not len(self.runs):
             return np.ones(len(commits), np.bool_)
         row = find_rows(self.runs.keys, commits["key"].combine_chunks())
-        return (row < 0) | (commits["offset"].to_numpy() > self.runs.spans.last_position[row])
+        newest: Flags = (row < 0) | (commits["offset"].to_numpy() > self.runs.spans.last_position[row])
+        return newest
 
     def _cancel(self, tombstones: OffsetTombstones) -> None:
         """Remove the commits of open transactions that a later tombstone of their offset cancels."""

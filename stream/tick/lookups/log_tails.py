@@ -191,7 +191,7 @@ class LogTailLookup:
             place = self._number_of(request.topic), request.partition
             data_end = request.end if answer.data_end is None else answer.data_end
             rows.append((*place, request.data_from, request.end, data_end, _CODES[reason], now + int(wait * 1000)))
-        return np.array(rows, np.int64).T.copy()
+        return list(np.array(rows, np.int64).T.copy())
 
     def _number_of(self, topic: str) -> int:
         number = self._numbers.setdefault(topic, len(self._numbers))
