@@ -31,7 +31,8 @@ from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.codec import pack, unpack_change, unpack_state
 from stream.groups.driver_state import DriverState
-from stream.groups.expiry.predict import OffsetsRetention, predict
+from stream.groups.expiry.broker_rules import OffsetsRetention
+from stream.groups.expiry.predict import predict
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.process_memory import release_memory
 from stream.tick.context import ClusterContext, DerivedState, TickFacts, count_unassigned

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.catalogue.groups import GROUPS
-from exporters.readmodel import FOLDED_GROUPS, NAME, OWNERS, Snapshot
+from exporters.readmodel import FOLDED_GROUPS, NAME, OWNERS, Snapshot, columns_table
 from exporters.selection.budget import first_match, muted_by_configuration
 from exporters.wording import ATTENTION, SEVERITIES
 
@@ -194,13 +194,9 @@ def _folded_names(table: pa.Table, rows: Mapping[str, str]) -> pa.Array:
 
 def _with(table: pa.Table, rows: pa.Table) -> pa.Table:
     """Return the table with further rows; missing columns are null."""
-    columns = [
-        _encoded(rows.column(field.name), field.type)
-        if field.name in rows.column_names
-        else pa.nulls(len(rows), field.type)
-        for field in table.schema
-    ]
-    return pa.concat_tables([table, pa.table(columns, schema=table.schema)])
+    given = [field for field in table.schema if field.name in rows.column_names]
+    columns = {field.name: _encoded(rows[field.name], field.type) for field in given}
+    return pa.concat_tables([table, columns_table(columns, table.schema)])
 
 
 def _encoded(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

@@ -23,7 +23,7 @@ from stream.cli.group_source import Answer
 from stream.config.options import GroupsOptions
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.driver_state import GroupColumns
-from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.model import find_groups
 from stream.offline.folder import open_source

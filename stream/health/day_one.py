@@ -12,10 +12,10 @@ import numpy as np
 
 from stream.health.columns import Flags
 from stream.health.evaluator import EvaluationResult
-from stream.health.verdict import Severity, Verdict
+from stream.health.verdict import SEVERITIES, VERDICTS, Severity, Verdict
 
-_GOES_ON: Final = frozenset({Verdict.FALLING_BEHIND, Verdict.SKEWED})
-"""Faults of groups that make progress."""
+_GOES_ON: Final = np.isin(np.array(VERDICTS), (Verdict.FALLING_BEHIND, Verdict.SKEWED))
+"""By code: the faults of groups that make progress."""
 _HABITS: Final = 3
 """A group that pauses regularly is forgotten after this multiple of its longest pause."""
 
@@ -59,30 +59,20 @@ def _unpaged_by_rows(evaluation: EvaluationResult, before: DayOne) -> Flags:
     """Return the groups whose rows with a fault are all older than the monitor, or those of a forgotten group."""
     group = evaluation.window.inputs.group
     groups = len(evaluation.group_verdict)
-    is_fault = evaluation.severities[evaluation.verdict] >= Severity.WARNING
+    is_fault = SEVERITIES[evaluation.verdict] >= Severity.WARNING
     if not is_fault.any():
         return np.zeros(groups, np.bool_)
-    old = _began_before(evaluation, before.first_look) | _was_forgotten(evaluation)
+    window, age = evaluation.window, evaluation.window.time_lag.age
+    # The next record was already unread at the first look, and the row has not moved since.
+    has_stood = (window.progress_time <= before.first_look) | _GOES_ON[evaluation.verdict]
+    began_before = window.unread & (age >= 0) & (window.now - age <= before.first_look) & has_stood
+    # A group without members had not committed for `day_one` when the fault began.
+    usual = np.maximum(window.longest_pause * _HABITS, window.limits.day_one)
+    is_late = evaluation.since - window.commit_time > usual
+    old = began_before | (~window.has_members & (window.commit_time >= 0) & is_late)
     if before.unpaged:
         was_unpaged = np.array([name in before.unpaged for name in evaluation.window.inputs.groups.names], np.bool_)
         old |= was_unpaged[group] & (evaluation.since <= before.evaluated_at)
     faults = np.bincount(group[is_fault], minlength=groups)
     found: Flags = (faults > 0) & (np.bincount(group[is_fault & old], minlength=groups) == faults)
     return found
-
-
-def _began_before(evaluation: EvaluationResult, first_look: int) -> Flags:
-    """Return the rows whose next record was already unread at the first look, and which have not moved since."""
-    window = evaluation.window
-    age = window.time_lag.age
-    was_unread = window.unread & (age >= 0) & (window.now - age <= first_look)
-    goes_on = np.array([name in _GOES_ON for name in evaluation.verdict_names], np.bool_)[evaluation.verdict]
-    return was_unread & ((window.progress_time <= first_look) | goes_on)
-
-
-def _was_forgotten(evaluation: EvaluationResult) -> Flags:
-    """Return the rows of groups without members that had not committed for `day_one` when the fault began."""
-    window = evaluation.window
-    silence = evaluation.since - window.commit_time
-    usual = np.maximum(window.longest_pause * _HABITS, window.limits.day_one)
-    return ~window.has_members & (window.commit_time >= 0) & (silence > usual)

@@ -16,7 +16,7 @@ from stream.config.kafka_login import login_from_options
 from stream.config.object_address import ObjectAddress
 from stream.config.options import Config, JobOptions
 from stream.config.secret_sources import SecretFile
-from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
 from stream.health.limits import HealthLimits

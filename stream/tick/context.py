@@ -11,8 +11,9 @@ from typing import Final
 import pyarrow as pa
 
 from stream.groups.driver_state import GroupColumns
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.expiry.causes import RemovalCause, cause_of
-from stream.groups.expiry.predict import ExpiryPrediction, OffsetsRetention, predict
+from stream.groups.expiry.predict import ExpiryPrediction, predict
 from stream.groups.lifecycle.model import Transition
 from stream.groups.membership.unassigned import UnassignedCounts, UnassignedTracker
 from stream.tick.ends_index import EndsIndex

@@ -22,7 +22,7 @@ from stream.cluster.topology import read_topology
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.groups.driver_state import GroupColumns
-from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.membership.unassigned import subscribed_topics
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 

@@ -1,5 +1,6 @@
 """The lag of the reader on the offsets topic, and the gaps that open transactions cause there."""
 
+import collections
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -8,7 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel import OFFSETS_PARTITIONS, OFFSETS_UNAVAILABLE, OFFSETS_UNAVAILABLE_GROUPS, TIMESTAMP
+from exporters.readmodel import (
+    OFFSETS_PARTITIONS,
+    OFFSETS_UNAVAILABLE,
+    OFFSETS_UNAVAILABLE_GROUPS,
+    TIMESTAMP,
+    rows_table,
+)
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import ErrorReason
 from stream.groups.placement import EVERY_GROUP, InstancePart
@@ -38,17 +45,10 @@ def unavailable_table(unanswered: Sequence[UnansweredPartition], evaluated: Eval
 
     Sorted by partition (schema OFFSETS_UNAVAILABLE).
     """
-    partitions = evaluated.inputs.offsets_partition[evaluated.alive]
-    rows = [
-        {
-            "offsets_partition": each.offsets_partition,
-            "reason": each.reason,
-            "since": int(each.since * 1000),
-            "groups": int((partitions == each.offsets_partition).sum()),
-        }
-        for each in sorted(unanswered, key=lambda each: each.offsets_partition)
-    ]
-    return pa.Table.from_pylist(rows, OFFSETS_UNAVAILABLE)
+    counts = collections.Counter(evaluated.inputs.offsets_partition[evaluated.alive].tolist())
+    ordered = sorted(unanswered, key=lambda each: each.offsets_partition)
+    rows = [(each.offsets_partition, each.reason, int(each.since * 1000)) for each in ordered]
+    return rows_table([(*row, counts[row[0]]) for row in rows], OFFSETS_UNAVAILABLE)
 
 
 def unavailable_groups_table(unanswered: Sequence[UnansweredPartition], evaluated: EvaluatedTick) -> pa.Table:
@@ -58,11 +58,11 @@ def unavailable_groups_table(unanswered: Sequence[UnansweredPartition], evaluate
     """
     names, alive = evaluated.inputs.rows.groups, evaluated.alive
     rows = [
-        {"offsets_partition": partition, "group": names[group]}
+        (partition, names[group])
         for partition in sorted(each.offsets_partition for each in unanswered)
         for group in np.flatnonzero(alive & (evaluated.inputs.offsets_partition == partition))[:NAMED_GROUPS].tolist()
     ]
-    return pa.Table.from_pylist(rows, OFFSETS_UNAVAILABLE_GROUPS)
+    return rows_table(rows, OFFSETS_UNAVAILABLE_GROUPS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -148,13 +148,11 @@ class OffsetsTopicLag:
 
         If the topic cannot be described, these are all partitions that are known from earlier polls.
         """
-        table, previous = self._owned_rows(ends), self._unanswered
-        errors = dict(
-            zip(table.column("partition").to_pylist(), table.column("error").cast(pa.string()).to_pylist(), strict=True)
-        )
+        table, previous = self._owned_rows(ends).to_pydict(), self._unanswered
+        errors = dict(zip(table["partition"], table["error"], strict=True))
         errors |= dict.fromkeys(sorted(self._known - errors.keys()), ends.topic_error(NAME) or str(ErrorReason.OTHER))
         self._known |= errors.keys()
-        leaders = dict(zip(table.column("partition").to_pylist(), table.column("leader").to_pylist(), strict=True))
+        leaders = dict(zip(table["partition"], table["leader"], strict=True))
         self._unanswered = {
             number: UnansweredPartition(
                 number, reason, previous[number].since if number in previous else now, leaders.get(number)

@@ -9,7 +9,7 @@ from sandbox.kafka.broker import Broker, create_topics
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.groups.driver_state import DriverState
-from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.tick.context import TickFacts, derive
 from stream.tick.context_poller import ContextPoller
 from stream.tick.ends_index import EndsIndex

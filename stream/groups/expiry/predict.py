@@ -21,30 +21,10 @@ from numpy.typing import NDArray
 
 from stream.groups.commits.run_table import find_rows, group_of_commit_key
 from stream.groups.driver_state import GroupColumns
-from stream.groups.expiry.broker_rules import (
-    EMPTY,
-    NEVER,
-    UNKNOWN,
-    ExpiryRules,
-    OffsetsRetention,
-    RetentionStart,
-    exempt_topics,
-    retention_start,
-)
+from stream.groups.expiry import broker_rules
+from stream.groups.expiry.broker_rules import NEVER, UNKNOWN, ExpiryRules, OffsetsRetention, RetentionStart
 from stream.groups.membership.memberships import CLASSIC, Membership
 from stream.groups.short_cache import keep_last
-
-__all__ = [
-    "NEVER",
-    "UNKNOWN",
-    "CommitTimesByOffset",
-    "ExpiryPrediction",
-    "ExpiryRules",
-    "OffsetsRetention",
-    "Times",
-    "predict",
-    "predict_commits",
-]
 
 _SINCE_EMPTY: Final = -3
 """In place of a time: when the group became empty, which is in its history but not in its records."""
@@ -176,12 +156,12 @@ class _GroupRules:
                 self._add(number, group, rules)
 
     def _add(self, number: int, group: Membership, rules: ExpiryRules) -> None:
-        start = retention_start(group, rules)
+        start = broker_rules.retention_start(group, rules)
         if group.state_time is not None and group.state_time >= 0:
             self.since[number] = group.state_time
-        self.is_removable[number] = group.state == EMPTY and group.kind != "share"
+        self.is_removable[number] = group.state == broker_rules.EMPTY and group.kind != "share"
         if start is RetentionStart.COMMIT:
-            topics = exempt_topics(group, rules)
+            topics = broker_rules.exempt_topics(group, rules)
             if topics is None:
                 is_known = group.kind == CLASSIC and not group.unresolved
                 start = RetentionStart.STOPPED if is_known else RetentionStart.UNKNOWN

@@ -174,18 +174,12 @@ def fenced_text(window: Window, row: int) -> str:
 
 def subscribers_text(window: Window, row: int) -> str:
     """Return who subscribes to what in a group whose members differ, with a leading space; "" if they do not."""
-    parts = [
-        f"{say.count(len(each.clients), 'member')}{_named(window, each.clients)} to {_first(each.topics)}"
-        for each in window.inputs.subscribers.get(int(window.inputs.group[row]), ())
-    ]
+    parts = []
+    for each in window.inputs.subscribers.get(int(window.inputs.group[row]), ()):
+        named = f" ({_first([client_text(window, client) for client in each.clients])})"
+        members = say.count(len(each.clients), "member") + ("" if window.limits.hide_members else named)
+        parts.append(f"{members} to {_first(each.topics)}")
     return f" {_first(parts, '; ')}" if parts else ""
-
-
-def _named(window: Window, clients: Sequence[MemberClient]) -> str:
-    """Return the first members in parentheses; "" if members are hidden."""
-    if window.limits.hide_members:
-        return ""
-    return f" ({_first([client_text(window, client) for client in clients])})"
 
 
 def _first(names: Sequence[str], separator: str = ", ") -> str:

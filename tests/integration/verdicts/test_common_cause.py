@@ -15,7 +15,7 @@ from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.records.ranges import OffsetRange
 from stream.cluster.transport.client import Cluster
-from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.placement import partition_for
 from stream.tick import run_tick
 from stream.tick.context_poller import ContextPoller

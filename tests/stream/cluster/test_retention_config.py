@@ -10,7 +10,7 @@ from sandbox.kafka.broker import Broker
 from stream.cluster.retention_config import CHECK_INTERVAL, RETENTION, read_retention, rules_of
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport.client import Cluster
-from stream.groups.expiry.predict import ExpiryRules, OffsetsRetention
+from stream.groups.expiry.broker_rules import ExpiryRules, OffsetsRetention
 from tests.support.scripted_cluster import AWAY, Answers, ScriptedCluster, says
 
 WEEK: Final = 604_800_000

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from stream.groups.driver_state import DriverState
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.expiry.causes import cause_of
-from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership.memberships import SIMPLE
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import ROWS_PER_BATCH, Replay

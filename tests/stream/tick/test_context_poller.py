@@ -11,7 +11,7 @@ from stream.cluster.describe_groups import DescribedGroup
 from stream.cluster.topology import TOPICS
 from stream.cluster.transport.client import Broker, Cluster
 from stream.cluster.transport.errors import Unreachable
-from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.tick import context_poller
 from stream.tick.context import ClusterContext, TickFacts, derive
 from stream.tick.context_poller import ContextPoller

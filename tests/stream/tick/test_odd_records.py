@@ -25,7 +25,7 @@ from stream.cli.render.tables import plain_lines
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.groups.driver_state import GroupColumns
-from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.offline.rows import LogRow, RowList
 from stream.offline.timeline import timeline
 from stream.service.catch_up import CatchUpProgress

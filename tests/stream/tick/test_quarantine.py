@@ -17,8 +17,8 @@ from exporters.http.routes import build_app
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
 from stream.groups.expiry import predict as expiry
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.expiry.causes import cause_of
-from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership import classic
 from stream.groups.membership import unassigned as ownership
 from stream.groups.membership.memberships import Memberships

@@ -14,8 +14,8 @@ from exporters.selection.series import SeriesSelection, SeriesSelector
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import Unreachable
 from stream.groups.driver_state import GroupColumns
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.expiry.causes import RemovalCause
-from stream.groups.expiry.predict import OffsetsRetention
 from stream.tick import run_tick as module
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.hidden_commits.overlay import HiddenCommits

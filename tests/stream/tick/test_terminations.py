@@ -6,7 +6,7 @@ from typing import Any
 import structlog
 
 from exporters.readmodel import TerminationCounts
-from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.reduce import StateLimits
 from stream.tick.context import ClusterContext
 from stream.tick.terminations import Terminations

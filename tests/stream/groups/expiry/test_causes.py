@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any, Final
 
+from stream.groups.expiry.broker_rules import ExpiryRules, OffsetsRetention
 from stream.groups.expiry.causes import TOLERANCE_MS, RemovalCause, cause_of, transition_sentence
-from stream.groups.expiry.predict import ExpiryRules, OffsetsRetention
 from stream.groups.lifecycle.model import Removal, Transition, TransitionType
 
 DAY: Final = 86_400_000

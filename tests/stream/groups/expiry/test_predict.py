@@ -7,8 +7,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.expiry.broker_rules import RetentionStart, retention_start
-from stream.groups.expiry.predict import NEVER, UNKNOWN, ExpiryPrediction, ExpiryRules, OffsetsRetention, predict
+from stream.groups.expiry.broker_rules import (
+    NEVER,
+    UNKNOWN,
+    ExpiryRules,
+    OffsetsRetention,
+    RetentionStart,
+    retention_start,
+)
+from stream.groups.expiry.predict import ExpiryPrediction, predict
 from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.memberships import Membership
 from tests.support.offsets import Offset, columns
