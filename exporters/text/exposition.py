@@ -27,7 +27,6 @@ from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.readmodel import Snapshot
 from exporters.selection.series import SeriesSelector
 from exporters.text.samples import (
-    EMPTY_CHECKSUM,
     CompressedText,
     LabelTexts,
     PlainText,
@@ -120,7 +119,7 @@ class PublishedSnapshot:
         return PublishedSnapshot(dataclasses.replace(self.snapshot, taken_at=taken_at), self.exposition)
 
 
-EMPTY: Final = Exposition((), dict.fromkeys(ExpositionFormat, EMPTY_CHECKSUM))
+EMPTY: Final = Exposition((), dict.fromkeys(ExpositionFormat, TextChecksum()))
 """The exposition before the first snapshot."""
 
 

@@ -164,26 +164,6 @@ _INFLATE_AT_ONCE: Final = 16 * 1024
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class InflatedText:
-    """A long text that is inflated for each reader; iterates over its slices. Its length is known in advance."""
-
-    deflated: bytes
-    length: int
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __iter__(self) -> Iterator[bytes]:
-        inflate = isal_zlib.decompressobj(-isal_zlib.MAX_WBITS)
-        for start in range(0, len(self.deflated), _INFLATE_AT_ONCE):
-            yield inflate.decompress(self.deflated[start : start + _INFLATE_AT_ONCE])
-
-
-PlainText = bytes | InflatedText
-"""A part of an uncompressed response."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class TextChecksum:
     """Length and CRC-32 of a text."""
 
@@ -196,12 +176,12 @@ class TextChecksum:
         return TextChecksum(self.length + other.length, checksum)
 
 
-EMPTY_CHECKSUM: Final = TextChecksum()
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompressedText:
-    """A compressed text with its checksum, and the text itself if it is short (else None)."""
+    """A compressed text with its checksum, and the text itself if it is short (else None).
+
+    It is inflated for each reader, who iterates over its slices. Its length is known in advance.
+    """
 
     deflated: bytes
     checksum: TextChecksum
@@ -215,7 +195,19 @@ class CompressedText:
     @property
     def plain(self) -> PlainText:
         """The text itself."""
-        return InflatedText(self.deflated, self.checksum.length) if self.kept is None else self.kept
+        return self if self.kept is None else self.kept
+
+    def __len__(self) -> int:
+        return self.checksum.length
+
+    def __iter__(self) -> Iterator[bytes]:
+        inflate = isal_zlib.decompressobj(-isal_zlib.MAX_WBITS)
+        for start in range(0, len(self.deflated), _INFLATE_AT_ONCE):
+            yield inflate.decompress(self.deflated[start : start + _INFLATE_AT_ONCE])
+
+
+PlainText = bytes | CompressedText
+"""A part of an uncompressed response."""
 
 
 class TextCompressor:
@@ -246,7 +238,7 @@ class TextCompressor:
 
 def total_checksum(texts: Iterable[CompressedText]) -> TextChecksum:
     """Return the length and checksum of the concatenation of texts."""
-    return functools.reduce(TextChecksum.then, (text.checksum for text in texts), EMPTY_CHECKSUM)
+    return functools.reduce(TextChecksum.then, (text.checksum for text in texts), TextChecksum())
 
 
 def gzip_member(texts: Iterable[CompressedText], total: TextChecksum, last: bytes) -> list[bytes]:
