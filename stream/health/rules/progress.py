@@ -117,8 +117,8 @@ def _skewed(window: Window) -> Flags:
 
 
 def _skewed_sentence(window: Window, row: int) -> str:
-    rows = rows_of_topic(window, row)
-    share, size = int(window.lag[row]) / max(int(window.lag[rows].sum()), 1), say.count(len(rows), "partition")
+    lags = window.lag[rows_of_topic(window, row)]
+    share, size = int(window.lag[row]) / max(int(lags.sum()), 1), say.count(len(lags), "partition")
     rate = window.rates.produce[row]
     written = "" if np.isnan(rate) else f"; it is written at {say.per_second(float(rate))}"
     client = owner_of(window, row)

@@ -228,11 +228,11 @@ def joined_names(window: Window, group: int) -> str:
     return " and ".join(client_text(window, member) for member in members)
 
 
-def rows_of_topic(window: Window, row: int) -> Ints:
-    """Return the rows of the group of a row that are of its topic."""
+def rows_of_topic(window: Window, row: int) -> slice:
+    """Return the rows of the group of a row that are of its topic: they follow each other."""
     group, topic = _group_rows(window, row), window.inputs.topic
-    rows: Ints = group.start + np.flatnonzero(topic[group] == topic[row])
-    return rows
+    same = np.flatnonzero(topic[group] == topic[row])
+    return slice(group.start + int(same[0]), group.start + int(same[-1]) + 1)
 
 
 def _group_rows(window: Window, row: int) -> slice:

@@ -16,9 +16,10 @@ from exporters.http.api_endpoints import ServedData
 from exporters.http.routes import build_app
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
-from stream.groups.expiry import predict as expiry
+from stream.groups.expiry import broker_rules
 from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.expiry.causes import cause_of
+from stream.groups.expiry.predict import predict
 from stream.groups.membership import classic
 from stream.groups.membership import unassigned as ownership
 from stream.groups.membership.memberships import Memberships
@@ -137,7 +138,7 @@ def fail_for_c(patch: pytest.MonkeyPatch) -> None:
 
 PLACES: list[Any] = [
     pytest.param(classic, "membership", of_generation, id="membership"),
-    pytest.param(expiry, "retention_start", of_generation, id="offset expiration"),
+    pytest.param(broker_rules, "retention_start", of_generation, id="offset expiration"),
     pytest.param(ownership, "_unowned", of_generation, id="unassigned partitions"),
     pytest.param(assignment, "_subscribed_topics", of_generation, id="subscriptions of members"),
     pytest.param(assignment, "_shares_by_name", lambda *given: given[-1] == "c", id="shares of members"),
@@ -273,7 +274,7 @@ def test_predictions_are_checked_group_by_group_if_one_fails(monkeypatch: pytest
     shard.read([(commit_key(group, "t", 0), None) for group in "abc"], time=2000)
     terminations.record(shard.events, catching_up=False)
     context = FixedPoller().poll()
-    expiry_times = expiry.predict(before, context.retention)
+    expiry_times = predict(before, context.retention)
     failing = raising(real_prediction(), lambda forgotten, *_: any(each.group == "b" for each in forgotten))
     monkeypatch.setattr("stream.tick.terminations.predict_removed", failing)
     terminations.check_predictions(shard.driver_state.columns(), expiry_times, context.retention, 3.0, current=True)
