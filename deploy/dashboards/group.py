@@ -10,6 +10,9 @@ _PARTITIONS: Final = '{OF_GROUP, topic=~"$topic"}'
 _OF_TOPIC: Final = '{SCOPE, topic=~"$topic"}'
 _SAME_PARTITION: Final = "on (job, instance, cluster, topic, partition)"
 _PLACE: Final = "{{topic}} {{partition}} {{cluster}}"
+_LAG: Final = f"lagwarden_partition_lag{_PARTITIONS}"
+_END: Final = f"lagwarden_topic_partition_end_offset{_OF_TOPIC}"
+_START: Final = f"lagwarden_topic_partition_start_offset{_OF_TOPIC}"
 
 
 def group() -> Dashboard:
@@ -50,65 +53,46 @@ def group() -> Dashboard:
                 Query("lagwarden_group_time_lag_seconds{OF_GROUP}", "time lag {{cluster}}"),
                 Query("lagwarden_group_target_seconds{OF_GROUP}", "target {{cluster}}"),
             ),
-            "Time lag by partition": Unit.SECONDS.graph(
-                "Age of the oldest unread record of each partition.",
-                Query(f"lagwarden_partition_time_lag_seconds{_PARTITIONS}", _PLACE),
+            "Time lag by topic": Unit.SECONDS.graph(
+                "Age of the oldest unread record of each topic.",
+                Query(f"lagwarden_group_topic_time_lag_seconds{_PARTITIONS}", "{{topic}} {{cluster}}"),
             ),
             "Lag by topic": Unit.COUNT.graph(
                 "Unread offsets of each topic.",
                 # The second one with metrics.granularity: topic.
                 Query(
-                    f"sum by (job, instance, cluster, topic) (lagwarden_partition_lag{_PARTITIONS})"
+                    f"sum by (job, instance, cluster, topic) ({_LAG})"
                     f" or sum by (job, instance, cluster, topic) (lagwarden_group_topic_lag{_PARTITIONS})",
                     "{{topic}} {{cluster}}",
                 ),
                 stacked=True,
             ),
-            "Lag by partition": Unit.COUNT.graph(
-                "Unread offsets of each partition.", Query(f"lagwarden_partition_lag{_PARTITIONS}", _PLACE)
-            ),
+            "Lag by partition": Unit.COUNT.graph("Unread offsets of each partition.", Query(_LAG, _PLACE)),
         },
         "Rates and commits": {
             "Produce rate": Unit.RATE.graph(
                 "Offsets written per second, by partition.",
-                Query(
-                    f"deriv(lagwarden_topic_partition_end_offset{_OF_TOPIC}[RATE])"
-                    f" and {_SAME_PARTITION} lagwarden_partition_committed_offset{_PARTITIONS}",
-                    _PLACE,
-                ),
+                Query(f"deriv({_END}[RATE]) and {_SAME_PARTITION} {_LAG}", _PLACE),
             ),
             "Hot partitions": Unit.COUNT.graph(
                 "Produce rate of a partition divided by the mean of the topic's other partitions; from 3 on.",
-                Query(
-                    f"lagwarden_topic_partition_hot_ratio{_OF_TOPIC}"
-                    f" and {_SAME_PARTITION} lagwarden_partition_committed_offset{_PARTITIONS}",
-                    _PLACE,
-                ),
+                Query(f"lagwarden_topic_partition_hot_ratio{_OF_TOPIC} and {_SAME_PARTITION} {_LAG}", _PLACE),
             ),
             "Consume rate": Unit.RATE.graph(
                 "Offsets committed per second, by partition; below 0 at a rewind or a reset.",
-                Query(f"deriv(lagwarden_partition_committed_offset{_PARTITIONS}[RATE])", _PLACE),
+                Query(f"deriv({_END}[RATE]) - {_SAME_PARTITION} deriv({_LAG}[RATE])", _PLACE),
             ),
             "Committed offset": Unit.COUNT.graph(
-                "The committed offset, by partition. A step down is a rewind or a reset.",
-                Query(f"lagwarden_partition_committed_offset{_PARTITIONS}", _PLACE),
+                "The committed offset, or the log start if that is above it. A step down is a rewind or a reset.",
+                Query(f"{_END} - {_SAME_PARTITION} {_LAG}", _PLACE),
             ),
             "Time to catch up": Unit.SECONDS.graph(
                 "Time until nothing is unread if the lag goes on falling as now. Absent while it does not fall.",
-                Query(
-                    f"lagwarden_partition_lag{_PARTITIONS}"
-                    f" / (0 - deriv(lagwarden_partition_lag{_PARTITIONS}[RATE]) > 0)",
-                    _PLACE,
-                ),
+                Query(f"{_LAG} / (0 - deriv({_LAG}[RATE]) > 0)", _PLACE),
             ),
             "Unread share": Unit.RATIO.graph(
                 "Unread share of the offsets that a partition retains. At 1 retention removes unread records.",
-                Query(
-                    f"lagwarden_partition_lag{_PARTITIONS} / {_SAME_PARTITION} group_left ()"
-                    f" (lagwarden_topic_partition_end_offset{_OF_TOPIC}"
-                    f" - lagwarden_topic_partition_start_offset{_OF_TOPIC} > 0)",
-                    _PLACE,
-                ),
+                Query(f"{_LAG} / {_SAME_PARTITION} group_left () ({_END} - {_START} > 0)", _PLACE),
             ),
             "Since the last commit": Unit.SECONDS.graph(
                 "Time since the last commit of the group for any partition.",
@@ -119,17 +103,14 @@ def group() -> Dashboard:
             "Partitions by verdict": Unit.COUNT.graph(
                 "Number of partitions per verdict, without fine ones.",
                 Query(
-                    f"count by (cluster, verdict) (lagwarden_partition_verdict{_PARTITIONS})", "{{verdict}} {{cluster}}"
+                    "sum by (cluster, verdict) (lagwarden_group_partitions_by_verdict{OF_GROUP})",
+                    "{{verdict}} {{cluster}}",
                 ),
                 stacked=True,
             ),
             "Margin until retention": Unit.COUNT.graph(
                 "Offsets between log start offset and committed offset. At 0 retention removes unread records.",
-                Query(
-                    f"lagwarden_partition_committed_offset{_PARTITIONS}"
-                    f" - {_SAME_PARTITION} lagwarden_topic_partition_start_offset{_OF_TOPIC}",
-                    _PLACE,
-                ),
+                Query(f"{_END} - {_START} - {_SAME_PARTITION} {_LAG}", _PLACE),
             ),
             "Lost to retention": Unit.COUNT.graph(
                 "Offsets that retention removed before the group read them, over all partitions.",
@@ -179,7 +160,7 @@ def group() -> Dashboard:
         rows,
         [
             choice("group", "Group", f"label_values(lagwarden_group_info{{{SCOPE}}}, group)", several=False),
-            choice("topic", "Topic", f"label_values(lagwarden_partition_committed_offset{{{OF_GROUP}}}, topic)"),
+            choice("topic", "Topic", f"label_values(lagwarden_partition_lag{{{OF_GROUP}}}, topic)"),
         ],
     )
     for mark in (

@@ -101,7 +101,9 @@ def overview() -> Dashboard:
             "Busiest groups": Unit.RATE.graph(
                 "The ten groups that read most offsets per second.",
                 Query(
-                    "topk(10, sum by (cluster, group) (deriv(lagwarden_partition_committed_offset[RATE])))",
+                    "topk(10, sum by (cluster, group) (deriv(lagwarden_topic_partition_end_offset[RATE])"
+                    " - on (job, instance, cluster, topic, partition) group_right ()"
+                    " deriv(lagwarden_partition_lag[RATE])))",
                     "{{group}} {{cluster}}",
                 ),
             ),

@@ -1,76 +1,76 @@
-"""Bounds of the number of series about groups, per preset, counted from the catalogue. Pure arithmetic."""
+"""The usual number of series about groups, per preset, counted from the catalogue. Pure arithmetic."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Final
 
-from exporters.catalogue.groups import GROUPS, TARGETS, TRANSITIONS
-from exporters.catalogue.metric import Preset, Source
+from exporters.catalogue.groups import GROUPS, TRANSITIONS
+from exporters.catalogue.metric import Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.catalogue.partitions import PARTITIONS, TOPICS
+from exporters.catalogue.verdicts import FINDINGS, PARTITION_VERDICTS
 
-TRANSITIONS_OF_LIVE_GROUPS: Final = 6
-"""Types of transitions that a live group may have had: all but `dead`."""
-_PER_GROUP: Final = (GROUPS.source, TARGETS.source)
+_USUAL_TRANSITIONS: Final = 2
+"""`created` and `rebalanced`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SeriesBound:
-    """The most series of a preset: for each partition of a group, for each live group, and for each topic of a group.
+class SeriesCost:
+    """The series of a preset by what causes them: partitions of groups, live groups, and topics of a group.
 
-    The series of `lagwarden_group_partitions_lag_unknown` need no room of their own: a partition that they count has no
-    series of lag.
+    They are those of classic groups that have members. Those of an unhealthy partition or group come on top. The series
+    of `lagwarden_group_partitions_lag_unknown` need no room: a partition that they count has no series of lag.
     """
 
     preset: Preset
     per_partition: int
+    per_unhealthy_partition: int
     per_group: int
+    per_unhealthy_group: int
     per_topic: int
 
     @classmethod
-    def of_preset(cls, preset: Preset) -> SeriesBound:
-        """Return the bound of a preset, with series per partition."""
-        sources: list[Source | None] = [metric.source for metric in SNAPSHOT_METRICS if metric.is_in(preset)]
-        transitions = TRANSITIONS_OF_LIVE_GROUPS * sources.count(TRANSITIONS.source)
+    def of_preset(cls, preset: Preset) -> SeriesCost:
+        """Return the cost of a preset, with series per partition."""
+        usual = [metric for metric in SNAPSHOT_METRICS if metric.is_in(preset) and metric.is_usual]
+        sources = [metric.source for metric in usual if not metric.omits_fine]
         return cls(
             preset,
             per_partition=sources.count(PARTITIONS.source),
-            per_group=sum(map(sources.count, _PER_GROUP)) + transitions,
+            per_unhealthy_partition=sum(metric.omits_fine and metric.source == PARTITIONS.source for metric in usual),
+            per_group=sources.count(GROUPS.source) + _USUAL_TRANSITIONS * sources.count(TRANSITIONS.source),
+            per_unhealthy_group=sources.count(FINDINGS.source) + sources.count(PARTITION_VERDICTS.source),
             per_topic=sources.count(TOPICS.source),
         )
 
-    def series(self, groups: int, partitions: int, topics: int = 1) -> int:
-        """Return the most series of groups that have this many partitions and topics each."""
-        return groups * (partitions * self.per_partition + topics * self.per_topic + self.per_group)
+    def series(self, groups: int, partitions: int, *, unhealthy: bool = False) -> int:
+        """Return the series of groups that have this many partitions of one topic each, all unhealthy or none."""
+        per_partition = self.per_partition + unhealthy * self.per_unhealthy_partition
+        per_group = self.per_group + unhealthy * self.per_unhealthy_group
+        return groups * (partitions * per_partition + per_group + self.per_topic)
 
 
-BOUNDS: Final = tuple(map(SeriesBound.of_preset, Preset))
-"""The bounds of all presets, the smallest first."""
+COSTS: Final = tuple(map(SeriesCost.of_preset, Preset))
+"""The costs of all presets, the smallest first."""
 
 
 def estimate_objects(groups: int, partitions: int) -> list[dict[str, str | int]]:
-    """Return the most series per preset as JSON objects, for groups with one topic of `partitions` partitions each."""
+    """Return the series per preset as JSON objects, for groups with one topic of `partitions` partitions each."""
     return [
         {
-            "preset": bound.preset.value,
-            "per_partition": bound.per_partition,
-            "per_group": bound.per_group,
-            "per_topic": bound.per_topic,
-            "total": bound.series(groups, partitions),
+            **dataclasses.asdict(cost),
+            "total": cost.series(groups, partitions),
+            "total_unhealthy": cost.series(groups, partitions, unhealthy=True),
         }
-        for bound in BOUNDS
+        for cost in COSTS
     ]
 
 
 def estimate_lines(groups: int, partitions: int) -> list[str]:
     """Return the rows of `estimate_objects` as a table."""
-    rows = [
-        ["preset", "per partition", "per group", "per topic", "in total"],
-        *(
-            [cost if isinstance(cost, str) else f"{cost:,}" for cost in costs.values()]
-            for costs in estimate_objects(groups, partitions)
-        ),
-    ]
+    objects = estimate_objects(groups, partitions)
+    headings = [name.replace("_", " ") for name in objects[0]]
+    rows = [headings, *([cost if isinstance(cost, str) else f"{cost:,}" for cost in each.values()] for each in objects)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

@@ -71,11 +71,12 @@ _COUNTS: Final = (
            null="no lag or no log start is known"),
     # A folded row has none: of its groups, one may not catch up.
     Column("catch_up_seconds", FLOAT, "Time until nothing is unread in all partitions, at present rates.",
-           Exported("lagwarden_group_catch_up_seconds"), importance=35, stability=EXPERIMENTAL,
+           Exported("lagwarden_group_catch_up_seconds", is_usual=False), importance=35, stability=EXPERIMENTAL,
            null="it does not catch up, or a rate is unknown"),
     # Those of its partitions, and its own.
     Column("odd_times", INT32, "Impossible times in the group's records, such as in the future.",
-           Exported("lagwarden_group_odd_times"), null="there is none", importance=110, stability=EXPERIMENTAL),
+           Exported("lagwarden_group_odd_times", is_usual=False),
+           null="there is none", importance=110, stability=EXPERIMENTAL),
 )  # fmt: skip
 _HEALTH: Final = (
     Column("verdict", NAME, "The verdict of the group, which is the worst of its partitions.",
@@ -120,10 +121,11 @@ _MEMBERSHIP: Final = (
     Column("rebalances", INT64, "Completed rebalances since the group's first record in the log.",
            Exported("lagwarden_group_rebalances_total", STANDARD, counted_since=CountedSince.GROUP_CREATED),
            null="not in the log", importance=210),
-    Column("group_epoch", INT32, "Group epoch of a newer group.", Exported("lagwarden_group_epoch"), null=_NO_EPOCH,
-           importance=80, stability=EXPERIMENTAL),
+    Column("group_epoch", INT32, "Group epoch of a newer group.",
+           Exported("lagwarden_group_epoch", is_usual=False), null=_NO_EPOCH, importance=80, stability=EXPERIMENTAL),
     Column("assignment_epoch", INT32, "Epoch of the target assignment, lower while one is pending.",
-           Exported("lagwarden_group_assignment_epoch"), null=_NO_EPOCH, importance=70, stability=EXPERIMENTAL),
+           Exported("lagwarden_group_assignment_epoch", is_usual=False),
+           null=_NO_EPOCH, importance=70, stability=EXPERIMENTAL),
     Column("members_idle", INT32, "Members without a partition.",
            Exported("lagwarden_group_members_idle"), null=_NOT_STATED, importance=60),
     Column("members_away", INT32, "Static members that left temporarily.",
@@ -134,10 +136,10 @@ _MEMBERSHIP: Final = (
     Column("topics_unsubscribed", INT32, "Topics with offsets, to which no member subscribes.",
            Exported("lagwarden_group_topics_unsubscribed"), null="the subscriptions are unknown", importance=120),
     Column("first_offset_expiry_time", TIMESTAMP, "When the broker will expire the group's first offset.",
-           Exported("lagwarden_group_first_offset_expiry_timestamp_seconds", STANDARD), fold="min", importance=160,
-           null="none expires in this state, or the expiry is unknown"),
+           Exported("lagwarden_group_first_offset_expiry_timestamp_seconds", STANDARD, is_usual=False),
+           fold="min", importance=160, null="none expires in this state, or the expiry is unknown"),
     Column("group_expiry_time", TIMESTAMP, "When the broker will remove the group itself.",
-           Exported("lagwarden_group_expiry_timestamp_seconds"), importance=150,
+           Exported("lagwarden_group_expiry_timestamp_seconds", is_usual=False), importance=150,
            null="it does not expire in this state, or the expiry is unknown"),
 )  # fmt: skip
 _DEATH: Final = (
@@ -216,7 +218,7 @@ TARGETS: Final = Table(
     Source("targets", SNAPSHOT),
     (GROUP,),
     (Column("time_lag_target", FLOAT, "The highest acceptable time lag (metrics.targets).",
-            Exported("lagwarden_group_target_seconds", LEAN),
+            Exported("lagwarden_group_target_seconds", LEAN, is_usual=False),
             null="there is none"),),
     importance=20,
 )  # fmt: skip

@@ -135,6 +135,8 @@ class Metric:
     absent: str = "never"
     # True if rows whose verdict is of severity fine have no sample either.
     omits_fine: bool = False
+    # False if a classic group that has members and no fault has no sample.
+    is_usual: bool = True
     # The smallest preset that has it; metrics about the monitor itself are in every preset.
     preset: Preset = Preset.FULL
     # The label that it sums over. In other presets than `full`, it replaces the series with that label.

@@ -37,10 +37,22 @@ from exporters.catalogue.service import (
     WEBHOOK_METRICS,
 )
 from exporters.catalogue.topics import REPLICA_METRICS, SHARE_METRICS, TOPIC_METRICS
-from exporters.catalogue.verdicts import COMMON_CAUSE_METRICS, FINDINGS, SUMMARY, VERDICT_CHANGE_METRICS, VERDICT_GROUPS
+from exporters.catalogue.verdicts import (
+    COMMON_CAUSE_METRICS,
+    FINDINGS,
+    PARTITION_VERDICTS,
+    SUMMARY,
+    VERDICT_CHANGE_METRICS,
+    VERDICT_GROUPS,
+)
 
 GROUP_VERDICT_METRICS: Final = (
-    GROUP_HEALTH_METRICS + TOPICS.metrics + FINDINGS.metrics + VERDICT_GROUPS.metrics + SUMMARY.metrics
+    GROUP_HEALTH_METRICS
+    + PARTITION_VERDICTS.metrics
+    + TOPICS.metrics
+    + FINDINGS.metrics
+    + VERDICT_GROUPS.metrics
+    + SUMMARY.metrics
 )
 OWNER_METRICS: Final = OWNERS.metrics + MAINTENANCE.metrics + NOT_ALERTED.metrics
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from exporters.catalogue.estimate import BOUNDS
+from exporters.catalogue.estimate import COSTS
 from exporters.catalogue.metric import Metric, Preset, Stability
 from exporters.catalogue.metrics import CHAPTERS, METRICS, SELF_METRICS
 from exporters.catalogue.partitions import LOG_ENDS
@@ -23,10 +23,16 @@ def _costs() -> str:
     heading = ["Preset", "per partition", "per group", "per topic of a group"]
     heading += [f"{groups:,} x {partitions:,}" for groups, partitions in _SIZES]
     rows = [heading, ["---"] * len(heading)]
-    for bound in BOUNDS:
-        name = f"`{bound.preset}`" + (" (default)" if bound.preset is Preset.STANDARD else "")
-        costs = [bound.per_partition, bound.per_group, bound.per_topic, *(bound.series(*size) for size in _SIZES)]
-        rows.append([name, *(f"{cost:,}" for cost in costs)])
+    for cost in COSTS:
+        name = f"`{cost.preset}`" + (" (default)" if cost.preset is Preset.STANDARD else "")
+        partition, group = (
+            f"{usual} (+{more})" if more else f"{usual}"
+            for usual, more in (
+                (cost.per_partition, cost.per_unhealthy_partition),
+                (cost.per_group, cost.per_unhealthy_group),
+            )
+        )
+        rows.append([name, partition, group, f"{cost.per_topic}", *(f"{cost.series(*size):,}" for size in _SIZES)])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -92,13 +98,15 @@ metrics. It also has `process_*` and `python_*`.
 ## Presets and their costs
 
 `metrics.preset` selects the metrics. `standard` has everything that the rules and dashboards of the chart use; with
-`lean`, dashboards have empty panels, and [some alerts](alerting.md#presets) do not fire. The most series about groups,
-and their total for some numbers of groups x partitions of each group:
+`lean`, dashboards have empty panels, and [some alerts](alerting.md#presets) do not fire. The series of classic groups
+with members (in brackets: more of those that are unhealthy), and their total for some numbers of healthy groups x
+partitions of each group:
 
 {_costs()}
 
 `lagwarden metrics --estimate 2000x17` prints it for other numbers. Not counted are names of other exporters, and single
-series of groups with an owner, a window, a silence, a common cause or a finding. By the cluster:
+series of groups with an owner, a target, a window, a silence, a common cause or an offset that will expire. By the
+cluster:
 
 | Preset | per partition of a topic that groups read | per topic | per partition in `cluster.partitions_shown` |
 | --- | --- | --- | --- |
@@ -109,7 +117,7 @@ The monitor has {_PER_OFFSETS_PARTITION} for each partition of `__consumer_offse
 `metrics.add` and `metrics.omit` change the selection by name; `metrics.granularity` and the patterns of groups and
 topics take series away. `metrics.series_budget` is the last limit, a quarter of it for the cluster: a metric for which
 there is no room is left out for all groups, the least important first, and counted in `lagwarden_series_over_budget`.
-Its default has room for about 50,000 partitions of groups with `standard`.
+Its default has room for about 85,000 partitions of unhealthy groups with `standard`.
 
 Groups with generated names, such as `console-consumer-*`, have the series of one group per pattern if at least
 `metrics.fold_generated` groups have it; `metrics.fold` adds patterns. Generated are a UUID, the suffix of a Kubernetes
@@ -134,8 +142,10 @@ All groups that need attention: `lagwarden_group_verdict{{{{severity=~"warning|c
 state to a value: `lagwarden_group_lag * on (job, instance, cluster, group) group_left (kind, state)
 lagwarden_group_info`.
 
-`deriv(lagwarden_partition_committed_offset[5m])` is what a group reads per second, negative after a reset, and
-`deriv(lagwarden_topic_partition_end_offset[5m])` what producers write.
+The offset from which a group reads on is `lagwarden_topic_partition_end_offset - on (job, instance, cluster, topic,
+partition) group_right () lagwarden_partition_lag`: both are of one snapshot. `full` also has
+`lagwarden_partition_committed_offset`, whose `deriv` is what a group reads per second, negative after a reset;
+`deriv(lagwarden_topic_partition_end_offset[5m])` is what producers write.
 """
 
 

@@ -54,6 +54,7 @@ class Exported:
     labels: tuple[str, ...] = ()
     conversion: ValueConversion | None = None
     omits_fine: bool = False
+    is_usual: bool = True
     sums_over: str = ""
     counted_since: CountedSince = CountedSince.PROCESS_START
 
@@ -140,6 +141,7 @@ class Table:
             conversion=exported.conversion or _conversion(column.type, kind),
             absent=exported.absent or column.null or "never",
             omits_fine=exported.omits_fine,
+            is_usual=exported.is_usual,
             preset=exported.preset,
             sums_over=exported.sums_over,
             stability=column.stability,

@@ -47,6 +47,16 @@ VERDICT_GROUPS: Final = Table(
 """Number of groups per verdict, and the severity of each verdict: one row for every verdict of the rules, also with 0
 groups. Empty before the first evaluation."""
 
+PARTITION_VERDICTS: Final = Table(
+    Source("partition_verdicts", SNAPSHOT),
+    (GROUP, Column("verdict", NAME, "A verdict on partitions of the group that is not fine.")),
+    (Column("partitions", INT64, "Partitions of the group per verdict, without fine ones.",
+            Exported("lagwarden_group_partitions_by_verdict", STANDARD,
+                     absent="there is none, or folded"), null=None),),
+    importance=45,
+)  # fmt: skip
+"""Number of partitions per group and verdict, without fine ones (`exporters.selection`). Only rows above zero."""
+
 SUMMARY: Final = Table(
     Source("summary", SNAPSHOT),
     (),

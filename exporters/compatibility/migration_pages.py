@@ -11,12 +11,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from exporters.catalogue.metric import Preset
+from exporters.catalogue.metrics import METRICS
 from exporters.compatibility.other_exporter import OtherExporter, OtherMetric, OtherSource
 from exporters.compatibility.selection import OTHER_BY_NAME
 
 _BEGIN: Final = "<!-- generated: begin -->\n"
 _END: Final = "<!-- generated: end -->\n"
 _SENTENCE_END: Final = re.compile(r"(?<=\.) (?=[A-Z])")
+_ONLY_FULL: Final = frozenset(metric.name for metric in METRICS if metric.smallest_preset is Preset.FULL)
+_NEEDS_FULL: Final = "Lagwarden's own needs `metrics.preset: full` or `metrics.add`."
 _PER_PARTITION: Final = "per partition of a group"
 _PER_EVERY_PARTITION: Final = "per partition of a topic, for each group with a commit in the topic"
 _COSTS: Final = (
@@ -73,9 +77,10 @@ def _listed(named: Mapping[str, str]) -> str:
 
 
 def _notes(metric: OtherMetric) -> list[str]:
-    """Return when a metric is absent, and its differences, as sentences."""
+    """Return the preset of lagwarden's metric, when a metric is absent, and its differences, as sentences."""
+    preset = "" if _ONLY_FULL.isdisjoint(re.findall(r"\w+", metric.instead)) else _NEEDS_FULL
     absent = f"Absent: {metric.absent}." if metric.absent else ""
-    return [sentence for part in (absent, metric.difference) if part for sentence in _SENTENCE_END.split(part)]
+    return [sentence for part in (preset, absent, metric.difference) if part for sentence in _SENTENCE_END.split(part)]
 
 
 def _costs(other: OtherExporter) -> str:

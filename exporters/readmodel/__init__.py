@@ -68,6 +68,7 @@ OFFSETS_UNAVAILABLE_GROUPS: Final = monitor.OFFSETS_UNAVAILABLE_GROUPS.schema
 OTLP_FAILURES: Final = service.OTLP_FAILURES.schema
 OWNERS: Final = groups.OWNERS.schema
 PARTITIONS: Final = partitions.PARTITIONS.schema
+PARTITION_VERDICTS: Final = verdicts.PARTITION_VERDICTS.schema
 PROCESSES: Final = service.PROCESSES.schema
 QUERY_PHASES: Final = monitor.QUERY_PHASES.schema
 RECORDS_READ: Final = monitor.RECORDS_READ.schema

@@ -220,8 +220,8 @@ class MonitorStatus:
 class Snapshot:
     """One consistent view of all groups. `taken_at` (Unix seconds) is when the end offsets had been read.
 
-    `targets`, `dead_groups`, `folded_groups`, `owners`, `maintenance`, `not_alerted` and `summary` are
-    filled by `exporters.selection`, for /metrics.
+    `partition_verdicts`, `targets`, `dead_groups`, `folded_groups`, `owners`, `maintenance`, `not_alerted` and
+    `summary` are filled by `exporters.selection`, for /metrics.
     """
 
     taken_at: float
@@ -231,6 +231,7 @@ class Snapshot:
     transitions: pa.Table = dataclasses.field(default_factory=groups.TRANSITIONS.empty_table)
     topics: pa.Table = dataclasses.field(default_factory=partitions.TOPICS.empty_table)
     verdict_groups: pa.Table = dataclasses.field(default_factory=verdicts.VERDICT_GROUPS.empty_table)
+    partition_verdicts: pa.Table = dataclasses.field(default_factory=verdicts.PARTITION_VERDICTS.empty_table)
     targets: pa.Table = dataclasses.field(default_factory=groups.TARGETS.empty_table)
     dead_groups: pa.Table = dataclasses.field(default_factory=groups.DEAD_GROUPS.empty_table)
     folded_groups: pa.Table = dataclasses.field(default_factory=groups.FOLDED_GROUPS.empty_table)

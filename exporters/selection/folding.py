@@ -110,7 +110,7 @@ def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
     groups, members = _split(snapshot.groups, rows)
     unknown_lags, unknown = _split(snapshot.unknown_lags, rows)
     targets, own_targets = _split(snapshot.targets, rows)
-    others = ("partitions", "topics", "transitions", "dead_groups", "covered_groups", "findings")
+    others = ("partitions", "partition_verdicts", "topics", "transitions", "dead_groups", "covered_groups", "findings")
     owners, maintenance, not_alerted = (
         _without(table, rows) for table in (snapshot.owners, snapshot.maintenance, snapshot.not_alerted)
     )

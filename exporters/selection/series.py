@@ -125,7 +125,8 @@ class SeriesSelector:
 
     def select(self, snapshot: readmodel.Snapshot) -> tuple[readmodel.Snapshot, tuple[Metric, ...]]:
         """Return the part of a snapshot that is rendered, and the metrics that are rendered."""
-        selected = filter_by_name(snapshot, self._selection)
+        counted = dataclasses.replace(snapshot, partition_verdicts=partition_verdict_table(snapshot))
+        selected = filter_by_name(counted, self._selection)
         selected = dataclasses.replace(
             selected,
             owners=owner_table(selected.groups),
@@ -151,6 +152,18 @@ def target_table(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa
     seconds = pa.array([target for _, target in targets], pa.float64()).take(index)
     found = pa.table([names.dictionary_encode().cast(readmodel.NAME), seconds], schema=readmodel.TARGETS)
     return found.filter(seconds.is_valid())
+
+
+def partition_verdict_table(snapshot: readmodel.Snapshot) -> pa.Table:
+    """Return the number of partitions per group and verdict, without fine ones (schema PARTITION_VERDICTS)."""
+    schema = readmodel.PARTITION_VERDICTS
+    labels = schema.names[:2]
+    rows = snapshot.partitions.select(labels)
+    unhealthy = rows.filter(has_sample(rows.column("verdict"), snapshot.fine_verdicts))
+    names = unhealthy.cast(pa.schema([(label, pa.string()) for label in labels]))
+    counted = names.group_by(labels).aggregate([([], "count_all")]).sort_by([(label, "ascending") for label in labels])
+    encoded = [counted.column(label).combine_chunks().dictionary_encode().cast(readmodel.NAME) for label in labels]
+    return pa.table([*encoded, counted.column("count_all")], schema=schema)
 
 
 def owner_table(groups: pa.Table) -> pa.Table:

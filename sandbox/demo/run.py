@@ -72,8 +72,8 @@ def configuration(folder: Path, port: int) -> str:
             },
             # The demo's faults begin before lagwarden starts.
             "health": {"day_one": "0s"},
-            # For the alerts that compare with targets.
-            "metrics": {"targets": [".*=1m"]},
+            # For the alerts that compare with targets, and for the comparison with Kafka's tool.
+            "metrics": {"targets": [".*=1m"], "add": ["lagwarden_partition_committed_offset"]},
         },
         sort_keys=False,
     )

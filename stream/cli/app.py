@@ -161,7 +161,7 @@ def metrics(
         str | None,
         typer.Option(
             metavar="GROUPSxPARTITIONS",
-            help="Print instead the most series of each preset; `2000x17`: for 2,000 groups with 17 partitions each.",
+            help="Print instead the series of each preset; `2000x17`: for 2,000 groups with 17 partitions each.",
         ),
     ] = None,
 ) -> None:

@@ -71,7 +71,7 @@ class World:
 
     def values(self) -> dict[str, str | list[str]]:
         """Return the values of the dashboards' variables."""
-        topics = self.prometheus.label_values(f'lagwarden_partition_committed_offset{{group="{SICK}"}}', "topic")
+        topics = self.prometheus.label_values(f'lagwarden_partition_lag{{group="{SICK}"}}', "topic")
         scope: dict[str, str | list[str]] = {"job": ["lagwarden"], "instance": [f"{LOOPBACK}:{self.monitor.port}"]}
         return {**scope, "cluster": CLUSTER, "group": SICK, "topic": topics}
 

@@ -35,7 +35,7 @@ def others(severity: str, *words: str) -> dict[str, str]:
 
 
 def partition(word: str) -> str:
-    return of("lagwarden_partition_verdict", GROUP, topic="orders", partition="3", verdict=word)
+    return of("lagwarden_group_partitions_by_verdict", GROUP, verdict=word)
 
 
 def by_verdict(word: str, severity: str, *, minutes: int, keep: int) -> Story:

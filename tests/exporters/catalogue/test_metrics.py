@@ -4,12 +4,11 @@ import pathlib
 import re
 from collections.abc import Iterator
 
-from exporters.catalogue.estimate import TRANSITIONS_OF_LIVE_GROUPS, SeriesBound, estimate_lines
+from exporters.catalogue.estimate import SeriesCost, estimate_lines
 from exporters.catalogue.metric import Metric, Preset, Stability, ValueConversion
 from exporters.catalogue.metrics import METRICS, SELF_METRICS, SNAPSHOT_METRICS
 from exporters.catalogue.partitions import PARTITIONS, TOPICS
 from exporters.catalogue.reference_page import markdown
-from stream.groups.lifecycle.model import TransitionType
 
 ROOT = pathlib.Path(__file__).parents[3]
 
@@ -62,28 +61,26 @@ def test_metrics_of_the_lean_preset_are_stable() -> None:
 
 
 def test_a_preset_is_within_its_promise() -> None:
-    """A preset has the promised bounds; series per topic of a group exist only instead of those per partition.
+    """A preset has the promised series, and with a coarser granularity those per topic instead of those per partition.
 
     Lean has the lag per partition, and what alerts need per group; standard what rules and dashboards need.
     """
-    for preset, per_partition, per_group in ((Preset.LEAN, 1, 6), (Preset.STANDARD, 4, 12)):
-        bound = SeriesBound.of_preset(preset)
-        assert bound.per_partition <= per_partition
-        assert bound.per_group <= per_group
-        assert bound.per_topic == 0
+    assert SeriesCost.of_preset(Preset.LEAN) == SeriesCost(Preset.LEAN, 1, 0, 5, 0, 0)
+    assert SeriesCost.of_preset(Preset.STANDARD) == SeriesCost(Preset.STANDARD, 1, 0, 10, 3, 1)
+    for preset in (Preset.LEAN, Preset.STANDARD):
         instead = {metric.source for metric in SNAPSHOT_METRICS if metric.is_in(preset, {"partition"})}
         assert TOPICS.source in instead
         assert PARTITIONS.source not in instead
 
 
 def test_a_preset_has_all_series_of_the_smaller_ones() -> None:
-    """At any granularity. The estimate is for 2,000 groups of 17 partitions, with all transitions of a live group."""
+    """At any granularity. The estimate is for 2,000 groups of 17 partitions."""
     for hidden in ((), ("partition",), ("partition", "topic")):
         shown = [{metric for metric in METRICS if metric.is_in(preset, hidden)} for preset in Preset]
         assert shown[0] < shown[1] < shown[2]
     assert shown[2] == {metric for metric in METRICS if not {"topic", "partition"} & metric.multiplying_labels}
-    assert SeriesBound(Preset.FULL, per_partition=12, per_group=30, per_topic=2).series(2000, 17) == 472_000
+    cost = SeriesCost(Preset.FULL, 12, 1, 30, 2, 2)
+    assert (cost.series(2000, 17), cost.series(2000, 17, unhealthy=True)) == (472_000, 510_000)
     lines = estimate_lines(2000, 17)
     assert [line.split()[0] for line in lines] == ["preset", *Preset]
-    assert lines[2].split()[-1] == f"{SeriesBound.of_preset(Preset.STANDARD).series(2000, 17):,}"
-    assert set(TransitionType) - {TransitionType.DEAD} == set(list(TransitionType)[:TRANSITIONS_OF_LIVE_GROUPS])
+    assert lines[2].split()[-2] == f"{SeriesCost.of_preset(Preset.STANDARD).series(2000, 17):,}"

@@ -14,6 +14,7 @@ WITHOUT_VALUE: Final = {
     "lagwarden_common_cause_": "no group is unhealthy; test_common_cause.py",
     "lagwarden_group_common_cause": "no group is unhealthy; test_common_cause.py",
     "lagwarden_group_not_alerted": "no group is unhealthy",
+    "lagwarden_group_partitions_by_verdict": "no group is unhealthy",
     "lagwarden_group_finding_": "no group is unhealthy",
     "GroupRow.death_cause": "no group has died yet; test_records.py",
     "GroupRow.died_time": "no group has died yet; test_records.py",
