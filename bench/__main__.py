@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from bench import report, service
 from bench.report import Target
-from bench.scrape import Scrape, scrapes
+from bench.scrape import Scrape, scrape_table, scrapes
 from bench.service import Start, start_and_restart
 from bench.topic import broker_with
 from bench.traffic import Traffic
@@ -164,7 +164,7 @@ def _print(results: Results) -> None:
         report.service_table(
             {records: [*starts, *results.kminion_start(records)] for records, starts in results.starts.items()}
         ),
-        report.scrape_table(results.scrapes),
+        scrape_table(results.scrapes),
         report.target_table(results.targets()),
     ]
     print("\n\n".join(tables))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from bench.processes import ROLES
-from bench.scrape import Scrape
 from bench.service import Start
 from bench.warm import Measured
 
@@ -93,14 +92,6 @@ def service_table(starts: Mapping[int, Sequence[Start]]) -> str:
         for start in each
     ]
     return table(heads, cells)
-
-
-def scrape_table(rows: Sequence[Scrape]) -> str:
-    """Return the table of scrapes of `/metrics`."""
-    heads = ("scrape on loopback", "series", "bytes", "milliseconds")
-    return table(
-        heads, [(row.encoding, f"{row.series:,}", f"{row.size:,}", f"{row.seconds * 1000:.1f}") for row in rows]
-    )
 
 
 def target_table(targets: Sequence[Target]) -> str:

@@ -1,32 +1,30 @@
-"""Measures a scrape of many series: the time until a client on loopback has the rendered bytes.
+"""Measures a scrape of the default preset at 33,000 group partitions, all of unhealthy groups.
 
-Client and server share this process and its interpreter lock, so a real scrape is rather faster.
+The time is that until a client on loopback has the rendered bytes. Client and server share this process and its
+interpreter lock, so a real scrape is rather faster.
 """
 
 import dataclasses
 import http.client
 import time
+from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-import pyarrow as pa
-
+from bench import report
+from bench.job import Job, initial_records
+from bench.tick import Ticking
+from bench.traffic import Traffic
+from exporters.catalogue.estimate import SeriesCost
+from exporters.catalogue.metric import Preset
 from exporters.http.api_endpoints import ServedData
 from exporters.http.server import HttpServer
-from exporters.readmodel import (
-    GROUPS,
-    PARTITIONS,
-    TRANSITIONS,
-    UNKNOWN_LAGS,
-    MonitorStatus,
-    Snapshot,
-    TickStatus,
-)
+from exporters.readmodel import MonitorStatus, TickStatus
+from exporters.selection.series import SeriesSelection, SeriesSelector
 from exporters.text.exposition import PublishedSnapshot
 from sandbox.ports import LOOPBACK
 
-_GROUPS: Final = 1000
-_PARTITIONS_EACH: Final = 24
+_TRAFFIC: Final = Traffic(records=34_650, groups=1650)
+_SHARDS: Final = 64
 _REPEATS: Final = 21
 
 
@@ -36,6 +34,9 @@ class Scrape:
 
     encoding: str
     series: int
+    """Series about groups and the partitions that they read."""
+    estimated: int
+    """The same by `exporters.catalogue.estimate`, with the offsets of the partitions."""
     size: int
     """Bytes on the wire."""
     seconds: float
@@ -43,7 +44,13 @@ class Scrape:
 
 def scrapes() -> list[Scrape]:
     """Render a snapshot once, scrape it plain and compressed, and return both measurements."""
-    published = PublishedSnapshot.build(_snapshot())
+    job = Job(_TRAFFIC, _SHARDS)
+    for chunk in initial_records(_TRAFFIC):
+        for _ in job.read(chunk):
+            pass
+    ticking = Ticking(_TRAFFIC, SeriesSelector(SeriesSelection(Preset.STANDARD)))
+    ticking.seed(job.states)
+    published = ticking.tick([])
     status = _status(published)
     server = HttpServer(LOOPBACK, 0, ServedData(lambda: published, lambda: status))
     server.start()
@@ -51,6 +58,16 @@ def scrapes() -> list[Scrape]:
         return [_scrape(server.port, encoding, published.exposition.series) for encoding in ("identity", "gzip")]
     finally:
         server.stop()
+
+
+def scrape_table(rows: Sequence[Scrape]) -> str:
+    """Return the table of scrapes of `/metrics`."""
+    heads = ("scrape on loopback", "series", "estimated", "bytes", "milliseconds")
+    cells = [
+        (row.encoding, f"{row.series:,}", f"{row.estimated:,}", f"{row.size:,}", f"{row.seconds * 1000:.1f}")
+        for row in rows
+    ]
+    return report.table(heads, cells)
 
 
 def _scrape(port: int, encoding: str, series: int) -> Scrape:
@@ -65,69 +82,9 @@ def _scrape(port: int, encoding: str, series: int) -> Scrape:
         if response.status != http.client.OK:
             raise RuntimeError(f"a scrape was answered with {response.status}")
     connection.close()
-    return Scrape(encoding, series, size, sorted(seconds)[_REPEATS // 2])
-
-
-def _snapshot() -> Snapshot:
-    names = [f"payments-service-{number:05d}" for number in range(_GROUPS)]
-    rows = _GROUPS * _PARTITIONS_EACH
-    offset = np.arange(rows, dtype=np.int64) * 1_000_003 % 10_000_000_000
-    moment = pa.array(1_767_225_600_000 + offset % 86_400_000).cast(pa.timestamp("ms"))
-    lag = offset % 5000
-    partitions = {
-        "group": pa.array(np.repeat(np.array(names, object), _PARTITIONS_EACH)),
-        "topic": pa.array(["orders"] * rows),
-        "partition": pa.array(np.tile(np.arange(_PARTITIONS_EACH, dtype=np.int32), _GROUPS)),
-        "committed_offset": offset,
-        "commit_time": moment,
-        "progress_time": moment,
-        "high_watermark": offset + lag,
-        "last_stable_offset": offset + lag,
-        "log_start_offset": np.zeros(rows, np.int64),
-        "lag": lag,
-    }
-    per_group = lag.reshape(_GROUPS, _PARTITIONS_EACH)
-    groups = {
-        "group": names,
-        "kind": ["classic"] * _GROUPS,
-        "state": ["Stable"] * _GROUPS,
-        "protocol_type": ["consumer"] * _GROUPS,
-        "protocol": ["range"] * _GROUPS,
-        "generation": [7] * _GROUPS,
-        "members": [2] * _GROUPS,
-        "partitions": [_PARTITIONS_EACH] * _GROUPS,
-        "lag_sum": per_group.sum(axis=1),
-        "lag_max": per_group.max(axis=1),
-        "partitions_lag_unknown": [0] * _GROUPS,
-        "last_commit_time": moment[::_PARTITIONS_EACH],
-        "state_described": [False] * _GROUPS,
-        "state_since": moment[::_PARTITIONS_EACH],
-        "created_time": moment[::_PARTITIONS_EACH],
-        **{name: [0] * _GROUPS for name in ("members_idle", "partitions_unowned", "topics_unsubscribed")},
-    }
-    happened = ("created", "emptied", "rebalanced")
-    transitions = {
-        "group": np.repeat(np.array(names, object), len(happened)),
-        "transition": list(happened) * _GROUPS,
-        "count": np.arange(_GROUPS * len(happened)) % 100,
-    }
-    return Snapshot(
-        time.time(),
-        _table(PARTITIONS, partitions),
-        _table(GROUPS, groups),
-        UNKNOWN_LAGS.empty_table(),
-        _table(TRANSITIONS, transitions),
-    )
-
-
-def _table(schema: pa.Schema, columns: dict[str, object]) -> pa.Table:
-    """Return a table of a schema; missing columns are null, plain values get the type of the schema."""
-    rows = len(next(iter(columns.values())))  # type: ignore[arg-type]
-    arrays = [
-        pa.array(columns[field.name]).cast(field.type) if field.name in columns else pa.nulls(rows, field.type)
-        for field in schema
-    ]
-    return pa.table(arrays, schema=schema)
+    each = _TRAFFIC.partitions_per_group
+    estimated = SeriesCost.of_preset(Preset.STANDARD).series(_TRAFFIC.groups, each, unhealthy=True)
+    return Scrape(encoding, series, estimated + 2 * _TRAFFIC.topics * each, size, sorted(seconds)[_REPEATS // 2])
 
 
 def _status(published: PublishedSnapshot) -> MonitorStatus:

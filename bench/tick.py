@@ -27,6 +27,7 @@ from bench.encoding import TOPIC_ID
 from bench.job import Job, commit_round, initial_records
 from bench.processes import parse_stat
 from bench.traffic import Traffic
+from exporters.selection.series import SeriesSelector
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.codec import pack, unpack_change, unpack_state
@@ -110,7 +111,7 @@ def measure(traffic: Traffic, shards: int, committing: int) -> dict[str, Any]:
 class Ticking:
     """The driver's part of the job: the driver state and the published snapshot."""
 
-    def __init__(self, traffic: Traffic) -> None:
+    def __init__(self, traffic: Traffic, selector: SeriesSelector | None = None) -> None:
         self._ends = EndsIndex(ends_of(traffic))
         counts = dict.fromkeys(traffic.topic_names(), traffic.partitions_per_group)
         ids = dict.fromkeys(traffic.topic_names(), TOPIC_ID)
@@ -122,6 +123,7 @@ class Ticking:
         self._now = time.time()
         self._steps: list[Step] = []
         self._resident: dict[str, int] = {}
+        self._selector = selector
         self._published: PublishedSnapshot | None = None
         self._details: TickDetails | None = None
         self._began = resident()
@@ -136,13 +138,14 @@ class Ticking:
         self._timed("seed", seed)
         self._record_resident("state")
 
-    def tick(self, changes: list[tuple[int, bytes]]) -> None:
-        """Apply a batch, and publish a snapshot."""
-        self._publish(changes)
+    def tick(self, changes: list[tuple[int, bytes]]) -> PublishedSnapshot:
+        """Apply a batch, and publish a snapshot, which is returned."""
+        published = self._publish(changes)
         self._timed("release memory", release_memory)
         self._record_resident("published")
+        return published
 
-    def _publish(self, changes: list[tuple[int, bytes]]) -> None:
+    def _publish(self, changes: list[tuple[int, bytes]]) -> PublishedSnapshot:
         self._timed(
             "apply", lambda: [self._driver_state.apply(shard, unpack_change(change)) for shard, change in changes]
         )
@@ -152,9 +155,10 @@ class Ticking:
         evaluated = self._timed("evaluate", lambda: self._evaluator.evaluate(derived))
         made = self._timed("snapshot", lambda: build_evaluated(evaluated))
         previous = None if self._published is None else self._published.exposition
-        self._published = self._timed("render", lambda: PublishedSnapshot.build(made, previous=previous))
-        self._details = evaluated.details
+        published = self._timed("render", lambda: PublishedSnapshot.build(made, self._selector, previous))
+        self._published, self._details = published, evaluated.details
         self._timed("pack", self._details.pack)
+        return published
 
     def _derive(self, facts: TickFacts) -> DerivedState:
         """Return the derived state as a tick does, without lookups."""
