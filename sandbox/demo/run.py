@@ -21,14 +21,7 @@ import yaml
 from rich.console import Console
 from rich.live import Live
 
-from sandbox.demo.scrape import not_ready_because, scrape
-from sandbox.demo.view import (
-    compare_until_agreed,
-    compare_verdicts_until_agreed,
-    comparison_lines,
-    groups_lines,
-    groups_table,
-)
+from sandbox.demo.view import compare_until_agreed, compare_verdicts_until_agreed, comparison_lines
 from sandbox.demo.workload import Workload
 from sandbox.kafka.broker import Broker, BrokerError
 from sandbox.kafka.jars import JarError
@@ -38,6 +31,11 @@ from sandbox.process import GuardedProcess
 from sandbox.programs.prometheus import Prometheus
 from sandbox.programs.prometheus_tools import ToolMissingError
 from sandbox.waiting import LoadedLimit, load_per_core
+from stream.cli.api_client import InstanceClient
+from stream.cli.group_source import WORST_FIRST, unix_time
+from stream.cli.render.group_tables import groups_table
+from stream.cli.render.tables import plain_lines
+from stream.errors import Refusal
 
 READY_LIMIT: Final = 180.0
 """Seconds of a quiet machine from lagwarden's start until it is ready; most of it is the start of Spark."""
@@ -72,8 +70,8 @@ def configuration(folder: Path, port: int) -> str:
             },
             # The demo's faults begin before lagwarden starts.
             "health": {"day_one": "0s"},
-            # For the alerts that compare with targets, and for the comparison with Kafka's tool.
-            "metrics": {"targets": [".*=1m"], "add": ["lagwarden_partition_committed_offset"]},
+            # For the alerts that compare with targets.
+            "metrics": {"targets": [".*=1m"]},
         },
         sort_keys=False,
     )
@@ -88,10 +86,19 @@ def start_lagwarden(bootstrap: str, folder: Path, port: int) -> GuardedProcess:
     return GuardedProcess(command, folder / "lagwarden.log")
 
 
-def wait_until_ready(process: GuardedProcess, address: str) -> None:
-    """Wait for `/readyz`, and print each new reason why lagwarden is not ready, and the time. Raises DemoError."""
+def not_ready_because(client: InstanceClient) -> str | None:
+    """Return None when lagwarden shows its groups, else why it does not."""
+    try:
+        client.groups()
+    except Refusal as refusal:
+        return refusal.what
+    return None
+
+
+def wait_until_ready(process: GuardedProcess, client: InstanceClient) -> None:
+    """Wait for the groups, and print each new reason why lagwarden is not ready, and the time. Raises DemoError."""
     limit, printed, lines = LoadedLimit(READY_LIMIT), None, 0
-    while (reason := not_ready_because(address)) is not None:
+    while (reason := not_ready_because(client)) is not None:
         if process.exit_code is not None:
             raise DemoError(f"lagwarden ended with exit code {process.exit_code} before it was ready")
         if limit.reached():
@@ -114,42 +121,43 @@ def prometheus_of(stack: contextlib.ExitStack, address: str, folder: Path) -> st
     return f"alerts   {prometheus.address}/alerts (Prometheus scrapes, the chart's rules are loaded)"
 
 
-def show_groups(process: GuardedProcess, address: str, until: float) -> None:
+def show_groups(process: GuardedProcess, client: InstanceClient, until: float) -> None:
     """Show the groups until a time of `time.monotonic`: as a live table on a terminal, else as lines every 10 s."""
     with contextlib.ExitStack() as stack:
         live = stack.enter_context(Live(console=console, auto_refresh=False)) if console.is_terminal else None
         while time.monotonic() < until:
             if process.exit_code is not None:
                 raise DemoError(f"lagwarden ended with exit code {process.exit_code}")
-            lines = scrape(address).group_lines()
+            answer = client.groups(WORST_FIRST)
+            table = groups_table(answer["groups"], unix_time(answer["snapshot_time"]) or 0.0)
             if live:
-                live.update(groups_table(lines), refresh=True)
+                live.update(table, refresh=True)
             else:
-                print(groups_lines(lines), end="\n\n", flush=True)
+                print(*plain_lines(table), sep="\n", end="\n\n", flush=True)
             time.sleep(max(0.0, min(2.0 if live else 10.0, until - time.monotonic())))
 
 
-def compare_with_kafka(bootstrap: str, address: str, traffic: Workload) -> int:
+def compare_with_kafka(bootstrap: str, client: InstanceClient, traffic: Workload) -> int:
     """Pause the traffic and compare lagwarden with the official tool. Returns the exit code."""
     print("demo: traffic is paused; comparing lagwarden with kafka-consumer-groups", flush=True)
     traffic.pause()
-    rows = compare_until_agreed(bootstrap, address)
+    rows = compare_until_agreed(bootstrap, client)
     print(comparison_lines(rows))
     wrong = [row for row in rows if not row.agrees]
-    missing = sorted(set(traffic.groups) - {row.group for row in rows if row.official_offset is not None})
+    missing = sorted(set(traffic.groups) - {row.place[0] for row in rows if row.official[0] is not None})
     if wrong or missing or not rows:
         print(f"demo: {len(wrong)} of {len(rows)} partitions differ; groups without offsets: {missing or 'none'}")
         return 1
-    print(f"demo: {len(rows)} partitions of {len({row.group for row in rows})} groups agree with the official tool")
+    print(f"demo: {len(rows)} partitions of {len({row.place[0] for row in rows})} groups agree with the official tool")
     return 0
 
 
-def compare_with_table(address: str, traffic: Workload, observed: float) -> int:
+def compare_with_table(client: InstanceClient, traffic: Workload, observed: float) -> int:
     """Compare the verdicts with the expected ones after `observed` seconds of observation. Returns the exit code."""
     if observed < VERDICTS_KNOWN:
         print(f"demo: verdicts are not compared: they need {VERDICTS_KNOWN:.0f} s, and have had {observed:.0f} s")
         return 0
-    rows = compare_verdicts_until_agreed(traffic.rows, address)
+    rows = compare_verdicts_until_agreed(traffic.rows, client)
     wrong = [row for row in rows if not row.agrees]
     for row in wrong:
         print(f"demo: {row.group} is {row.shown or 'without a verdict'}, expected: {' or '.join(row.expected)}")
@@ -170,8 +178,9 @@ def run(duration: float | None) -> int:
         step("starting lagwarden (Spark takes most of the time)")
         process = start_lagwarden(broker.bootstrap, folder, int(address.rpartition(":")[2]))
         stack.callback(process.terminate, STOP_LIMIT)
+        client = InstanceClient(address, environment={})
         try:
-            wait_until_ready(process, address)
+            wait_until_ready(process, client)
             ready = time.monotonic()
             watched = prometheus_of(stack, address, folder)
             step(
@@ -180,11 +189,11 @@ def run(duration: float | None) -> int:
                 "verdicts need a minute: a group must be seen to stand still, or to fall behind, before it has one\n"
             )
             until = max(began + duration, time.monotonic() + SHOW_LEAST) if duration is not None else float("inf")
-            show_groups(process, address, until)
+            show_groups(process, client, until)
             traffic.wait_until_settled()
-            verdicts = compare_with_table(address, traffic, time.monotonic() - ready)
-            return compare_with_kafka(broker.bootstrap, address, traffic) or verdicts
-        except (DemoError, OSError) as error:
+            verdicts = compare_with_table(client, traffic, time.monotonic() - ready)
+            return compare_with_kafka(broker.bootstrap, client, traffic) or verdicts
+        except (DemoError, OSError, Refusal) as error:
             print(f"demo: {error}\nlagwarden's log ends:\n{tail(process.log)}", file=sys.stderr)
             return 1
         finally:

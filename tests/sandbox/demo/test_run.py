@@ -17,9 +17,11 @@ import pytest
 
 from sandbox.demo import run as demo
 from sandbox.demo.view import PartitionComparison, VerdictComparison
+from stream.cli.api_client import InstanceClient
 
-AGREEING = PartitionComparison("g", "t", 0, 7, 3, 7, 3)
-DIFFERING = PartitionComparison("g", "t", 1, 7, 3, 7, None)
+AGREEING = PartitionComparison(("g", "t", 0), (7, 3), (7, 3))
+DIFFERING = PartitionComparison(("g", "t", 1), (7, 3), (7, None))
+CLIENT = InstanceClient("http://l", environment={})
 
 
 class Traffic:
@@ -44,7 +46,7 @@ def test_exit_code_of_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             demo, "compare_until_agreed", lambda *_, traffic=traffic, rows=rows: rows if traffic.paused else []
         )
-        assert demo.compare_with_kafka("b:1", "http://l", traffic) == code, (rows, groups)  # type: ignore[arg-type]
+        assert demo.compare_with_kafka("b:1", CLIENT, traffic) == code, (rows, groups)  # type: ignore[arg-type]
 
 
 def test_exit_code_of_the_comparison_of_verdicts(
@@ -59,7 +61,7 @@ def test_exit_code_of_the_comparison_of_verdicts(
     ):
         rows = [VerdictComparison("g", ("rewound",), shown)]
         monkeypatch.setattr(demo, "compare_verdicts_until_agreed", lambda *_, rows=rows: rows)
-        assert demo.compare_with_table("http://l", Traffic(["g"]), observed) == code  # type: ignore[arg-type]
+        assert demo.compare_with_table(CLIENT, Traffic(["g"]), observed) == code  # type: ignore[arg-type]
         assert printed in capsys.readouterr().out
 
 
@@ -75,7 +77,7 @@ def test_a_busy_machine_gets_more_time_and_sees_progress(
         monkeypatch.setattr("sandbox.demo.run.time.sleep", lambda _: None)
         monkeypatch.setattr("os.getloadavg", lambda load=load: (load * (os.cpu_count() or 1), 0.0, 0.0))
         with pytest.raises(demo.DemoError, match=r"not ready after \d+ s: no batch") as raised:
-            demo.wait_until_ready(process, "http://l")  # type: ignore[arg-type]
+            demo.wait_until_ready(process, CLIENT)  # type: ignore[arg-type]
         assert seconds <= int(re.findall(r"\d+", str(raised.value))[0]) <= seconds + 10
         assert f"load {load:.1f} per core" in capsys.readouterr().out
 
