@@ -9,14 +9,14 @@ import dataclasses
 import functools
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from bench import report
-from bench.monitor import TRIGGER_SECONDS, Monitor
+from bench.monitor import READY_LIMIT, TRIGGER_SECONDS, Monitor
+from bench.processes import Sampler
 from bench.topic import Writer, broker_for
 from bench.traffic import Chunk, Traffic, chunks, one_commit_each
 from stream.service.processes import ROLES, ProcessUsage
@@ -24,7 +24,6 @@ from stream.service.processes import ROLES, ProcessUsage
 PARTITIONS_PER_GROUP: Final = 20
 _DEFAULT_SIZE: Final = 33_000
 _DEFAULT_RECORDS: Final = 20_000_000
-_SAMPLE_SECONDS: Final = 0.5
 _COMMIT_ROUNDS: Final = 6
 _IDLE_SECONDS: Final = 70.0
 """Spark ends Python workers that had nothing to do for a minute."""
@@ -52,28 +51,17 @@ class MemoryUse:
         return sum(self.roles.values())
 
 
-class MemoryPeak:
-    """Samples the memory of a process tree over a `with` block and keeps the sample with the highest sum."""
+class MemoryPeak(Sampler):
+    """Keeps the sample of the memory of a process tree with the highest sum."""
+
+    seconds = 0.5
 
     def __init__(self, root: int) -> None:
-        self._root = root
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
+        super().__init__(root)
         self.roles: dict[str, int] = {}
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
     def _sample(self) -> None:
-        while True:
-            self.roles = max(self.roles, memory_by_role(self._root), key=lambda roles: sum(roles.values()))
-            if self._over.wait(_SAMPLE_SECONDS):
-                return
+        self.roles = max(self.roles, memory_by_role(self._root), key=lambda roles: sum(roles.values()))
 
 
 def memory_by_role(root: int) -> dict[str, int]:
@@ -102,20 +90,21 @@ def measure(bootstrap: str, traffic: Traffic, heap: str, settings: Mapping[str, 
 
     writer = Writer(bootstrap, traffic)
     with Monitor(bootstrap, scratch / "checkpoint", scratch / "lagwarden.log", settings) as monitor:
-        with MemoryPeak(monitor.pid) as peak:
-            monitor.wait_until_ready()
+        with MemoryPeak(monitor.process.pid) as peak:
+            monitor.wait_until_ready(READY_LIMIT)
         note("start", peak, monitor)
         if (read := int(monitor.number(_READ))) < traffic.records:
             raise RuntimeError(f"{read} of {traffic.records} records were read")
-        with MemoryPeak(monitor.pid) as peak:
+        with MemoryPeak(monitor.process.pid) as peak:
             for number in range(_COMMIT_ROUNDS):
                 monitor.write_batch(functools.partial(_write, writer, one_commit_each(traffic, traffic.groups, number)))
         note("commits", peak, monitor)
         time.sleep(_IDLE_SECONDS)
-        with MemoryPeak(monitor.pid) as peak:
+        with MemoryPeak(monitor.process.pid) as peak:
             monitor.wait_for_ticks(2)
         note("idle", peak, monitor)
-        monitor.stop()
+        if code := monitor.stop():
+            raise RuntimeError(f"lagwarden ended with {code}:\n{monitor.log_tail()}")
     return found
 
 

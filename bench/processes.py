@@ -3,16 +3,16 @@
 import dataclasses
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 DRIVER: Final = "driver"
 JVM: Final = "JVM"
 WORKERS: Final = "workers"
 ROLES: Final = (DRIVER, JVM, WORKERS)
-_SAMPLE_SECONDS: Final = 0.2
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
@@ -81,18 +81,17 @@ def _process_table() -> Iterator[Process]:
                 continue  # it has just ended
 
 
-class Watch:
-    """Measures CPU used and peak memory of the tree below `root`, per role, over a `with` block."""
+class Sampler(ABC):
+    """Samples the tree below a process in a thread, over a `with` block."""
+
+    seconds: ClassVar[float] = 0.2
 
     def __init__(self, root: int | None = None) -> None:
         self._root = root or os.getpid()
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
-        self.cpu: Counter[str] = Counter()
-        self.peak: Counter[str] = Counter()
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
-        self._before = cpu_seconds(self._root)
         self._thread.start()
         return self
 
@@ -101,14 +100,34 @@ class Watch:
 
     def stop(self) -> None:
         """End the measurement now, before the tree ends; otherwise the end of the block does it."""
-        if self._over.is_set():
-            return
         self._over.set()
         self._thread.join()
-        self.cpu = cpu_seconds(self._root) - self._before
+
+    def _run(self) -> None:
+        while True:
+            self._sample()
+            if self._over.wait(self.seconds):
+                return
+
+    @abstractmethod
+    def _sample(self) -> None:
+        """Take one sample."""
+
+
+class Watch(Sampler):
+    """Measures CPU used and peak memory of the tree below `root`, per role."""
+
+    def __init__(self, root: int | None = None) -> None:
+        super().__init__(root)
+        self._before = cpu_seconds(self._root)
+        self.cpu: Counter[str] = Counter()
+        self.peak: Counter[str] = Counter()
+
+    def stop(self) -> None:
+        """See Sampler."""
+        if not self._over.is_set():
+            super().stop()
+            self.cpu = cpu_seconds(self._root) - self._before
 
     def _sample(self) -> None:
-        while True:
-            self.peak |= resident_bytes(self._root)
-            if self._over.wait(_SAMPLE_SECONDS):
-                return
+        self.peak |= resident_bytes(self._root)

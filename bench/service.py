@@ -18,10 +18,11 @@ from typing import Final
 import numpy as np
 import yaml
 
-from bench.monitor import Monitor, get
+from bench.monitor import READY_LIMIT, Monitor
 from bench.processes import Watch
 from bench.traffic import Traffic
 from bench.verify import FinalState, metric_differences
+from sandbox.lagwarden import get
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 
@@ -55,14 +56,14 @@ def start(what: str, bootstrap: str, traffic: Traffic, wanted: FinalState, scrat
     began = time.monotonic()
     with (
         Monitor(bootstrap, scratch / "checkpoint", scratch / "lagwarden.log", _SETTINGS) as monitor,
-        Watch(monitor.pid) as watch,
+        Watch(monitor.process.pid) as watch,
     ):
-        monitor.wait_until_ready(poll=0.02)
+        monitor.wait_until_ready(READY_LIMIT, poll=0.02)
         seconds = time.monotonic() - began
         text = monitor.metrics()
         watch.stop()
         stopping = time.monotonic()
-        code = monitor.end()
+        code = monitor.stop()
         stopped = time.monotonic() - stopping
     wrong = metric_differences(text, wanted, traffic)
     return Start(

@@ -5,12 +5,10 @@ streams groups, which librdkafka does not support, the console tool and a small 
 `python -m sandbox.all_kinds` writes `tests/captures/all-kinds.avro`.
 """
 
-import contextlib
 import functools
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -68,7 +66,7 @@ def _fill(bootstrap: str) -> None:
 
 def _simple(bootstrap: str) -> None:
     """Commit without a membership, once with lower offsets, and delete one offset."""
-    with _member(bootstrap, "simple-group", "simple") as member:
+    with Member(bootstrap, "simple-group", "simple") as member:
         for offset in (5, 9, 3, 12):
             places = [TopicPartition("payments", partition, offset + partition) for partition in (0, 1)]
             eventually(functools.partial(member.commit, places))
@@ -77,9 +75,9 @@ def _simple(bootstrap: str) -> None:
 
 def _classic(bootstrap: str) -> None:
     """Run two members that join one after the other, read, and leave."""
-    with _member(bootstrap, "classic-group", "classic") as first:
+    with Member(bootstrap, "classic-group", "classic") as first:
         _work(first, "orders", 2)
-        with _member(bootstrap, "classic-group", "classic", number=1) as second:
+        with Member(bootstrap, "classic-group", "classic", number=1) as second:
             second.consumer.subscribe(["orders"])
             wait_until(lambda: _both_own(first, second), "both members to own partitions")
             _commit_now(first, second)
@@ -88,15 +86,15 @@ def _classic(bootstrap: str) -> None:
 def _static(bootstrap: str) -> None:
     """Restart a static member under its instance id, and stop another one."""
     for number in (0, 0, 1):
-        with _member(bootstrap, "static-group", "classic", number=number, instance=f"instance-{number}") as member:
+        with Member(bootstrap, "static-group", "classic", number=number, instance=f"instance-{number}") as member:
             _work(member, "payments", 2)
 
 
 def _consumer(bootstrap: str) -> None:
     """Run a KIP-848 group of two members; one subscribes with a regular expression."""
-    with _member(bootstrap, "consumer-group", "consumer") as first:
+    with Member(bootstrap, "consumer-group", "consumer") as first:
         _work(first, "orders", 2)
-        with _member(bootstrap, "consumer-group", "consumer", number=1) as second:
+        with Member(bootstrap, "consumer-group", "consumer", number=1) as second:
             second.consumer.subscribe(["^pay.*", "^ord.*"])
             wait_until(lambda: _both_own(first, second), "both members to own partitions")
             _commit_now(first, second)
@@ -105,7 +103,7 @@ def _consumer(bootstrap: str) -> None:
 def _transactional(bootstrap: str) -> None:
     """Send offsets in five transactions: three are committed, two aborted."""
     producer = eventually(lambda: transactional_producer(bootstrap, "transactional-group"))
-    with _member(bootstrap, "transactional-group", "classic", isolated=True) as member:
+    with Member(bootstrap, "transactional-group", "classic", isolated=True) as member:
         _work(member, "orders", 1)
         metadata = member.consumer.consumer_group_metadata()
         for offset in range(1, 6):
@@ -139,20 +137,9 @@ def _streams(bootstrap: str) -> None:
 
 def _deleted(bootstrap: str) -> None:
     """Delete a group, which leaves only tombstones."""
-    with _member(bootstrap, "deleted-group", "classic") as member:
+    with Member(bootstrap, "deleted-group", "classic") as member:
         _work(member, "payments", 1)
     eventually(lambda: tools.delete_group(bootstrap, "deleted-group"))
-
-
-@contextlib.contextmanager
-def _member(
-    bootstrap: str, group: str, kind: str, *, number: int = 0, instance: str = "", isolated: bool = False
-) -> Iterator[Member]:
-    member = Member(bootstrap, group, kind, number=number, instance=instance, isolated=isolated)  # type: ignore[arg-type]
-    try:
-        yield member
-    finally:
-        member.leave()
 
 
 def _work(member: Member, topic: str, turns: int) -> None:

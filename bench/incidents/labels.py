@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import pydantic
+
 from sandbox.clients.group_names import topic_name
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.assess import AFTER_PAUSE, MAX_TICKS_LATE, blocked_since
@@ -84,7 +86,7 @@ def load_labels(file: Path) -> RecordingLabels:
     raw: dict[str, Any] = json.loads(file.read_text())
     if raw.pop("format", None) != FORMAT:
         raise ValueError(f"{file} is not in format {FORMAT} of the labels")
-    return RecordingLabels(**{**raw, "groups": tuple(_group(each) for each in raw["groups"])})
+    return pydantic.TypeAdapter(RecordingLabels).validate_python(raw)
 
 
 def label_run(scenarios: Iterable[VerdictScenario], record: RunRecord) -> RecordingLabels:
@@ -163,9 +165,3 @@ def _is_fine(expected: ExpectedVerdict) -> bool:
 
 def _ms(time: float) -> float:
     return round(time, 3)
-
-
-def _group(raw: dict[str, Any]) -> GroupLabel:
-    lists = {name: tuple(raw[name]) for name in ("topics", "also_true")}
-    faults = tuple(LabelledFault(**{**each, "causes": tuple(each["causes"])}) for each in raw["faults"])
-    return GroupLabel(**{**raw, **lists, "faults": faults, "healthy": tuple((a, b) for a, b in raw["healthy"])})

@@ -1,9 +1,12 @@
 """One librdkafka consumer: its configuration, what it has read, what it commits, and how it idles without leaving."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, Message, Producer, TopicPartition
+
+from sandbox.kafka.broker import create_topics
+from sandbox.waiting import eventually
 
 GroupKind = Literal["classic", "consumer", "simple"]
 """The kinds of group as lagwarden names them: consumer is KIP-848, simple means offsets without membership."""
@@ -92,9 +95,22 @@ class Member:
         answered = self.consumer.committed(requested, timeout=REQUEST_TIMEOUT)
         return {each.partition: each.offset for each in answered if each.offset != OFFSET_INVALID}
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
+
     def leave(self) -> None:
         """Close the consumer: a dynamic member leaves its group, a static one only stops its heartbeats."""
         self.consumer.close()
+
+
+def commit_first(bootstrap: str) -> None:
+    """Commit once so that the broker creates its offsets topic."""
+    create_topics(bootstrap, {"first": 1})
+    with Member(bootstrap, "first", "simple") as member:
+        eventually(lambda: member.commit([TopicPartition("first", 0, 0)]))
 
 
 def client_config(bootstrap: str) -> Config:

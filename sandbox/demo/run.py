@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import yaml
 from rich.console import Console
 from rich.live import Live
 
@@ -26,7 +25,8 @@ from sandbox.demo.workload import Workload
 from sandbox.kafka.broker import Broker, BrokerError
 from sandbox.kafka.jars import JarError
 from sandbox.kafka.java import JavaMissingError
-from sandbox.ports import LOOPBACK, free_port
+from sandbox.lagwarden import LagwardenProcess
+from sandbox.ports import LOOPBACK
 from sandbox.process import GuardedProcess
 from sandbox.programs.prometheus import Prometheus
 from sandbox.programs.prometheus_tools import ToolMissingError
@@ -41,14 +41,21 @@ READY_LIMIT: Final = 180.0
 """Seconds of a quiet machine from lagwarden's start until it is ready; most of it is the start of Spark."""
 PROGRESS_PERIOD: Final = 15.0
 """Seconds between two lines of a wait."""
-STOP_LIMIT: Final = 45.0
+SETTINGS: Final = {
+    "job.trigger_interval": "2s",
+    "job.tick_interval": "2s",
+    "log.format": "console",
+    # The demo's faults begin before lagwarden starts.
+    "health.day_one": "0s",
+    # For the alerts that compare with targets.
+    "metrics.targets": ".*=1m",
+}
 FROZEN_AFTER: Final = 150.0
 """Seconds after which a stop ends the process at once; the limits of its parts are shorter together."""
 SHOW_LEAST: Final = 10.0
 """Seconds for which the groups are shown at least, however short the duration."""
 VERDICTS_KNOWN: Final = 270.0
 """Seconds after which the verdict of every group can be known: a lag must have grown over half of the commit window."""
-LOG_LINES: Final = 30
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 console: Final = Console()
@@ -56,34 +63,6 @@ console: Final = Console()
 
 class DemoError(RuntimeError):
     """The demo cannot continue; the message says why."""
-
-
-def configuration(folder: Path, port: int) -> str:
-    """Return lagwarden's configuration for the demo: loopback only, and shorter intervals than in production."""
-    return yaml.safe_dump(
-        {
-            "http": {"host": LOOPBACK, "port": port},
-            "checkpoint": {"dir": str(folder / "checkpoint")},
-            "job": {
-                "trigger_interval": "2s",
-                "tick_interval": "2s",
-            },
-            # The demo's faults begin before lagwarden starts.
-            "health": {"day_one": "0s"},
-            # For the alerts that compare with targets.
-            "metrics": {"targets": [".*=1m"]},
-        },
-        sort_keys=False,
-    )
-
-
-def start_lagwarden(bootstrap: str, folder: Path, port: int) -> GuardedProcess:
-    """Start `lagwarden run` as a user would, with its log in the folder."""
-    config = folder / "lagwarden.yaml"
-    config.write_text(configuration(folder, port))
-    program = Path(sys.executable).with_name("lagwarden")
-    command = [str(program), "run", "--bootstrap-servers", bootstrap, "--config", str(config)]
-    return GuardedProcess(command, folder / "lagwarden.log")
 
 
 def not_ready_because(client: InstanceClient) -> str | None:
@@ -174,10 +153,10 @@ def run(duration: float | None) -> int:
         broker = stack.enter_context(Broker(folder / "broker", offsets_partitions=50))
         step(f"broker at {broker.bootstrap}; starting live traffic")
         traffic = stack.enter_context(Workload(broker.bootstrap))
-        address = f"http://{LOOPBACK}:{free_port()}"
         step("starting lagwarden (Spark takes most of the time)")
-        process = start_lagwarden(broker.bootstrap, folder, int(address.rpartition(":")[2]))
-        stack.callback(process.terminate, STOP_LIMIT)
+        lagwarden = LagwardenProcess(broker.bootstrap, folder / "checkpoint", folder / "lagwarden.log", SETTINGS)
+        stack.enter_context(lagwarden)
+        process, address = lagwarden.process, f"http://{LOOPBACK}:{lagwarden.port}"
         client = InstanceClient(address, environment={})
         try:
             wait_until_ready(process, client)
@@ -194,7 +173,7 @@ def run(duration: float | None) -> int:
             verdicts = compare_with_table(client, traffic, time.monotonic() - ready)
             return compare_with_kafka(broker.bootstrap, client, traffic) or verdicts
         except (DemoError, OSError, Refusal) as error:
-            print(f"demo: {error}\nlagwarden's log ends:\n{tail(process.log)}", file=sys.stderr)
+            print(f"demo: {error}\nlagwarden's log ends:\n{lagwarden.log_tail()}", file=sys.stderr)
             return 1
         finally:
             # Each part of the stop has a limit. A second Ctrl-C would leave processes and files behind.
@@ -208,11 +187,6 @@ def run(duration: float | None) -> int:
 def step(what: str) -> None:
     """Print the next step."""
     print(f"demo: {what}", flush=True)
-
-
-def tail(log: Path) -> str:
-    """Return the last lines of a log."""
-    return "\n".join(log.read_text(errors="replace").splitlines()[-LOG_LINES:])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

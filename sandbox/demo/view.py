@@ -6,8 +6,8 @@ table of the demo's groups expects.
 
 import dataclasses
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
 
 from sandbox.demo.groups import DemoGroup
 from sandbox.kafka import tools
@@ -17,9 +17,7 @@ from stream.cli.group_source import Answer
 from stream.cli.render.tables import TableColumn, TextTable, plain_lines
 
 LIMIT: Final = 60.0
-"""Seconds in which lagwarden must have read all commits from before a pause."""
-VERDICT_LIMIT: Final = 60.0
-"""Seconds in which every group must have its verdict, once all of them can be known."""
+"""Seconds in which lagwarden must have read all commits from before a pause, or must have all verdicts."""
 
 PartitionKey = tuple[str, str, int]
 """Group, topic, partition."""
@@ -55,6 +53,9 @@ class PartitionComparison:
         return self.official == self.shown
 
 
+Compared = TypeVar("Compared", VerdictComparison, PartitionComparison)
+
+
 def compare(official: Sequence[GroupOffset], shown: Mapping[PartitionKey, OffsetAndLag]) -> list[PartitionComparison]:
     """Return every partition that either of them shows, in name order."""
     listed: dict[PartitionKey, OffsetAndLag] = {
@@ -70,18 +71,13 @@ def compare(official: Sequence[GroupOffset], shown: Mapping[PartitionKey, Offset
     ]
 
 
-def compare_until_agreed(bootstrap: str, client: InstanceClient, limit: float = LIMIT) -> list[PartitionComparison]:
+def compare_until_agreed(bootstrap: str, client: InstanceClient) -> list[PartitionComparison]:
     """Compare lagwarden, which may be some seconds behind, with a cluster without traffic; returns the last comparison.
 
     The official tool runs only once: call this while traffic is paused.
     """
     official = tools.describe_groups(bootstrap)
-    deadline = time.monotonic() + limit
-    while True:
-        rows = compare(official, dict(_offsets(client)))
-        if all(row.agrees for row in rows) or time.monotonic() > deadline:
-            return rows
-        time.sleep(0.5)
+    return _until_agreed(lambda: compare(official, dict(_offsets(client))))
 
 
 def _offsets(client: InstanceClient) -> Iterator[tuple[PartitionKey, OffsetAndLag]]:
@@ -98,13 +94,16 @@ def compare_verdicts(rows: Sequence[DemoGroup], shown: Sequence[Answer]) -> list
     return [VerdictComparison(row.name, row.verdicts, verdicts.get(row.name)) for row in rows]
 
 
-def compare_verdicts_until_agreed(
-    rows: Sequence[DemoGroup], client: InstanceClient, limit: float = VERDICT_LIMIT
-) -> list[VerdictComparison]:
-    """Compare verdicts while traffic flows, until all agree or the limit has passed; returns the last comparison."""
-    deadline = time.monotonic() + limit
+def compare_verdicts_until_agreed(rows: Sequence[DemoGroup], client: InstanceClient) -> list[VerdictComparison]:
+    """Compare verdicts while traffic flows, once all of them can be known; returns the last comparison."""
+    return _until_agreed(lambda: compare_verdicts(rows, client.groups()["groups"]))
+
+
+def _until_agreed(compared: Callable[[], list[Compared]]) -> list[Compared]:
+    """Compare until all agree or the limit has passed, and return the last comparison."""
+    deadline = time.monotonic() + LIMIT
     while True:
-        found = compare_verdicts(rows, client.groups()["groups"])
+        found = compared()
         if all(each.agrees for each in found) or time.monotonic() > deadline:
             return found
         time.sleep(0.5)

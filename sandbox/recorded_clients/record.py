@@ -19,7 +19,7 @@ from confluent_kafka import Producer, TopicPartition
 
 from decoders.scalar import decode
 from decoders.schema import Record
-from sandbox.clients.members import Member, client_config
+from sandbox.clients.members import Member, client_config, commit_first
 from sandbox.kafka.broker import Broker, create_topics
 from sandbox.kafka.jars import BROKER
 from sandbox.process import GuardedProcess
@@ -128,10 +128,9 @@ class Session:
         producer.flush(10)
         self._written += count
         if self._source != self._bootstrap:
-            reader = Member(self._source, f"{self._client.name}{READER}", "simple")
             read = [TopicPartition(self._client.name, number, self._written) for number in range(2)]
-            eventually(lambda: reader.commit(read))
-            reader.leave()
+            with Member(self._source, f"{self._client.name}{READER}", "simple") as reader:
+                eventually(lambda: reader.commit(read))
 
     def _end(self, phase: str, seconds: float) -> None:
         time.sleep(seconds)
@@ -168,7 +167,7 @@ def _group(row: LogRow) -> str:
 def record(clients: Sequence[Client], folder: Path, version: str = BROKER) -> None:
     """Run the clients on one broker of a release, and write their captures and phases."""
     with Broker(version=version, properties=PROPERTIES) as broker:
-        _create_offsets_topic(broker.bootstrap)
+        commit_first(broker.bootstrap)
         clients = [client for client in clients if _is_installed(client, broker)]
         sessions = [Session(client, broker.bootstrap, broker.folder) for client in clients]
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -190,13 +189,6 @@ def _is_installed(client: Client, broker: Broker) -> bool:
         print(f"{client.name} is left out: {error}", file=sys.stderr)
         return False
     return True
-
-
-def _create_offsets_topic(bootstrap: str) -> None:
-    create_topics(bootstrap, {"first": 1})
-    member = Member(bootstrap, "first", "simple")
-    eventually(lambda: member.commit([TopicPartition("first", 0, 0)]))
-    member.leave()
 
 
 def _write(client: Client, session: Session, bootstrap: str, folder: Path) -> None:

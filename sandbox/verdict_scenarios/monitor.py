@@ -1,17 +1,12 @@
-"""`lagwarden run` as a process with the shortened limits of a run, and the recorder that samples its API.
-
-`READY_LIMIT` and `STOP_LIMIT` are seconds of the wall clock at any pace.
-"""
+"""`lagwarden run` as a process with the shortened limits of a run, and the recorder that samples its API."""
 
 import contextlib
 import datetime as dt
+import http
 import itertools
 import json
-import os
-import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from pathlib import Path
@@ -21,16 +16,13 @@ from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
 
 from sandbox.clients.members import REQUEST_TIMEOUT, client_config
-from sandbox.kafka.probe import answer_to_new_client
-from sandbox.ports import LOOPBACK, free_port
-from sandbox.process import GuardedProcess
+from sandbox.lagwarden import LagwardenProcess
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.pace import RunPace
 from sandbox.verdict_scenarios.record import GroupVerdict, RecordedEnds, VerdictSnapshot
-from sandbox.waiting import wait_until
 
 READY_LIMIT: Final = 180.0
-STOP_LIMIT: Final = 45.0
+"""Seconds of the wall clock at any pace."""
 POLL: Final = 0.2
 """Seconds of the run between two requests for the snapshot."""
 _LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call] # of confluent_kafka
@@ -51,75 +43,21 @@ def settings(chosen: RunPace) -> dict[str, str]:
         "job.trigger_interval": f"{chosen.wall(pace.TRIGGER):g}s",
         "job.commit_window_slot_seconds": f"{chosen.wall(pace.SLOT):g}",
         "job.driver_memory": "512m",
-        "http.host": LOOPBACK,
         "groups.mirrored": "mirrored(-[0-9]+)?",
         **{f"health.{name}": f"{chosen.wall(seconds):g}s" for name, seconds in pace.limits().items()},
     }
 
 
-class MonitorProcess:
-    """One `lagwarden run` with its own checkpoint. After `stop`, `start` starts it again."""
+class MonitorProcess(LagwardenProcess):
+    """The `lagwarden run` of a run of scenarios."""
 
     def __init__(self, bootstrap: str, folder: Path) -> None:
-        self.bootstrap: Final = bootstrap
-        self.log: Final = folder / "lagwarden.log"
-        self._checkpoint = folder / "checkpoint"
-        self._port = free_port()
-        self._process: GuardedProcess | None = None
+        super().__init__(bootstrap, folder / "checkpoint", folder / "lagwarden.log", settings(pace.CHOSEN))
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._process is not None:
-            self._process.terminate(STOP_LIMIT)
-
-    def start(self) -> None:
-        """Start the process; returns at once."""
-        options = [word for key, value in settings(pace.CHOSEN).items() for word in ("--set", f"{key}={value}")]
-        self._process = GuardedProcess(
-            [
-                *(sys.executable, "-m", "stream.cli", "run", "--bootstrap-servers", self.bootstrap),
-                *("--http-port", str(self._port), "--checkpoint-dir", str(self._checkpoint), "--log-format", "json"),
-                *options,
-            ],
-            self.log,
-            env={"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
-        )
-
-    def stop(self) -> None:
-        """Stop it with SIGTERM, as a supervisor does."""
-        if self._process is not None:
-            self._process.terminate(STOP_LIMIT)
-
-    def wait_ready(self) -> None:
-        """Wait until `/readyz` reports ready.
-
-        Raises RuntimeError when the process ends, and TimeoutError at the limit, both with the end of its log.
-        """
-
-        def ready() -> bool:
-            if self._process is None or not self._process.running:
-                raise RuntimeError(f"lagwarden ended:\n{self._log_tail()}")
-            return self.get("/readyz") is not None
-
-        try:
-            wait_until(ready, "lagwarden to be ready", limit=READY_LIMIT)
-        except TimeoutError as error:
-            broker = answer_to_new_client(self.bootstrap)
-            raise TimeoutError(f"{error}; the broker gives a new client {broker}, log\n{self._log_tail()}") from error
-
-    def _log_tail(self) -> str:
-        return self.log.read_text(errors="replace")[-4_000:]
-
-    def get(self, path: str) -> Any:
+    def answer(self, path: str) -> Any:
         """Return the JSON of a path; None when the monitor does not answer or answers with an error."""
-        try:
-            with urllib.request.urlopen(f"http://{LOOPBACK}:{self._port}{path}", timeout=5) as answer:
-                return json.loads(answer.read())
-        except (OSError, ValueError):
-            return None
+        status, body = self.get(path)
+        return json.loads(body) if status == http.HTTPStatus.OK else None
 
 
 class SnapshotRecorder:
@@ -151,7 +89,7 @@ class SnapshotRecorder:
     def _record_snapshots(self) -> None:
         last: dict[str, GroupVerdict] = {}
         while not self._ended.wait(pace.CHOSEN.wall(POLL)):
-            answer = self._monitor.get("/api/v1/groups")
+            answer = self._monitor.answer("/api/v1/groups")
             if answer is None or answer.get("snapshot_time") is None:
                 continue
             taken_at = dt.datetime.fromisoformat(answer["snapshot_time"]).timestamp()
@@ -165,7 +103,7 @@ class SnapshotRecorder:
             last = groups
 
     def _record_detail(self, group: str) -> None:
-        detail = self._monitor.get(f"/api/v1/groups/{group}")
+        detail = self._monitor.answer(f"/api/v1/groups/{group}")
         if detail is not None:
             kept = ("snapshot_time", "verdict", "state", "finding", "by_partition", "held_back")
             self.details.setdefault(group, []).append({name: detail.get(name) for name in kept})

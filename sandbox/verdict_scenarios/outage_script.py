@@ -8,7 +8,7 @@ from sandbox.clients.group_names import topic_name
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.log_truncation import truncate_log
 from sandbox.verdict_scenarios.group_runner import scenario_group
-from sandbox.verdict_scenarios.monitor import MonitorProcess
+from sandbox.verdict_scenarios.monitor import READY_LIMIT, MonitorProcess
 from sandbox.verdict_scenarios.outages import (
     BROKER_RESTART_AT,
     KEPT_SHARE,
@@ -65,7 +65,7 @@ def run_outages(
         targets.monitor.stop()
         mark("monitor is gone")
         targets.monitor.start()
-        targets.monitor.wait_ready()
+        targets.monitor.wait_until_ready(READY_LIMIT)
         mark("monitor is back")
         end = max(end, clock.now() + RUN_AFTER_MONITOR_RESTART)
     clock.wait(end)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import pydantic
 from confluent_kafka import OFFSET_BEGINNING, TIMESTAMP_NOT_AVAILABLE, Consumer, Message, TopicPartition
 
 from decoders import scalar
@@ -17,9 +18,6 @@ from sandbox.clients.members import REQUEST_TIMEOUT, client_config
 from sandbox.verdict_scenarios.pace import RunPace
 from stream.offline.capture import CaptureWriter
 from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin
-
-_KINDS_OF_ENDS: Final = ("offsets", "stable", "starts")
-_KINDS_OF_PERIODS: Final = ("pauses", "lost_memberships")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,19 +102,7 @@ class RunRecord:
 
 def load(file: Path) -> RunRecord:
     """Return the record that `RunRecord.save` wrote."""
-    raw = json.loads(file.read_text())
-    raw["snapshots"] = [
-        VerdictSnapshot(each["taken_at"], {group: GroupVerdict(**verdict) for group, verdict in each["groups"].items()})
-        for each in raw["snapshots"]
-    ]
-    raw["ends"] = [
-        RecordedEnds(each["time"], *([(t, p, o) for t, p, o in each.get(kind, ())] for kind in _KINDS_OF_ENDS))
-        for each in raw["ends"]
-    ]
-    raw["commits"] = [RecordedCommit(**each) for each in raw["commits"]]
-    for kind in _KINDS_OF_PERIODS:
-        raw[kind] = {name: [(since, until) for since, until in each] for name, each in raw.get(kind, {}).items()}
-    return RunRecord(**raw)
+    return pydantic.TypeAdapter(RunRecord).validate_json(file.read_bytes())
 
 
 MAX_RECORDS: Final = 5_000

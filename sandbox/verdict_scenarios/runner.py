@@ -7,22 +7,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from confluent_kafka import Consumer, TopicPartition
-
 from sandbox.clients.group_names import topic_name
 from sandbox.clients.java_clients import JavaClients
-from sandbox.clients.members import client_config
+from sandbox.clients.members import commit_first
 from sandbox.clients.traffic import FlowProducer, ScenarioTopic
 from sandbox.kafka.broker import Broker, create_topic_led_by, create_topics
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.assess import outcomes
 from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, GroupRunner, scenario_group
-from sandbox.verdict_scenarios.monitor import MonitorProcess, SnapshotRecorder
+from sandbox.verdict_scenarios.monitor import READY_LIMIT, MonitorProcess, SnapshotRecorder
 from sandbox.verdict_scenarios.outage_script import OutageTargets, run_outages, two_broker_topics
 from sandbox.verdict_scenarios.pace import RunClock, RunPace
 from sandbox.verdict_scenarios.record import RunRecord, commits_of, read_rows, write_capture
 from sandbox.verdict_scenarios.scenario import END, VerdictScenario
-from sandbox.waiting import eventually
 from stream.offline.rows import OFFSETS_TOPIC
 
 CHECKS: Final = 1.0
@@ -81,7 +78,7 @@ def run_scenarios(
             second.start()
         for name, is_replicated in led_by_second.items():
             create_topic_led_by(broker.bootstrap, name, leader=SECOND, followers=[FIRST] if is_replicated else [])
-        monitor.wait_ready()
+        monitor.wait_until_ready(READY_LIMIT)
         runners = [GroupRunner(java_clients, each, producers, clock.now) for each in scenarios]
         places = [(name, partition) for name, topic in topics.items() for partition in range(topic.partitions)]
         ordinary = [place for place in places if place[0] not in led_by_second]
@@ -108,16 +105,6 @@ def run_scenarios(
         for runner in runners:
             runner.stop()
     return dataclasses.replace(record, commits=list(commits_of(rows)))
-
-
-def commit_first(bootstrap: str) -> None:
-    """Commit once so that the broker creates its offsets topic: the monitor then reads the run from the beginning."""
-    create_topics(bootstrap, {"first": 1})
-    consumer = Consumer({**client_config(bootstrap), "group.id": "first", "enable.auto.commit": False})
-    try:
-        eventually(lambda: consumer.commit(offsets=[TopicPartition("first", 0, 0)], asynchronous=False))
-    finally:
-        consumer.close()
 
 
 def make_topics(bootstrap: str, scenarios: Sequence[VerdictScenario]) -> dict[str, ScenarioTopic]:
