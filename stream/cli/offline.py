@@ -104,12 +104,12 @@ def _print_decoded(rows: Iterable[LogRow | str]) -> int:
     def lines() -> Iterator[str]:
         nonlocal failed
         for row in rows:
-            line = f"error: {row}" if isinstance(row, str) else decode_row(row)
-            if isinstance(line, str):
+            line, is_decoded = (f"error: {row}", False) if isinstance(row, str) else decode_row(row)
+            if is_decoded:
+                yield printable_json(line)
+            else:
                 failed = True
                 typer.echo(line, err=True)
-            else:
-                yield printable_json(line.text)
 
     print_lines(lines())
     return ExitCode.UNREADABLE if failed else ExitCode.OK

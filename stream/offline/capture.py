@@ -21,14 +21,22 @@ import fastavro
 from fastavro.write import Writer
 
 from stream.offline.container import (
-    BlockReader,
-    ContainerEnd,
     ContainerError,
+    DamagedError,
     Header,
     RawBlock,
+    TornError,
+    read_blocks,
     read_header,
 )
-from stream.offline.paths import display_path, open_to_append, open_to_read, os_error_text, unwritable_refusal
+from stream.offline.paths import (
+    display_path,
+    open_to_append,
+    open_to_read,
+    os_error_text,
+    unreadable,
+    unwritable_refusal,
+)
 from stream.offline.rows import LogRow, Origin, TopicAndPartition, UnreadableRefusal
 
 SCHEMA: Final[dict[str, Any]] = {
@@ -74,18 +82,13 @@ class CaptureFile:
         self.path = path
         self.problems: list[str] = []
         self.notes: list[str] = []
-        self.ending: ContainerEnd | None = None
-        """How the last read of the blocks ended; None before the first read, and after a read error of the system."""
+        self.can_be_continued = False
+        """Whether the last read of the blocks reached the end of the file, or an incomplete last block."""
         with open_to_read(path) as file:
             self._header = _header(path, file)
         self.end = self._header.end
         """The end of the last valid block in bytes, after the rows have been read."""
-        self._origin = _origin(path, self._header.metadata)
-
-    @property
-    def origin(self) -> Origin:
-        """The cluster and the topics of the records."""
-        return self._origin
+        self.origin: Final = _origin(path, self._header.metadata)
 
     def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[LogRow]:
         """Yield the rows in file order; of each partition in `after` only those with a greater offset."""
@@ -96,35 +99,24 @@ class CaptureFile:
 
     def blocks(self, start: int | None = None) -> Iterator[CaptureBlock]:
         """Yield the blocks from the one at position `start`. If the file ends early, `problems` has the reason."""
-        self.problems, self.ending = [], None
+        self.problems, self.can_be_continued = [], False
         self.end = self._header.end if start is None else start
         with open_to_read(self.path) as file:
-            reader = BlockReader(file, self._header, start)
-            raw_blocks = reader.blocks()
-            while (raw := self._next(raw_blocks)) is not None:
-                rows = _rows_of(raw)
-                if isinstance(rows, str):
-                    reader.reject(rows)
-                    break
-                self.end = raw.end
-                yield CaptureBlock(rows, raw.start, raw.end)
-            self._note_ending(reader, os.fstat(file.fileno()).st_size)
+            try:
+                for raw in read_blocks(file, self._header, self.end):
+                    rows = _rows_of(raw)
+                    self.end = raw.end
+                    yield CaptureBlock(rows, raw.start, raw.end)
+                self.can_be_continued = True
+            except OSError as error:
+                self._add_problem(f"cannot be read from byte {self.end} on: {os_error_text(error)}")
+            except (TornError, DamagedError) as error:
+                self.can_be_continued = isinstance(error, TornError)
+                state, left = "torn" if self.can_be_continued else "damaged", os.fstat(file.fileno()).st_size - self.end
+                self._add_problem(f"{state} at byte {self.end}: {error}; the last {left} bytes are not read")
 
-    def _next(self, blocks: Iterator[RawBlock]) -> RawBlock | None:
-        """Return the next block; None at the end, and after a read error of the system."""
-        try:
-            return next(blocks, None)
-        except OSError as error:
-            self.problems.append(
-                f"{display_path(self.path)}: cannot be read from byte {self.end} on: {os_error_text(error)}"
-            )
-            return None
-
-    def _note_ending(self, reader: BlockReader, size: int) -> None:
-        self.ending = reader.ending
-        if reader.ending in {ContainerEnd.TORN, ContainerEnd.DAMAGED}:
-            why = f"{reader.ending.name.lower()} at byte {self.end}: {reader.why}"
-            self.problems.append(f"{display_path(self.path)}: {why}; the last {size - self.end} bytes are not read")
+    def _add_problem(self, problem: str) -> None:
+        self.problems.append(f"{display_path(self.path)}: {problem}")
 
     def last_offsets(self) -> dict[TopicAndPartition, int]:
         """Return the highest offset per partition in the file."""
@@ -134,19 +126,21 @@ class CaptureFile:
         return last
 
 
-def _rows_of(raw: RawBlock) -> list[LogRow] | str:
-    """Return the rows of a block, or an error message if they cannot be decoded."""
+def _rows_of(raw: RawBlock) -> list[LogRow]:
+    """Return the rows of a block. Raises DamagedError if they cannot be decoded."""
     data, rows = io.BytesIO(raw.data), []
     for _ in range(raw.count):
         try:
             fields: Any = fastavro.schemaless_reader(data, _PARSED, None)
         except (EOFError, ValueError, IndexError, OverflowError, TypeError, KeyError):
-            return "a row cannot be decoded"
+            raise DamagedError("a row cannot be decoded") from None
         row = LogRow._make(fields.values())
         if not (0 <= row.partition <= _LARGEST_PARTITION and row.offset >= 0):
-            return "a row has an invalid partition or offset"
+            raise DamagedError("a row has an invalid partition or offset")
         rows.append(row)
-    return rows if data.tell() == len(raw.data) else "there are bytes after the last row"
+    if data.tell() < len(raw.data):
+        raise DamagedError("there are bytes after the last row")
+    return rows
 
 
 class CaptureWriter:
@@ -232,7 +226,7 @@ class CaptureWriter:
         if why := known.origin.conflict_with(origin):
             raise UnreadableRefusal(f"{display_path(self.path)} cannot be continued: {why}", "name another file")
         self.last = known.last_offsets()
-        if known.ending not in {ContainerEnd.WHOLE, ContainerEnd.TORN}:
+        if not known.can_be_continued:
             raise UnreadableRefusal(
                 f"{'; '.join(known.problems)}; nothing was changed",
                 "name another file, or replace it by a complete copy: only an incomplete last block is cut off",
@@ -279,9 +273,7 @@ def _header(path: Path, file: IO[bytes]) -> Header:
     try:
         header = read_header(file)
     except OSError as error:
-        raise UnreadableRefusal(
-            f"{display_path(path)} cannot be read: {os_error_text(error)}", "name a capture file"
-        ) from error
+        raise unreadable(path, os_error_text(error)) from error
     except ContainerError as error:
         raise UnreadableRefusal(f"{display_path(path)} {error}", advice) from error
     schema = header.schema

@@ -7,7 +7,6 @@ Source: Apache Avro 1.12 specification, "Object Container Files".
 """
 
 import dataclasses
-import enum
 import io
 import zlib
 from collections.abc import Callable, Iterator
@@ -29,12 +28,12 @@ class ContainerError(ValueError):
     """The header is not that of a container file, or names an unsupported codec."""
 
 
-class ContainerEnd(enum.Enum):
-    """Why no further block follows."""
+class TornError(ValueError):
+    """The file ends inside a block, and nothing follows."""
 
-    WHOLE = "the file ends with a whole block"
-    TORN = "the file ends inside a block, and nothing follows"
-    DAMAGED = "a block is damaged, or data follows an incomplete block"
+
+class DamagedError(ValueError):
+    """A block does not conform to the format, or data follows an incomplete block."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,10 +57,6 @@ class Header:
     end: int
 
 
-class _BlockError(ValueError):
-    """A block does not conform to the format."""
-
-
 class _TooShort(ValueError):  # noqa: N818 -- not yet an error: the file may be torn here
     """A block ends beyond the end of the file."""
 
@@ -81,75 +76,56 @@ def read_header(file: IO[bytes]) -> Header:
     return Header(container.metadata, container.writer_schema, codec, beginning.getvalue()[end - SYNC_BYTES : end], end)
 
 
-class BlockReader:
-    """Reads the blocks of an open file in order. Afterwards `ending` and `why` say why it ended at `position`.
+def read_blocks(file: IO[bytes], header: Header, start: int) -> Iterator[RawBlock]:
+    """Yield the blocks of an open file from a position on, in order.
 
-    OSErrors are raised: a read error is not the end of the file.
+    Raises TornError, DamagedError, and OSError: a read error of the system is not the end of the file.
     """
-
-    def __init__(self, file: IO[bytes], header: Header, start: int | None = None) -> None:
-        self.position = header.end if start is None else start
-        self.ending: ContainerEnd | None = None
-        self.why = ""
-        self._file = file
-        self._header = header
-
-    def blocks(self) -> Iterator[RawBlock]:
-        """Yield the blocks up to the end of the file, or to the first invalid one."""
-        while (block := self._next()) is not None:
-            yield block
-            self.position = block.end
-
-    def reject(self, why: str) -> None:
-        """Mark the block at `position` as damaged, because its rows are invalid."""
-        self.ending, self.why = ContainerEnd.DAMAGED, why
-
-    def _next(self) -> RawBlock | None:
-        if self.ending is not None:
-            return None
+    position = start
+    while True:
         try:
-            return self._read()
+            block = _read(file, header, position)
         except _TooShort:
-            self._end_early()
-        except _BlockError as fault:
-            self.reject(str(fault))
+            _refuse_damage(file, header, position)
+            raise TornError("it ends inside a block") from None
+        if block is None:
+            return
+        yield block
+        position = block.end
+
+
+def _read(file: IO[bytes], header: Header, position: int) -> RawBlock | None:
+    file.seek(position)
+    head = file.read(2 * _LONGEST_NUMBER)
+    if not head:
         return None
+    count, at = _number(head, 0)
+    length, at = _number(head, at)
+    if not 0 <= count <= MAX_BLOCK_ROWS:
+        raise DamagedError(f"a block of {count} rows")
+    if not 0 <= length <= MAX_BLOCK_BYTES:
+        raise DamagedError(f"a block of {length} bytes")
+    file.seek(position + at)
+    compressed = file.read(length)
+    sync = file.read(SYNC_BYTES)
+    if len(compressed) < length or len(sync) < SYNC_BYTES:
+        raise _TooShort
+    if sync != header.sync:
+        raise DamagedError("the sync marker after the block is wrong")
+    return RawBlock(count, _CODECS[header.codec](compressed), position, position + at + length + SYNC_BYTES)
 
-    def _read(self) -> RawBlock | None:
-        self._file.seek(self.position)
-        head = self._file.read(2 * _LONGEST_NUMBER)
-        if not head:
-            self.ending = ContainerEnd.WHOLE
-            return None
-        count, at = _number(head, 0)
-        length, at = _number(head, at)
-        if not 0 <= count <= MAX_BLOCK_ROWS:
-            raise _BlockError(f"a block of {count} rows")
-        if not 0 <= length <= MAX_BLOCK_BYTES:
-            raise _BlockError(f"a block of {length} bytes")
-        self._file.seek(self.position + at)
-        compressed = self._file.read(length)
-        sync = self._file.read(SYNC_BYTES)
-        if len(compressed) < length or len(sync) < SYNC_BYTES:
-            raise _TooShort
-        if sync != self._header.sync:
-            raise _BlockError("the sync marker after the block is wrong")
-        data = _CODECS[self._header.codec](compressed)
-        return RawBlock(count, data, self.position, self.position + at + length + SYNC_BYTES)
 
-    def _end_early(self) -> None:
-        """Set `ending` to torn, or to damaged if a sync marker follows: then the length of the block is wrong."""
-        self.ending, self.why = ContainerEnd.TORN, "it ends inside a block"
-        position, tail = self.position, b""
-        self._file.seek(position)
-        while chunk := self._file.read(_SCAN):
-            if self._header.sync in tail + chunk:
-                self.reject("the length of a block exceeds the file")
-                return
-            tail = chunk[-SYNC_BYTES + 1 :]
-            position += len(chunk)
-        if position - self.position > MAX_BLOCK_BYTES + 2 * _LONGEST_NUMBER + SYNC_BYTES:
-            self.reject("the remaining bytes exceed the maximum size of a block")
+def _refuse_damage(file: IO[bytes], header: Header, start: int) -> None:
+    """Raise DamagedError if a sync marker follows, so that the length of the block is wrong, or too many bytes."""
+    position, tail = start, b""
+    file.seek(position)
+    while chunk := file.read(_SCAN):
+        if header.sync in tail + chunk:
+            raise DamagedError("the length of a block exceeds the file")
+        tail = chunk[-SYNC_BYTES + 1 :]
+        position += len(chunk)
+    if position - start > MAX_BLOCK_BYTES + 2 * _LONGEST_NUMBER + SYNC_BYTES:
+        raise DamagedError("the remaining bytes exceed the maximum size of a block")
 
 
 def _number(raw: bytes, at: int) -> tuple[int, int]:
@@ -162,14 +138,10 @@ def _number(raw: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:
             return (value >> 1) ^ -(value & 1), at + place + 1
-    raise _BlockError("a number of more than ten bytes")
+    raise DamagedError("a number of more than ten bytes")
 
 
 # --- decompression, up to the limit
-
-
-def _plain(data: bytes) -> bytes:
-    return data
 
 
 def _inflate(data: bytes) -> bytes:
@@ -177,13 +149,13 @@ def _inflate(data: bytes) -> bytes:
     try:
         expanded = decompressor.decompress(data, MAX_BLOCK_BYTES + 1)
     except zlib.error as error:
-        raise _BlockError(f"it cannot be decompressed: {error}") from None
+        raise DamagedError(f"it cannot be decompressed: {error}") from None
     if len(expanded) > MAX_BLOCK_BYTES:
-        raise _BlockError(f"it expands to more than {MAX_BLOCK_BYTES} bytes")
+        raise DamagedError(f"it expands to more than {MAX_BLOCK_BYTES} bytes")
     if not decompressor.eof:
-        raise _BlockError("its compressed data is incomplete")
+        raise DamagedError("its compressed data is incomplete")
     return expanded
 
 
-_CODECS: Final[dict[str, Callable[[bytes], bytes]]] = {"null": _plain, "deflate": _inflate}
+_CODECS: Final[dict[str, Callable[[bytes], bytes]]] = {"null": bytes, "deflate": _inflate}
 """The codecs that every Avro program has. `CaptureWriter` uses deflate."""

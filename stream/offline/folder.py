@@ -33,18 +33,9 @@ class LogFolder:
         self.problems: list[str] = []
         self.notes: list[str] = []
         self._stop_at_open = stop_at_open
-        self._folders = self._find(topics)
-        self._origin = Origin(_cluster_id(path), self._topic_ids())
-
-    @property
-    def folders(self) -> tuple[Path, ...]:
+        self.folders: Final = self._find(topics)
         """The directories of the partitions, also of those that cannot be opened."""
-        return tuple(self._folders)
-
-    @property
-    def origin(self) -> Origin:
-        """The cluster and the topics of the records."""
-        return self._origin
+        self.origin: Final = Origin(_cluster_id(path), self._topic_ids())
 
     def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[LogRow]:
         """Yield the committed rows, partition by partition."""
@@ -56,7 +47,7 @@ class LogFolder:
     def logs(self) -> Iterator[PartitionLog]:
         """Yield the log of each partition, open until the next one; those that cannot be opened are problems."""
         self.problems, self.notes = [], []
-        for folder in self._folders:
+        for folder in self.folders:
             log = _open(folder)
             if isinstance(log, str):
                 self.problems.append(log)
@@ -109,7 +100,7 @@ class LogFolder:
 
     def _topic_ids(self) -> dict[str, str | None]:
         ids: dict[str, str | None] = {}
-        for folder in self._folders:
+        for folder in self.folders:
             log = _open(folder)
             if isinstance(log, PartitionLog):
                 raw = log.directory.topic_id

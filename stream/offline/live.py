@@ -36,12 +36,7 @@ class LiveTopics:
                 raise UnreadableRefusal(
                     f"the cluster has no topic {topic.name}", "check its name; it is created at first use"
                 )
-        self._origin = Origin(cluster.cluster_id, {topic.name: _id_text(topic) for topic in described})
-
-    @property
-    def origin(self) -> Origin:
-        """The cluster and the topics of the records."""
-        return self._origin
+        self.origin: Final = Origin(cluster.cluster_id, {topic.name: _id_text(topic) for topic in described})
 
     def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[LogRow]:
         """Yield the committed rows, topic by topic, partition by partition. Raises ClusterError."""

@@ -28,12 +28,12 @@ def is_directory(path: Path) -> bool:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise _unreadable(path, os_error_text(error)) from error
+        raise unreadable(path, os_error_text(error)) from error
     if stat.S_ISDIR(mode):
         return True
     kind = kind_of(mode)
     if kind is not None:
-        raise _unreadable(path, f"it is {kind}, not a regular file")
+        raise unreadable(path, f"it is {kind}, not a regular file")
     return False
 
 
@@ -42,7 +42,7 @@ def open_to_read(path: Path) -> IO[bytes]:
     try:
         return os.fdopen(open_regular(path), "rb")
     except OSError as error:
-        raise _unreadable(path, os_error_text(error)) from error
+        raise unreadable(path, os_error_text(error)) from error
 
 
 def open_to_append(path: Path) -> tuple[IO[bytes], bool]:
@@ -74,5 +74,6 @@ def unwritable_refusal(path: Path, error: OSError) -> UnwritableRefusal:
     )
 
 
-def _unreadable(path: Path, cause: str) -> UnreadableRefusal:
+def unreadable(path: Path, cause: str) -> UnreadableRefusal:
+    """Return the refusal for a path that cannot be read."""
     return UnreadableRefusal(f"{display_path(path)} cannot be read: {cause}", "name a capture file")

@@ -211,18 +211,14 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DecodedLine:
-    """The text of a row that could be decoded."""
+def decode(row: LogRow) -> tuple[str, bool]:
+    """Return the text of a row, and whether it could be decoded.
 
-    text: str
-
-
-def decode(row: LogRow) -> DecodedLine | str:
-    """Decode one row. An error is a JSON object with the row, its bytes in hex, and the `DecodeError`, as text."""
+    An error is a JSON object with the row, its bytes in hex, and the `DecodeError`.
+    """
     record = _READERS.get(row.topic, scalar.decode)(row.key, row.value)
     if not isinstance(record, DecodeError):
-        return DecodedLine(jsonform.console(record))
+        return jsonform.console(record), True
     answer = {
         "error": {**dataclasses.asdict(record), "reason": record.reason.value},
         "topic": row.topic,
@@ -231,7 +227,7 @@ def decode(row: LogRow) -> DecodedLine | str:
         "key": None if row.key is None else row.key.hex(),
         "value": None if row.value is None else row.value.hex(),
     }
-    return json.dumps(answer, separators=(",", ":"))
+    return json.dumps(answer, separators=(",", ":")), False
 
 
 _READERS: Final[Mapping[str, Callable[[bytes | None, bytes | None], Record | DecodeError]]] = {

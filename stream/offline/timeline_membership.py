@@ -7,7 +7,7 @@ import functools
 from typing import Any
 
 from decoders import group_events as facts
-from decoders.events import ClassicGroupRecorded, ClassicMember, RecordEvent, Removed
+from decoders.events import ClassicGroupRecorded, ClassicMember, Removed
 from decoders.schema import RecordContent
 from stream.wording import count
 
@@ -23,15 +23,12 @@ class MembershipTimeline:
         self._epochs: dict[str, int] = {}
         self._shares: tuple[int, int] | None = None
 
-    def add(self, event: RecordEvent) -> EventTexts:
-        """Return the meaning of an event as kinds and sentences; an empty list if nothing changes."""
-        return self._add(event)
-
     @functools.singledispatchmethod
-    def _add(self, _: Any) -> EventTexts:
+    def add(self, _: Any) -> EventTexts:
+        """Return the meaning of an event as kinds and sentences; an empty list if nothing changes."""
         return []
 
-    @_add.register
+    @add.register
     def _(self, event: ClassicGroupRecorded) -> EventTexts:
         changes, first = self._changes(event), self._classic is None
         self._classic = event
@@ -42,7 +39,7 @@ class MembershipTimeline:
         why = "no member has joined yet" if first and event.generation == 0 else "all members have left"
         return [*changes, ("empty", f"generation {event.generation}: empty, {why}")]
 
-    @_add.register
+    @add.register
     def _(self, event: Removed) -> EventTexts:
         match event.type.content:
             case RecordContent.CLASSIC_GROUP:
@@ -59,7 +56,7 @@ class MembershipTimeline:
                 return [("left", f"member {event.member_id} left or was fenced, {left} left")]
         return []
 
-    @_add.register
+    @add.register
     def _(self, event: facts.GroupEpochRecorded) -> EventTexts:
         previous = self._epochs.get("group")
         self._epochs["group"] = event.group_epoch
@@ -67,7 +64,7 @@ class MembershipTimeline:
             return []
         return [("epoch", f"{event.kind} group at epoch {event.group_epoch}{_topology(event)}")]
 
-    @_add.register(facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded)
+    @add.register(facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded)
     def _(
         self, event: facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded
     ) -> EventTexts:
@@ -81,7 +78,7 @@ class MembershipTimeline:
             return []
         return [("changed", f"member {event.member_id} changed:{subscription}")]
 
-    @_add.register
+    @add.register
     def _(self, event: facts.TargetAssignmentRecorded) -> EventTexts:
         previous = self._epochs.get("target")
         self._epochs["target"] = event.assignment_epoch
@@ -89,7 +86,7 @@ class MembershipTimeline:
             return []
         return [("assigned", f"target assignment of epoch {event.assignment_epoch} computed")]
 
-    @_add.register
+    @add.register
     def _(self, event: facts.MemberAssignmentRecorded) -> EventTexts:
         owned = sum(len(partitions) for _, partitions in event.partitions)
         pending = sum(len(partitions) for _, partitions in event.pending_revocation)
@@ -99,7 +96,7 @@ class MembershipTimeline:
         member = f"member {event.member_id}"
         return [("assigned", f"{member} owns {_counted(owned, 'partition')} at epoch {event.member_epoch}{revoking}")]
 
-    @_add.register
+    @add.register
     def _(self, event: facts.StreamsMemberAssignmentRecorded) -> EventTexts:
         tasks = [
             f"{sum(len(partitions) for _, partitions in some)} {word}"
@@ -109,12 +106,12 @@ class MembershipTimeline:
         member = f"member {event.member_id}"
         return [("assigned", f"{member} runs {', '.join(tasks) or 'no'} tasks at epoch {event.member_epoch}")]
 
-    @_add.register
+    @add.register
     def _(self, event: facts.StreamsTopologyRecorded) -> EventTexts:
         parts = _counted(len(event.subtopologies), "subtopology", "subtopologies")
         return [("topology", f"topology of epoch {event.topology_epoch}: {parts}")]
 
-    @_add.register
+    @add.register
     def _(self, event: facts.ShareTopicsRecorded) -> EventTexts:
         ready = sum(len(partitions) for _, _, partitions in event.initialized)
         waiting = sum(len(partitions) for _, _, partitions in event.initializing)
@@ -123,7 +120,7 @@ class MembershipTimeline:
         self._shares = ready, waiting
         return [("share-state", f"share state of {_counted(ready, 'partition')} ready, of {waiting} being set up")]
 
-    @_add.register
+    @add.register
     def _(self, event: facts.TopicRegexResolved) -> EventTexts:
         return [("resolved", f"{event.topic_regex} matches {', '.join(event.topics) or 'no topic'}")]
 
