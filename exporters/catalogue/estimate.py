@@ -6,7 +6,7 @@ import dataclasses
 from typing import Final
 
 from exporters.catalogue.groups import GROUPS, TRANSITIONS
-from exporters.catalogue.metric import Preset
+from exporters.catalogue.metric import Preset, Source
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.catalogue.partitions import PARTITIONS, TOPICS
 from exporters.catalogue.verdicts import FINDINGS, PARTITION_VERDICTS
@@ -34,7 +34,7 @@ class SeriesCost:
     def of_preset(cls, preset: Preset) -> SeriesCost:
         """Return the cost of a preset, with series per partition."""
         usual = [metric for metric in SNAPSHOT_METRICS if metric.is_in(preset) and metric.is_usual]
-        sources = [metric.source for metric in usual if not metric.omits_fine]
+        sources: list[Source | None] = [metric.source for metric in usual if not metric.omits_fine]
         return cls(
             preset,
             per_partition=sources.count(PARTITIONS.source),

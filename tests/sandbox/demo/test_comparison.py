@@ -28,7 +28,7 @@ STORIES: Final[list[tuple[str, list[GroupOffset], dict[PartitionKey, OffsetAndLa
     ("owned but never committed", [official_row(None, None)], {}, []),
     ("a member without partitions", [official_row(None, None, None, None)], {}, []),
 ]
-VERDICTS: Final = [
+VERDICTS: Final[list[tuple[str, list[str | None], tuple[str | None, bool]]]] = [
     ("expected verdict", ["rewound"], ("rewound", True)),
     ("different verdict", ["two_committers"], ("two_committers", False)),
     ("a group without a verdict", [None], (None, False)),
