@@ -65,12 +65,3 @@ def estimate_objects(groups: int, partitions: int) -> list[dict[str, str | int]]
         }
         for cost in COSTS
     ]
-
-
-def estimate_lines(groups: int, partitions: int) -> list[str]:
-    """Return the rows of `estimate_objects` as a table."""
-    objects = estimate_objects(groups, partitions)
-    headings = [name.replace("_", " ") for name in objects[0]]
-    rows = [headings, *([cost if isinstance(cost, str) else f"{cost:,}" for cost in each.values()] for each in objects)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

@@ -6,62 +6,51 @@ Rendered at each scrape, also before the first snapshot. Columns of STATUS are p
 from typing import Final
 
 from exporters.catalogue.metric import SCRAPE, Source, ValueConversion
-from exporters.catalogue.table import (
-    BOOL,
-    EXPERIMENTAL,
-    FLOAT,
-    INT32,
-    INT64,
-    NAME,
-    TIMESTAMP,
-    Column,
-    Exported,
-    Table,
-)
+from exporters.catalogue.table import EXPERIMENTAL, Column, Exported, Table
 
 STATUS: Final = Table(Source("status", SCRAPE), (), ())
 
-_PARTITION: Final = Column("offsets_partition", INT32, "The number of the partition of `__consumer_offsets`.")
-_REASON: Final = Column("reason", NAME, "The reason.")
-_RECORD_TYPE: Final = Column("record_type", NAME, "The type of the records.")
+_PARTITION: Final = Column("offsets_partition", "int32", "The number of the partition of `__consumer_offsets`.")
+_REASON: Final = Column("reason", "name", "The reason.")
+_RECORD_TYPE: Final = Column("record_type", "name", "The type of the records.")
 _NO_ENDS: Final = "the cluster returned no offsets for the partition"
 _NO_BATCH: Final = "before the first batch"
 _NO_SPEED: Final = "before the first batch, or the catch-up is over"
 _KNOWN: Final = "the end is known"
 
 READINESS_METRICS: Final = STATUS.metrics_of((
-    Column("version", NAME, "The version of lagwarden.", Exported("lagwarden_build_info")),
-    Column("cluster_id", NAME, "The id of the monitored Kafka cluster.",
+    Column("version", "name", "The version of lagwarden.", Exported("lagwarden_build_info")),
+    Column("cluster_id", "name", "The id of the monitored Kafka cluster.",
            Exported("lagwarden_cluster_info"), null="before Kafka's first response"),
-    Column("part", NAME, "Which of several instances this is (job.instance).", Exported("lagwarden_instance_info"),
+    Column("part", "name", "Which of several instances this is (job.instance).", Exported("lagwarden_instance_info"),
            stability=EXPERIMENTAL),
-    Column("instances", INT64, "Configured number of instances that share the groups.", Exported("lagwarden_instances"),
-           stability=EXPERIMENTAL),
-    Column("phase", NAME, "Phase: connecting, waiting for topic, starting, catching up, running, stopping or failed.",
+    Column("instances", "int64", "Configured number of instances that share the groups.",
+           Exported("lagwarden_instances"), stability=EXPERIMENTAL),
+    Column("phase", "name", "Phase: connecting, waiting for topic, starting, catching up, running, stopping or failed.",
            Exported("lagwarden_phase_info")),
-    Column("ready", BOOL, "1 while the values are complete and up to date, else 0 (/readyz).",
+    Column("ready", "bool", "1 while the values are complete and up to date, else 0 (/readyz).",
            Exported("lagwarden_ready")),
-    Column("kafka_reachable", BOOL, "1 while Kafka is reachable, else 0.", Exported("lagwarden_kafka_reachable")),
-    Column("tick.taken_at", TIMESTAMP, "When the end offsets of the snapshot had been read.",
+    Column("kafka_reachable", "bool", "1 while Kafka is reachable, else 0.", Exported("lagwarden_kafka_reachable")),
+    Column("tick.taken_at", "timestamp", "When the end offsets of the snapshot had been read.",
            Exported("lagwarden_snapshot_timestamp_seconds"), null="before the first snapshot"),
-    Column("tick.taken_at", TIMESTAMP, "Age of the snapshot at the time of the scrape.",
+    Column("tick.taken_at", "timestamp", "Age of the snapshot at the time of the scrape.",
            Exported("lagwarden_snapshot_age_seconds", conversion=ValueConversion.AGE),
            null="before the first snapshot"),
-    Column("tick.series", INT64, "Series about groups in the snapshot that is served.", Exported("lagwarden_series")),
-    Column("catch_up.ratio", FLOAT, "Share of the initial catch-up that has been read.",
+    Column("tick.series", "int64", "Series about groups in the snapshot that is served.", Exported("lagwarden_series")),
+    Column("catch_up.ratio", "float", "Share of the initial catch-up that has been read.",
            Exported("lagwarden_catch_up_ratio"), null="unknown"),
-    Column("catch_up.rate", FLOAT, "Records read per second during the initial catch-up.",
+    Column("catch_up.rate", "float", "Records read per second during the initial catch-up.",
            Exported("lagwarden_catch_up_records_per_second"), null=_NO_SPEED, stability=EXPERIMENTAL),
-    Column("catch_up.seconds_left", FLOAT, "Estimated time until the initial catch-up ends.",
+    Column("catch_up.seconds_left", "float", "Estimated time until the initial catch-up ends.",
            Exported("lagwarden_catch_up_remaining_seconds"), null=_NO_SPEED, stability=EXPERIMENTAL),
 ))  # fmt: skip
 """Metrics of readiness and freshness."""
 
 RECORDS_READ: Final = Table(
     Source("records.read", SCRAPE),
-    (_RECORD_TYPE, Column("tracking", NAME, "tracked, known (not tracked yet) or unknown.")),
+    (_RECORD_TYPE, Column("tracking", "name", "tracked, known (not tracked yet) or unknown.")),
     (
-        Column("records", INT64, "Records of __consumer_offsets read, by type; tracking: tracked, known or unknown.",
+        Column("records", "int64", "Records of __consumer_offsets read, by type; tracking: tracked, known or unknown.",
                Exported("lagwarden_records_read_total"), null="there is none"),
     ),
 )  # fmt: skip
@@ -69,9 +58,9 @@ RECORDS_READ: Final = Table(
 
 DECODE_ERRORS: Final = Table(
     Source("records.errors", SCRAPE),
-    (_RECORD_TYPE, Column("version", NAME, "The version of the value."), _REASON),
+    (_RECORD_TYPE, Column("version", "name", "The version of the value."), _REASON),
     (
-        Column("records", INT64,
+        Column("records", "int64",
                "Records that could not be decoded.", Exported("lagwarden_decode_errors_total"), null="there is none"),
     ),
 )  # fmt: skip
@@ -81,7 +70,7 @@ OFFSETS_SKIPPED: Final = Table(
     Source("records.skipped", SCRAPE),
     (_REASON,),
     (
-        Column("offsets", INT64, "Offsets of __consumer_offsets that were not read: deleted, truncated or damaged.",
+        Column("offsets", "int64", "Offsets of __consumer_offsets that were not read: deleted, truncated or damaged.",
                Exported("lagwarden_offsets_skipped_total"), null="there is none"),
     ),
 )  # fmt: skip
@@ -89,9 +78,9 @@ OFFSETS_SKIPPED: Final = Table(
 
 INTERNAL_ERRORS: Final = Table(
     Source("internal_errors", SCRAPE),
-    (Column("part", NAME, "The part that failed."),),
+    (Column("part", "name", "The part that failed."),),
     (
-        Column("errors", INT64, "Internal errors: group (evaluation), ending (its cause) or answer (HTTP).",
+        Column("errors", "int64", "Internal errors: group (evaluation), ending (its cause) or answer (HTTP).",
                Exported("lagwarden_internal_errors_total"), stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -101,17 +90,17 @@ OFFSETS_PARTITIONS: Final = Table(
     Source("tick.offsets_partitions", SCRAPE),
     (_PARTITION,),
     (
-        Column("position", INT64, "The next offset that the monitor will read.",
+        Column("position", "int64", "The next offset that the monitor will read.",
                Exported("lagwarden_offsets_partition_position"), null="not known yet"),
-        Column("high_watermark", INT64, "High watermark of the offsets partition.",
+        Column("high_watermark", "int64", "High watermark of the offsets partition.",
                Exported("lagwarden_offsets_partition_high_watermark"), null=_NO_ENDS),
-        Column("last_stable_offset", INT64, "Last stable offset: the end of the readable records.",
+        Column("last_stable_offset", "int64", "Last stable offset: the end of the readable records.",
                Exported("lagwarden_offsets_partition_last_stable_offset"), null=_NO_ENDS),
-        Column("distance", INT64, "Offsets that are readable, but not read yet.",
+        Column("distance", "int64", "Offsets that are readable, but not read yet.",
                Exported("lagwarden_offsets_partition_distance"), null="an offset is unknown"),
-        Column("stable_gap", INT64, "Offsets hidden behind an open transaction.",
+        Column("stable_gap", "int64", "Offsets hidden behind an open transaction.",
                Exported("lagwarden_offsets_partition_stable_gap"), null=_NO_ENDS),
-        Column("stable_gap_since", TIMESTAMP, "Since when an open transaction holds the last stable offset.",
+        Column("stable_gap_since", "timestamp", "Since when an open transaction holds the last stable offset.",
                Exported("lagwarden_offsets_partition_stable_gap_since_timestamp_seconds"), null="there is no gap"),
     ),
 )  # fmt: skip
@@ -121,9 +110,9 @@ OFFSETS_UNAVAILABLE: Final = Table(
     Source("tick.offsets_unavailable", SCRAPE),
     (_PARTITION, _REASON),
     (
-        Column("since", TIMESTAMP, "Since when the end of the offsets partition is unknown.",
+        Column("since", "timestamp", "Since when the end of the offsets partition is unknown.",
                Exported("lagwarden_offsets_partition_unavailable_since_timestamp_seconds"), null=_KNOWN),
-        Column("groups", INT64, "Groups with commits in an offsets partition whose end is unknown.",
+        Column("groups", "int64", "Groups with commits in an offsets partition whose end is unknown.",
                Exported("lagwarden_offsets_partition_hidden_groups"), null=_KNOWN),
     ),
 )  # fmt: skip
@@ -131,7 +120,7 @@ OFFSETS_UNAVAILABLE: Final = Table(
 
 OFFSETS_UNAVAILABLE_GROUPS: Final = Table(
     Source("tick.offsets_unavailable_groups", SCRAPE),
-    (_PARTITION, Column("group", NAME, "The first ten groups in an offsets partition whose end is unknown.",
+    (_PARTITION, Column("group", "name", "The first ten groups in an offsets partition whose end is unknown.",
     Exported("lagwarden_offsets_partition_hidden_group_info", absent=_KNOWN),
      stability=EXPERIMENTAL)),
     (),
@@ -146,12 +135,12 @@ OFFSETS_HELD_BACK: Final = Table(
         absent="there is none",
         also=("producer_id", "transactional_id", "hanging")), EXPERIMENTAL),),
     (
-        Column("since", TIMESTAMP, "When the transaction began; if unknown, when the gap was first seen."),
-        Column("producer_id", INT64, "The producer of the oldest open transaction."),
-        Column("transactional_id", NAME, "Its transactional id."),
+        Column("since", "timestamp", "When the transaction began; if unknown, when the gap was first seen."),
+        Column("producer_id", "int64", "The producer of the oldest open transaction."),
+        Column("transactional_id", "name", "Its transactional id."),
         # KIP-664.
-        Column("hanging", BOOL, "True if its coordinator does not know the transaction, so that it will never end."),
-        Column("unread", INT64, "Hidden offsets that the last read did not reach.",
+        Column("hanging", "bool", "True if its coordinator does not know the transaction, so that it will never end."),
+        Column("unread", "int64", "Hidden offsets that the last read did not reach.",
                Exported("lagwarden_offsets_partition_hidden_unread"), null="there is none", stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -159,9 +148,9 @@ OFFSETS_HELD_BACK: Final = Table(
 
 DEATHS: Final = Table(
     Source("tick.terminations.deaths", SCRAPE),
-    (Column("cause", NAME, "The cause."),),
+    (Column("cause", "name", "The cause."),),
     (
-        Column("groups", INT64, "Groups that died: expired, deleted, topic deleted or unknown.",
+        Column("groups", "int64", "Groups that died: expired, deleted, topic deleted or unknown.",
                Exported("lagwarden_group_deaths_total"), null="there is none"),
     ),
 )  # fmt: skip
@@ -169,9 +158,9 @@ DEATHS: Final = Table(
 
 EXPIRY_CHECKS: Final = Table(
     Source("tick.terminations.checks", SCRAPE),
-    (Column("outcome", NAME, "The outcome."),),
+    (Column("outcome", "name", "The outcome."),),
     (
-        Column("offsets", INT64, "Predicted expiries by outcome: kept, early, late, missing or deleted.",
+        Column("offsets", "int64", "Predicted expiries by outcome: kept, early, late, missing or deleted.",
                Exported("lagwarden_expiry_checks_total"), null="there is none", stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
@@ -180,33 +169,33 @@ time), `early` (shortly before), `deleted` (long before: an administrator delete
 tombstone long after: the broker does not expire offsets, or the log cleaner or the reader has stopped)."""
 
 _BATCHES: Final = STATUS.metrics_of((
-    Column("query.batches", INT64, "Micro-batches finished since the process started.",
+    Column("query.batches", "int64", "Micro-batches finished since the process started.",
            Exported("lagwarden_batches_total")),
-    Column("query.last_seconds", FLOAT, "Duration of the last finished micro-batch.",
+    Column("query.last_seconds", "float", "Duration of the last finished micro-batch.",
            Exported("lagwarden_last_batch_duration_seconds"), null=_NO_BATCH),
-    Column("query.last_at", TIMESTAMP, "When the last micro-batch finished.",
+    Column("query.last_at", "timestamp", "When the last micro-batch finished.",
            Exported("lagwarden_last_batch_timestamp_seconds"), null=_NO_BATCH),
-    Column("resyncs", INT64, "Times that the state was set aside and the topic read again.",
+    Column("resyncs", "int64", "Times that the state was set aside and the topic read again.",
            Exported("lagwarden_resyncs_total")),
 ))  # fmt: skip
 _QUERY: Final = STATUS.metrics_of((
-    Column("query.last.input_rows", INT64, "Rows of the last micro-batch: one per touched shard and task.",
+    Column("query.last.input_rows", "int64", "Rows of the last micro-batch: one per touched shard and task.",
            Exported("lagwarden_query_input_rows"), null=_NO_BATCH, stability=EXPERIMENTAL),
-    Column("query.last.input_rate", FLOAT, "Spark's inputRowsPerSecond of the last micro-batch.",
+    Column("query.last.input_rate", "float", "Spark's inputRowsPerSecond of the last micro-batch.",
            Exported("lagwarden_query_input_rows_per_second"), null="Spark does not know it", stability=EXPERIMENTAL),
-    Column("query.last.processed_rate", FLOAT, "Spark's processedRowsPerSecond of the last micro-batch.",
+    Column("query.last.processed_rate", "float", "Spark's processedRowsPerSecond of the last micro-batch.",
            Exported("lagwarden_query_processed_rows_per_second"), null="Spark does not know it",
            stability=EXPERIMENTAL),
-    Column("query.last.state_rows", INT64, "Rows in the state stores of the query.",
+    Column("query.last.state_rows", "int64", "Rows in the state stores of the query.",
            Exported("lagwarden_query_state_rows"), null=_NO_BATCH, stability=EXPERIMENTAL),
-    Column("query.last.state_bytes", INT64, "Memory that the state stores of the query use.",
+    Column("query.last.state_bytes", "int64", "Memory that the state stores of the query use.",
            Exported("lagwarden_query_state_bytes"), null=_NO_BATCH, stability=EXPERIMENTAL),
 ))  # fmt: skip
 QUERY_PHASES: Final = Table(
     Source("query.last.phases", SCRAPE),
-    (Column("phase", NAME, "The phase."),),
+    (Column("phase", "name", "The phase."),),
     (
-        Column("seconds", FLOAT,
+        Column("seconds", "float",
                "Time of the last micro-batch by Spark's phases; add_batch is reading, folding and state.",
                Exported("lagwarden_query_phase_duration_seconds"), null="there is none", stability=EXPERIMENTAL),
     ),
@@ -214,7 +203,7 @@ QUERY_PHASES: Final = Table(
 """The phases of the last micro-batch."""
 
 _NOT_EVALUATED: Final = STATUS.metrics_of((
-    Column("tick.groups_not_evaluated", INT64, "Groups that an internal error makes unknown (internal_error).",
+    Column("tick.groups_not_evaluated", "int64", "Groups that an internal error makes unknown (internal_error).",
            Exported("lagwarden_groups_not_evaluated")),
 ))  # fmt: skip
 STREAM_METRICS: Final = (
@@ -234,15 +223,16 @@ STREAM_METRICS: Final = (
 """Metrics of the stream that reads `__consumer_offsets`."""
 
 _RETENTION: Final = STATUS.metrics_of((
-    Column("tick.offsets_retention_source", NAME, "Source of the offsets retention: broker, configuration or unknown.",
+    Column("tick.offsets_retention_source", "name",
+           "Source of the offsets retention: broker, configuration or unknown.",
            Exported("lagwarden_offsets_retention_info")),
-    Column("tick.offsets_retention_seconds", FLOAT, "How long brokers keep the offsets of an inactive group.",
+    Column("tick.offsets_retention_seconds", "float", "How long brokers keep the offsets of an inactive group.",
            Exported("lagwarden_offsets_retention_seconds"), null="unknown"),
-    Column("tick.offsets_retention_check_seconds", FLOAT, "How often brokers check for expired offsets.",
+    Column("tick.offsets_retention_check_seconds", "float", "How often brokers check for expired offsets.",
            Exported("lagwarden_offsets_retention_check_interval_seconds"), null="not known"),
 ))  # fmt: skip
 _EXPIRY_ERROR: Final = STATUS.metrics_of((
-    Column("tick.terminations.errors", FLOAT, "Time from the predicted to the actual expiry of offsets.",
+    Column("tick.terminations.errors", "float", "Time from the predicted to the actual expiry of offsets.",
            Exported("lagwarden_expiry_error_seconds", conversion=ValueConversion.BUCKETS), null="not known yet",
            stability=EXPERIMENTAL),
 ))  # fmt: skip

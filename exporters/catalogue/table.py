@@ -7,8 +7,8 @@ folding of groups with generated names all come from the declarations in the oth
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
 
 import pyarrow as pa
 
@@ -24,12 +24,11 @@ from exporters.catalogue.metric import (
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 TIMESTAMP: Final = pa.timestamp("ms")
-INT32: Final = pa.int32()
-INT64: Final = pa.int64()
-FLOAT: Final = pa.float64()
-BOOL: Final = pa.bool_()
-TEXT: Final = pa.string()
-NODES: Final = pa.list_(pa.int32())
+ColumnType = Literal["name", "timestamp", "int32", "int64", "float", "bool", "text", "names", "nodes"]
+_TYPES: Final[Mapping[ColumnType, pa.DataType]] = {
+    "name": NAME, "timestamp": TIMESTAMP, "int32": pa.int32(), "int64": pa.int64(), "float": pa.float64(),
+    "bool": pa.bool_(), "text": pa.string(), "names": pa.list_(pa.string()), "nodes": pa.list_(pa.int32()),
+}  # fmt: skip
 LEAN: Final = Preset.LEAN
 STANDARD: Final = Preset.STANDARD
 EXPERIMENTAL: Final = Stability.EXPERIMENTAL
@@ -61,7 +60,7 @@ class Exported:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name, its Arrow type, what a value means, its metric, and when it is null.
+    """A column: its name, its type, what a value means, its metric, and when it is null.
 
     `null` is empty if that is not stated, and None if it never is.
     `fold` is how /metrics combines the values of groups with generated names, as Arrow names it; empty: it does not.
@@ -70,13 +69,18 @@ class Column:
     """
 
     name: str
-    type: pa.DataType
+    kind: ColumnType | pa.DataType
     meaning: str
     metric: Exported | None = None
     null: str | None = ""
     fold: str = ""
     importance: int = 0
     stability: Stability = Stability.STABLE
+
+    @property
+    def type(self) -> pa.DataType:
+        """Its Arrow type."""
+        return self.kind if isinstance(self.kind, pa.DataType) else _TYPES[self.kind]
 
     @property
     def description(self) -> str:
@@ -165,7 +169,7 @@ def _conversion(kind_of_value: pa.DataType, kind: MetricKind) -> ValueConversion
     return ValueConversion.TIMESTAMP if kind_of_value == TIMESTAMP else ValueConversion.NUMBER
 
 
-GROUP: Final = Column("group", NAME, "The name of the group.")
-TOPIC: Final = Column("topic", NAME, "The name of the topic.")
-PARTITION: Final = Column("partition", INT32, "The number of the partition.")
-BROKER: Final = Column("broker", INT32, "The id of the broker.")
+GROUP: Final = Column("group", "name", "The name of the group.")
+TOPIC: Final = Column("topic", "name", "The name of the topic.")
+PARTITION: Final = Column("partition", "int32", "The number of the partition.")
+BROKER: Final = Column("broker", "int32", "The id of the broker.")

@@ -2,45 +2,31 @@
 
 from typing import Final
 
-import pyarrow as pa
-
 from exporters.catalogue.metric import SCRAPE, SNAPSHOT, Source
-from exporters.catalogue.table import (
-    EXPERIMENTAL,
-    GROUP,
-    INT32,
-    INT64,
-    LEAN,
-    NAME,
-    STANDARD,
-    TEXT,
-    TIMESTAMP,
-    Column,
-    Exported,
-    Table,
-)
+from exporters.catalogue.table import EXPERIMENTAL, GROUP, LEAN, STANDARD, Column, Exported, Table
 
 _NO_CAUSE: Final = "there is none"
 _CAUSE: Final = (
-    Column("dimension", NAME,
+    Column("dimension", "name",
            "What the groups share: offsets_partition, topic, client_host, leader, coordinator or follower."),
     # The number of a finding about a host, whose sentence names the host.
-    Column("key", NAME, "Which one: a number, a topic, or the number of a finding about a host."),
+    Column("key", "name", "Which one: a number, a topic, or the number of a finding about a host."),
 )  # fmt: skip
 
 VERDICT_GROUPS: Final = Table(
     Source("verdict_groups", SNAPSHOT),
     (
-        Column("verdict", NAME, "The verdict.",
+        Column("verdict", "name", "The verdict.",
                Exported("lagwarden_verdict_info", STANDARD, "The next step of a verdict, to join by its label.",
                         "the verdict is fine", labels=("verdict", "next_step"), omits_fine=True),
                stability=EXPERIMENTAL),
-        Column("severity", NAME, "The severity of the verdict."),
+        Column("severity", "name", "The severity of the verdict."),
     ),
     (
-        Column("groups", INT64, "Number of groups per verdict, also 0.", Exported("lagwarden_groups_by_verdict", LEAN)),
-        Column("meaning", TEXT, "What the verdict means, in one sentence or more."),
-        Column("next_step", TEXT, "What an operator does, in one sentence or more."),
+        Column("groups", "int64", "Number of groups per verdict, also 0.",
+               Exported("lagwarden_groups_by_verdict", LEAN)),
+        Column("meaning", "text", "What the verdict means, in one sentence or more."),
+        Column("next_step", "text", "What an operator does, in one sentence or more."),
     ),
     importance=110,
 )  # fmt: skip
@@ -49,8 +35,8 @@ groups. Empty before the first evaluation."""
 
 PARTITION_VERDICTS: Final = Table(
     Source("partition_verdicts", SNAPSHOT),
-    (GROUP, Column("verdict", NAME, "A verdict on partitions of the group that is not fine.")),
-    (Column("partitions", INT64, "Partitions of the group per verdict, without fine ones.",
+    (GROUP, Column("verdict", "name", "A verdict on partitions of the group that is not fine.")),
+    (Column("partitions", "int64", "Partitions of the group per verdict, without fine ones.",
             Exported("lagwarden_group_partitions_by_verdict", STANDARD,
                      absent="there is none, or folded"), null=None),),
     importance=45,
@@ -61,9 +47,9 @@ SUMMARY: Final = Table(
     Source("summary", SNAPSHOT),
     (),
     (
-        Column("held_back", INT64, "Groups whose latest commits an open transaction hides.",
+        Column("held_back", "int64", "Groups whose latest commits an open transaction hides.",
                Exported("lagwarden_groups_held_back", LEAN), null="before the first evaluation"),
-        Column("odd_times", INT64, "Groups with impossible times in their records.",
+        Column("odd_times", "int64", "Groups with impossible times in their records.",
                Exported("lagwarden_groups_with_odd_times", LEAN)),
     ),
     importance=100,
@@ -74,18 +60,18 @@ COMMON_CAUSES: Final = Table(
     Source("common_causes", SNAPSHOT),
     _CAUSE,
     (
-        Column("unhealthy", INT32, "Unhealthy groups with one common cause; at most five causes.",
+        Column("unhealthy", "int32", "Unhealthy groups with one common cause; at most five causes.",
                Exported("lagwarden_common_cause_groups", LEAN, absent=_NO_CAUSE), null=None),
-        Column("muted", INT32, "Groups with one common cause that raise no alert: muted, or not paged.",
+        Column("muted", "int32", "Groups with one common cause that raise no alert: muted, or not paged.",
                Exported("lagwarden_common_cause_muted_groups", LEAN,
                absent=_NO_CAUSE), null=None, stability=EXPERIMENTAL),
-        Column("affected", INT32, "The greatest number of unhealthy groups that there was.", null=None),
-        Column("compared", INT32, "The unhealthy groups and the healthy ones that share it.", null=None),
-        Column("since", TIMESTAMP, "When the first group with this common cause became unhealthy.",
+        Column("affected", "int32", "The greatest number of unhealthy groups that there was.", null=None),
+        Column("compared", "int32", "The unhealthy groups and the healthy ones that share it.", null=None),
+        Column("since", "timestamp", "When the first group with this common cause became unhealthy.",
                Exported("lagwarden_common_cause_timestamp_seconds", STANDARD, absent=_NO_CAUSE), null=None),
-        Column("sentence", TEXT, "The finding in one sentence.", null=None),
-        Column("next_step", TEXT, "What an operator does.", null=None),
-        Column("groups", pa.list_(pa.string()), "The names of the groups that are unhealthy now, sorted.", null=None),
+        Column("sentence", "text", "The finding in one sentence.", null=None),
+        Column("next_step", "text", "What an operator does.", null=None),
+        Column("groups", "names", "The names of the groups that are unhealthy now, sorted.", null=None),
     ),
     importance=120,
 )  # fmt: skip
@@ -103,19 +89,19 @@ COVERED_GROUPS: Final = Table(
 
 FINDINGS: Final = Table(
     Source("findings", SNAPSHOT),
-    (Column("group", NAME, GROUP.meaning, Exported(
+    (Column("group", "name", GROUP.meaning, Exported(
         "lagwarden_group_finding_info", STANDARD,
         "The partition that has been unhealthy for longest, and the client that owns it.",
         "neither warning nor critical, or folded", ("verdict",
         "topic", "partition", "client_id")),
         stability=EXPERIMENTAL),),
     (
-        Column("verdict", NAME, "The verdict of the group."),
+        Column("verdict", "name", "The verdict of the group."),
         # It stays the same while others come and go.
-        Column("topic", NAME, "The topic of the partition that has had this verdict for longest."),
-        Column("partition", INT32, "The number of that partition."),
-        Column("client_id", NAME, "The client of the member that owns it.", null="none, not known, or hidden"),
-        Column("committed_offset", INT64, "The committed offset in the partition of lagwarden_group_finding_info.",
+        Column("topic", "name", "The topic of the partition that has had this verdict for longest."),
+        Column("partition", "int32", "The number of that partition."),
+        Column("client_id", "name", "The client of the member that owns it.", null="none, not known, or hidden"),
+        Column("committed_offset", "int64", "The committed offset in the partition of lagwarden_group_finding_info.",
                Exported("lagwarden_group_finding_offset", STANDARD), stability=EXPERIMENTAL,
                null="as lagwarden_group_finding_info, or no committed offset"),
     ),
@@ -125,8 +111,8 @@ FINDINGS: Final = Table(
 
 VERDICT_CHANGES: Final = Table(
     Source("tick.verdict_changes", SCRAPE),
-    (Column("verdict", NAME, "The verdict."),),
-    (Column("groups", INT64, "Changes of groups to each verdict, but between fine ones.",
+    (Column("verdict", "name", "The verdict."),),
+    (Column("groups", "int64", "Changes of groups to each verdict, but between fine ones.",
             Exported("lagwarden_verdict_changes_total"),
             null="before the first evaluation"),),
 )  # fmt: skip
@@ -134,8 +120,8 @@ VERDICT_CHANGES: Final = Table(
 
 UNREADABLE_TAILS: Final = Table(
     Source("tick.unreadable_tails", SCRAPE),
-    (Column("reason", NAME, "Why they cannot be read."),),
-    (Column("partitions", INT64, "Partitions whose end (maybe markers only) cannot be read; not_authorized: no Read.",
+    (Column("reason", "name", "Why they cannot be read."),),
+    (Column("partitions", "int64", "Partitions whose end (maybe markers only) cannot be read; not_authorized: no Read.",
             Exported("lagwarden_unreadable_tails"),
             null="there is none", stability=EXPERIMENTAL),),
 )  # fmt: skip

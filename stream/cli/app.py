@@ -166,14 +166,17 @@ def metrics(
     ] = None,
 ) -> None:
     """Print all metrics with type, unit, labels, stability, preset and meaning."""
-    from exporters.catalogue.estimate import estimate_lines, estimate_objects
+    from exporters.catalogue.estimate import estimate_objects
     from exporters.catalogue.reference_page import descriptions, markdown
+    from stream.cli.render.tables import TableColumn, TextTable, print_tables
 
-    size = None if estimate is None else _parse_size(estimate)
+    costs = [] if estimate is None else estimate_objects(*_parse_size(estimate))
     if as_json:
-        typer.echo(json.dumps(descriptions() if size is None else estimate_objects(*size), indent=2))
-    elif size is not None:
-        typer.echo("\n".join(estimate_lines(*size)))
+        typer.echo(json.dumps(costs or descriptions(), indent=2))
+    elif costs:
+        columns = [TableColumn(name.replace("_", " "), right=True) for name in costs[0]]
+        rows = [[cost if isinstance(cost, str) else f"{cost:,}" for cost in each.values()] for each in costs]
+        print_tables([TextTable(columns, rows)])
     elif not sys.stdout.isatty():
         typer.echo(markdown().rstrip())
     else:

@@ -4,7 +4,7 @@ import pathlib
 import re
 from collections.abc import Iterator
 
-from exporters.catalogue.estimate import SeriesCost, estimate_lines
+from exporters.catalogue.estimate import SeriesCost
 from exporters.catalogue.metric import Metric, Preset, Stability, ValueConversion
 from exporters.catalogue.metrics import METRICS, SELF_METRICS, SNAPSHOT_METRICS
 from exporters.catalogue.partitions import PARTITIONS, TOPICS
@@ -81,6 +81,3 @@ def test_a_preset_has_all_series_of_the_smaller_ones() -> None:
     assert shown[2] == {metric for metric in METRICS if not {"topic", "partition"} & metric.multiplying_labels}
     cost = SeriesCost(Preset.FULL, 12, 1, 30, 2, 2)
     assert (cost.series(2000, 17), cost.series(2000, 17, unhealthy=True)) == (472_000, 510_000)
-    lines = estimate_lines(2000, 17)
-    assert [line.split()[0] for line in lines] == ["preset", *Preset]
-    assert lines[2].split()[-2] == f"{SeriesCost.of_preset(Preset.STANDARD).series(2000, 17):,}"
