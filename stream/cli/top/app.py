@@ -20,8 +20,9 @@ from textual.app import App
 from textual.binding import Binding
 
 from stream.cli.api_client import InstanceClient
+from stream.cli.group_source import WORST_FIRST
 from stream.cli.render.stdout import report_internal_error
-from stream.cli.top.poller import PollResult, poll_forever, poll_groups
+from stream.cli.top.poller import PollResult, poll_forever
 from stream.cli.top.screens import GroupListScreen, GroupScreen
 from stream.errors import ExitCode, Refusal
 
@@ -37,9 +38,13 @@ def watch(source: InstanceClient, interval: float) -> int:
 
     Raises Refusal if there is no terminal, and if no instance answers. An instance that is not ready yet is waited for.
     """
-    _require_terminal()
+    is_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    if not is_terminal or os.environ.get("TERM") == "dumb":
+        what = "`lagwarden top` needs a terminal as stdin, stdout and stderr, of a type that can move its cursor"
+        advice = "`lagwarden groups` prints a table without one, `lagwarden top --json` its data"
+        raise Refusal(what, advice, ExitCode.USAGE)
     try:
-        first = poll_groups(source)
+        first = PollResult(source.groups(WORST_FIRST))
     except Refusal as refusal:
         if refusal.code is not ExitCode.NOT_READY:
             raise
@@ -54,16 +59,6 @@ def watch(source: InstanceClient, interval: float) -> int:
         report_internal_error()
         return ExitCode.INTERNAL
     return ExitCode.OK
-
-
-def _require_terminal() -> None:
-    """Raise Refusal unless stdin, stdout and stderr are a terminal that can move its cursor."""
-    is_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
-    if not is_terminal or os.environ.get("TERM") == "dumb":
-        what = "`lagwarden top` needs a terminal as stdin, stdout and stderr, of a type that can move its cursor"
-        raise Refusal(
-            what, "`lagwarden groups` prints a table without one, `lagwarden top --json` its data", ExitCode.USAGE
-        )
 
 
 class TopApp(App[None]):

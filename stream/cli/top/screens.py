@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
@@ -31,8 +32,8 @@ class GroupListScreen(Screen[None]):
         Binding("down", "move(1)"),
         Binding("pageup", "page(-1)"),
         Binding("pagedown", "page(1)"),
-        Binding("home", "select_first"),
-        Binding("end", "select_last"),
+        Binding("home", "select(0)"),
+        Binding("end", f"select({sys.maxsize})"),
         Binding("enter,ctrl+j", "open"),
         Binding("right", "open_unless_typing"),
         Binding("backspace,ctrl+h", "erase_character"),
@@ -43,8 +44,7 @@ class GroupListScreen(Screen[None]):
         self, result: PollResult, address: str, clock: Callable[[], float], open_group: Callable[[str], None]
     ) -> None:
         super().__init__()
-        self.state = view.GroupListState(result.groups or ())
-        self._result = result
+        self.state = view.GroupListState()
         self._address = address
         self._clock = clock
         self._open_group = open_group
@@ -54,6 +54,7 @@ class GroupListScreen(Screen[None]):
         self._table = Static(id="groups")
         self._sentence = Static(id="sentence")
         self._keys = Static(classes="line")
+        self._keep(result)
 
     @property
     def _height(self) -> int:
@@ -78,11 +79,14 @@ class GroupListScreen(Screen[None]):
 
     def show(self, result: PollResult) -> None:
         """Replace the groups by newer ones."""
-        self._result = result
-        if result.groups is not None:
-            self.state = dataclasses.replace(self.state, groups=result.groups)
+        self._keep(result)
         if self.is_current:
             self.redraw()
+
+    def _keep(self, result: PollResult) -> None:
+        self._result = result
+        if result.listed is not None:
+            self.state = dataclasses.replace(self.state, groups=tuple(result.listed["groups"]))
 
     def redraw(self) -> None:
         """Redraw everything with the current ages."""
@@ -105,41 +109,35 @@ class GroupListScreen(Screen[None]):
         if not self.state.is_typing and event.character == "q":
             self.app.exit()
         elif not self.state.is_typing and event.character == "/":
-            self._update(view.begin_filter(self.state))
+            self._filter_by("", is_typing=True)
         else:
-            self._update(view.type_character(self.state, event.character))
+            self._filter_by(self.state.filter + event.character)
 
     def on_paste(self, event: events.Paste) -> None:
         """Filter by what is pasted."""
         event.stop()  # the application would send it back to the screen
-        state = self.state
-        for character in filter(str.isprintable, event.text):
-            state = view.type_character(state, character)
-        self._update(state)
+        self._filter_by(self.state.filter + "".join(filter(str.isprintable, event.text)))
 
     def action_move(self, rows: int) -> None:
         """Move the selection by rows."""
-        self._select(self.state.selected_row + rows)
+        self.action_select(self.state.selected_row + rows)
 
     def action_page(self, pages: int) -> None:
         """Move the selection by windows."""
-        self._select(self.state.selected_row + pages * self._height)
+        self.action_select(self.state.selected_row + pages * self._height)
 
-    def action_select_first(self) -> None:
-        """Select the first row."""
-        self._select(0)
-
-    def action_select_last(self) -> None:
-        """Select the last row."""
-        self._select(len(self.state.rows) - 1)
+    def action_select(self, row: int) -> None:
+        """Select a row, the nearest one if there is no such row."""
+        self.state = view.select_row(self.state, row, self._height)
+        self.redraw()
 
     def action_erase_character(self) -> None:
-        """Remove the last character of the filter."""
-        self._update(view.erase_character(self.state))
+        """Remove the last character of the filter; typing ends with an empty filter."""
+        self._filter_by(self.state.filter[:-1])
 
     def action_clear_filter(self) -> None:
         """Show all groups again."""
-        self._update(view.clear_filter(self.state))
+        self._filter_by("")
 
     def action_open_unless_typing(self) -> None:
         """Open the selected group, unless a filter is being typed."""
@@ -151,11 +149,8 @@ class GroupListScreen(Screen[None]):
         if self.state.rows:
             self._open_group(self.state.rows[self.state.selected_row]["group"])
 
-    def _select(self, row: int) -> None:
-        self._update(view.select_row(self.state, row, self._height))
-
-    def _update(self, state: view.GroupListState) -> None:
-        self.state = state
+    def _filter_by(self, words: str, *, is_typing: bool | None = None) -> None:
+        self.state = view.set_filter(self.state, words, is_typing=is_typing)
         self.redraw()
 
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from exporters.wording import SEVERITIES, duration
+from stream.cli.api_client import note_of_part
 from stream.cli.group_source import Answer, age, format_time_lag, time_left, unix_time
 from stream.cli.render.explanation import explain
 from stream.cli.render.group_tables import common_cause_lines
@@ -44,18 +45,15 @@ class GroupListState:
     @property
     def rows(self) -> Sequence[Answer]:
         """The groups whose name or verdict contains the filter, without regard to case."""
-        words = self.filter.casefold()
-        return [group for group in self.groups if words in _searched_text(group)] if words else self.groups
+        if not (words := self.filter.casefold()):
+            return self.groups
+        texts = (f"{row['group']}\n{(row['verdict'] or '').replace('_', ' ')}" for row in self.groups)
+        return [row for row, text in zip(self.groups, texts, strict=True) if words in text.casefold()]
 
     @property
     def selected_row(self) -> int:
         """The index of the selected group; 0 if it is not among the rows."""
         return next((row for row, group in enumerate(self.rows) if group["group"] == self.selected), 0)
-
-
-def _searched_text(group: Answer) -> str:
-    verdict = (group["verdict"] or "").replace("_", " ")
-    return f"{group['group']}\n{verdict}".casefold()
 
 
 def select_row(state: GroupListState, row: int, height: int) -> GroupListState:
@@ -79,28 +77,12 @@ def show_selection(state: GroupListState, height: int) -> GroupListState:
     return select_row(state, state.selected_row, height)
 
 
-def begin_filter(state: GroupListState) -> GroupListState:
-    """Start an empty filter: the next character belongs to it even if it is a command otherwise."""
-    return dataclasses.replace(state, is_typing=True)
+def set_filter(state: GroupListState, words: str, *, is_typing: bool | None = None) -> GroupListState:
+    """Filter by words, by default until they are empty, and scroll to the top.
 
-
-def type_character(state: GroupListState, character: str) -> GroupListState:
-    """Append a character to the filter."""
-    return _set_filter(state, state.filter + character, is_typing=True)
-
-
-def erase_character(state: GroupListState) -> GroupListState:
-    """Remove the last character of the filter; typing ends with an empty filter."""
-    return _set_filter(state, state.filter[:-1], is_typing=len(state.filter) > 1)
-
-
-def clear_filter(state: GroupListState) -> GroupListState:
-    """Remove the filter."""
-    return _set_filter(state, "", is_typing=False)
-
-
-def _set_filter(state: GroupListState, words: str, *, is_typing: bool) -> GroupListState:
-    """Scroll to the top; the selected group stays selected if it is among the rows."""
+    The selected group stays selected if it is among the rows.
+    """
+    is_typing = bool(words) if is_typing is None else is_typing
     return dataclasses.replace(state, filter=words, is_typing=is_typing, first_row=0)
 
 
@@ -118,14 +100,15 @@ _COLUMNS: Final = (
 
 def status_line(result: PollResult, address: str, now: float) -> Text:
     """Return the name of the cluster, the number of groups, also by severity, the age of the snapshot, the address."""
-    groups = result.groups or ()
+    listed = result.listed or {"groups": ()}
+    groups, cluster = listed["groups"], listed.get("cluster_name")
     counts = collections.Counter(group["severity"] for group in groups if group["state"] != "Dead")
-    line = Text(f"{display_text(result.cluster_name)} · " if result.cluster_name else "", "bold")
+    line = Text(f"{display_text(cluster)} · " if cluster else "", "bold")
     line.append(f"{len(groups):,} groups", "bold")
     for severity in reversed(SEVERITIES):
         if counts[severity]:
             line.append(" · ").append(f"{counts[severity]:,} {severity}", COLOURS[severity])
-    snapshot_time = unix_time(result.snapshot_time)
+    snapshot_time = unix_time(listed.get("snapshot_time"))
     if snapshot_time is not None:
         line.append(f" · {duration(max(now - snapshot_time, 0.0))} old", "dim")
     return line.append(f" · {address}", "dim")
@@ -133,19 +116,19 @@ def status_line(result: PollResult, address: str, now: float) -> Text:
 
 def notices_text(result: PollResult) -> Text:
     """Return a line per common cause of unhealthy groups, and one that names other instances; empty without any."""
-    lines = [Text(line, COLOURS["critical"]) for line in common_cause_lines(result.common_causes)]
-    lines += [Text(result.note, "dim")] if result.note else []
-    return Text("\n").join(lines)
+    listed = result.listed or {}
+    causes = common_cause_lines(listed.get("common_causes", ()))  # older instances have none
+    lines = [Text(line, COLOURS["critical"]) for line in causes] + [Text(note_of_part(listed), "dim")]
+    return Text("\n").join(filter(None, lines))
 
 
 def filter_line(state: GroupListState) -> Text:
     """Return the filter and the number of groups that match it; empty while nothing is typed."""
     if not state.is_typing:
         return Text("")
-    words = display_text(state.filter) if state.filter else ""
     return Text.assemble(
         ("filter: ", "bold"),
-        words,
+        display_text(state.filter) if state.filter else "",
         "\N{LEFT ONE EIGHTH BLOCK}",
         (f"  {len(state.rows):,} of {len(state.groups):,}", "dim"),
     )

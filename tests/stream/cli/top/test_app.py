@@ -22,13 +22,17 @@ NOW = NOON / 1000 + 5
 BILLING = json.loads(group_json(small_snapshot(), "billing", detail()) or "")
 
 
+def answer(groups: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    return {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": groups}
+
+
 class SilentClient:
     """A client of an instance that has the group billing. Its list of groups does not change."""
 
     address = "http://here"
 
     def __init__(self) -> None:
-        self.groups_answer: dict[str, Any] = {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": groups_of()}
+        self.groups_answer = answer(groups_of())
 
     def groups(self, _query: object = None) -> dict[str, Any]:
         return self.groups_answer
@@ -83,7 +87,7 @@ def run(
     """Run a scenario with these groups (default: those of the small world), without polling by time."""
     client: Any = SilentClient()
     known = groups_of() if groups is None else groups
-    first = PollResult(known, "2023-11-14T22:13:20.000Z")
+    first = PollResult(answer(known))
     app = TopApp(client, 3600.0, first, lambda: NOW)
 
     async def main() -> None:
@@ -183,14 +187,14 @@ def test_lines_above_the_groups() -> None:
     """The second line has the reason of a failure until new groups arrive, or the common cause of an answer."""
 
     async def scenario(session: Session) -> None:
-        await session.receive(PollResult(groups_of(), None, None, LOST))
+        await session.receive(PollResult(answer(groups_of()), None, LOST))
         assert session.lines[1] == LOST
         assert session.lines[3].startswith("billing")
         common_causes = ({"sentence": "17 of 18 groups coordinated by broker 3 stopped within 20 s."},)
-        await session.receive(PollResult(groups_of(), "2023-11-14T22:13:20.000Z", common_causes=common_causes))
+        await session.receive(PollResult(answer(groups_of()) | {"common_causes": common_causes}))
         assert session.lines[1] == "common cause: 17 of 18 groups coordinated by broker 3 stopped within 20 s."
         assert session.lines[4].startswith("billing")
-        await session.receive(PollResult(groups_of([{"group": "new"}]), "2023-11-14T22:13:20.000Z"))
+        await session.receive(PollResult(answer(groups_of([{"group": "new"}]))))
         assert [session.lines[at] for at in (1, 4)] == ["", ""]
         assert session.lines[3].startswith("new ")
 

@@ -5,15 +5,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cli.top.view import (
-    GroupListState,
-    begin_filter,
-    clear_filter,
-    erase_character,
-    select_row,
-    show_selection,
-    type_character,
-)
+from stream.cli.top.view import GroupListState, select_row, set_filter, show_selection
 from tests.stream.cli.top.api_answers import groups_of, healthy_groups
 from tests.support.hypothesis_profiles import examples
 
@@ -22,7 +14,7 @@ HEIGHT = 5
 
 def typed(state: GroupListState, words: str) -> GroupListState:
     for character in words:
-        state = type_character(state, character)
+        state = set_filter(state, state.filter + character)
     return show_selection(state, HEIGHT)
 
 
@@ -37,26 +29,24 @@ def test_every_character_narrows_the_list() -> None:
         state = typed(GroupListState(groups_of()), words)
         assert [group["group"] for group in state.rows] == names
         assert state.selected == (names[0] if names else None)
-        assert clear_filter(state).rows == groups_of()
+        assert set_filter(state, "").rows == groups_of()
         for _ in words:
             assert state.is_typing
-            state = erase_character(state)
+            state = set_filter(state, state.filter[:-1])
         assert (len(state.rows), state.is_typing) == (4, False)
 
 
 def test_filter_may_begin_with_a_command() -> None:
     """A new filter is empty and accepts every character, also one that is a command."""
-    state = begin_filter(GroupListState(groups_of()))
+    state = set_filter(GroupListState(groups_of()), "", is_typing=True)
     assert (state.filter, state.is_typing) == ("", True)
-    assert type_character(state, "q").filter == "q"
 
 
 @examples(60)
 @given(
     st.lists(
         st.one_of(
-            st.sampled_from([erase_character, clear_filter, begin_filter]),
-            st.sampled_from("g1q/").map(lambda character: lambda state: type_character(state, character)),
+            st.sampled_from(["", "g", "g1", "g01", "q"]).map(lambda words: lambda state: set_filter(state, words)),
             st.integers(-3, 30).map(lambda row: lambda state: select_row(state, row, 4)),
         ),
         max_size=30,

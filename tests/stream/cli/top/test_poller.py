@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stream.cli.top.poller import PollResult, poll_forever, poll_groups
+from stream.cli.top.poller import PollResult, poll_forever
 from stream.errors import ExitCode, Refusal
 from tests.stream.cli.top.api_answers import groups_of
 from tests.support.terminal import PATIENCE
@@ -32,20 +32,6 @@ class ScriptedClient:
         return answer
 
 
-def test_an_answer_has_notes() -> None:
-    """A result has the other instances, the name of the cluster and the common causes that the answer has."""
-    client: Any = ScriptedClient(lambda _: None)
-    alone = poll_groups(client)
-    assert (alone.note, alone.cluster_name, alone.common_causes) == ("", None, ())
-    causes = [{"sentence": "3 of 3 groups."}]
-    more = {"instance": "1/2", "siblings": ["http://a", "http://b"], "cluster_name": "eu", "common_causes": causes}
-    answer = client.groups() | more
-    client.groups = lambda _query: answer
-    shared = poll_groups(client)
-    assert shared.note == "these are the groups of instance 1/2; the others: http://a"
-    assert (shared.cluster_name, shared.common_causes) == ("eu", tuple(causes))
-
-
 LOST = Refusal("no lagwarden answers", "", ExitCode.NO_INSTANCE)
 
 
@@ -58,11 +44,11 @@ def test_opened_group_is_requested_at_once(answer: Any, error: str) -> None:
     """The request for the opened group does not wait for the interval, and any answer keeps the list of groups."""
     client: Any = ScriptedClient(lambda _: answer)
     opened, results = queue.SimpleQueue[str | None](), queue.SimpleQueue[PollResult]()
-    polling = (client, 3600.0, poll_groups(client), opened, results.put)
+    polling = (client, 3600.0, PollResult(client.groups()), opened, results.put)
     threading.Thread(target=poll_forever, args=polling, daemon=True).start()
     opened.put("billing")
     result = results.get(timeout=PATIENCE)
     assert client.requests == ["", "billing"]
     assert (result.detail is not None) == (answer == {"group": "billing"})
     assert result.error == error
-    assert result.groups is not None
+    assert result.listed is not None
