@@ -111,7 +111,7 @@ class Sampler(ABC):
 
     @abstractmethod
     def _sample(self) -> None:
-        """Take one sample."""
+        """Record one sample."""
 
 
 class Watch(Sampler):

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS: Final = 15.0
 _NOT_FOUND: Final = frozenset({"no such group", "no group reads a topic of this name"})
+_REFUSED: Final[Mapping[int, str]] = {http.HTTPStatus.BAD_REQUEST: "", http.HTTPStatus.FORBIDDEN: "leave it out"}
+"""The advice by status."""
 _STALE_SECONDS: Final = 60.0
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 -- not listened on here
@@ -64,7 +66,8 @@ class InstanceClient:
         """Whether the last answer is of an old snapshot."""
         self._clock = clock
         self._advice = advice
-        self._url = url.rstrip("/")
+        self.address: Final = url.rstrip("/")
+        """The URL of the instance."""
         # An instance on this machine is never requested through a proxy of the environment.
         handlers: list[urllib.request.BaseHandler] = [_LoginKeeper()]
         if _is_loopback(_host(url)):
@@ -75,15 +78,9 @@ class InstanceClient:
         self._opener = urllib.request.build_opener(*handlers)
         self._headers = {} if access.authorization is None else {"Authorization": access.authorization}
 
-    @property
-    def address(self) -> str:
-        """The URL of the instance."""
-        return self._url
-
     def groups(self, query: GroupQuery = ALL_GROUPS) -> Answer:
         """Return the groups of a query. Raises Refusal."""
-        parameters = urllib.parse.urlencode(list(query.pairs()))
-        answer = self._current("/api/v1/groups" + (f"?{parameters}" if parameters else "")) or self._refuse_foreign()
+        answer = self._current(f"/api/v1/groups{_parameters(query)}") or self._refuse_foreign()
         notes = (note_of_cluster(answer), note_of_part(answer))
         self.notes = list(dict.fromkeys([*self.notes, *filter(None, notes)]))
         return answer
@@ -97,9 +94,7 @@ class InstanceClient:
 
     def topic_groups(self, topic: str, query: GroupQuery = ALL_GROUPS) -> Answer | None:
         """Return the groups of a query that read a topic, or None if none reads it. Raises Refusal."""
-        parameters = urllib.parse.urlencode(list(query.pairs()))
-        path = f"/api/v1/topics/{urllib.parse.quote(topic, safe='')}/groups"
-        return self._current(path + (f"?{parameters}" if parameters else ""))
+        return self._current(f"/api/v1/topics/{urllib.parse.quote(topic, safe='')}/groups{_parameters(query)}")
 
     def _current(self, path: str) -> Answer | None:
         answer = self._request(path)
@@ -108,7 +103,7 @@ class InstanceClient:
         self.is_stale = age > _STALE_SECONDS
         if self.is_stale:
             old = duration(age)
-            self.notes = [f"these numbers are {old} old: the instance has no newer snapshot; see {self._url}/"]
+            self.notes = [f"these numbers are {old} old: the instance has no newer snapshot; see {self.address}/"]
         return answer
 
     def _request(self, path: str) -> Answer | None:
@@ -118,7 +113,7 @@ class InstanceClient:
             reason = getattr(error, "reason", error)
             cause = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
             raise Refusal(
-                f"no lagwarden answers at {self._url} ({cause})", self._advice, ExitCode.NO_INSTANCE
+                f"no lagwarden answers at {self.address} ({cause})", self._advice, ExitCode.NO_INSTANCE
             ) from error
         answer = self._read(body)
         if code == http.HTTPStatus.OK:
@@ -128,7 +123,7 @@ class InstanceClient:
 
     def _exchange(self, path: str) -> tuple[int, bytes]:
         """Return status and body of the response to a request. Raises OSError and HTTPException."""
-        request = urllib.request.Request(self._url + path, headers=self._headers)  # noqa: S310 -- http or https
+        request = urllib.request.Request(self.address + path, headers=self._headers)  # noqa: S310 -- http or https
         try:
             with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
                 return http.HTTPStatus.OK, response.read()
@@ -144,16 +139,15 @@ class InstanceClient:
             return
         if code == http.HTTPStatus.SERVICE_UNAVAILABLE and "phase" in answer:
             reasons = " ".join(answer.get("reasons", ()))
-            what = f"lagwarden at {self._url} is not ready yet: {answer['phase']}. {reasons}".rstrip(". ")
-            raise Refusal(what, f"try again later; {self._url}/ shows the progress", ExitCode.NOT_READY)
+            what = f"lagwarden at {self.address} is not ready yet: {answer['phase']}. {reasons}".rstrip(". ")
+            raise Refusal(what, f"try again later; {self.address}/ shows the progress", ExitCode.NOT_READY)
         if code == http.HTTPStatus.UNAUTHORIZED:
-            what = f"lagwarden at {self._url} refuses the login" if self._headers else f"{self._url} needs a login"
+            refused = f"lagwarden at {self.address} refuses the login"
+            what = refused if self._headers else f"{self.address} needs a login"
             raise Refusal(what, LOGIN_ADVICE, ExitCode.NO_INSTANCE)
-        if code == http.HTTPStatus.BAD_REQUEST and answer.get("error"):
-            raise Refusal(f"lagwarden at {self._url} refuses: {answer['error']}", "", ExitCode.USAGE)
-        if code == http.HTTPStatus.FORBIDDEN and answer.get("error"):
-            raise Refusal(f"lagwarden at {self._url} refuses: {answer['error']}", "leave it out", ExitCode.USAGE)
-        what = f"{self._url} answers with status {code}: {answer.get('error', 'no reason given')}"
+        if code in _REFUSED and answer.get("error"):
+            raise Refusal(f"lagwarden at {self.address} refuses: {answer['error']}", _REFUSED[code], ExitCode.USAGE)
+        what = f"{self.address} answers with status {code}: {answer.get('error', 'no reason given')}"
         raise Refusal(what, "try again, or check --url", ExitCode.NO_INSTANCE)
 
     def _read(self, body: bytes) -> Answer:
@@ -164,8 +158,13 @@ class InstanceClient:
         return answer if isinstance(answer, dict) else self._refuse_foreign()
 
     def _refuse_foreign(self) -> Answer:
-        what = f"the server at {self._url} is not lagwarden"
+        what = f"the server at {self.address} is not lagwarden"
         raise Refusal(what, "check the address and --url", ExitCode.NO_INSTANCE)
+
+
+def _parameters(query: GroupQuery) -> str:
+    parameters = urllib.parse.urlencode(list(query.pairs()))
+    return f"?{parameters}" if parameters else ""
 
 
 class _LoginKeeper(urllib.request.HTTPRedirectHandler):

@@ -4,11 +4,11 @@ End offsets, existing topics and, unless configured, the retention of offsets ar
 expiration are null here. The snapshot time is the timestamp of the newest record.
 """
 
+import collections
 import dataclasses
 import functools
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -26,7 +26,6 @@ from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.model import find_groups
-from stream.offline.folder import open_source
 from stream.offline.replay import Replay
 from stream.offline.rows import LogRow, RowSource, TopicAndPartition
 from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext, TickFacts, derive
@@ -97,14 +96,6 @@ class CaptureGroups:
         body = group_json(snapshot, name, self._detail(name, snapshot))
         return None if body is None else json.loads(body)
 
-    def commit_facts(self, name: str) -> Mapping[TopicAndPartition, Answer]:
-        """Return, per partition of a group, what the API omits: leader epoch and metadata of the last commit, counts.
-
-        `commits` and `rewinds` count since the previous tombstone of the offset; `leader_epoch` is null if the commit
-        has none.
-        """
-        return self._commit_facts.get(name, {})
-
     def _snapshot_of(self, name: str) -> Snapshot:
         """Return the snapshot with the rows of one group, so that `group_json` for all groups takes linear time."""
         rows = {
@@ -118,16 +109,21 @@ class CaptureGroups:
         """The row numbers of each group, per table of the snapshot."""
         tables = []
         for table in ("groups", "unknown_lags", "partitions", "topics"):
-            numbers: dict[str, list[int]] = {}
+            numbers: dict[str, list[int]] = collections.defaultdict(list)
             for number, group in enumerate(getattr(self._snapshot, table).column("group").to_pylist()):
-                numbers.setdefault(group, []).append(number)
+                numbers[group].append(number)
             tables.append((table, numbers))
         return tables
 
     @functools.cached_property
-    def _commit_facts(self) -> dict[str, dict[TopicAndPartition, Answer]]:
+    def commit_facts(self) -> Mapping[str, Mapping[TopicAndPartition, Answer]]:
+        """What the API omits, per partition of each group: leader epoch and metadata of the last commit, counts.
+
+        `commits` and `rewinds` count since the previous tombstone of the offset; `leader_epoch` is null if the commit
+        has none.
+        """
         columns, runs = self._columns, self._columns.runs
-        facts: dict[str, dict[TopicAndPartition, Answer]] = {}
+        facts: dict[str, dict[TopicAndPartition, Answer]] = collections.defaultdict(dict)
         parts: tuple[list[Any], ...] = (
             columns.group.to_pylist(),
             columns.topic.to_pylist(),
@@ -138,7 +134,7 @@ class CaptureGroups:
             runs.spans.rewinds.tolist(),
         )
         for group, topic, partition, epoch, metadata, commits, rewinds in zip(*parts, strict=True):
-            facts.setdefault(group, {})[topic, partition] = {
+            facts[group][topic, partition] = {
                 "leader_epoch": None if epoch < 0 else epoch,
                 "metadata": metadata.decode("utf-8", "replace"),
                 "commits": commits,
@@ -163,11 +159,6 @@ class CaptureGroups:
         known = self._columns.memberships.get(name), None if history is None else _as_replayed(history)
         members = self._driver_state.members(name, self._derived.facts.cluster.topic_names)
         return group_detail(name, known, members, topics, self._derived)
-
-
-def open_capture(path: Path, options: GroupsOptions) -> CaptureGroups:
-    """Read a capture file or a log directory. The options may give the retention of its cluster. Raises Refusal."""
-    return CaptureGroups(open_source(path), configured_retention(options))
 
 
 def configured_retention(options: GroupsOptions) -> OffsetsRetention:

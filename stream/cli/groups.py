@@ -62,9 +62,11 @@ class _SourceOptions:
         if self.url is not None and self.capture is not None:
             raise typer.BadParameter("--url and --capture exclude each other")
         if self.capture is not None:
-            from stream.cli.capture_groups import open_capture
+            from stream.cli.capture_groups import CaptureGroups, configured_retention
+            from stream.offline.folder import open_source
 
-            return open_capture(self.capture, load_section(GroupsOptions, self.config))
+            retention = configured_retention(load_section(GroupsOptions, self.config))
+            return CaptureGroups(open_source(self.capture), retention)
         from stream.cli.api_client import InstanceClient
 
         return InstanceClient(instance_url(self.url, self.config))

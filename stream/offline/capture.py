@@ -22,10 +22,10 @@ from fastavro.write import Writer
 
 from stream.offline.container import (
     ContainerError,
-    DamagedError,
+    DamagedBlockError,
     Header,
     RawBlock,
-    TornError,
+    TornBlockError,
     read_blocks,
     read_header,
 )
@@ -110,8 +110,8 @@ class CaptureFile:
                 self.can_be_continued = True
             except OSError as error:
                 self._add_problem(f"cannot be read from byte {self.end} on: {os_error_text(error)}")
-            except (TornError, DamagedError) as error:
-                self.can_be_continued = isinstance(error, TornError)
+            except (TornBlockError, DamagedBlockError) as error:
+                self.can_be_continued = isinstance(error, TornBlockError)
                 state, left = "torn" if self.can_be_continued else "damaged", os.fstat(file.fileno()).st_size - self.end
                 self._add_problem(f"{state} at byte {self.end}: {error}; the last {left} bytes are not read")
 
@@ -127,19 +127,19 @@ class CaptureFile:
 
 
 def _rows_of(raw: RawBlock) -> list[LogRow]:
-    """Return the rows of a block. Raises DamagedError if they cannot be decoded."""
+    """Return the rows of a block. Raises DamagedBlockError if they cannot be decoded."""
     data, rows = io.BytesIO(raw.data), []
     for _ in range(raw.count):
         try:
             fields: Any = fastavro.schemaless_reader(data, _PARSED, None)
         except (EOFError, ValueError, IndexError, OverflowError, TypeError, KeyError):
-            raise DamagedError("a row cannot be decoded") from None
+            raise DamagedBlockError("a row cannot be decoded") from None
         row = LogRow._make(fields.values())
         if not (0 <= row.partition <= _LARGEST_PARTITION and row.offset >= 0):
-            raise DamagedError("a row has an invalid partition or offset")
+            raise DamagedBlockError("a row has an invalid partition or offset")
         rows.append(row)
     if data.tell() < len(raw.data):
-        raise DamagedError("there are bytes after the last row")
+        raise DamagedBlockError("there are bytes after the last row")
     return rows
 
 

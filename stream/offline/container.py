@@ -28,11 +28,11 @@ class ContainerError(ValueError):
     """The header is not that of a container file, or names an unsupported codec."""
 
 
-class TornError(ValueError):
+class TornBlockError(ValueError):
     """The file ends inside a block, and nothing follows."""
 
 
-class DamagedError(ValueError):
+class DamagedBlockError(ValueError):
     """A block does not conform to the format, or data follows an incomplete block."""
 
 
@@ -79,7 +79,7 @@ def read_header(file: IO[bytes]) -> Header:
 def read_blocks(file: IO[bytes], header: Header, start: int) -> Iterator[RawBlock]:
     """Yield the blocks of an open file from a position on, in order.
 
-    Raises TornError, DamagedError, and OSError: a read error of the system is not the end of the file.
+    Raises TornBlockError, DamagedBlockError, and OSError: a read error of the system is not the end of the file.
     """
     position = start
     while True:
@@ -87,7 +87,7 @@ def read_blocks(file: IO[bytes], header: Header, start: int) -> Iterator[RawBloc
             block = _read(file, header, position)
         except _TooShort:
             _refuse_damage(file, header, position)
-            raise TornError("it ends inside a block") from None
+            raise TornBlockError("it ends inside a block") from None
         if block is None:
             return
         yield block
@@ -102,30 +102,30 @@ def _read(file: IO[bytes], header: Header, position: int) -> RawBlock | None:
     count, at = _number(head, 0)
     length, at = _number(head, at)
     if not 0 <= count <= MAX_BLOCK_ROWS:
-        raise DamagedError(f"a block of {count} rows")
+        raise DamagedBlockError(f"a block of {count} rows")
     if not 0 <= length <= MAX_BLOCK_BYTES:
-        raise DamagedError(f"a block of {length} bytes")
+        raise DamagedBlockError(f"a block of {length} bytes")
     file.seek(position + at)
     compressed = file.read(length)
     sync = file.read(SYNC_BYTES)
     if len(compressed) < length or len(sync) < SYNC_BYTES:
         raise _TooShort
     if sync != header.sync:
-        raise DamagedError("the sync marker after the block is wrong")
+        raise DamagedBlockError("the sync marker after the block is wrong")
     return RawBlock(count, _CODECS[header.codec](compressed), position, position + at + length + SYNC_BYTES)
 
 
 def _refuse_damage(file: IO[bytes], header: Header, start: int) -> None:
-    """Raise DamagedError if a sync marker follows, so that the length of the block is wrong, or too many bytes."""
+    """Raise DamagedBlockError if a sync marker follows, so that the length of the block is wrong, or too many bytes."""
     position, tail = start, b""
     file.seek(position)
     while chunk := file.read(_SCAN):
         if header.sync in tail + chunk:
-            raise DamagedError("the length of a block exceeds the file")
+            raise DamagedBlockError("the length of a block exceeds the file")
         tail = chunk[-SYNC_BYTES + 1 :]
         position += len(chunk)
     if position - start > MAX_BLOCK_BYTES + 2 * _LONGEST_NUMBER + SYNC_BYTES:
-        raise DamagedError("the remaining bytes exceed the maximum size of a block")
+        raise DamagedBlockError("the remaining bytes exceed the maximum size of a block")
 
 
 def _number(raw: bytes, at: int) -> tuple[int, int]:
@@ -138,7 +138,7 @@ def _number(raw: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:
             return (value >> 1) ^ -(value & 1), at + place + 1
-    raise DamagedError("a number of more than ten bytes")
+    raise DamagedBlockError("a number of more than ten bytes")
 
 
 # --- decompression, up to the limit
@@ -149,11 +149,11 @@ def _inflate(data: bytes) -> bytes:
     try:
         expanded = decompressor.decompress(data, MAX_BLOCK_BYTES + 1)
     except zlib.error as error:
-        raise DamagedError(f"it cannot be decompressed: {error}") from None
+        raise DamagedBlockError(f"it cannot be decompressed: {error}") from None
     if len(expanded) > MAX_BLOCK_BYTES:
-        raise DamagedError(f"it expands to more than {MAX_BLOCK_BYTES} bytes")
+        raise DamagedBlockError(f"it expands to more than {MAX_BLOCK_BYTES} bytes")
     if not decompressor.eof:
-        raise DamagedError("its compressed data is incomplete")
+        raise DamagedBlockError("its compressed data is incomplete")
     return expanded
 
 

@@ -54,15 +54,9 @@ def records_of_group(rows: Iterable[LogRow], group: str) -> Iterator[LogRow]:
     for row in rows:
         if row.topic != OFFSETS_TOPIC or row.key is None or name not in row.key:
             continue
-        if _group_of(scalar.decode(row.key, None)) == group:
+        record = scalar.decode(row.key, None)
+        if isinstance(record, Record) and record.key.get("group", record.key.get("group_id")) == group:
             yield row
-
-
-def _group_of(record: object) -> str | None:
-    if not isinstance(record, Record):
-        return None
-    name = record.key.get("group", record.key.get("group_id"))
-    return None if name is None else str(name)
 
 
 @dataclasses.dataclass(slots=True)
@@ -124,7 +118,7 @@ class _TimelineBuilder:
             yield TimelineEvent(row.timestamp, row.partition, row.offset, "rewound", text)
             return
         sequence = self._sequences.get(place)
-        if sequence is not None and _has_gap(sequence.last, row):
+        if sequence is not None and (row.timestamp or 0) - (sequence.last.timestamp or 0) > _MAX_GAP_MS:
             yield from self.flush()
             sequence = None
         if sequence is None:
@@ -137,7 +131,3 @@ class _TimelineBuilder:
         pending = [sequence.event(place) for place, sequence in self._sequences.items()]
         self._sequences = {}
         yield from sorted(pending, key=lambda event: (event.partition, event.position))
-
-
-def _has_gap(previous: LogRow, following: LogRow) -> bool:
-    return (following.timestamp or 0) - (previous.timestamp or 0) > _MAX_GAP_MS

@@ -46,7 +46,11 @@ class AgentQuestions:
         """
         pairs = [("severity", each) for each in severities or ATTENTION]
         pairs += [(name, value) for name, value in (("owner", owner), ("filter", name_part)) if value is not None]
-        answer = self.client().groups(dataclasses.replace(_query(pairs), sort=SortKey.WORST, limit=_bounded(limit)))
+        try:
+            query = GroupQuery.parse(pairs)
+        except GroupQueryError as error:
+            raise Refusal(str(error), "correct the value", ExitCode.USAGE) from error
+        answer = self.client().groups(dataclasses.replace(query, sort=SortKey.WORST, limit=_bounded(limit)))
         return {
             "snapshot_time": answer["snapshot_time"],
             "total": answer["total"],
@@ -82,14 +86,6 @@ class AgentQuestions:
         if answer is None:
             raise Refusal(f"no group reads a topic named {topic}", "check the name", ExitCode.NO_SUCH_GROUP)
         return answer
-
-
-def _query(pairs: Iterable[tuple[str, str]]) -> GroupQuery:
-    """Return a query. Raises Refusal for a value that is not valid."""
-    try:
-        return GroupQuery.parse(pairs)
-    except GroupQueryError as error:
-        raise Refusal(str(error), "correct the value", ExitCode.USAGE) from error
 
 
 def _bounded(limit: int) -> int:

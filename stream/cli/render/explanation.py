@@ -4,7 +4,7 @@ The input is the answer of the API for one group (`stream.cli.group_source.Answe
 Verdicts, their sentences and next steps are written by `stream.health`. Pure; `now` is Unix seconds.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from exporters.wording import FINE, duration, evidence_words
@@ -32,16 +32,17 @@ TRANSITIONS: Final = 5
 
 def explain(group: Answer, now: float, *, everything: bool = False) -> list[TextBlock]:
     """Return the explanation of a group, whether or not it is healthy; `everything` lifts the limits on lists."""
+    several = len(group["by_topic"]) > 1
     blocks = [
         TextBlock([_headline(group, now), *_why(group)]),
         TextBlock(_next_step(group)),
         TextBlock(_evidence(group, now)),
+        TextBlock(list(_state(group, now))),
+        *_partitions(group, now, everything=everything),
+        *([TextBlock([plain_sentence("By topic", "bold")], topics_table(group["by_topic"]))] if several else []),
+        *_latest("Verdicts", group["verdicts"], None if everything else CHANGES, verdicts_table),
+        *_latest("History", group["transitions"], None if everything else TRANSITIONS, transitions_table),
     ]
-    blocks.append(TextBlock(list(_state(group, now))))
-    blocks.extend(_partitions(group, now, everything=everything))
-    if len(group["by_topic"]) > 1:
-        blocks.append(TextBlock([plain_sentence("By topic", "bold")], topics_table(group["by_topic"])))
-    blocks.extend(_history(group, everything=everything))
     return [block for block in blocks if block.sentences or block.table]
 
 
@@ -105,9 +106,10 @@ def _state(group: Answer, now: float) -> Iterator[Sentence]:
         problem = "cannot be right (in the future, before 1970 or after the year 9999)"
         yield plain_sentence(f"{_count(group['odd_times'], 'time')} in its records {problem}.", "yellow", 2)
     if group["unowned"]:
-        yield plain_sentence(f"No member owns {_names(group['unowned'])}.", "yellow", 2)
+        yield plain_sentence(f"No member owns {', '.join(map(display_text, group['unowned']))}.", "yellow", 2)
     if group["unsubscribed"]:
-        yield plain_sentence(f"No member subscribes to {_names(group['unsubscribed'])}.", "yellow", 2)
+        topics = ", ".join(map(display_text, group["unsubscribed"]))
+        yield plain_sentence(f"No member subscribes to {topics}.", "yellow", 2)
     if group["lag_sum"]:
         for quota in group.get("quotas") or ():
             yield plain_sentence(display_text(quota["sentence"]), "yellow", 2)
@@ -120,20 +122,12 @@ def _progress(group: Answer, now: float) -> Iterator[str]:
     partitions = _count(group["partitions"], "partition")
     if group["kind"] == _SHARE:
         yield f"{_members(group)}; {partitions} with a start offset."
-        yield f"{_unfinished(group)}."
+        yield f"{_lag(group, 'All records are finished', 'record', 'not finished')}."
         return
     yield f"{_members(group)}; {partitions} with offsets."
-    yield f"{_lag(group)}; last commit {_ago(group['last_commit_time'], now)}."
+    lag = f"{_lag(group, 'Nothing is unread', 'offset', 'unread')}{_time_lag(group)}"
+    yield f"{lag}; last commit {_ago(group['last_commit_time'], now)}."
     yield _expiration(group, now)
-
-
-def _unfinished(group: Answer) -> str:
-    """Return the lag of a share group."""
-    if group["lag_sum"] is None:
-        return "Lag not known"
-    if not group["lag_sum"]:
-        return "All records are finished" + (" where the lag is known" if group["partitions_lag_unknown"] else "")
-    return f"{_count(group['lag_sum'], 'record')} not finished, {_number(group['lag_max'])} at most in a partition"
 
 
 def _muted(group: Answer) -> Iterator[str]:
@@ -145,10 +139,6 @@ def _muted(group: Answer) -> Iterator[str]:
         yield f"silenced{end} ({display_text(group['silence_reason'])})"
     if group.get("not_alerted"):
         yield "the fault is older than lagwarden, or the group was silent for long (health.day_one)"
-
-
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(map(display_text, names))
 
 
 def _kind(group: Answer) -> str:
@@ -166,29 +156,28 @@ def _members(group: Answer) -> str:
     return f"{text} ({', '.join(inactive)})" if inactive else text
 
 
-def _lag(group: Answer) -> str:
+def _lag(group: Answer, nothing: str, noun: str, state: str) -> str:
+    """Return the lag in words: `nothing` if it is 0, else a number with the noun and its state."""
     if group["lag_sum"] is None:
         return "Lag not known"
     if not group["lag_sum"]:
-        return "Nothing is unread" + (" where the lag is known" if group["partitions_lag_unknown"] else "")
-    lag = f"{_count(group['lag_sum'], 'offset')} unread, {_number(group['lag_max'])} at most in a partition"
-    time_lag = group["time_lag_max"]
-    if time_lag is None:
-        return lag
+        return nothing + (" where the lag is known" if group["partitions_lag_unknown"] else "")
+    return f"{_count(group['lag_sum'], noun)} {state}, {_number(group['lag_max'])} at most in a partition"
+
+
+def _time_lag(group: Answer) -> str:
+    if not group["lag_sum"] or group["time_lag_max"] is None:
+        return ""
     bound = "at least " if group["time_lag_max_exact"] is False else ""
-    return f"{lag}, the oldest unread record waits for {bound}{duration(time_lag)}"
+    return f", the oldest unread record waits for {bound}{duration(group['time_lag_max'])}"
 
 
 def _expiration(group: Answer, now: float) -> str:
     first, whole = group["first_offset_expiry_time"], group["group_expiry_time"]
     if first is None and whole is None:
         return "No offset is about to expire."
-    parts = [
-        f"{what} {_ahead(then, now)}"
-        for what, then in (("the first offset expires", first), ("the group", whole))
-        if then is not None
-    ]
-    text = ", ".join(parts)
+    named = (("the first offset expires", first), ("the group", whole))
+    text = ", ".join(f"{what} {_ahead(then, now)}" for what, then in named if then is not None)
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -200,14 +189,11 @@ def _partitions(group: Answer, now: float, *, everything: bool) -> Iterator[Text
     kept = found if everything else found[:FINDINGS]
     title = f"Partitions that are not fine: {_found_count(len(found), group['partitions'])}"
     more = f", the worst {len(kept)}; --all prints all" if len(kept) < len(found) else ""
-    yield TextBlock([Sentence([(title, "bold"), (more, "dim")])], _findings_table(kept, group, now))
+    table = share_findings_table if group["kind"] == _SHARE else findings_table
+    yield TextBlock([Sentence([(title, "bold"), (more, "dim")])], table(kept, group, now))
     explained = found if everything else _worst_per_verdict(found, group["verdict"])
     if lines := [line for finding in explained for line in _finding(finding, group, now)]:
         yield TextBlock(lines)
-
-
-def _findings_table(findings: Sequence[Answer], group: Answer, now: float) -> TextTable:
-    return (share_findings_table if group["kind"] == _SHARE else findings_table)(findings, group, now)
 
 
 def _worst_per_verdict(found: Sequence[Answer], verdict: str | None) -> list[Answer]:
@@ -235,29 +221,19 @@ def _finding(finding: Answer, group: Answer, now: float) -> Iterator[Sentence]:
     verdict = (_words(finding["verdict"]), colour)
     yield Sentence([(f"{place}: ", ""), verdict, (f"{since}. {display_text(finding['sentence'])}", "")], 2)
     if finding["evidence"]:
-        yield plain_sentence(_evidence_line(finding["evidence"], now), "dim", 4)
+        words = evidence_words(finding["evidence"], now, _number)
+        yield plain_sentence(", ".join(f"{label} {value}" for label, value, _ in words), "dim", 4)
     if not group["finding"] or finding["next_step"] != group["finding"]["next_step"]:
         yield plain_sentence(f"What to do: {display_text(finding['next_step'])}", indent=4)
 
 
-def _evidence_line(evidence: Mapping[str, str | float | int | bool | None], now: float) -> str:
-    return ", ".join(f"{label} {value}" for label, value, _ in evidence_words(evidence, now, _number))
-
-
-def _history(group: Answer, *, everything: bool) -> Iterator[TextBlock]:
-    changes, transitions = group["verdicts"] or [], group["transitions"] or []
-    if changes:
-        yield _latest("Verdicts", changes, None if everything else CHANGES, verdicts_table)
-    if transitions:
-        yield _latest("History", transitions, None if everything else TRANSITIONS, transitions_table)
-
-
 def _latest(
-    title: str, rows: Sequence[Answer], limit: int | None, table: Callable[[Sequence[Answer]], TextTable]
-) -> TextBlock:
-    kept = rows if limit is None else rows[-limit:]
-    note = "" if len(kept) == len(rows) else f", the latest {len(kept)} of {len(rows)}"
-    return TextBlock([Sentence([(title, "bold"), (f"{note}, the oldest first", "dim")])], table(kept))
+    title: str, rows: Sequence[Answer] | None, limit: int | None, table: Callable[[Sequence[Answer]], TextTable]
+) -> Iterator[TextBlock]:
+    if rows:
+        kept = rows if limit is None else rows[-limit:]
+        note = "" if len(kept) == len(rows) else f", the latest {len(kept)} of {len(rows)}"
+        yield TextBlock([Sentence([(title, "bold"), (f"{note}, the oldest first", "dim")])], table(kept))
 
 
 def _words(word: str) -> str:

@@ -69,23 +69,19 @@ def offsets_table(group: Answer, now: float) -> TextTable:
         if partition >= 0  # tasks of Connect have negative numbers
     ]
     owned_places = {place for _, place in owned}
-    unowned: list[tuple[Answer, tuple[str, int]]] = [
-        (_NO_MEMBER, place) for place in committed if place not in owned_places
-    ]
+    places = [*owned, *((_NO_MEMBER, place) for place in committed if place not in owned_places)]
     rows = (
-        _offset_row(group["group"], place, committed.get(place, {}), member, now) for member, place in owned + unowned
+        [
+            *map(_cell, (group["group"], *place)),
+            *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark", "lag")),
+            *(_cell(member[name]) for name in ("member_id", "client_host", "client_id")),
+            age(row.get("commit_time"), now),
+            time_left(row.get("offset_expiry_time"), now),
+        ]
+        for member, place in places
+        for row in [committed.get(place, {})]
     )
     return _table(columns, rows)
-
-
-def _offset_row(group: str, place: tuple[str, int], row: Answer, member: Answer, now: float) -> list[str]:
-    return [
-        *map(_cell, (group, *place)),
-        *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark", "lag")),
-        *(_cell(member[name]) for name in ("member_id", "client_host", "client_id")),
-        age(row.get("commit_time"), now),
-        time_left(row.get("offset_expiry_time"), now),
-    ]
 
 
 def share_offsets_table(group: Answer) -> TextTable:
@@ -233,18 +229,17 @@ def share_findings_table(findings: Iterable[Answer], group: Answer, now: float) 
 
 
 def _owners(group: Answer) -> dict[tuple[str, int], str]:
-    """Return the owner by topic and partition: client id, or member id if there is none, and host."""
+    """Return the owner by topic and partition: client id, or member id if there is none, and host.
+
+    Java puts a slash before an address without a name.
+    """
     return {
-        (topic, partition): f"{member['client_id'] or member['member_id']}{_host(member['client_host'])}"
+        (topic, partition): "@".join(filter(None, (member["client_id"] or member["member_id"], host)))
         for member in group["by_member"] or ()
+        for host in [(member["client_host"] or "").removeprefix("/")]
         for topic, partitions in member["assignment"].items()
         for partition in partitions
     }
-
-
-def _host(host: str | None) -> str:
-    """Return a host as suffix of a client id; Java puts a slash before an address without a name."""
-    return f"@{host.removeprefix('/')}" if host else ""
 
 
 def topics_table(topics: Iterable[Answer]) -> TextTable:

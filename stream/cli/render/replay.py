@@ -10,7 +10,6 @@ from stream.cli.group_source import Answer
 from stream.cli.render.group_tables import groups_table
 from stream.cli.render.stdout import printable
 from stream.cli.render.tables import TableColumn, TextTable
-from stream.groups.decode_stats import DecodeStats
 from stream.offline.timeline import TimelineEvent
 from stream.wording import utc_time
 
@@ -19,7 +18,7 @@ def replay_table(rows: Sequence[Answer], now: float, groups: CaptureGroups) -> T
     """Return the table of `groups`, with the generation, the commits and the rewinds of each group in addition."""
 
     def cells(row: Answer) -> list[str]:
-        facts = groups.commit_facts(row["group"]).values()
+        facts = groups.commit_facts.get(row["group"], {}).values()
         counts = [sum(fact[name] for fact in facts) for name in ("commits", "rewinds")]
         return ["-" if row["generation"] is None else str(row["generation"]), *map(str, counts)]
 
@@ -39,22 +38,16 @@ def replay_json(answer: Answer, groups: CaptureGroups) -> Iterator[str]:
     for at, row in enumerate(answer["groups"], 1):
         name = row["group"]
         group: Answer = groups.group(name) or {**row, "by_partition": []}
-        facts = groups.commit_facts(name)
+        facts = groups.commit_facts.get(name, {})
         for partition in group["by_partition"]:
             partition.update(facts.get((partition["topic"], partition["partition"]), {}))
         yield json_line(group) + ("," if at < len(answer["groups"]) else "")
-    records, faults = json_line(_records_json(groups.decode_stats)), json_line(_faults_json(groups.decode_stats))
-    yield f'],"records":{records},"faults":{faults}}}'
-
-
-def _records_json(stats: DecodeStats) -> Answer:
-    """Return the number of records by type; `None`: no type could be read."""
+    stats = groups.decode_stats
+    # `None`: no type could be read.
     types = sorted(stats.records, key=lambda record_type: -1 if record_type is None else record_type)
-    return {str(record_type): stats.records[record_type] for record_type in types}
-
-
-def _faults_json(stats: DecodeStats) -> list[Answer]:
-    return [{**dataclasses.asdict(fault), "count": count} for fault, count in stats.faults.most_common()]
+    records = json_line({str(record_type): stats.records[record_type] for record_type in types})
+    faults = json_line([{**dataclasses.asdict(fault), "count": count} for fault, count in stats.faults.most_common()])
+    yield f'],"records":{records},"faults":{faults}}}'
 
 
 def events_table(events: Iterable[TimelineEvent]) -> TextTable:
