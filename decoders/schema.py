@@ -59,7 +59,6 @@ class Primitive:
     code: str = ""
 
 
-BOOL: Final = Primitive("bool", 1, zero=False, code="?")
 INT8: Final = Primitive("int8", 1, 0, "b")
 INT16: Final = Primitive("int16", 2, 0, "h")
 UINT16: Final = Primitive("uint16", 2, 0, "H")
