@@ -7,10 +7,10 @@ tombstone and includes what the log had before the process started.
 from collections.abc import Iterable
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from decoders.columnar import decode_keys
-from stream.groups.commits.run_table import Runs
+from stream.groups.commits.run_table import Runs, groups_of_commit_keys
 from stream.groups.commits.runs import Spans
 
 
@@ -25,7 +25,7 @@ class CommitCounts:
         rows = np.flatnonzero(commits)
         if not len(rows):
             return
-        group = decode_keys(runs.keys.take(rows)).group.dictionary_encode()
+        group = groups_of_commit_keys(runs.keys.take(rows)).cast(pa.string()).dictionary_encode()
         sums = np.zeros(len(group.dictionary), np.int64)
         np.add.at(sums, group.indices.to_numpy(zero_copy_only=False), commits[rows])
         for name, number in zip(group.dictionary.to_pylist(), sums.tolist(), strict=True):

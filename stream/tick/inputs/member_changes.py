@@ -35,6 +35,8 @@ class RebalanceCounter:
         self._counts: dict[str, CountsByTime] = {group: list(counts) for group, counts in (stored or {}).items()}
         self._histories: dict[str, GroupHistory] = {}
         self._recent: dict[str, int] = {}
+        self._due: dict[str, int] = {}
+        """When (ms) the number of each of these groups has to be counted again."""
 
     @property
     def recorded(self) -> dict[str, CountsByTime]:
@@ -50,11 +52,12 @@ class RebalanceCounter:
             for group in self._histories.keys() - histories.keys():
                 self._counts.pop(group, None)
                 self._recent.pop(group, None)
+                self._due.pop(group, None)
             for group, history in histories.items():
                 if self._histories.get(group) is not history:
                     self._record(group, history.counts.get(_REBALANCED, 0), now)
             self._histories = dict(histories)
-        for group in list(self._recent):
+        for group in [group for group, due in self._due.items() if due <= now]:
             self._update_recent(group, now)
         return self._recent
 
@@ -64,7 +67,7 @@ class RebalanceCounter:
             counts.clear()  # a new group of the same name, or the clock was set back
         if not counts or count > counts[-1][1]:
             counts.append((now, count))
-        self._recent[group] = 0
+        self._recent[group], self._due[group] = 0, now
 
     def _update_recent(self, group: str, now: int) -> None:
         """Count from the last record before the window, or from the first record if there is none before."""
@@ -72,8 +75,9 @@ class RebalanceCounter:
         while len(counts) > 1 and counts[1][0] <= now - self._window:
             del counts[0]
         self._recent[group] = counts[-1][1] - counts[0][1]
+        self._due[group] = counts[min(1, len(counts) - 1)][0] + self._window
         if len(counts) == 1 and counts[0][0] <= now - self._window:
-            del self._recent[group]  # the remaining record is the base for the group's next rebalance
+            del self._recent[group], self._due[group]  # the remaining record is the base for the group's next rebalance
 
 
 _LEAST_CHANGES: Final = 3
