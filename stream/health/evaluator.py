@@ -11,7 +11,7 @@ import numpy as np
 
 from stream.health import hysteresis, row_columns
 from stream.health.burrow.status_tracker import BurrowStatuses, BurrowStatusTracker
-from stream.health.columns import Codes, Ints
+from stream.health.columns import Codes, Flags, Ints
 from stream.health.evidence import Value, evidence
 from stream.health.features import window as windows
 from stream.health.features.partition_history import PartitionHistory
@@ -28,9 +28,13 @@ from stream.health.rules.unknown_lag import briefly_unknown_rows
 from stream.health.share.evaluator import ShareEvaluator, ShareFindings
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict
 
-_RATE_VERDICTS: Final = [
-    CODE[each] for each in (Verdict.OK, Verdict.RECOVERING, Verdict.SKEWED, Verdict.FALLING_BEHIND)
-]
+
+def _flags(*verdicts: Verdict) -> Flags:
+    """Return by code which verdicts are among these."""
+    return np.array([verdict in verdicts for verdict in VERDICTS], np.bool_)
+
+
+_HAVE_RATE: Final = _flags(Verdict.OK, Verdict.RECOVERING, Verdict.SKEWED, Verdict.FALLING_BEHIND)
 """Verdicts that depend on how fast a group reads."""
 _NEEDS_NO_RECORD: Final = frozenset(
     {
@@ -51,9 +55,9 @@ _NEEDS_NO_RECORD: Final = frozenset(
     }
 )
 """These hold whether or not a record is unread. Every other verdict but "ok" implies an unread record."""
-_GOOD: Final = [CODE[each] for each in (Verdict.OK, Verdict.CAUGHT_UP, Verdict.COMMITS_LAST_READ)]
+_GOOD: Final = _flags(Verdict.OK, Verdict.CAUGHT_UP, Verdict.COMMITS_LAST_READ)
 """Verdicts that the rules give only to rows without a fault: these can be premature."""
-_NEEDS_A_RECORD: Final = np.array([verdict not in _NEEDS_NO_RECORD for verdict in VERDICTS], np.bool_)
+_NEEDS_A_RECORD: Final = ~_flags(*_NEEDS_NO_RECORD)
 
 _LEAST_SLOTS: Final = 2
 """A tool that sets offsets commits once."""
@@ -191,7 +195,7 @@ class Evaluator:
         brief = briefly_unknown_rows(window)
         shown = hysteresis.advance(previous, rule_verdict, inputs.now, window.progress_time, brief)
         self._shown.keep(shown, inputs)
-        window = window.trim()
+        window = window.trim(self.history.memory.packed)
         skipped = np.array(list(self.history.memory.skipped.values()), np.int64)
         share = self._share.evaluate(inputs)
         result = EvaluationResult.of(window, shown, rule_verdict, also=also, share=share, group_skipped=skipped)
@@ -232,8 +236,8 @@ def apply_rules(window: Window) -> tuple[Codes, Ints]:
     code, also = first_matches(RULES, window, len(window))
     # No member reads these yet: not good, and a fault only if it lasts.
     code[(code == CODE[Verdict.OK]) & may_be_assigned_soon(window)] = CODE[Verdict.UNKNOWN]
-    code[np.isin(code, _GOOD) & window.undecided] = hysteresis.UNDECIDED
-    code[window.paused & np.isin(code, _RATE_VERDICTS)] = hysteresis.UNDECIDED
+    good, have_rate = _GOOD[code], _HAVE_RATE[code]
+    code[(good & window.undecided) | (have_rate & window.paused)] = hysteresis.UNDECIDED
     _withdraw_unproven(code, window)
     if window.inputs.hidden is not None:  # they may have read on, or may have members by now
         code[window.inputs.hidden] = hysteresis.UNDECIDED

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,15 +47,18 @@ class PackedColumn:
 
         They must not be written to: equal elements are one element in memory, as in the packed column.
         """
-        codes = self._codes[first:last]
+        values: NDArray[Any] = self[first:last]
+        values.setflags(write=False)
+        return values
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Return these rows (a slice, positions or a mask), or the element of one row, in the original type."""
+        codes = self._codes[rows]
         if self._offset is None:
-            codes.setflags(write=False)
             return codes
         values = codes.astype(np.int64)
         values += self._offset
-        if self._offset != NOT_KNOWN:
-            values[codes == 0] = NOT_KNOWN
-        return values
+        return values if self._offset == NOT_KNOWN else np.where(codes == 0, NOT_KNOWN, values)
 
     @property
     def nbytes(self) -> int:
@@ -68,42 +71,55 @@ class PackedTable(Generic[_Table]):
     """A packed dataclass of columns, which may have other dataclasses of columns as fields."""
 
     _type: type[_Table]
-    _packed: Mapping[str, PackedColumn | PackedTable[Any]]
+    _packed: Mapping[str, _Packed]
     _others: Mapping[str, Any]
 
     @classmethod
-    def pack(cls, table: _Table, types: Mapping[type, Collection[str]]) -> PackedTable[_Table]:
+    def pack(
+        cls, table: _Table, types: Mapping[type, Collection[str]], known: Mapping[int, _Packed] | None = None
+    ) -> PackedTable[_Table]:
         """Return a packed copy of a table.
 
         `types` are the dataclasses whose arrays have one element per row, each with the names of the fields that are
-        kept as they are. Fields of other types are kept as they are, too. An array of several fields is packed once.
+        kept as they are. Fields of other types are kept as they are, too. An array of several fields is packed once,
+        and those in `known` (by the id of the array or table) are packed already.
         """
-        return cls._pack(table, types, {})
+        return cls._pack(table, types, dict(known or {}))
 
     @classmethod
-    def _pack(
-        cls, table: Any, types: Mapping[type, Collection[str]], columns: dict[int, PackedColumn]
-    ) -> PackedTable[Any]:
-        packed: dict[str, PackedColumn | PackedTable[Any]] = {}
+    def _pack(cls, table: Any, types: Mapping[type, Collection[str]], known: dict[int, _Packed]) -> PackedTable[Any]:
+        packed: dict[str, _Packed] = {}
         others: dict[str, Any] = {}
         for field in dataclasses.fields(table):
             value = getattr(table, field.name)
             if field.name in types[type(table)]:
                 others[field.name] = value
+            elif isinstance(value, PackedTable):
+                packed[field.name] = value
+            elif id(value) in known:
+                packed[field.name] = known[id(value)]
             elif isinstance(value, np.ndarray):
-                if id(value) not in columns:
-                    columns[id(value)] = PackedColumn.pack(value)
-                packed[field.name] = columns[id(value)]
+                packed[field.name] = known[id(value)] = PackedColumn.pack(value)
             elif type(value) in types:
-                packed[field.name] = cls._pack(value, types, columns)
+                packed[field.name] = cls._pack(value, types, known)
             else:
                 others[field.name] = value
         return cls(type(table), packed, others)
+
+    def __getattr__(self, name: str) -> _Packed:
+        """Return a packed column or table by its name."""
+        if name.startswith("_") or name not in self._packed:  # `copy` looks for methods before there are any fields
+            raise AttributeError(name)
+        return self._packed[name]
 
     def rows(self, first: int = 0, last: int | None = None) -> _Table:
         """Return a table of the rows from `first` to before `last` (None: to the end), not to be written to."""
         columns = {name: column.rows(first, last) for name, column in self._packed.items()}
         return self._type(**columns, **self._others)
+
+    def by_array(self, table: _Table) -> dict[int, _Packed]:
+        """Return the packed columns by the ids of their arrays in `table`, which `rows` has returned."""
+        return {id(getattr(table, name)): column for name, column in self._packed.items()}
 
     @property
     def nbytes(self) -> int:
@@ -115,6 +131,9 @@ class PackedTable(Generic[_Table]):
         for value in self._packed.values():
             columns += [value] if isinstance(value, PackedColumn) else value._columns()  # noqa: SLF001 -- of this class
         return columns
+
+
+_Packed: TypeAlias = PackedColumn | PackedTable[Any]
 
 
 def _is_uniform(column: NDArray[Any]) -> bool:

@@ -191,7 +191,9 @@ class KeptColumns(Generic[_Table]):
         self._types = {table: ()}
         self.keys = np.empty(0, np.int64)
         """The keys of the rows of the last tick."""
-        self._packed = PackedTable.pack(table.empty(0), self._types)
+        self.packed = PackedTable.pack(table.empty(0), self._types)
+        """The columns of the last tick."""
+        self._before = table.empty(0)
         self.inputs: HealthInputs | None = None
         """The rows of the last tick; None before the first one."""
 
@@ -202,17 +204,19 @@ class KeptColumns(Generic[_Table]):
             stored, self._stored = unpack(self._stored, inputs), None
             return self._table.restored(len(keys), stored)
         if len(keys) == len(previous_keys) and (keys == previous_keys).all():
-            return self._packed.rows()
+            self._before = self.packed.rows()
+            return self._before
         return self._moved(inputs, previous_keys, keys)
 
     def keep(self, columns: _Table, inputs: HealthInputs) -> None:
-        """Keep the columns of this tick until the next one."""
-        self._packed, self.inputs = PackedTable.pack(columns, self._types), inputs.without_columns()
+        """Keep the columns of this tick until the next one; those that did not change since `aligned` stay packed."""
+        self.packed = PackedTable.pack(columns, self._types, self.packed.by_array(self._before))
+        self.inputs, self._before = inputs.without_columns(), self._table.empty(0)
 
     def stored(self) -> dict[str, pa.Array]:
         """Return the columns of the last tick in their stored form."""
-        return self._packed.rows().stored()
+        return self.packed.rows().stored()
 
     def _moved(self, inputs: HealthInputs, previous_keys: Ints, keys: Ints) -> _Table:  # noqa: ARG002 - for subclasses
         """Return the columns for other rows than those of the last tick."""
-        return self._packed.rows().take(find_keys(previous_keys, keys))
+        return self.packed.rows().take(find_keys(previous_keys, keys))

@@ -17,9 +17,9 @@ import numpy as np
 
 from stream.groups.commits.slots import Slots
 from stream.health.columns import Codes, Flags, Ints, Reals, max_by_owner
-from stream.health.features.control_records import TailState
 from stream.health.features.end_history import UNKNOWN_OFFSET, EndHistory
-from stream.health.inputs import NO_OWNER, GroupStage, HealthInputs
+from stream.health.features.patience import slots_of_rows
+from stream.health.inputs import NO_OWNER, HealthInputs
 
 FALLS: Final = -1
 LEVEL: Final = 0
@@ -54,8 +54,10 @@ def trend_of_rows(
     in the history (-1: none), the present lag, the end offset, and the first time (ms) of the commit window.
     """
     code = np.full(len(lag), TOO_SHORT, np.int8)
-    if not len(rows):
+    enough = np.flatnonzero(np.bincount(slots.row, minlength=len(rows)) >= LEAST_SLOTS)
+    if not len(enough):
         return code
+    slots, rows = slots_of_rows(slots, enough, len(rows)), rows[enough]
     row = history_row[rows]
     first_end = history.end_at(np.maximum(row, 0), window_start[rows])
     written = np.where(first_end >= 0, end[rows] - first_end, 0)
@@ -169,36 +171,12 @@ def unowned_rows(inputs: HealthInputs) -> Flags:
     return unowned
 
 
-def readable_rows(stage: Codes, unowned: Flags, excused: Flags) -> Flags:
-    """Return the rows that a member can read: the group has members, does not rebalance, and nothing excuses it."""
-    readable: Flags = (stage != GroupStage.EMPTY) & (stage != GroupStage.REBALANCING) & ~unowned & ~excused
-    return readable
-
-
-def overdue_rows(idle_time: Ints, settled_time: Ints, patience: Ints, restart: int) -> Flags:
-    """Return the rows that have been idle for longer than their patience, in a group that has settled.
-
-    A group has settled if its last rebalance is longer ago than its patience or than a process may take to restart
-    (`restart`, ms).
-    """
-    return (idle_time > patience) & (settled_time > np.minimum(patience, restart))
-
-
 def stuck_rows(
     unread: Flags, readable: Flags, overdue: Flags, restarting: Flags, before_new_transaction: Flags
 ) -> Flags:
-    """Return the overdue rows that a member can read and that neither a restart nor a new transaction explains."""
-    return unread & readable & overdue & ~restarting & ~before_new_transaction
+    """Return the overdue rows that a member can read and that neither a restart nor a new transaction explains.
 
-
-def proven_stuck_rows(stuck: Flags, tail: TailState) -> Flags:
-    """Return the stuck rows of which at least one unread offset is known to hold a record."""
-    return stuck & ~tail.pending & ~tail.unproven
-
-
-def paused_rows(unread: Flags, idle_time: Ints, patience: Ints, stuck: Flags) -> Flags:
-    """Return the rows that have been idle for longer than their patience and are not stuck: they could not be read.
-
-    Their pace says nothing about the group.
+    A row is overdue if it has been idle for longer than its patience, and the last rebalance of its group is longer ago
+    than its patience or than a process may take to restart.
     """
-    return unread & (idle_time > patience) & ~stuck
+    return unread & readable & overdue & ~restarting & ~before_new_transaction

@@ -14,9 +14,6 @@ from stream.health.features.control_records import TailState
 from stream.health.features.end_history import EndHistory
 from stream.health.features.lag import OffsetDistances
 from stream.health.features.lag_trend import (
-    overdue_rows,
-    paused_rows,
-    readable_rows,
     stuck_rows,
     trend_of_rows,
     unowned_rows,
@@ -36,19 +33,15 @@ from stream.health.features.time_lag import (
     excused_rows,
     idle_times,
     idle_times_without_commit,
-    latest_outage_end,
-    observed_since,
-    outage_rows,
     produce_and_consume_rates,
     restarting_rows,
     rising_span,
-    undecided_rows,
     unheard_rows,
     written_since,
     young_rows,
     young_uncommitted_rows,
 )
-from stream.health.inputs import NO_COMMIT, HealthInputs
+from stream.health.inputs import NO_COMMIT, GroupStage, HealthInputs
 from stream.health.limits import HealthLimits
 
 
@@ -137,7 +130,8 @@ def first_unread_offsets(
 
 def ends_at_rest(history: EndHistory, history_row: Ints, end: Ints, since: int) -> Flags:
     """Return the rows whose partition has had the same end offset since a time (ms)."""
-    earlier = history.end_at(np.maximum(history_row, 0), np.full(len(history_row), since))
+    rows = np.maximum(history_row, 0)
+    (earlier,) = history.of_rows(rows, lambda rows: (history.end_at(rows, np.full(len(rows), since)),))
     at_rest: Flags = (history_row >= 0) & (earlier == end)
     return at_rest
 
@@ -199,7 +193,9 @@ def measure_progress(tick: RecordedTick, measured: Measurements, pace: Pace) -> 
         idle, history.high_watermark, row, uncommitted, observation.uncommitted_since, known_until
     )
 
-    outage_end = latest_outage_end(history.states.answered_since(row), inputs.answered_since)
+    outage_end = history.states.answered_since(row)
+    if inputs.answered_since is not None:
+        outage_end = np.maximum(outage_end, inputs.answered_since)
     grace = np.maximum(patience.time, limits.restart_grace)
     excused = excused_rows(outage_end, settled_since[inputs.group], known_until, grace, limits.rebalance_limit)
 
@@ -210,14 +206,15 @@ def measure_progress(tick: RecordedTick, measured: Measurements, pace: Pace) -> 
     is_endless = before_transaction & ~uncommitted & rows_of_hanging_transactions(inputs)
     allowed[is_endless] = np.minimum(allowed[is_endless], 2 * limits.tick)
 
+    has_readers = ~np.isin(inputs.groups.stage, (GroupStage.EMPTY, GroupStage.REBALANCING))[inputs.group]
     stuck = stuck_rows(
         unread,
-        readable_rows(inputs.groups.stage[inputs.group], unowned_rows(inputs), excused),
-        overdue_rows(idle, settled_time, allowed, limits.restart_grace),
+        has_readers & ~unowned_rows(inputs) & ~excused,
+        (idle > allowed) & (settled_time > np.minimum(allowed, limits.restart_grace)),
         restarting,
         rows_before_new_transaction(before_transaction, stable_since, allowed, inputs.now),
     )
-    paused = paused_rows(unread, idle, patience.time, stuck)
+    paused = unread & (idle > patience.time) & ~stuck
     return Progress(
         uncommitted, settled_time, idle, outage_end, excused, before_transaction, stable_since, stuck, paused
     )
@@ -227,12 +224,14 @@ def undecided(tick: RecordedTick, measured: Measurements, pace: Pace, progress: 
     """Return the rows that cannot be evaluated yet, see `Window.undecided`."""
     inputs, limits = tick.inputs, tick.limits
     now, unread, patience, age = inputs.now, measured.unread, pace.patience.time, measured.time_lag.age
-    observed = observed_since(tick.history.high_watermark, measured.history_row, now)
+    ends, row = tick.history.high_watermark, np.maximum(measured.history_row, 0)
+    observed = ends.oldest_time(row) if len(ends) else np.full(len(row), now)
     needed_since = np.minimum(pace.span.start_time, now - patience)
     young = young_rows(unread, measured.time_lag, pace.trend, patience, needed_since, observed)
     empty = measured.ends.high_watermark <= measured.ends.log_start
     formed_since = now - progress.settled_time
     young |= young_uncommitted_rows(progress.uncommitted, empty, progress.stuck, formed_since, observed)
-    outage = outage_rows(progress.outage_end, pace.span.start_time, age, limits.tick)
+    # The commit window of a late row with an outage in it shows no usual pace.
+    outage = (progress.outage_end > pace.span.start_time) & (age > 2 * limits.tick)
     unheard = unheard_rows(unread, measured.known_until, patience, outage, now)
-    return undecided_rows(young, measured.tail.pending, progress.paused, unheard)
+    return young | measured.tail.pending | progress.paused | unheard

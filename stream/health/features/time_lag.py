@@ -204,13 +204,6 @@ def restarting_rows(idle_time: Ints, uncommitted: Flags, restart: int) -> Flags:
     return uncommitted & (idle_time <= restart)
 
 
-def observed_since(history: EndHistory, history_row: Ints, now: int) -> Ints:
-    """Return the time of the oldest known end of each row (ms); `now` while no end of any partition is known."""
-    if not len(history):
-        return np.full(len(history_row), now)
-    return history.oldest_time(np.maximum(history_row, 0))
-
-
 def young_rows(  # noqa: PLR0917 - columns of one table
     unread: Flags, time_lag: TimeLag, trend: Codes, patience: Ints, needed_since: Ints, observed: Ints
 ) -> Flags:
@@ -232,35 +225,12 @@ def young_uncommitted_rows(uncommitted: Flags, empty: Flags, stuck: Flags, forme
     return uncommitted & ~empty & ~stuck & (observed > formed_since)
 
 
-def outage_rows(outage_end: Ints, window_start: Ints, age: Ints, tick: int) -> Flags:
-    """Return the late rows that lost their coordinator or leader within their commit window.
-
-    The window then shows no usual pace. Late: the oldest unread record is older than two ticks.
-    """
-    return (outage_end > window_start) & (age > 2 * tick)
-
-
 def unheard_rows(unread: Flags, known_until: Ints, patience: Ints, outage: Flags, now: int) -> Flags:
     """Return the unread rows whose commits are not known for longer than their patience, and those with an outage.
 
     The unknown commits may have read everything.
     """
     return unread & ((now - known_until > patience) | outage)
-
-
-def undecided_rows(young: Flags, tail_pending: Flags, paused: Flags, unheard: Flags) -> Flags:
-    """Return the rows that cannot be evaluated at this tick for any of these reasons.
-
-    `tail_pending`: the tail of the partition may hold no data, and it has not been read yet.
-    """
-    return young | tail_pending | paused | unheard
-
-
-def latest_outage_end(partition_back_since: Ints, coordinator_back_since: Ints | None) -> Ints:
-    """Return when each row last regained its leader or its coordinator (ms); -1: it never lost them."""
-    if coordinator_back_since is None:
-        return partition_back_since
-    return np.maximum(partition_back_since, coordinator_back_since)
 
 
 def excused_rows(outage_end: Ints, settled_since: Ints, known_until: Ints, grace: Ints, rebalance: int) -> Flags:

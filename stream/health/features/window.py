@@ -25,7 +25,7 @@ the oldest unread record may be removed when it reaches that age.
 from __future__ import annotations
 
 import dataclasses
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
@@ -34,13 +34,13 @@ from stream.health.features import lag_trend as trends
 from stream.health.features.control_records import TailState
 from stream.health.features.end_history import EndHistory
 from stream.health.features.lag import OffsetDistances
-from stream.health.features.lag_trend import proven_stuck_rows
 from stream.health.features.memory.columns import Memory, left_rows
 from stream.health.features.partition_history import Observation, PartitionHistory
 from stream.health.features.progress import RecordedTick, measure, measure_pace, measure_progress, undecided
 from stream.health.features.time_lag import Rates, TimeLag
 from stream.health.inputs import GroupStage, HealthInputs
 from stream.health.limits import HealthLimits
+from stream.health.packed_columns import PackedTable
 
 NEVER: Final = -1
 _SHARE_OF_RETENTION: Final = 4
@@ -68,7 +68,7 @@ def forecast(  # noqa: PLR0917 - columns of one table
     at_risk = np.flatnonzero((rows >= 0) & (age.age > 2 * limits.tick) & (trend != trends.FALLS) & (ends.margin >= 0))
     if not len(at_risk):
         return loss_in, near
-    rate, span = _log_start_rate(log_start, rows[at_risk], inputs.now)
+    rate, span = log_start.of_rows(rows[at_risk], lambda rows: _log_start_rate(log_start, rows, inputs.now))
     rate = np.where(deletes_own[at_risk], 0.0, rate)
     slower = rate - np.nan_to_num(rates.consume[at_risk])
     left = np.where(slower > 0, ends.margin[at_risk] / np.where(slower > 0, slower, 1.0) * 1_000, np.inf)
@@ -177,7 +177,7 @@ class Window:
     @property
     def habit_unknown(self) -> Flags:
         """Rows of groups that look like a batch whose pauses are not known yet."""
-        return self.memory.schedule_unknown_until > self.now
+        return self.memory.schedule_unknown_until[:] > self.now
 
     @property
     def left(self) -> Flags:
@@ -200,9 +200,12 @@ class Window:
         has_members: Flags = (self.members > 0) | (self.stage == GroupStage.STABLE)
         return has_members
 
-    def trim(self) -> Window:
-        """Return the window without the inputs that only the evaluation needs."""
-        return dataclasses.replace(self, inputs=self.inputs.trim())
+    def trim(self, memory: PackedTable[Memory]) -> Window:
+        """Return the window without the inputs that only the evaluation needs, and with the memory as it is kept.
+
+        The packed columns of the memory can only be indexed, by rows.
+        """
+        return dataclasses.replace(self, inputs=self.inputs.trim(), memory=cast("Memory", memory))
 
     def __len__(self) -> int:
         return len(self.lag)
@@ -243,7 +246,7 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
         idle_time=progress.idle_time,
         patience=pace.patience.time,
         longest_pause=pace.patience.longest_pause,
-        stuck=proven_stuck_rows(progress.stuck, measured.tail),
+        stuck=progress.stuck & ~measured.tail.pending & ~measured.tail.unproven,
         paused=progress.paused,
         excused=progress.excused,
         undecided=undecided(tick, measured, pace, progress),

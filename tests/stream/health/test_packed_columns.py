@@ -50,6 +50,7 @@ def test_any_slice_of_a_packed_column_has_its_numbers(numbers: NDArray[np.int64]
         is_original = len(numbers) > 1 and packed.nbytes == numbers.nbytes
         assert np.shares_memory(rows, numbers) == (is_original and len(rows) > 0)
         assert not (is_original and rows.flags.writeable)
+    assert [int(packed[at]) for at in range(len(numbers))] == packed[np.arange(len(numbers))].tolist()
 
 
 def test_a_packed_column_takes_as_many_bytes_as_its_numbers_span() -> None:
@@ -93,5 +94,10 @@ def test_a_table_is_packed_with_its_tables_and_without_its_other_fields() -> Non
     found = packed.rows(1)
     assert (found.lag.tolist(), found.again.tolist(), found.inner.offset.tolist()) == ([2, 300], [2, 300], [6, 7])
     assert (found.names is names, found.now, found.other) == (True, 9, None)
-    assert packed.rows().lag.tolist() == [1, 2, 300]
+    whole = packed.rows()
+    assert whole.lag.tolist() == [1, 2, 300]
+    changed = dataclasses.replace(whole, again=np.array([3, 4, 5]), inner=packed.inner)
+    repacked = PackedTable.pack(changed, {_Outer: ("names",), _Inner: ()}, packed.by_array(whole))
+    assert (repacked.lag is packed.lag, repacked.inner is packed.inner) == (True, True), "what did not change"
+    assert repacked.rows().again.tolist() == [3, 4, 5]
     assert packed.nbytes == 3 * 2 + 3, "a column of two fields is packed once"

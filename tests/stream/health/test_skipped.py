@@ -138,7 +138,7 @@ def test_skipped_records_are_reported_for_ten_minutes_also_after_a_restart() -> 
     """
     since, first = 6 * MINUTE + 5 * SECOND, new_evaluator()
     ticks = watch(starts_at_the_end_after_expiry(), -3 * MINUTE, 7 * MINUTE, evaluator=first)
-    (row,) = np.flatnonzero(ticks[-1].result.window.memory.skip_time >= 0)
+    (row,) = np.flatnonzero(ticks[-1].result.window.memory.skip_time[:] >= 0)
     assert ticks[-1].result.partition_name(int(row)) == "orders-0"
     before = ticks[-1].result.row_finding(0)
     second = new_evaluator(first.pack())

@@ -196,7 +196,8 @@ def advance_subscriptions(memory: Memory, inputs: HealthInputs) -> Changes:
 
 def left_rows(memory: Memory, inputs: HealthInputs, settled: int) -> Flags:
     """Return the rows of groups without members that have left the topic for at least `settled` ms before."""
-    lasted = (memory.unsubscribed_since >= 0) & (memory.unsubscribed_until - memory.unsubscribed_since >= settled)
+    since, until = memory.unsubscribed_since[:], memory.unsubscribed_until[:]
+    lasted = (since >= 0) & (until - since >= settled)
     left: Flags = lasted & (inputs.groups.stage[inputs.group] == GroupStage.EMPTY)
     return left
 

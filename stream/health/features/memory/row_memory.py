@@ -68,7 +68,7 @@ class RowMemory(KeptColumns[Memory]):
 
     def _moved(self, inputs: HealthInputs, previous_keys: Ints, keys: Ints) -> Memory:
         """Return the memory for other rows; those that return had lost their offsets, which may be committed again."""
-        last, position = self._packed.rows(), find_keys(previous_keys, keys)
+        last, position = self.packed.rows(), find_keys(previous_keys, keys)
         if self.inputs is not None:
             self._keep_gone(last, self.inputs, np.flatnonzero(find_keys(keys, previous_keys) < 0))
         memory = last.take(position)

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from stream.health.evaluator import apply_rules
+from stream.health.features.memory.columns import Memory
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.features.window import Window, build, build_without_history
 from stream.health.limits import HealthLimits
+from stream.health.packed_columns import PackedTable
 from tests.stream.health.random_inputs import sequence
 
 RECORDED = Path(__file__).parent / "recorded_windows.json"
@@ -94,10 +96,11 @@ def test_a_trimmed_window_keeps_its_columns() -> None:
     """The trimmed window has all columns of the window and its limits, and no slots."""
     window = build_without_history(next(filter(None, sequence(3))), HealthLimits())
     assert len(window.inputs.slots) > 0
-    trimmed = window.trim()
+    packed = PackedTable.pack(window.memory, {Memory: ()})
+    trimmed = window.trim(packed)
     assert len(trimmed.inputs.slots) == 0
     assert (trimmed.now, trimmed.limits) == (window.now, window.limits)
-    kept = columns(trimmed)
+    kept = columns(dataclasses.replace(trimmed, memory=packed.rows()))
     assert kept.keys() == columns(window).keys()
     for name, column in columns(window).items():
         np.testing.assert_array_equal(kept[name], column)
