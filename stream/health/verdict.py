@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stream.health.columns import max_by_owner
+
 if TYPE_CHECKING:
     from stream.health.columns import Codes, Flags, Ints
 
@@ -114,8 +116,9 @@ def representative_rows(rank: Ints, lag: Ints, group: Ints, groups: int) -> tupl
     worst = np.full(groups, -1, np.int64)
     np.maximum.at(worst, group, rank)
     candidates = np.flatnonzero((rank >= 0) & (rank == worst[group]))
-    # The last assignment wins: greatest lag, then the first row.
-    candidates = candidates[np.lexsort((-candidates, lag[candidates]))]
+    count = np.bincount(group[candidates], minlength=groups)
+    greatest = max_by_owner(lag[candidates], group[candidates], groups, -1)
+    candidates = candidates[lag[candidates] == greatest[group[candidates]]][::-1]
     row = np.full(groups, -1, np.int64)
-    row[group[candidates]] = candidates
-    return row, np.bincount(group[candidates], minlength=groups)
+    row[group[candidates]] = candidates  # the last assignment wins: the first row
+    return row, count

@@ -40,6 +40,14 @@ class PartitionEnds:
     last_stable: NDArray[np.int64] | None = None
     leader_epoch: NDArray[np.int32] | None = None
 
+    @property
+    def open_transactions(self) -> Flags:
+        """Partitions with an open transaction: their last stable offset is below the end."""
+        if self.last_stable is None:
+            return np.zeros(len(self.place), np.bool_)
+        is_open: Flags = (self.last_stable >= 0) & (self.last_stable < self.high_watermark)
+        return is_open
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Commits:

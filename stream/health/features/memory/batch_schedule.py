@@ -163,12 +163,8 @@ def _last_runs(slots: Slots, inputs: HealthInputs, history: EndHistory, history_
     row = history_row[rows]
     (written_first, quality), (written_last, _) = history.time_of(row, first_offset), history.time_of(row, last_offset)
     exact = quality == BracketQuality.BETWEEN
-    oldest, end = history.oldest_time(row), history.end_at(row, np.full(len(row), inputs.now))
-    # A topic may be younger than its history, which then begins with a long time without a record.
-    started, _ = history.time_of(row, history.oldest_end(row))
-    written, over = end - history.oldest_end(row), inputs.now - np.maximum(oldest, started)
-    has_rate = (oldest >= 0) & (over >= _STANDS_STILL) & (written > 0)
-    rate = np.where(has_rate, written / np.maximum(over, 1), 0.0)
+    oldest, rate = history.of_rows(row, lambda rows: _mean_rates(history, rows, inputs.now))
+    has_rate = rate > 0
     by_rate = ((last_offset - first_offset) / np.where(has_rate, rate, 1.0)).astype(np.int64)
     worth = np.where(exact, written_last - written_first, by_rate)
     went_back = inputs.spans.rewind_time[rows] >= first_time - LONG_PAUSE
@@ -179,6 +175,16 @@ def _last_runs(slots: Slots, inputs: HealthInputs, history: EndHistory, history_
     return _LastRuns(
         np.where(known, span, 0), np.where(known, np.maximum(backlog, 0), NOT_KNOWN), gain, rate, is_whole & known
     )
+
+
+def _mean_rates(history: EndHistory, row: Ints, now: int) -> tuple[Ints, Reals]:
+    """Return the oldest time and the mean rate of partitions since their first record (offsets per ms; 0: unknown)."""
+    oldest, end = history.oldest_time(row), history.end_at(row, np.full(len(row), now))
+    # A topic may be younger than its history, which then begins with a long time without a record.
+    started, _ = history.time_of(row, history.oldest_end(row))
+    written, over = end - history.oldest_end(row), now - np.maximum(oldest, started)
+    has_rate = (oldest >= 0) & (over >= _STANDS_STILL) & (written > 0)
+    return oldest, np.where(has_rate, written / np.maximum(over, 1), 0.0)
 
 
 def _first_of_runs(slots: Slots, spans: Spans, rows: Ints) -> tuple[Ints, Ints, Flags]:

@@ -177,14 +177,13 @@ def _is_skip(  # noqa: PLR0917 - columns of one table
 
 def _in_transaction(inputs: HealthInputs, lag: Lag, known: Flags, committed: Ints) -> Ints:
     """Return 1 for the rows that wait for a transaction to end."""
-    stable = inputs.ends.last_stable
-    if stable is None or not len(stable):
+    stable, is_open = inputs.ends.last_stable, inputs.ends.open_transactions
+    if stable is None or not is_open.any():
         return np.zeros(len(known), np.int64)
-    last_stable, end = stable[lag.row], inputs.ends.high_watermark[lag.row]
+    last_stable = stable[lag.row]
     # A group above the last stable offset reads uncommitted records, and waits for no transaction.
     before = (committed <= last_stable) & (committed + MOST_MARKERS >= last_stable)
-    held = known & (last_stable >= 0) & (last_stable < end) & before
-    return held.astype(np.int64)
+    return (known & is_open[lag.row] & before).astype(np.int64)
 
 
 def _open_offsets(memory: Memory, inputs: HealthInputs, lag: Lag, known: Flags, committed: Ints) -> Changes:
@@ -194,10 +193,9 @@ def _open_offsets(memory: Memory, inputs: HealthInputs, lag: Lag, known: Flags, 
     last stable offset reads uncommitted records: nothing is passed unread because of a transaction.
     """
     counted, counted_to = np.maximum(memory.open_offsets, 0), memory.open_to
-    stable = inputs.ends.last_stable
-    if stable is not None and len(stable):
-        last_stable, end = stable[lag.row], inputs.ends.high_watermark[lag.row]
-        is_open = known & (last_stable >= 0) & (last_stable < end)
+    stable, in_partition = inputs.ends.last_stable, inputs.ends.open_transactions
+    if stable is not None and in_partition.any():
+        last_stable, end, is_open = stable[lag.row], inputs.ends.high_watermark[lag.row], known & in_partition[lag.row]
         reads_uncommitted = is_open & (committed > last_stable)
         counted = counted + np.where(is_open, np.maximum(end - np.maximum(last_stable, counted_to), 0), 0)
         counted = np.where(reads_uncommitted, 0, counted)
