@@ -39,46 +39,26 @@ class PartitionMetadataRecorded(RecordEvent):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ConsumerMemberRecorded(RecordEvent):
-    """A member joined or changed (type 5). `classic_session_timeout` is set while it uses the classic protocol."""
+class MemberRecorded(RecordEvent):
+    """A member joined or changed (types 5, 10 and 19). What its type does not have is None, or no topics.
+
+    Members of a streams group have a `topology_epoch` and no topics, those of a share group no instance id and no
+    timeout. `classic_session_timeout` is set while the member uses the classic protocol.
+    """
 
     group: str
+    kind: GroupKind
     member_id: str
-    instance_id: str | None
-    rack_id: str | None
     client_id: str
     client_host: str
-    topics: tuple[str, ...]
-    topic_regex: str | None
-    rebalance_timeout: int
-    server_assignor: str | None
-    classic_session_timeout: int | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ShareMemberRecorded(RecordEvent):
-    """A member of a share group joined or changed (type 10)."""
-
-    group: str
-    member_id: str
-    rack_id: str | None
-    client_id: str
-    client_host: str
-    topics: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class StreamsMemberRecorded(RecordEvent):
-    """A member of a streams group joined or changed (type 19)."""
-
-    group: str
-    member_id: str
-    instance_id: str | None
-    rack_id: str | None
-    client_id: str
-    client_host: str
-    rebalance_timeout: int
-    topology_epoch: int
+    rack_id: str | None = None
+    instance_id: str | None = None
+    topics: tuple[str, ...] = ()
+    topic_regex: str | None = None
+    rebalance_timeout: int | None = None
+    server_assignor: str | None = None
+    classic_session_timeout: int | None = None
+    topology_epoch: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

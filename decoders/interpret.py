@@ -104,45 +104,23 @@ def _partition_metadata(fields: Fields) -> newer.PartitionMetadataRecorded:
     return newer.PartitionMetadataRecorded(fields["group_id"], topics)
 
 
-def _consumer_member(fields: Fields) -> newer.ConsumerMemberRecorded:
-    """Return the event of type 5. A member of the new protocol has no classic metadata, or null."""
+def _member(fields: Fields) -> newer.MemberRecorded:
+    """Return the event of types 5, 10 and 19. A member of the new protocol has no classic metadata, or null."""
     classic = fields.get("classic_member_metadata")
-    return newer.ConsumerMemberRecorded(
+    return newer.MemberRecorded(
         group=fields["group_id"],
+        kind=fields["kind"],
         member_id=fields["member_id"],
-        instance_id=fields["instance_id"],
-        rack_id=fields["rack_id"],
         client_id=fields["client_id"],
         client_host=fields["client_host"],
-        topics=fields["subscribed_topic_names"],
-        topic_regex=fields["subscribed_topic_regex"] or None,
-        rebalance_timeout=fields["rebalance_timeout_ms"],
-        server_assignor=fields["server_assignor"],
+        rack_id=fields["rack_id"],
+        instance_id=fields.get("instance_id"),
+        topics=fields.get("subscribed_topic_names", ()),
+        topic_regex=fields.get("subscribed_topic_regex") or None,
+        rebalance_timeout=fields.get("rebalance_timeout_ms"),
+        server_assignor=fields.get("server_assignor"),
         classic_session_timeout=classic["session_timeout_ms"] if classic and classic["supported_protocols"] else None,
-    )
-
-
-def _share_member(fields: Fields) -> newer.ShareMemberRecorded:
-    return newer.ShareMemberRecorded(
-        group=fields["group_id"],
-        member_id=fields["member_id"],
-        rack_id=fields["rack_id"],
-        client_id=fields["client_id"],
-        client_host=fields["client_host"],
-        topics=fields["subscribed_topic_names"],
-    )
-
-
-def _streams_member(fields: Fields) -> newer.StreamsMemberRecorded:
-    return newer.StreamsMemberRecorded(
-        group=fields["group_id"],
-        member_id=fields["member_id"],
-        instance_id=fields["instance_id"],
-        rack_id=fields["rack_id"],
-        client_id=fields["client_id"],
-        client_host=fields["client_host"],
-        rebalance_timeout=fields["rebalance_timeout_ms"],
-        topology_epoch=fields["topology_epoch"],
+        topology_epoch=fields.get("topology_epoch"),
     )
 
 
@@ -237,7 +215,7 @@ _EVENTS: Final[Mapping[str, Callable[[Fields], RecordEvent]]] = {
     "GROUP_METADATA": _classic_group,
     "CONSUMER_GROUP_METADATA": _group_epoch,
     "CONSUMER_GROUP_PARTITION_METADATA": _partition_metadata,
-    "CONSUMER_GROUP_MEMBER_METADATA": _consumer_member,
+    "CONSUMER_GROUP_MEMBER_METADATA": _member,
     "CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA": _target_epoch,
     "CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target,
     "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment,
@@ -245,13 +223,13 @@ _EVENTS: Final[Mapping[str, Callable[[Fields], RecordEvent]]] = {
         fields["group_id"], fields["regular_expression"], fields["topics"]
     ),
     "SHARE_GROUP_METADATA": _group_epoch,
-    "SHARE_GROUP_MEMBER_METADATA": _share_member,
+    "SHARE_GROUP_MEMBER_METADATA": _member,
     "SHARE_GROUP_TARGET_ASSIGNMENT_METADATA": _target_epoch,
     "SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target,
     "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment,
     "SHARE_GROUP_STATE_PARTITION_METADATA": _share_topics,
     "STREAMS_GROUP_METADATA": _group_epoch,
-    "STREAMS_GROUP_MEMBER_METADATA": _streams_member,
+    "STREAMS_GROUP_MEMBER_METADATA": _member,
     "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA": _target_epoch,
     "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER": _streams_member_target,
     "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT": _streams_member_assignment,

@@ -64,10 +64,8 @@ class MembershipTimeline:
             return []
         return [("epoch", f"{event.kind} group at epoch {event.group_epoch}{_topology(event)}")]
 
-    @add.register(facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded)
-    def _(
-        self, event: facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded
-    ) -> EventTexts:
+    @add.register
+    def _(self, event: facts.MemberRecorded) -> EventTexts:
         previous = self._members.get(event.member_id)
         subscription = _subscription(event)
         self._members[event.member_id] = subscription
@@ -148,11 +146,11 @@ def _arrival(member: ClassicMember, *, again: bool) -> str:
     return f"member {who} joined{static}"
 
 
-def _subscription(event: facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded) -> str:
-    if isinstance(event, facts.StreamsMemberRecorded):
+def _subscription(event: facts.MemberRecorded) -> str:
+    if event.kind == "streams":
         return f" with topology epoch {event.topology_epoch}"
     names = list(event.topics)
-    if isinstance(event, facts.ConsumerMemberRecorded) and event.topic_regex:
+    if event.topic_regex:
         names.append(f"topics matching {event.topic_regex}")
     return f" for {', '.join(names)}" if names else ""
 

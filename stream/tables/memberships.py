@@ -101,16 +101,16 @@ def _classic_row(event: ClassicGroupRecorded, member: ClassicMember) -> Row:
 def _newer_columns(event: Any) -> Row:
     """Return the columns of a member of a newer group: subscription, target or current assignment."""
     match event:
-        case facts.ConsumerMemberRecorded() | facts.ShareMemberRecorded() | facts.StreamsMemberRecorded():
+        case facts.MemberRecorded():
             return {
-                "instance_id": getattr(event, "instance_id", None),
+                "instance_id": event.instance_id,
                 "client_id": event.client_id,
                 "client_host": event.client_host,
                 "rack_id": event.rack_id,
-                "rebalance_timeout_ms": getattr(event, "rebalance_timeout", None),
-                "session_timeout_ms": getattr(event, "classic_session_timeout", None),
-                "subscription": None if isinstance(event, facts.StreamsMemberRecorded) else list(event.topics),
-                "topic_regex": getattr(event, "topic_regex", None),
+                "rebalance_timeout_ms": event.rebalance_timeout,
+                "session_timeout_ms": event.classic_session_timeout,
+                "subscription": None if event.kind == "streams" else list(event.topics),
+                "topic_regex": event.topic_regex,
             }
         case facts.MemberTargetRecorded():
             return {"target": _topics(event.partitions)}

@@ -150,18 +150,8 @@ GROUPS: Final = (
 )
 
 _MEMBER_KEY: Final = "00016700016d"
-_CONSUMER_MEMBER: Final = newer.ConsumerMemberRecorded(
-    group="g",
-    member_id="m",
-    instance_id=None,
-    rack_id="r",
-    client_id="c",
-    client_host="/h",
-    topics=("t",),
-    topic_regex=None,
-    rebalance_timeout=300,
-    server_assignor="uniform",
-    classic_session_timeout=None,
+_CONSUMER_MEMBER: Final = newer.MemberRecorded(
+    "g", "consumer", "m", "c", "/h", "r", topics=("t",), rebalance_timeout=300, server_assignor="uniform"
 )
 NEWER: Final = (
     Case("KIP-848 group at epoch 10", "0003000167", "00000000000a00", newer.GroupEpochRecorded("g", "consumer", 10)),
@@ -223,13 +213,13 @@ NEWER: Final = (
         "streams member with an endpoint at the highest port",
         "0013" + _MEMBER_KEY,
         "000000000263026800000001000000020270010265ffff000100",
-        newer.StreamsMemberRecorded("g", "m", None, None, "c", "h", 1, 2),
+        newer.MemberRecorded("g", "streams", "m", "c", "h", rebalance_timeout=1, topology_epoch=2),
     ),
     Case(
         "streams member without an endpoint",
         "0013" + _MEMBER_KEY,
         "000000000263026800000001000000020270ff0100",
-        newer.StreamsMemberRecorded("g", "m", None, None, "c", "h", 1, 2),
+        newer.MemberRecorded("g", "streams", "m", "c", "h", rebalance_timeout=1, topology_epoch=2),
     ),
     Case("4.1 share group", "000b000167", "00000000000a000000000000000500", newer.GroupEpochRecorded("g", "share", 10)),
 )

@@ -48,7 +48,7 @@ VALUES = {
     "share member": (
         10,
         {"rack_id": None, "client_id": "c", "client_host": "/h", "subscribed_topic_names": ("t",)},
-        groups.ShareMemberRecorded("g", "m", None, "c", "/h", ("t",)),
+        groups.MemberRecorded("g", "share", "m", "c", "/h", topics=("t",)),
     ),
     "share target of 4.2, without a timestamp": (
         12,

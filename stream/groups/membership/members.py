@@ -12,12 +12,8 @@ from stream.groups.membership import classic
 from stream.groups.membership.model import topics_of_blob
 from stream.groups.membership.modern_group import (
     CurrentAssignment,
-    JoinedMember,
     ModernGroup,
     TargetAssignment,
-    instance_id_of,
-    regex_of,
-    subscribed_topics_of,
 )
 
 Assignment = tuple[tuple[str, tuple[int, ...]], ...]
@@ -92,25 +88,22 @@ def _subscription(event: ClassicGroupRecorded, member: ClassicMember) -> tuple[f
     return (frozenset() if isinstance(read, dict) else None), None
 
 
-def modern_member(group: ModernGroup, member: JoinedMember, names: Mapping[bytes, str]) -> Member:
+def modern_member(group: ModernGroup, member: facts.MemberRecorded, names: Mapping[bytes, str]) -> Member:
     """Return a member of a consumer, share or streams group; `names` are those of topics by id."""
     current = group.assignments.get(member.member_id)
     epoch = None if current is None or current.member_epoch < 0 else current.member_epoch
-    consumer = member if isinstance(member, facts.ConsumerMemberRecorded) else None
     return Member(
         member_id=member.member_id,
-        instance_id=instance_id_of(member),
+        instance_id=member.instance_id,
         client_id=member.client_id,
         client_host=member.client_host,
         rack=member.rack_id,
         epoch=epoch,
         state=None if current is None else current.member_state,
         away=group.is_away(member.member_id),
-        subscription=tuple(
-            sorted(group.source_topics or ()) if group.kind == "streams" else sorted(subscribed_topics_of(member))
-        ),
-        regex=regex_of(member),
-        assignor=consumer.server_assignor if consumer else None,
+        subscription=tuple(sorted(group.source_topics or ()) if group.kind == "streams" else sorted(member.topics)),
+        regex=member.topic_regex,
+        assignor=member.server_assignor,
         assignment=_assignment(group, current, names),
         target=_assignment(group, group.targets.get(member.member_id), names),
         idle=group.is_idle(member.member_id),

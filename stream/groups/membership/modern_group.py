@@ -18,7 +18,6 @@ from decoders.schema import RecordContent
 from stream.groups.membership import model
 from stream.groups.membership.model import MemberClient, Membership, Owned, identity, merge_owned, union_of_shares
 
-JoinedMember = facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded
 CurrentAssignment = facts.MemberAssignmentRecorded | facts.StreamsMemberAssignmentRecorded
 TargetAssignment = facts.MemberTargetRecorded | facts.StreamsMemberTargetRecorded
 
@@ -42,7 +41,7 @@ class ModernGroup:
     assignment_epoch: int | None = None
     validated_topology_epoch: int | None = None
     topology: facts.StreamsTopologyRecorded | None = None
-    members: dict[str, JoinedMember] = dataclasses.field(default_factory=dict)
+    members: dict[str, facts.MemberRecorded] = dataclasses.field(default_factory=dict)
     assignments: dict[str, CurrentAssignment] = dataclasses.field(default_factory=dict)
     targets: dict[str, TargetAssignment] = dataclasses.field(default_factory=dict)
     regexes: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
@@ -52,7 +51,7 @@ class ModernGroup:
     def apply(self, event: object) -> None:
         """Apply the event of one record; events without effect on members and state are ignored."""
         match event:
-            case facts.ConsumerMemberRecorded() | facts.ShareMemberRecorded() | facts.StreamsMemberRecorded():
+            case facts.MemberRecorded():
                 self._put(self.members, event.member_id, event)
             case facts.MemberAssignmentRecorded() | facts.StreamsMemberAssignmentRecorded():
                 self._put(self.assignments, event.member_id, event)
@@ -113,7 +112,7 @@ class ModernGroup:
             kind=self.kind,
             state=self.state,
             members=len(self.members),
-            member_names=frozenset(identity(each.member_id, instance_id_of(each)) for each in self.members.values()),
+            member_names=frozenset(identity(each.member_id, each.instance_id) for each in self.members.values()),
             subscribed=self._subscribed(),
             group_epoch=self.group_epoch,
             assignment_epoch=self.assignment_epoch,
@@ -175,8 +174,8 @@ class ModernGroup:
             return model.topic_set(())
         if self.kind == "streams":
             return self.source_topics
-        topics = [model.topic_set(subscribed_topics_of(each)) for each in self.members.values()]
-        for regex in {regex for each in self.members.values() if (regex := regex_of(each)) is not None}:
+        topics = [model.topic_set(each.topics) for each in self.members.values()]
+        for regex in {regex for each in self.members.values() if (regex := each.topic_regex) is not None}:
             topics.append(model.topic_set(self.regexes.get(regex, ())))
         return model.union(topics)
 
@@ -186,25 +185,25 @@ class ModernGroup:
         if self.topology is not None:
             # The broker does not resolve these, so the log has no topics of them.
             return {regex for part in self.topology.subtopologies for regex in part.source_topic_regex}
-        regexes = {regex for each in self.members.values() if (regex := regex_of(each)) is not None}
+        regexes = {regex for each in self.members.values() if (regex := each.topic_regex) is not None}
         return regexes - self.regexes.keys()
 
-    def _client(self, member: JoinedMember) -> MemberClient:
+    def _client(self, member: facts.MemberRecorded) -> MemberClient:
         return MemberClient(
             member_id=member.member_id,
             client_id=member.client_id,
             client_host=member.client_host,
-            instance_id=instance_id_of(member),
+            instance_id=member.instance_id,
             subscribed=self._topics_of(member),
             owned=self._owned_by(self.assignments.get(member.member_id)),
         )
 
-    def _topics_of(self, member: JoinedMember) -> frozenset[str] | None:
+    def _topics_of(self, member: facts.MemberRecorded) -> frozenset[str] | None:
         """Return the topics that a member subscribes to; None if they are not known, and for streams members."""
-        regex = regex_of(member)
+        regex = member.topic_regex
         if self.kind == "streams" or (regex is not None and regex not in self.regexes):
             return None
-        named = subscribed_topics_of(member)
+        named = member.topics
         return model.topic_set(named if regex is None else (*named, *self.regexes[regex]))
 
     def _owned_by(self, assignment: CurrentAssignment | None) -> Owned | None:
@@ -232,18 +231,3 @@ def owned_by(assignment: CurrentAssignment) -> Iterator[tuple[bytes | str, tuple
 def source_topics_of(part: facts.Subtopology) -> tuple[str, ...]:
     """Return the topics that a subtopology reads, including those that another subtopology writes for it."""
     return part.source_topics + part.repartition_source_topics
-
-
-def subscribed_topics_of(member: JoinedMember) -> tuple[str, ...]:
-    """Return the topics that a member subscribes to by name; none for streams members, which have a topology."""
-    return () if isinstance(member, facts.StreamsMemberRecorded) else member.topics
-
-
-def regex_of(member: JoinedMember) -> str | None:
-    """Return the regular expression of a member's subscription, if it has one."""
-    return member.topic_regex if isinstance(member, facts.ConsumerMemberRecorded) else None
-
-
-def instance_id_of(member: JoinedMember) -> str | None:
-    """Return the instance id of a static member; None for dynamic members and in share groups."""
-    return None if isinstance(member, facts.ShareMemberRecorded) else member.instance_id

@@ -15,14 +15,14 @@ from typing import Any, Final, NamedTuple, TypeAlias, get_args
 
 from decoders import scalar
 from decoders.errors import DecodeError
-from decoders.group_events import GroupKind
+from decoders.group_events import GroupKind, MemberRecorded
 from decoders.interpret import event_of
 from decoders.javatext import java_text
 from decoders.schema import Fields, RecordContent
 from decoders.tables import BY_NUMBER, types_with
 from stream.groups.lifecycle.record import digest
 from stream.groups.membership.model import CLASSIC, SIMPLE, identity
-from stream.groups.membership.modern_group import JoinedMember, ModernGroup, instance_id_of
+from stream.groups.membership.modern_group import ModernGroup
 from stream.groups.shard import MembershipRecords
 
 NEWER_KINDS: Final[tuple[GroupKind, ...]] = get_args(GroupKind)
@@ -194,11 +194,11 @@ class _NewerRecords:
         gone, arrived = self._count(before, -1), self._count(after, 1)
         return arrived - gone, gone - arrived
 
-    def _count(self, member: JoinedMember | None, change: int) -> AbstractSet[str]:
+    def _count(self, member: MemberRecorded | None, change: int) -> AbstractSet[str]:
         """Change the number of members with the name of this member; return the name if that adds or removes it."""
         if member is None:
             return _NO_NAMES
-        name = digest(identity(member.member_id, instance_id_of(member)))
+        name = digest(identity(member.member_id, member.instance_id))
         before = self._members[name]
         self._members[name] = before + change
         if before and before + change:
