@@ -176,12 +176,12 @@ def _setting(key: str, value: str) -> Content:
     return printable(value)
 
 
-_OWNER: Final = ui.Column("Owner", lambda row: ui.owner_link(row["team"]) or ui.NONE)
+_OWNER: Final = ui.TableColumn("Owner", lambda row: ui.owner_link(row["team"]) or ui.NONE)
 _GROUPS: Final = (
-    ui.Column("Group", lambda row: ui.group_link(row["group"])),
-    ui.Column("Verdict", lambda row: ui.badge(row["verdict"], row["severity"])),
+    ui.TableColumn("Group", lambda row: ui.group_link(row["group"])),
+    ui.TableColumn("Verdict", lambda row: ui.badge(row["verdict"], row["severity"])),
     *ui.LAG_COLUMNS,
-    ui.Column("State", lambda row: ui.known(row["state"], printable)),
+    ui.TableColumn("State", lambda row: ui.known(row["state"], printable)),
 )
 
 
@@ -210,13 +210,13 @@ def _share(row: Mapping[str, Any]) -> Content:
 
 
 _PARTITIONS: Final = (
-    ui.Column("Partition", lambda row: number(row["partition"])),
-    ui.Column("Log start", lambda row: ui.known(row["log_start_offset"]), "number"),
-    ui.Column("End", lambda row: ui.known(row["high_watermark"]), "number"),
-    ui.Column("Kept", lambda row: ui.known(row["kept"]), "number"),
-    ui.Column("Greatest lag", lambda row: ui.known(row["lag"]), "number"),
-    ui.Column("Share of kept", _share, "number"),
-    ui.Column("Slowest group", lambda row: ui.NONE if row["group"] is None else ui.group_link(row["group"])),
+    ui.TableColumn("Partition", lambda row: number(row["partition"])),
+    ui.TableColumn("Log start", lambda row: ui.known(row["log_start_offset"]), "number"),
+    ui.TableColumn("End", lambda row: ui.known(row["high_watermark"]), "number"),
+    ui.TableColumn("Kept", lambda row: ui.known(row["kept"]), "number"),
+    ui.TableColumn("Greatest lag", lambda row: ui.known(row["lag"]), "number"),
+    ui.TableColumn("Share of kept", _share, "number"),
+    ui.TableColumn("Slowest group", lambda row: ui.NONE if row["group"] is None else ui.group_link(row["group"])),
 )
 
 
