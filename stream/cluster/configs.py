@@ -17,26 +17,16 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from kafka.protocol.admin.cluster import DescribeLogDirsRequest
+from kafka.protocol.admin.configs import DescribeConfigsRequest
 
-from stream.cluster.transport import admin_requests
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
 
-OFFSETS_TOPIC_SETTINGS: Final = (
-    "cleanup.policy",
-    "compression.type",
-    "delete.retention.ms",
-    "max.compaction.lag.ms",
-    "message.format.version",
-    "min.cleanable.dirty.ratio",
-    "min.compaction.lag.ms",
-    "retention.bytes",
-    "retention.ms",
-    "segment.bytes",
-    "segment.ms",
-)
-"""The settings of `__consumer_offsets` that decide how long tombstones stay readable, and if the topic is compacted."""
+TOPIC_RESOURCE: Final = 2
+BROKER_RESOURCE: Final = 4
+"""The type of the configured resource (org.apache.kafka.common.config.ConfigResource.Type)."""
 
 _TOPICS_AT_ONCE: Final = 500
 _SOURCES: Final = {
@@ -76,20 +66,14 @@ Settings = dict[str, TopicConfig]
 """Settings by name: one for each requested name."""
 
 
-def read_topic_config(cluster: Cluster, topic: str, names: Collection[str] = OFFSETS_TOPIC_SETTINGS) -> Settings:
-    """Read some settings of one topic. Raises nothing."""
-    return read_topic_configs(cluster, [topic], names)[topic]
-
-
 def read_topic_configs(cluster: Cluster, topics: Collection[str], names: Collection[str]) -> dict[str, Settings]:
     """Read some settings of many topics, by topic. Raises nothing."""
     found: dict[str, Settings] = {}
     wanted = sorted(set(topics))
     for start in range(0, len(wanted), _TOPICS_AT_ONCE):
         some = wanted[start : start + _TOPICS_AT_ONCE]
-        request = admin_requests.describe_configs(admin_requests.TOPIC_RESOURCE, some, names)
         try:
-            answer = cluster.call_any(request)
+            answer = cluster.call_any(configs_request(TOPIC_RESOURCE, some, names))
         except ClusterError as error:
             found |= {topic: _unknown(names, reasons.of_failure(error)) for topic in some}
         else:
@@ -100,8 +84,7 @@ def read_topic_configs(cluster: Cluster, topics: Collection[str], names: Collect
 def read_broker_configs(cluster: Cluster, nodes: Collection[int], names: Collection[str]) -> dict[int, Settings]:
     """Read some settings of these brokers, by node; each broker answers for itself. Raises nothing."""
     wanted = sorted(set(nodes))
-    kind = admin_requests.BROKER_RESOURCE
-    answers = cluster.call_all([(node, admin_requests.describe_configs(kind, [str(node)], names)) for node in wanted])
+    answers = cluster.call_all([(node, configs_request(BROKER_RESOURCE, [str(node)], names)) for node in wanted])
     found = {}
     for node, answer in zip(wanted, answers, strict=True):
         if isinstance(answer, ClusterError):
@@ -109,6 +92,15 @@ def read_broker_configs(cluster: Cluster, nodes: Collection[int], names: Collect
         else:
             found[node] = _read(answer.results, [str(node)], names)[str(node)]
     return found
+
+
+def configs_request(kind: int, resources: Collection[str], names: Collection[str]) -> Any:
+    """Build a request for settings of topics (to any broker) or of one broker (to that broker)."""
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    return DescribeConfigsRequest(
+        resources=[resource(kind, name, list(names)) for name in resources],
+        min_version=1,  # version 0 has no source of a value
+    )
 
 
 def _read(results: Iterable[Any], resources: Iterable[str], names: Collection[str]) -> dict[str, Settings]:
@@ -165,7 +157,9 @@ def read_replica_sizes(
     Needs the right to describe the cluster. Raises nothing.
     """
     nodes = sorted({broker.node for broker in cluster.brokers} if brokers is None else set(brokers))
-    answers = cluster.call_all([(node, admin_requests.describe_log_dirs(partitions)) for node in nodes])
+    topic = DescribeLogDirsRequest.DescribableLogDirTopic
+    topics = None if partitions is None else [topic(name, list(indexes)) for name, indexes in partitions.items()]
+    answers = cluster.call_all([(node, DescribeLogDirsRequest(topics=topics)) for node in nodes])
     rows = [row for node, answer in zip(nodes, answers, strict=True) for row in _replica_rows(node, answer)]
     rows.sort(key=lambda row: (row[0], row[1] or "", -1 if row[2] is None else row[2], row[3] or ""))
     columns = list(zip(*rows, strict=True)) or [()] * len(REPLICA_SIZES)

@@ -24,6 +24,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+from kafka.protocol.admin.transactions import (
+    DescribeProducersRequest,
+    DescribeTransactionsRequest,
+    ListTransactionsRequest,
+)
 
 from decoders.events import RecordEvent, Removed, TransactionStateRecorded
 from decoders.interpret import event_of
@@ -33,7 +38,6 @@ from decoders.schema import Record
 from stream.cluster.partition_offsets import find_leaders
 from stream.cluster.records.ranges import ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
-from stream.cluster.transport import admin_requests
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
@@ -119,7 +123,10 @@ def _open(cluster: Cluster, topic: str, partitions: Sequence[int]) -> list[_Open
             rows.append(_Open(partition, error=ErrorReason.NO_LEADER))
         else:
             led.setdefault(node, []).append(partition)
-    answers = cluster.call_all([(node, admin_requests.describe_producers(topic, some)) for node, some in led.items()])
+    on_topic = DescribeProducersRequest.TopicRequest
+    answers = cluster.call_all(
+        [(node, DescribeProducersRequest(topics=[on_topic(topic, some)])) for node, some in led.items()]
+    )
     for some, answer in zip(led.values(), answers, strict=True):
         rows += _producers(some, answer)
     return rows
@@ -148,7 +155,9 @@ def _identify(cluster: Cluster, rows: Sequence[_Open]) -> None:
     if not producers:
         return
     nodes = [broker.node for broker in cluster.brokers]
-    answers = cluster.call_all([(node, admin_requests.list_transactions(producers)) for node in nodes])
+    # A broker leaves out a transactional id that the user may not describe, without an error.
+    request = ListTransactionsRequest(state_filters=[], producer_id_filters=producers)
+    answers = cluster.call_all([(node, request) for node in nodes])
     owner: dict[int, tuple[int, str]] = {}
     failed = ErrorReason.NOT_FOUND
     for node, answer in zip(nodes, answers, strict=True):
@@ -170,7 +179,9 @@ def _describe(cluster: Cluster, rows: Sequence[_Open], topic: str) -> None:
     for row in rows:
         if row.coordinator is not None and row.transactional_id is not None:
             of_node.setdefault(row.coordinator, []).append(row.transactional_id)
-    calls = [(node, admin_requests.describe_transactions(sorted(set(names)))) for node, names in of_node.items()]
+    calls = [
+        (node, DescribeTransactionsRequest(transactional_ids=sorted(set(names)))) for node, names in of_node.items()
+    ]
     described: dict[str, Any] = {}
     for names, answer in zip(of_node.values(), cluster.call_all(calls), strict=True):
         if isinstance(answer, ClusterError):

@@ -239,7 +239,7 @@ def read_epoch_ends(cluster: Cluster, topic: str, epochs: Mapping[int, int]) -> 
         leader = leaders.of(topic, partition)
         if not isinstance(leader, ErrorReason):
             of_node.setdefault(leader[0], []).append((partition, leader[1], epoch))
-    calls = [(node, requests.epoch_ends({topic: rows})) for node, rows in of_node.items()]
+    calls = [(node, requests.epoch_ends(topic, rows)) for node, rows in of_node.items()]
     ends: dict[int, int | None] = {}
     for rows, answer in zip(of_node.values(), cluster.call_all(calls), strict=True):
         if isinstance(answer, ClusterError):

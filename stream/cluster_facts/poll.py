@@ -22,7 +22,6 @@ from stream.cluster.configs import (
     failed_directories,
     read_broker_configs,
     read_replica_sizes,
-    read_topic_config,
     read_topic_configs,
     size_per_broker,
 )
@@ -198,7 +197,7 @@ class ClusterPoll:
         wanted = sorted({*self._options.topic_settings, *TOPIC_SETTINGS})
         settings = read_topic_configs(self._cluster, requested, wanted)
         if NAME in existing:
-            settings[NAME] = read_topic_config(self._cluster, NAME, OFFSETS_SETTINGS)
+            settings |= read_topic_configs(self._cluster, [NAME], OFFSETS_SETTINGS)
         return settings, len(read - {NAME}) - len(requested)
 
     def _replica_sizes(self, offsets: pa.Table, *, asks_all: bool) -> pa.Table:

@@ -11,7 +11,7 @@ import structlog
 
 from stream.checkpoint.continuity import OffsetsTopicEnds
 from stream.checkpoint.directory import open_checkpoint
-from stream.cluster.configs import read_topic_config
+from stream.cluster.configs import read_topic_configs
 from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
 from stream.cluster.partition_offsets import read_ends, read_epoch_ends
 from stream.cluster.transport.client import Cluster
@@ -133,7 +133,8 @@ def open_kept_state(
 
 def read_tombstone_seconds(cluster: Cluster) -> float | None:
     """Return how long the offsets topic keeps tombstones (delete.retention.ms); None if the user may not read it."""
-    milliseconds = read_topic_config(cluster, NAME, ["delete.retention.ms"])["delete.retention.ms"].number()
+    name = "delete.retention.ms"
+    milliseconds = read_topic_configs(cluster, [NAME], [name])[NAME][name].number()
     return None if milliseconds is None else milliseconds / 1000
 
 

@@ -14,7 +14,10 @@ import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from stream.cluster.transport import admin_requests
+from kafka.protocol.admin.client_quotas import DescribeClientQuotasRequest
+from kafka.protocol.api_key import ApiKey
+from kafka.protocol.metadata import ApiVersionsRequest
+
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
@@ -53,7 +56,8 @@ class BrokerVersions:
 def read_versions(cluster: Cluster, nodes: Collection[int]) -> dict[int, BrokerVersions | ErrorReason]:
     """Read what these brokers support, by node, or why it is unknown. Raises nothing."""
     wanted = sorted(set(nodes))
-    answers = cluster.call_all([(node, admin_requests.api_versions()) for node in wanted])
+    request = ApiVersionsRequest(client_software_name="lagwarden", client_software_version="1")
+    answers = cluster.call_all([(node, request) for node in wanted])
     return {node: _versions(answer) for node, answer in zip(wanted, answers, strict=True)}
 
 
@@ -104,14 +108,19 @@ def _differences(one: BrokerVersions, other: BrokerVersions) -> Iterator[str]:
     for name in sorted(one.features.keys() | other.features.keys()):
         if one.features.get(name) != other.features.get(name):
             yield f"{name} {_range(one.features.get(name))} instead of {_range(other.features.get(name))}"
-    keys = [key for key in sorted(one.requests.keys() | other.requests.keys()) if _differs(key, one, other)]
+    keys = [
+        key
+        for key in sorted(one.requests.keys() | other.requests.keys())
+        if one.requests.get(key) != other.requests.get(key)
+    ]
     if keys:
-        named = ", ".join(map(admin_requests.request_name, keys[:_NAMED])) + (", …" if len(keys) > _NAMED else "")
+        named = ", ".join(map(_request_name, keys[:_NAMED])) + (", …" if len(keys) > _NAMED else "")
         yield f"{len(keys)} request{'s' if len(keys) != 1 else ''} in other versions ({named})"
 
 
-def _differs(key: int, one: BrokerVersions, other: BrokerVersions) -> bool:
-    return one.requests.get(key) != other.requests.get(key)
+def _request_name(key: int) -> str:
+    """Return Kafka's name of a request (org.apache.kafka.common.protocol.ApiKeys); its key if it is not known here."""
+    return next((each.name for each in ApiKey if each == key), f"API key {key}")
 
 
 def _range(supported: Range | None) -> str:
@@ -143,7 +152,7 @@ def read_quotas(cluster: Cluster) -> list[Quota] | ErrorReason:
     Needs the right to describe the configs of the cluster. Raises nothing.
     """
     try:
-        answer = cluster.call_any(admin_requests.describe_client_quotas())
+        answer = cluster.call_any(DescribeClientQuotasRequest(components=[], strict=False))
     except ClusterError as error:
         return reasons.of_failure(error)
     refused = reasons.of_code(answer.error_code)

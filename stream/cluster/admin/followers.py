@@ -14,9 +14,11 @@ One ListPartitionReassignments request (KIP-455, brokers from 2.4). Errors are v
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from kafka.protocol.admin.topics import ListPartitionReassignmentsRequest
+
 from stream.cluster.topology import Topology
-from stream.cluster.transport import admin_requests, requests
 from stream.cluster.transport import errors as reasons
+from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
 
@@ -115,6 +117,7 @@ def _offsets(
 
 
 _NOT_CONTROLLER: Final = 41
+_CONTROLLER_MS: Final = 5_000
 
 
 class Reassignment(NamedTuple):
@@ -134,7 +137,7 @@ def read_reassignments(cluster: Cluster, controller: int | None) -> list[Reassig
     With ZooKeeper only the `controller` answers; with KRaft any broker does. Needs the right to describe the cluster.
     Raises nothing.
     """
-    request = admin_requests.list_partition_reassignments()
+    request = ListPartitionReassignmentsRequest(timeout_ms=_CONTROLLER_MS, topics=None)
     try:
         answer = cluster.call_any(request)
         if answer.error_code == _NOT_CONTROLLER and controller is not None:

@@ -33,31 +33,23 @@ class Lookup(enum.Enum):
     """The log start offset and the last stable offset, because the log does not have the position."""
 
 
-class _Reaction(enum.Enum):
-    """The reaction to an error code."""
-
-    WAIT = enum.auto()
-    FIND_LEADER = enum.auto()
-    FIND_ENDS = enum.auto()
-
-
-_REACTIONS: Final = {
-    -1: _Reaction.WAIT,  # UNKNOWN_SERVER_ERROR
-    1: _Reaction.FIND_ENDS,  # OFFSET_OUT_OF_RANGE
-    2: _Reaction.WAIT,  # CORRUPT_MESSAGE: the broker could not read its log
-    3: _Reaction.FIND_LEADER,  # UNKNOWN_TOPIC_OR_PARTITION
-    5: _Reaction.FIND_LEADER,  # LEADER_NOT_AVAILABLE
-    6: _Reaction.FIND_LEADER,  # NOT_LEADER_OR_FOLLOWER
-    7: _Reaction.WAIT,  # REQUEST_TIMED_OUT
-    9: _Reaction.FIND_LEADER,  # REPLICA_NOT_AVAILABLE
-    56: _Reaction.FIND_LEADER,  # KAFKA_STORAGE_ERROR
-    74: _Reaction.FIND_LEADER,  # FENCED_LEADER_EPOCH
-    75: _Reaction.FIND_LEADER,  # UNKNOWN_LEADER_EPOCH
-    78: _Reaction.WAIT,  # OFFSET_NOT_AVAILABLE: a new leader does not know the high watermark yet
-    100: _Reaction.FIND_LEADER,  # UNKNOWN_TOPIC_ID
-    103: _Reaction.FIND_LEADER,  # INCONSISTENT_TOPIC_ID
+_NEEDS: Final = {
+    -1: Lookup.NOTHING,  # UNKNOWN_SERVER_ERROR
+    1: Lookup.ENDS,  # OFFSET_OUT_OF_RANGE
+    2: Lookup.NOTHING,  # CORRUPT_MESSAGE: the broker could not read its log
+    3: Lookup.LEADER,  # UNKNOWN_TOPIC_OR_PARTITION
+    5: Lookup.LEADER,  # LEADER_NOT_AVAILABLE
+    6: Lookup.LEADER,  # NOT_LEADER_OR_FOLLOWER
+    7: Lookup.NOTHING,  # REQUEST_TIMED_OUT
+    9: Lookup.LEADER,  # REPLICA_NOT_AVAILABLE
+    56: Lookup.LEADER,  # KAFKA_STORAGE_ERROR
+    74: Lookup.LEADER,  # FENCED_LEADER_EPOCH
+    75: Lookup.LEADER,  # UNKNOWN_LEADER_EPOCH
+    78: Lookup.NOTHING,  # OFFSET_NOT_AVAILABLE: a new leader does not know the high watermark yet
+    100: Lookup.LEADER,  # UNKNOWN_TOPIC_ID
+    103: Lookup.LEADER,  # INCONSISTENT_TOPIC_ID
 }
-"""Kafka's error codes (org.apache.kafka.common.protocol.Errors) that may end by themselves."""
+"""What Kafka's error codes (org.apache.kafka.common.protocol.Errors) need that may end by themselves."""
 _NOT_AUTHORISED: Final = 29
 _NEEDS_NEWER_FETCH: Final = 76  # UNSUPPORTED_COMPRESSION_TYPE
 
@@ -119,7 +111,7 @@ class PartitionRead:
             self._skip_to(log_start, SkipReason.DELETED)
         else:
             # The leader that refused the position was a replica that lags behind, or has been replaced since.
-            self._fail(now, f"the leader refuses offset {self.position}", Lookup.LEADER)
+            self.retry(now, f"the leader refuses offset {self.position}", Lookup.LEADER)
 
     def add(self, part: Any, now: float, *, is_alone: bool) -> FetchedPart | None:
         """Add the partition's part of a response; None if it has nothing of the range.
@@ -140,9 +132,9 @@ class PartitionRead:
         if batches.fault is not None:
             self._damage(raw, batches.fault, now)
         elif raw:
-            self._fail(now, f"the leader returns records below offset {start}", Lookup.LEADER)
+            self.retry(now, f"the leader returns records below offset {start}", Lookup.LEADER)
         elif is_alone and part.last_stable_offset < self.end:
-            self._fail(now, f"its log ends at offset {part.last_stable_offset}, below {self.end}", Lookup.LEADER)
+            self.retry(now, f"its log ends at offset {part.last_stable_offset}, below {self.end}", Lookup.LEADER)
             self._log_ends_below = True
         elif is_alone:
             # Compaction has removed all records up to the end.
@@ -163,20 +155,12 @@ class PartitionRead:
         self.leader, self.needs = None, Lookup.LEADER
         self._wait(now, took)
 
-    def no_leader(self, reason: str, now: float) -> None:
-        """Note that the partition has no leader for this reason."""
-        self._fail(now, f"there is no leader ({reason})", Lookup.LEADER)
-
-    def no_ends(self, reason: str, now: float) -> None:
-        """Note that the ends of the log are unknown for this reason."""
-        self._fail(now, f"the ends of its log are unknown ({reason})", Lookup.ENDS)
-
     def omitted(self, error_code: int, now: float) -> None:
         """Note that a response does not mention the partition."""
         if error_code:
             self._react(error_code, now)
         else:
-            self._fail(now, "the response does not mention it", Lookup.LEADER)
+            self.retry(now, "the response does not mention it", Lookup.LEADER)
 
     def give_up(self) -> None:
         """End a read without progress: skip the rest if the log ends below the range, else raise the ClusterError."""
@@ -191,14 +175,13 @@ class PartitionRead:
             raise Unsupported(
                 f"{self._where} has zstd batches, which the broker sends to newer clients only", "upgrade"
             )
-        reaction = _REACTIONS.get(code)
-        if reaction is None:
+        needs = _NEEDS.get(code)
+        if needs is None:
             raise Unreachable(f"{self._where} cannot be read (Kafka error {code})", "see the broker's log")
-        if reaction is _Reaction.FIND_ENDS:
-            self.needs = Lookup.ENDS
+        if needs is Lookup.ENDS:
+            self.needs = needs
         else:
-            needs = Lookup.LEADER if reaction is _Reaction.FIND_LEADER else Lookup.NOTHING
-            self._fail(now, f"Kafka error {code}", needs)
+            self.retry(now, f"Kafka error {code}", needs)
 
     def _damage(self, raw: bytes, fault: Damaged, now: float) -> None:
         """Fetch an invalid batch again, then skip it: to the batch after it if there is a valid one.
@@ -208,7 +191,7 @@ class PartitionRead:
         """
         self._seen_damage += 1
         if self._seen_damage < _ATTEMPTS_AT_DAMAGE:
-            self._fail(now, f"the batch at offset {self.position} is invalid ({fault.detail})", Lookup.NOTHING)
+            self.retry(now, f"the batch at offset {self.position} is invalid ({fault.detail})", Lookup.NOTHING)
             return
         self._tally.faults[fault.fault] += 1
         length = int.from_bytes(raw[fault.position + 8 : fault.position + FRAME], "big", signed=True)
@@ -230,7 +213,8 @@ class PartitionRead:
         self.retry_at, self._pause = 0.0, FIRST_PAUSE
         self._seen_damage, self._skip, self._log_ends_below = 0, 1, False
 
-    def _fail(self, now: float, what: str, needs: Lookup) -> None:
+    def retry(self, now: float, what: str, needs: Lookup) -> None:
+        """Note why the partition cannot be read now, and what it needs before the next try."""
         if self.failing_since is None:
             self.failing_since = now
         self.failure = Unreachable(f"{self._where} cannot be read: {what}", "see the log of its leader")

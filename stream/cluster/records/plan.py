@@ -5,7 +5,6 @@ the request, so one partition after the other is finished. A partition that cann
 others. All times are seconds of a monotonic clock.
 """
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -23,13 +22,8 @@ _SHORTEST_PAUSE: Final = 0.01
 Ends = tuple[int, int] | str
 """Log start offset and last stable offset of a partition, or the reason why they are unknown."""
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FetchCall:
-    """One request: the node, and (partition, leader epoch, position) in the order of the request."""
-
-    node: int
-    positions: tuple[tuple[int, int, int], ...]
+FetchCall = tuple[int, list[tuple[int, int, int]]]
+"""One request: the node, and (partition, leader epoch, position) in the order of the request."""
 
 
 class ReadPlan:
@@ -59,7 +53,7 @@ class ReadPlan:
             elif leader is ErrorReason.NOT_AUTHORIZED:
                 raise no_topic_right(self._topic, "Read")
             else:
-                self._reads[partition].no_leader(leader.value, now)
+                self._reads[partition].retry(now, f"there is no leader ({leader.value})", Lookup.LEADER)
 
     def set_ends(self, ends: Mapping[int, Ends], now: float) -> None:
         """Set the ends of the logs of partitions. Raises NotAuthorised if the topic may not be read."""
@@ -69,7 +63,7 @@ class ReadPlan:
             elif known == ErrorReason.NOT_AUTHORIZED:
                 raise no_topic_right(self._topic, "Read")
             else:
-                self._reads[partition].no_ends(known, now)
+                self._reads[partition].retry(now, f"the ends of its log are unknown ({known})", Lookup.ENDS)
         self._drop_finished()
 
     def failed(self, partitions: Iterable[int], error: ClusterError, now: float) -> None:
@@ -86,7 +80,7 @@ class ReadPlan:
                 node, epoch = read.leader
                 if self._node_ready.get(node, 0.0) <= now:
                     by_node.setdefault(node, []).append((read.partition, epoch, read.position))
-        return [FetchCall(node, tuple(positions)) for node, positions in by_node.items()]
+        return list(by_node.items())
 
     def pause(self, now: float) -> float:
         """Return the seconds until something is due, when no request is."""
@@ -102,14 +96,14 @@ class ReadPlan:
         Raises permanent ClusterErrors.
         """
         parts: list[FetchedPart] = []
-        for call, answer in zip(calls, answers, strict=True):
-            reads = [self._reads[partition] for partition, _, _ in call.positions]
+        for (node, positions), answer in zip(calls, answers, strict=True):
+            reads = [self._reads[partition] for partition, _, _ in positions]
             if isinstance(answer, ClusterError):
                 for read in reads:
                     read.fail(answer, now, took=now - sent)
             else:
                 # From version 8 of the request on, a broker answers before it throttles (KIP-219).
-                self._node_ready[call.node] = now + min(answer.throttle_time_ms / 1000, _LONGEST_THROTTLE)
+                self._node_ready[node] = now + min(answer.throttle_time_ms / 1000, _LONGEST_THROTTLE)
                 parts += _add_answer(reads, answer, now)
         self._drop_finished()
         return parts

@@ -11,7 +11,7 @@ import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, Self
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from decoders.log.batch import LogRecord
 from decoders.log.vectors import LogColumns
 from stream.cluster.partition_offsets import find_leaders, read_ends
 from stream.cluster.records.partition_read import FetchedPart, Lookup
-from stream.cluster.records.plan import LIMIT_SECONDS, Ends, FetchCall, ReadPlan
+from stream.cluster.records.plan import LIMIT_SECONDS, ReadPlan
 from stream.cluster.records.ranges import OffsetRange, ReadTally
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
@@ -83,8 +83,7 @@ def read_records(
     seconds without progress; a caller can then continue at the positions.
     """
     counted = ReadTally() if tally is None else tally
-    by_partition = {each.partition: each for each in wanted}
-    pending = _Pending()
+    pending = _Pending(wanted)
     for parts in _responses(cluster, topic, wanted, counted, ahead=ahead, limit=limit, clock=clock, sleep=sleep):
         for part in parts:
             if on_aborted is not None:
@@ -94,12 +93,12 @@ def read_records(
                 producers = part.batches.producers(columns.offset) if with_producers else None
                 pending.add(part, columns, producers)
                 if pending.rows >= max(rows, ROWS) or pending.size >= _LARGEST:
-                    yield _returned(pending, by_partition)
+                    yield pending.take()
             pending.positions[part.partition] = part.position
         if pending.rows >= rows:
-            yield _returned(pending, by_partition)
+            yield pending.take()
     if pending.positions:
-        yield _returned(pending, by_partition)
+        yield pending.take()
     for each in wanted:
         each.position = max(each.position, each.end)
 
@@ -107,7 +106,8 @@ def read_records(
 class _Pending:
     """Records that are put together until they are returned."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: Sequence[OffsetRange]) -> None:
+        self._wanted = {each.partition: each for each in wanted}
         self._clear()
 
     def _clear(self) -> None:
@@ -127,9 +127,11 @@ class _Pending:
             self.positions[part.partition] = int(columns.offset[-1]) + 1
 
     def take(self) -> FetchedRecords:
-        """Return the records, and clear them."""
+        """Return the records, clear them, and move the positions of their ranges."""
         pieces, producers, positions = self._pieces, self._producers, self.positions
         self._clear()
+        for partition, position in positions.items():
+            self._wanted[partition].position = position
         sizes = [len(columns.offset) for _, columns in pieces]
         return FetchedRecords(
             np.repeat(np.array([partition for partition, _ in pieces], np.int32), sizes),
@@ -146,14 +148,6 @@ def _joined(columns: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     return np.concatenate([np.empty(0, np.int64), *columns])
 
 
-def _returned(pending: _Pending, wanted: dict[int, OffsetRange]) -> FetchedRecords:
-    """Return the pending records, and move the positions of their ranges."""
-    records = pending.take()
-    for partition, position in records.positions.items():
-        wanted[partition].position = position
-    return records
-
-
 def _responses(
     cluster: Cluster,
     topic: str,
@@ -168,12 +162,19 @@ def _responses(
     """Yield the parts of each round of requests, and none before a pause; with `ahead`, during the next round."""
     plan = ReadPlan(topic, wanted, tally, limit)
     parts: list[FetchedPart] = []
-    with _Sender(cluster, ahead=ahead) as sender:
+    with ThreadPoolExecutor(1, thread_name_prefix="fetch") as pool:  # starts its thread with the first call
         while not plan.finished:
             skipped = collections.Counter(tally.skipped)
             _look_up(cluster, topic, plan, clock)
             calls, sent = plan.calls(clock()), clock()
-            answers = sender.send([(call.node, _request(topic, call)) for call in calls])
+            send = functools.partial(
+                cluster.call_all,
+                [
+                    (node, requests.fetch({topic: positions}, most_bytes=RESPONSE_BYTES, committed=True))
+                    for node, positions in calls
+                ],
+            )
+            answers = pool.submit(send).result if ahead and calls else send
             if parts:
                 yield parts
             parts = plan.add(calls, answers(), sent, clock())
@@ -200,40 +201,11 @@ def _look_up(cluster: Cluster, topic: str, plan: ReadPlan, clock: Callable[[], f
             plan.set_leaders({partition: leaders.of(topic, partition) for partition in unled}, clock())
     if endless := plan.needing(Lookup.ENDS, clock()):
         try:
-            ends = _ends(cluster, topic)
+            ends = {
+                row["partition"]: row["error"] or (row["log_start_offset"], row["last_stable_offset"])
+                for row in read_ends(cluster, [topic]).to_pylist()
+            }
         except ClusterError as error:
             plan.failed(endless, error, clock())
         else:
             plan.set_ends({partition: ends.get(partition, "not_found") for partition in endless}, clock())
-
-
-def _ends(cluster: Cluster, topic: str) -> dict[int, Ends]:
-    return {
-        row["partition"]: row["error"] or (row["log_start_offset"], row["last_stable_offset"])
-        for row in read_ends(cluster, [topic]).to_pylist()
-    }
-
-
-def _request(topic: str, call: FetchCall) -> Any:
-    return requests.fetch({topic: call.positions}, most_bytes=RESPONSE_BYTES, committed=True)
-
-
-class _Sender:
-    """Sends requests from a separate thread while records are decoded; without `ahead`, in the calling thread."""
-
-    def __init__(self, cluster: Cluster, *, ahead: bool) -> None:
-        self._cluster = cluster
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="fetch") if ahead else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-
-    def send(self, calls: list[tuple[int, Any]]) -> Callable[[], list[Any]]:
-        """Return a function that returns the answers."""
-        if self._pool is None or not calls:
-            return functools.partial(self._cluster.call_all, calls)
-        return self._pool.submit(self._cluster.call_all, calls).result

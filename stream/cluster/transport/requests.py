@@ -1,7 +1,7 @@
-"""Requests about metadata, offsets and records. The Kafka library is used in this package only.
+"""Requests about metadata, offsets and records. The Kafka library is used in `stream.cluster` only.
 
 Every request sets the fields whose default would be wrong: no request creates a topic, and no broker that is too old
-for a field may ignore it.
+for a field may ignore it. Requests that one module sends are built there.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -67,21 +67,13 @@ def list_offsets_for_times(
     As `list_offsets`, with a timestamp per partition; also NEWEST, which brokers before 3.0 do not support. A partition
     must not occur twice in one request. `timeout_ms` is how long the broker may wait for a remote storage (KIP-1075).
     """
-    partition = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
     newest = any(timestamp == NEWEST for rows in partitions.values() for _, _, timestamp in rows)
+    topic = ListOffsetsRequest.ListOffsetsTopic
+    row = topic.ListOffsetsPartition
     return ListOffsetsRequest(
         replica_id=-1,
         isolation_level=1 if committed else 0,
-        topics=[
-            ListOffsetsRequest.ListOffsetsTopic(
-                name=name,
-                partitions=[
-                    partition(partition_index=index, current_leader_epoch=epoch, timestamp=timestamp)
-                    for index, epoch, timestamp in rows
-                ],
-            )
-            for name, rows in partitions.items()
-        ],
+        topics=[topic(name=name, partitions=[row(*each) for each in rows]) for name, rows in partitions.items()],
         timeout_ms=timeout_ms,
         # Version 1 has no isolation level: it returns the high watermark as the last stable offset. Before version 7,
         # NEWEST would be taken for a time later than all records.
@@ -89,27 +81,16 @@ def list_offsets_for_times(
     )
 
 
-def epoch_ends(partitions: Mapping[str, Sequence[tuple[int, int, int]]]) -> Any:
+def epoch_ends(topic: str, rows: Sequence[tuple[int, int, int]]) -> Any:
     """Build a request to a leader for the ends of earlier leader epochs in its log (KIP-320).
 
     Each row is (partition, current leader epoch, requested epoch). Brokers from 2.3: earlier ones want the rights of a
     broker for it.
     """
-    row = OffsetForLeaderEpochRequest.OffsetForLeaderTopic.OffsetForLeaderPartition
-    return OffsetForLeaderEpochRequest(
-        replica_id=-1,
-        topics=[
-            OffsetForLeaderEpochRequest.OffsetForLeaderTopic(
-                topic=name,
-                partitions=[
-                    row(partition=index, current_leader_epoch=current, leader_epoch=epoch)
-                    for index, current, epoch in rows
-                ],
-            )
-            for name, rows in partitions.items()
-        ],
-        min_version=3,
-    )
+    of_topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+    partitions = [of_topic.OffsetForLeaderPartition(*each) for each in rows]
+    topics = [of_topic(topic=topic, partitions=partitions)]
+    return OffsetForLeaderEpochRequest(replica_id=-1, topics=topics, min_version=3)
 
 
 def fetch(
@@ -126,7 +107,9 @@ def fetch(
     the request. The first partition with records returns at least one batch of any size; the others return nothing if
     the limits leave no space for one.
     """
-    partition = FetchRequest.FetchTopic.FetchPartition
+    most = most_bytes if most_bytes_each is None else most_bytes_each
+    topic = FetchRequest.FetchTopic
+    row = topic.FetchPartition
     return FetchRequest(
         replica_id=-1,
         max_wait_ms=0,  # the requested records exist: do not wait for new ones
@@ -136,24 +119,9 @@ def fetch(
         session_id=0,
         session_epoch=-1,
         topics=[
-            FetchRequest.FetchTopic(
-                topic=name,
-                partitions=[
-                    partition(
-                        partition=index,
-                        current_leader_epoch=epoch,
-                        fetch_offset=position,
-                        last_fetched_epoch=-1,
-                        log_start_offset=-1,
-                        partition_max_bytes=most_bytes if most_bytes_each is None else most_bytes_each,
-                    )
-                    for index, epoch, position in rows
-                ],
-            )
+            topic(topic=name, partitions=[row(*each, partition_max_bytes=most) for each in rows])
             for name, rows in positions.items()
         ],
-        forgotten_topics_data=[],
-        rack_id="",
         min_version=5,  # version 4 has no log start offset, older ones have no transactions
         max_version=12,  # from version 13 on, requests have topic ids, which older brokers do not have
     )

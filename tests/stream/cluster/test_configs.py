@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stream.cluster.configs import TopicConfig, read_broker_configs, read_topic_config, read_topic_configs
+from stream.cluster.configs import TopicConfig, read_broker_configs, read_topic_configs
 from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
@@ -48,7 +48,7 @@ def test_each_requested_setting_of_a_topic_has_a_value_or_a_reason() -> None:
     """Each requested name has a setting, with value and source or with a reason; other settings are ignored."""
     failed = [(answer, *(TopicConfig(name, reason=reason) for name in NAMES)) for answer, reason in FAILURES]
     for answer, *wanted in (*ANSWERS, *failed):
-        found = read_topic_config(cluster(answer), "t", NAMES)  # type: ignore[arg-type]
+        found = read_topic_configs(cluster(answer), ["t"], NAMES)["t"]  # type: ignore[arg-type]
         assert found == dict(zip(NAMES, wanted, strict=True))
 
 

@@ -3,15 +3,18 @@
 SCRAM's computations are the library's; names are escaped here, which the library omits (RFC 5802, section 5.1).
 """
 
+import dataclasses
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from kafka.net.sasl.scram import ScramClient
 
 from stream.cluster.transport.errors import ClusterError, LoginRefused
 from stream.cluster.transport.login.tokens import Token, token_refusal, without_tokens
+
+_CHECK_PASSWORD: Final = "check kafka.sasl_mechanism, kafka.sasl_username and kafka.sasl_password"  # noqa: S105 -- a name
 
 
 class SaslExchange(Protocol):
@@ -41,15 +44,18 @@ class PlainExchange:
         """See SaslExchange."""
         return self._message
 
-    def reply(self, _: bytes) -> None:
+    def reply(self, _: bytes) -> bytes | None:
         """See SaslExchange."""
+        return None
 
     def refusal(self, where: str, text: str) -> ClusterError:
         """See SaslExchange."""
-        return password_refusal(where, text, self._origin)
+        return LoginRefused(
+            f"{where} refuses the login: {text or 'no reason given'}", f"{_CHECK_PASSWORD} ({self._origin})"
+        )
 
 
-class ScramExchange:
+class ScramExchange(PlainExchange):
     """SCRAM (RFC 5802): two messages, and a proof that the broker knows the password too."""
 
     def __init__(self, mechanism: str, username: str, password: str, origin: str) -> None:
@@ -73,25 +79,15 @@ class ScramExchange:
             raise ValueError(f"the SCRAM message has no field {error}") from None
         return None
 
-    def refusal(self, where: str, text: str) -> ClusterError:
-        """See SaslExchange."""
-        return password_refusal(where, text, self._origin)
 
+@dataclasses.dataclass(slots=True)
+class TokenOutcome:
+    """What brokers did with the tokens of one login."""
 
-class TokenOutcome(Protocol):
-    """Records which tokens a broker accepts and refuses."""
-
-    def last_accepted(self) -> Token | None:
-        """Return the last accepted token; None if there was none."""
-        ...
-
-    def accept(self, token: Token) -> None:
-        """Record that a broker accepts the token."""
-        ...
-
-    def refuse(self, token: Token) -> None:
-        """Record that a broker refuses the token."""
-        ...
+    accepted: Token | None = None
+    """The last accepted token."""
+    refuse: Callable[[Token], object] = lambda _: None
+    """Called with each token that a broker refuses."""
 
 
 class TokenExchange:
@@ -112,7 +108,7 @@ class TokenExchange:
     def reply(self, challenge: bytes) -> bytes | None:
         """See SaslExchange. A broker that refuses the token says why in a challenge, which has to be answered."""
         if not challenge:
-            self._outcome.accept(self._token)
+            self._outcome.accepted = self._token
             return None
         self._status = challenge.decode(errors="replace")
         return b"\x01"
@@ -120,8 +116,7 @@ class TokenExchange:
     def refusal(self, where: str, text: str) -> ClusterError:
         """See SaslExchange."""
         self._outcome.refuse(self._token)
-        accepted = self._outcome.last_accepted()
-        status = self._status or text
+        status, accepted = self._status or text, self._outcome.accepted
         return token_refusal(where, status, self._token, self._origin, accepted=accepted, now=time.time())
 
 
@@ -146,11 +141,3 @@ class AwsIamExchange:
             f"{where} refuses the AWS credentials: {without_tokens(text) or 'no reason given'}",
             "check that the IAM policy allows kafka-cluster:Connect, the region, and the clock of this machine",
         )
-
-
-_CHECK_PASSWORD: Final = "check kafka.sasl_mechanism, kafka.sasl_username and kafka.sasl_password"  # noqa: S105 -- a name
-
-
-def password_refusal(where: str, text: str, origin: str) -> LoginRefused:
-    """Return the error for a refused user name or password."""
-    return LoginRefused(f"{where} refuses the login: {text or 'no reason given'}", f"{_CHECK_PASSWORD} ({origin})")

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from sandbox.ports import LOOPBACK
 from sandbox.waiting import eventually, wait_until
 from stream.cluster import offsets_topic
-from stream.cluster.configs import read_broker_configs, read_replica_sizes, read_topic_config, size_per_broker
+from stream.cluster.configs import read_broker_configs, read_replica_sizes, read_topic_configs, size_per_broker
 from stream.cluster.describe_groups import Coordinators, DescribedGroup, describe_groups
 from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_topic import NAME
@@ -159,7 +159,8 @@ class TestRights:
             layout = read_topology(cluster)
             named = read_topology(cluster, ["open", NAME])
             described = describe_groups(cluster, Coordinators(cluster), ["g"])
-            settings = [*read_topic_config(cluster, NAME).values(), *read_topic_config(cluster, "open").values()]
+            of_topics = read_topic_configs(cluster, [NAME, "open"], ["cleanup.policy"])
+            settings = [*of_topics[NAME].values(), *of_topics["open"].values()]
             settings += read_broker_configs(cluster, [1], ["offsets.retention.minutes"])[1].values()
             transactions = read_open_transactions(cluster, NAME, [0])
             sizes = read_replica_sizes(cluster, {NAME: [0]})

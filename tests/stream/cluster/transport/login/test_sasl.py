@@ -9,28 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.cluster.transport.errors import LoginRefused
-from stream.cluster.transport.login.sasl import AwsIamExchange, PlainExchange, ScramExchange, TokenExchange
+from stream.cluster.transport.login.sasl import (
+    AwsIamExchange,
+    PlainExchange,
+    ScramExchange,
+    TokenExchange,
+    TokenOutcome,
+)
 from stream.cluster.transport.login.tokens import Token, parse_jwt
 
 JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSIsImV4cCI6MTkwMDAwMDAwMCwiaWF0IjoxfQ."
-
-
-class Outcome:
-    """Stores the answers of a broker about tokens."""
-
-    def __init__(self) -> None:
-        self.accepted: Token | None = None
-        self.refused: Token | None = None
-
-    def last_accepted(self) -> Token | None:
-        """Return the last accepted token."""
-        return self.accepted
-
-    def accept(self, token: Token) -> None:
-        self.accepted = token
-
-    def refuse(self, token: Token) -> None:
-        self.refused = token
 
 
 class ScramServer:
@@ -109,7 +97,7 @@ def test_token_message() -> None:
 
     An empty challenge ends the login, and the token is the last accepted one.
     """
-    token, outcome = parse_jwt(JWT), Outcome()
+    token, outcome = parse_jwt(JWT), TokenOutcome()
     exchange = TokenExchange(token, [("logicalCluster", "lkc-1")], "the token file /t", outcome)
     assert exchange.first() == f"n,,\x01auth=Bearer {JWT}\x01logicalCluster=lkc-1\x01\x01".encode()
     assert exchange.reply(b"") is None
@@ -118,11 +106,11 @@ def test_token_message() -> None:
 
 def test_refused_token_is_answered_and_explained() -> None:
     """The error challenge is answered (RFC 7628, section 3.2.3), and the error has the reason, but not the token."""
-    token, outcome = parse_jwt(JWT), Outcome()
-    exchange = TokenExchange(token, (), "the token file /t", outcome)
+    token, refused = parse_jwt(JWT), list[Token]()
+    exchange = TokenExchange(token, (), "the token file /t", TokenOutcome(refuse=refused.append))
     assert exchange.reply(b'{"status":"invalid_token"}') == b"\x01"
     error = exchange.refusal("broker:1", "other words")
-    assert outcome.refused is token
+    assert refused == [token]
     assert error.what.startswith("broker:1 refuses the token of the token file /t (invalid_token): ")
     assert JWT not in f"{error} {exchange!r}"
 
