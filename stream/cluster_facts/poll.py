@@ -7,15 +7,17 @@ null and counted; raises only if no broker answers.
 
 import dataclasses
 import time
+from collections import Counter
 from collections.abc import Collection
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.cluster import model
 from exporters.cluster.model import ClusterFacts
-from exporters.readmodel import Snapshot
-from stream.cluster.admin.features import mixed_versions, read_quotas, read_versions
+from exporters.readmodel import Snapshot, rows_table
+from stream.cluster.admin.features import finalized_features, mixed_versions, read_quotas, read_versions
 from stream.cluster.admin.followers import FollowerLag, followers_out_of_sync, read_follower_lags, read_reassignments
 from stream.cluster.configs import (
     Settings,
@@ -127,15 +129,17 @@ class ClusterPoll:
         lags = self._follower_lags(topology, unknown)
         tables.count_unknown(unknown, topology, disk.replicas, configs)
         share_groups = self._share_groups.poll(topology, unknown, now)
+        moving_topics = Counter(move.topic for move in moves or ())
+        controllers = () if topology.controller is None else (topology.controller,)
         left = self._left_replicas.update(topology, self._absent)
         return ClusterFacts(
             taken_at=now,
             cluster_id=topology.cluster_id,
             controller=topology.controller,
             controller_unknown_reason=topology.controller_error,
-            polls=tables.poll_table(now, time.perf_counter() - began, disk.suspect),
+            polls=rows_table([(disk.suspect, int(now * 1000), time.perf_counter() - began)], model.POLLS),
             brokers=tables.brokers_table(topology),
-            controllers=tables.controllers_table(topology),
+            controllers=rows_table([(node, True) for node in controllers], model.CONTROLLERS),
             cluster_topics=topics_table(topology, of_topics),
             topic_partitions=partitions,
             partitions_shown=shown,
@@ -144,13 +148,13 @@ class ClusterPoll:
             configs_shown=tables.shown_configs(configs, self._options.topic_settings),
             cluster_totals=tables.totals_table(partitions, topology.quorum, moves, versions, quotas),
             quorum_replicas=tables.quorum_table(topology.quorum),
-            reassignments=tables.reassignments_table(moves or ()),
-            reassigning_topics=tables.reassigning_topics_table(moves or ()),
-            features=tables.features_table(versions),
+            reassignments=rows_table(moves or (), model.REASSIGNMENTS),
+            reassigning_topics=rows_table(sorted(moving_topics.items()), model.REASSIGNING_TOPICS),
+            features=rows_table(finalized_features(versions).items(), model.FEATURES),
             broker_features=tables.broker_features_table(versions),
-            quotas=tables.quotas_table((quotas or ())[:MOST_QUOTAS]),
+            quotas=rows_table((quotas or ())[:MOST_QUOTAS], model.QUOTAS),
             broker_disks=tables.broker_disks_table(all_sizes, left),
-            followers=tables.followers_table(lags),
+            followers=rows_table([each[:4] for each in lags if each.lag is not None], model.FOLLOWERS),
             share_partitions=share_groups.partitions,
             share_groups=share_groups.groups,
             share_reads=share_groups.reads,

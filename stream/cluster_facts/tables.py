@@ -11,27 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.cluster.model import (
-    BROKER_DISKS,
-    BROKER_FEATURES,
-    BROKERS,
-    CLUSTER_TOTALS,
-    CONFIGS,
-    CONTROLLERS,
-    FEATURES,
-    FOLLOWERS,
-    OFFSETS_REPLICAS,
-    POLLS,
-    QUORUM_REPLICAS,
-    QUOTAS,
-    REASSIGNING_TOPICS,
-    REASSIGNMENTS,
-    TOPIC_SIZES,
-    UNKNOWN_FACTS,
-)
+from exporters.cluster import model
 from exporters.readmodel import rows_table
-from stream.cluster.admin.features import BrokerVersions, Quota, finalized_features, version_sets
-from stream.cluster.admin.followers import FollowerLag, Reassignment
+from stream.cluster.admin.features import BrokerVersions, Quota, version_sets
+from stream.cluster.admin.followers import Reassignment
 from stream.cluster.admin.quorum import Quorum
 from stream.cluster.configs import Settings
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
@@ -60,11 +43,6 @@ class Unknown(Counter[tuple[str, str]]):
         return {key: value for key, value in values if value is not None}
 
 
-def poll_table(time: float, seconds: float, suspect: bool | None) -> pa.Table:  # noqa: FBT001 -- a value of a row
-    """Return the row of the poll itself (POLLS)."""
-    return rows_table([(suspect, int(time * 1000), seconds)], POLLS)
-
-
 def brokers_table(topology: Topology) -> pa.Table:
     """Return a row per broker (BROKERS)."""
     leads = _count(topology.partitions["leader"].drop_null())
@@ -74,13 +52,8 @@ def brokers_table(topology: Topology) -> pa.Table:
             (each.node, each.host, each.port, each.rack, leads.get(each.node, 0), holds.get(each.node, 0))
             for each in topology.brokers
         ],
-        BROKERS,
+        model.BROKERS,
     )
-
-
-def controllers_table(topology: Topology) -> pa.Table:
-    """Return the row of the active controller, if known (CONTROLLERS)."""
-    return rows_table([] if topology.controller is None else [(topology.controller, True)], CONTROLLERS)
 
 
 def shown_partitions(partitions: pa.Table, most: int) -> pa.Table:
@@ -101,7 +74,7 @@ def offsets_replicas_table(
     errors = replicas.filter(pc.is_valid(replicas["error"]))
     reasons = dict(zip(errors["broker"].to_pylist(), errors["error"].to_pylist(), strict=True))
     rows = [(node, size, growth.get(node), reasons.get(node)) for node, size in sorted(sizes.items())]
-    return rows_table(rows, OFFSETS_REPLICAS)
+    return rows_table(rows, model.OFFSETS_REPLICAS)
 
 
 def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings]) -> pa.Table:
@@ -114,7 +87,7 @@ def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings
         for each in sorted(settings.values(), key=lambda setting: setting.name)
         if each.reason != ErrorReason.NOT_FOUND
     ]
-    return rows_table(rows, CONFIGS)
+    return rows_table(rows, model.CONFIGS)
 
 
 def shown_configs(configs: pa.Table, of_topics: Collection[str]) -> pa.Table:
@@ -143,37 +116,15 @@ def totals_table(
         moving = len(moves), sum(len(move.adding) for move in moves), sum(len(move.removing) for move in moves)
     different = len(version_sets(versions)) or None
     under = pc.mean(partitions["under_replicated"]).as_py()
-    return rows_table(
-        [(*of_quorum, *moving, different, under, None if quotas is None else len(quotas))], CLUSTER_TOTALS
-    )
+    row = (*of_quorum, *moving, different, under, None if quotas is None else len(quotas))
+    return rows_table([row], model.CLUSTER_TOTALS)
 
 
 def quorum_table(quorum: Quorum | None) -> pa.Table:
     """Return a row per node of the metadata quorum (QUORUM_REPLICAS)."""
     replicas = () if quorum is None else quorum.replicas
-    rows = [
-        (
-            *(each.replica, each.role, None if each.directory is None else str(each.directory)),
-            *(each.log_end_offset, each.lag, each.last_fetch_time, each.last_caught_up_time),
-        )
-        for each in replicas
-    ]
-    return rows_table(rows, QUORUM_REPLICAS)
-
-
-def reassignments_table(moves: Sequence[Reassignment]) -> pa.Table:
-    """Return a row per partition that is being moved (REASSIGNMENTS)."""
-    return rows_table(moves, REASSIGNMENTS)
-
-
-def reassigning_topics_table(moves: Sequence[Reassignment]) -> pa.Table:
-    """Return the number of partitions that are being moved, by topic (REASSIGNING_TOPICS)."""
-    return rows_table(sorted(Counter(move.topic for move in moves).items()), REASSIGNING_TOPICS)
-
-
-def features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
-    """Return the finalized features of the cluster (FEATURES)."""
-    return rows_table(finalized_features(versions).items(), FEATURES)
+    rows = [(*each[:2], None if each.directory is None else str(each.directory), *each[3:]) for each in replicas]
+    return rows_table(rows, model.QUORUM_REPLICAS)
 
 
 def broker_features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
@@ -183,18 +134,13 @@ def broker_features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
         for node, each in sorted(versions.items())
         for feature, (lowest, highest) in sorted(each.features.items())
     ]
-    return rows_table(rows, BROKER_FEATURES)
-
-
-def quotas_table(quotas: Sequence[Quota]) -> pa.Table:
-    """Return a row per quota (QUOTAS)."""
-    return rows_table(quotas, QUOTAS)
+    return rows_table(rows, model.BROKER_FEATURES)
 
 
 def broker_disks_table(sizes: Mapping[int, int | None], left: Mapping[int, int]) -> pa.Table:
     """Return a row per broker whose `sizes` are known (BROKER_DISKS), with the number of replicas `left` on it."""
     rows = [(node, size, left.get(node, 0)) for node, size in sorted(sizes.items()) if size is not None]
-    return rows_table(rows, BROKER_DISKS)
+    return rows_table(rows, model.BROKER_DISKS)
 
 
 def topic_sizes_table(topology: Topology, sizes: Mapping[int, int | None], replicas: pa.Table) -> pa.Table:
@@ -208,16 +154,8 @@ def topic_sizes_table(topology: Topology, sizes: Mapping[int, int | None], repli
     found = replicas.filter(pc.is_valid(replicas["topic"]))
     summed = pa.table({"topic": found["topic"].cast(pa.string()), "size": found["size"]})
     rows = summed.group_by("topic").aggregate([("size", "sum")]).to_pylist()
-    return rows_table(
-        sorted((row["topic"], row["size_sum"]) for row in rows if row["topic"] in existing - incomplete), TOPIC_SIZES
-    )
-
-
-def followers_table(lags: Sequence[FollowerLag]) -> pa.Table:
-    """Return a row per follower with a known lag (FOLLOWERS)."""
-    return rows_table(
-        [(each.topic, each.partition, each.broker, each.lag) for each in lags if each.lag is not None], FOLLOWERS
-    )
+    whole = ((row["topic"], row["size_sum"]) for row in rows if row["topic"] in existing - incomplete)
+    return rows_table(sorted(whole), model.TOPIC_SIZES)
 
 
 def count_unknown(unknown: Unknown, topology: Topology, replicas: pa.Table, configs: pa.Table) -> None:
@@ -233,9 +171,8 @@ def count_unknown(unknown: Unknown, topology: Topology, replicas: pa.Table, conf
 
 def unknown_table(unknown: Unknown) -> pa.Table:
     """Return the numbers of unknown values (UNKNOWN_FACTS)."""
-    return rows_table(
-        [(fact, reason, amount) for (fact, reason), amount in sorted(unknown.items()) if amount], UNKNOWN_FACTS
-    )
+    rows = [(*fact_and_reason, amount) for fact_and_reason, amount in sorted(unknown.items()) if amount]
+    return rows_table(rows, model.UNKNOWN_FACTS)
 
 
 def _count(nodes: pa.ChunkedArray) -> dict[int, int]:

@@ -1,5 +1,6 @@
 """Fills the driver state before the query starts: by reading a long topic first, else from the state store."""
 
+import dataclasses
 import sys
 import threading
 import time
@@ -10,8 +11,7 @@ from typing import Final
 import structlog
 
 from stream.checkpoint.continuity import FOLDER as FIRST_READ
-from stream.checkpoint.continuity import OffsetsTopicEnds
-from stream.checkpoint.directory import CheckpointDirectory
+from stream.checkpoint.continuity import KeptRead, OffsetsTopicEnds
 from stream.config.options import Config
 from stream.service.catch_up import CatchUpProgress, CatchUpView
 from stream.service.first_read.reader import FirstReadError, read_first, result_of
@@ -26,110 +26,84 @@ _log = structlog.get_logger(__name__)
 _POLL_SECONDS: Final = 0.1
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class DriverSeed:
     """Fills the driver state of one start of the query, and sets the progress of its catch-up."""
 
-    def __init__(
-        self,
-        config: Config,
-        status: ServiceStatus,
-        publisher: Publisher,
-        stopping: threading.Event,
-        folder: Path | None,
-    ) -> None:
-        """Read a long topic first if there is a `folder` for temporary files."""
-        self._config = config
-        self._status = status
-        self._publisher = publisher
-        self._stopping = stopping
-        self._folder = folder
+    config: Config
+    status: ServiceStatus
+    publisher: Publisher
+    stopping: threading.Event
+    folder: Path | None
+    """For temporary files; without it no topic is read first."""
+    options: PipelineOptions
+    ends: OffsetsTopicEnds
+    state: KeptState
+    session: Future[SparkSession]
 
-    def fill(
-        self, job: PipelineOptions, ends: OffsetsTopicEnds, state: KeptState, session: Future[SparkSession]
-    ) -> FirstRead | None:
+    def fill(self) -> FirstRead | None:
         """Fill the driver state, and return the first read that it has; None: it has the state of the checkpoint.
 
         A first read is that of this process, or of an earlier one whose batch has not ended.
         """
-        first = self._first_read(job, ends, state.checkpoint, session)
+        first = None if self.folder is None else self._first_read(self.folder)
         if first is None:
-            self._restore(session, state, ends)
+            self._restore()
         return first
 
-    def _first_read(
-        self,
-        job: PipelineOptions,
-        ends: OffsetsTopicEnds,
-        checkpoint: CheckpointDirectory,
-        session: Future[SparkSession],
-    ) -> FirstRead | None:
-        if checkpoint.first_read is not None and self._folder is not None:
-            return self._take_over(job, ends, checkpoint)
-        if not self._may_read_first(checkpoint):
-            return None
-        self._status.progress = CatchUpProgress(ends.log_starts, ends.last_stable)
-        return self._read_first(job, ends, checkpoint, session)
+    def _first_read(self, folder: Path) -> FirstRead | None:
+        """Take over a first read, or read a fresh checkpoint's topic unless the ends of its first batch are fixed.
 
-    def _restore(self, session: Future[SparkSession], state: KeptState, ends: OffsetsTopicEnds) -> None:
-        """Seed the driver state from the state store, when the session is open; not if stopped before."""
-        while not session.done():
-            if self._stopping.wait(_POLL_SECONDS):  # executors may never come
-                return
-        if not self._stopping.is_set():
-            self._publisher.seed(state.load(session.result()))
-            positions = state.checkpoint.positions or ends.log_starts
-            self._status.progress = CatchUpProgress(positions, ends.last_stable)
-
-    def _may_read_first(self, checkpoint: CheckpointDirectory) -> bool:
-        """Return whether a fresh checkpoint, without a batch whose ends are fixed, is read on this machine.
-
-        Executors on other machines read it themselves: what this machine would read is not on theirs.
+        It is kept in the checkpoint if that is a directory, else until this process ends. Executors on other machines
+        read the topic themselves: what this machine would read is not on theirs.
         """
-        is_local = not self._config.job.master_url.is_on_other_machines
-        return self._folder is not None and is_local and checkpoint.fresh and not checkpoint.planned
+        checkpoint = self.state.checkpoint
+        home = checkpoint.folder if isinstance(checkpoint.folder, Path) else folder
+        kept_in = home.absolute() / FIRST_READ  # executors have another working folder
+        if checkpoint.first_read is not None:
+            return self._take_over(checkpoint.first_read, kept_in)
+        if self.config.job.master_url.is_on_other_machines or not checkpoint.fresh or checkpoint.planned:
+            return None
+        return self._read_first(kept_in)
 
-    def _first_folder(self, checkpoint: CheckpointDirectory) -> Path:
-        """Return where a first read is kept: in the checkpoint if that is a directory, else until this process ends."""
-        assert self._folder is not None  # noqa: S101 -- see `_may_read_first`
-        folder = checkpoint.folder if isinstance(checkpoint.folder, Path) else self._folder
-        return folder.absolute() / FIRST_READ  # executors have another working folder
+    def _restore(self) -> None:
+        """Seed the driver state from the state store, when the session is open; not if stopped before."""
+        while not self.session.done():
+            if self.stopping.wait(_POLL_SECONDS):  # executors may never come
+                return
+        if not self.stopping.is_set():
+            self.publisher.seed(self.state.load(self.session.result()))
+            positions = self.state.checkpoint.positions or self.ends.log_starts
+            self.status.progress = CatchUpProgress(positions, self.ends.last_stable)
 
-    def _take_over(
-        self, job: PipelineOptions, ends: OffsetsTopicEnds, checkpoint: CheckpointDirectory
-    ) -> FirstRead | None:
+    def _take_over(self, kept: KeptRead, folder: Path) -> FirstRead | None:
         """Apply the first read of an earlier process to the driver state, and return it; None if it is damaged."""
-        assert checkpoint.first_read is not None  # noqa: S101 -- what the caller has checked
-        first = FirstRead.of_kept(job, checkpoint.first_read, self._first_folder(checkpoint))
+        first = FirstRead.of_kept(self.options, kept, folder)
         try:
             read = result_of(first)
         except FirstReadError as error:
             _log.warning("first read of an earlier start not usable; the query reads the topic", cause=str(error))
             return None
         _log.info("first read of an earlier start taken over")
-        self._status.progress = CatchUpProgress(first.ends, ends.last_stable)
-        self._publisher.apply(read.changes, catching_up=True)
+        self.status.progress = CatchUpProgress(first.ends, self.ends.last_stable)
+        self.publisher.apply(read.changes, catching_up=True)
         return first
 
-    def _read_first(
-        self,
-        job: PipelineOptions,
-        ends: OffsetsTopicEnds,
-        checkpoint: CheckpointDirectory,
-        session: Future[SparkSession],
-    ) -> FirstRead | None:
+    def _read_first(self, folder: Path) -> FirstRead | None:
         """Read a long topic and apply it to the driver state, while the session is opened; None if it was not."""
-        status, progress = self._status, self._status.progress
-        first = FirstRead.plan(job, ends.last_stable, ends.epochs, self._first_folder(checkpoint))
-        if first is None or progress is None:
+        ends, status = self.ends, self.status
+        status.progress = progress = CatchUpProgress(ends.log_starts, ends.last_stable)
+        first = FirstRead.plan(self.options, ends.last_stable, ends.epochs, folder)
+        if first is None:
             return None
         status.phase = CATCHING_UP
         view = CatchUpView(sys.stderr)
 
         def stopped() -> bool:
             view.show(progress.catch_up(time.monotonic()))
-            if session.done():
-                session.result()  # without Java, reading is pointless
-            return self._stopping.wait(_POLL_SECONDS)
+            if self.session.done():
+                self.session.result()  # without Java, reading is pointless
+            return self.stopping.wait(_POLL_SECONDS)
 
         try:
             read = read_first(first, stopped)
@@ -138,7 +112,7 @@ class DriverSeed:
         if read is None:
             status.phase = STARTING
             return None
-        self._publisher.apply(read.changes, catching_up=True)
+        self.publisher.apply(read.changes, catching_up=True)
         status.count(read.stats)
         progress.finish(first.ends)
         return first

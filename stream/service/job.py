@@ -112,13 +112,14 @@ class MonitorJob:
     ) -> int:
         """Restore the state, start the query and supervise it. Raises Refusal, and StateUnusableError."""
         config, status = self._config, self._status
-        seed = DriverSeed(config, status, self._publisher, self._stopping, self._folder)
         host = driver_host(config.job)
         with contextlib.closing(self._receive_progress(*progress_address(config.job, host))) as receiver:
             address = host, receiver.port, receiver.token
             try:
                 options = pipeline_options(config, state.checkpoint, ends.log_starts, address)
-                first = seed.fill(options, ends, state, session)
+                first = DriverSeed(
+                    config, status, self._publisher, self._stopping, self._folder, options, ends, state, session
+                ).fill()
                 if self._stopping.is_set():
                     return ExitCode.OK
                 checkpoint = state.checkpoint
