@@ -2,8 +2,7 @@
 
 Spark writes `offsets/N` before batch N runs and `commits/N` after it has ended; batch N writes version N + 1 of the
 state. So the newest offset is the newest commit or the one after it, and the state has no later version. Spark
-continues an inconsistent log without an error, from a wrong position. The state itself is checked by
-the other half of this module.
+continues an inconsistent log without an error, from a wrong position.
 
 A version of the state is its newest snapshot (`V.zip`, which lists files in `SSTs/`) and every changelog after it, per
 state partition. Spark reports a damaged file with an error that does not name it, or not at all: it reads a state
@@ -32,7 +31,9 @@ def check_log(spark: CheckpointPath) -> None:
     offsets, commits = batches(spark / "offsets"), batches(spark / "commits")
     newest, committed = max(offsets, default=-1), max(commits, default=-1)
     if offsets or commits or (spark / "metadata").exists():
-        _check_id(spark / "metadata")
+        read_id = _json(spark / "metadata", whole(spark / "metadata"))
+        if not isinstance(read_id, dict) or not isinstance(read_id.get("id"), str):
+            raise DamagedError(spark / "metadata", "has no query id")
     _check_order(spark, newest, committed)
     _check_state_versions(spark, newest)
     if committed >= 0:
@@ -62,12 +63,6 @@ def read_offsets(path: CheckpointPath) -> SourceOffsets:
     if not read.positions or not all(isinstance(number, int) and number >= 0 for number in numbers):
         raise DamagedError(path, f"has no positions of {NAME}")
     return read
-
-
-def _check_id(path: CheckpointPath) -> None:
-    read = _json(path, whole(path))
-    if not isinstance(read, dict) or not isinstance(read.get("id"), str):
-        raise DamagedError(path, "has no query id")
 
 
 def _check_order(spark: CheckpointPath, newest: int, committed: int) -> None:
@@ -145,7 +140,8 @@ def _files(folder: CheckpointPath) -> list[CheckpointPath]:
 
 
 def _check_partition(folder: CheckpointPath, version: int) -> None:
-    snapshots = [int(path.stem) for path in folder.glob("[0-9]*.zip") if path.stem.isdigit()]
+    names = (path.name.removesuffix(".zip") for path in folder.glob("[0-9]*.zip"))
+    snapshots = [int(name) for name in names if name.isdigit()]
     snapshot = max((each for each in snapshots if each <= version), default=0)
     files = [folder / f"{number}.changelog" for number in range(snapshot + 1, version + 1)]
     if snapshot:

@@ -19,7 +19,6 @@ log; only a read of the topic shows which.
 
 import dataclasses
 import json
-import shutil
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -154,12 +153,6 @@ class KeptRead:
 def result_file(folder: Path, task: int) -> Path:
     """Return the file with the result of a task."""
     return folder / f"{task}.arrow"
-
-
-def discard(checkpoint: CheckpointPath) -> None:
-    """Remove what the checkpoint keeps."""
-    if isinstance(checkpoint, Path):
-        shutil.rmtree(checkpoint / FOLDER, ignore_errors=True)
 
 
 def _crc32(path: Path) -> int:

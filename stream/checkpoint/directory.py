@@ -12,13 +12,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from stream.checkpoint.audit import batches, check_log, check_state, read_offsets
 from stream.checkpoint.continuity import FOLDER as FIRST_READ
-from stream.checkpoint.continuity import KeptRead, OffsetsTopicEnds, ReadPositions, discard, gap
+from stream.checkpoint.continuity import KeptRead, OffsetsTopicEnds, ReadPositions, gap
 from stream.checkpoint.files import CheckpointPath, DamagedError, check_regular, rename
 from stream.checkpoint.lock import CheckpointLock, take_lock, unusable
 from stream.checkpoint.manifest import (
@@ -112,7 +113,8 @@ class CheckpointDirectory:
 
     def record_batch(self) -> None:
         """Record that a batch has ended: resets the number of failures, and removes the first read."""
-        discard(self.folder)
+        if isinstance(self.folder, Path):
+            shutil.rmtree(self.folder / FIRST_READ, ignore_errors=True)
         with contextlib.suppress(OSError):
             (self.folder / _FAILED_STARTS).unlink(missing_ok=True)
 

@@ -36,12 +36,7 @@ def listed(path: CheckpointPath) -> CheckpointPath:
 
 def rename(path: CheckpointPath, target: CheckpointPath) -> None:
     """Rename a file or folder; `target` must be in the same storage. Raises OSError."""
-    if isinstance(path, ObjectPath):
-        assert isinstance(target, ObjectPath)  # noqa: S101 -- see above
-        path.rename(target)
-    else:
-        assert isinstance(target, Path)  # noqa: S101 -- see above
-        path.rename(target)
+    path.rename(target)  # type: ignore[arg-type]
 
 
 def replace_bytes(path: CheckpointPath, content: bytes) -> None:

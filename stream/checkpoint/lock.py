@@ -4,7 +4,7 @@ import dataclasses
 import errno
 import fcntl
 from pathlib import Path
-from typing import IO, Final, Protocol
+from typing import IO, Final
 
 from stream.checkpoint.files import CheckpointPath, DamagedError, check_regular
 from stream.checkpoint.objects.lease import ObjectLease
@@ -16,28 +16,23 @@ _IS_LOCKED: Final = frozenset({errno.EACCES, errno.EAGAIN})
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-class CheckpointLock(Protocol):
-    """The lock of a checkpoint that this process uses."""
-
-    def lost(self) -> str | None:
-        """Return as a sentence that another process has the lock; None while this one has it."""
-
-    def close(self) -> None:
-        """Release the lock."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
-class _FileLock:
+class FileLock:
     """The lock of a file that is open. It ends with the process and cannot be lost."""
 
     _handle: IO[str]
 
-    def lost(self) -> None:
-        """Return None."""
+    def lost(self) -> str | None:
+        """Return None; see ObjectLease."""
+        return None
 
     def close(self) -> None:
         """Release the lock."""
         self._handle.close()
+
+
+CheckpointLock = FileLock | ObjectLease
+"""The lock of a checkpoint that this process uses."""
 
 
 def take_lock(folder: CheckpointPath) -> CheckpointLock:
@@ -72,7 +67,7 @@ def _lock_file(folder: Path) -> CheckpointLock:
             "stop the other one, or set another directory with --checkpoint-dir",
             ExitCode.CHECKPOINT_UNUSABLE,
         ) from error
-    return _FileLock(handle)
+    return FileLock(handle)
 
 
 def unusable(folder: CheckpointPath, error: OSError) -> Refusal:

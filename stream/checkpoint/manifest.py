@@ -63,7 +63,12 @@ def read_manifest(folder: CheckpointPath) -> Manifest | None:
     check_regular(path)
     try:
         read: dict[str, Any] = json.loads(path.read_text())
-        _check_format(path, read["format"])
+        if read["format"] != FORMAT:
+            raise Refusal(
+                f"{path} has format {read['format']}, this version reads format {FORMAT}",
+                "start the version that wrote it, or move the directory; the topic is then read again from its start",
+                ExitCode.CHECKPOINT_FORMAT,
+            )
         if read.get(_CHECKSUM, checksum := _checksum(read)) != checksum:  # absent in those of earlier versions
             raise DamagedError(path, "does not match its checksum")
         live_from = {int(partition): offset for partition, offset in read.get("live_from", {}).items()}
@@ -94,15 +99,6 @@ def write_manifest(folder: CheckpointPath, manifest: Manifest) -> None:
 
 def _checksum(content: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps({key: content[key] for key in content if key != _CHECKSUM}, sort_keys=True).encode())
-
-
-def _check_format(path: CheckpointPath, found: int) -> None:
-    if found != FORMAT:
-        raise Refusal(
-            f"{path} has format {found}, this version reads format {FORMAT}",
-            "start the version that wrote it, or move the directory; the topic is then read again from its start",
-            ExitCode.CHECKPOINT_FORMAT,
-        )
 
 
 def earlier_checkpoint(root: CheckpointPath) -> tuple[CheckpointPath, str] | None:

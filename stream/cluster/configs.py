@@ -1,14 +1,9 @@
-"""Effective settings of topics and brokers, with the source of each value.
+"""Effective settings of topics and brokers with their sources, and the sizes of replicas on the brokers' disks.
 
-Sends DescribeConfigs requests. Errors are values: a setting that the user may not see, or that the broker does not
-know, has no value but a reason. kafka-python's own call is not used: on a denial it returns an empty result without an
-error.
-
-The sizes of partitions on the brokers' disks, per replica and log directory.
-
-The size of `__consumer_offsets` shows if the log cleaner still works: a compacted topic that only grows is no longer
-compacted. A broker also lists replicas of topics that were deleted and are still on its disks. Errors are values: a
-broker or a log directory without an answer has a row with the error.
+Errors are values: a setting that the user may not see, or that the broker does not know, has no value but a reason; a
+broker or a log directory without an answer has a row with the error. kafka-python's own call for settings is not used:
+on a denial it returns an empty result without an error. A broker also lists replicas of topics that were deleted and
+are still on its disks.
 """
 
 import dataclasses
@@ -20,6 +15,7 @@ import pyarrow.compute as pc
 from kafka.protocol.admin.cluster import DescribeLogDirsRequest
 from kafka.protocol.admin.configs import DescribeConfigsRequest
 
+from exporters.readmodel import rows_table
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
@@ -162,9 +158,7 @@ def read_replica_sizes(
     answers = cluster.call_all([(node, DescribeLogDirsRequest(topics=topics)) for node in nodes])
     rows = [row for node, answer in zip(nodes, answers, strict=True) for row in _replica_rows(node, answer)]
     rows.sort(key=lambda row: (row[0], row[1] or "", -1 if row[2] is None else row[2], row[3] or ""))
-    columns = list(zip(*rows, strict=True)) or [()] * len(REPLICA_SIZES)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, REPLICA_SIZES, strict=True)]
-    return pa.table(arrays, schema=REPLICA_SIZES)
+    return rows_table(rows, REPLICA_SIZES)
 
 
 def replicas_of(replicas: pa.Table, topic: str) -> pa.Table:

@@ -1,21 +1,12 @@
 """The states of groups, described by their coordinators: which are asked, and how often.
 
-The groups to describe, and how often: limits the load of DescribeGroups requests on the cluster.
+A group needs a description if its state may not be in the log: a classic group with members, because a rebalance
+(PreparingRebalance, CompletingRebalance) writes no record until it has completed, and one with a recent record, because
+a first member that is joining has caused no other record yet. `RequestBudget` limits the load on the cluster.
 
-Pure: the time is an argument. A group needs a description if its state may not be in the log: a classic group with
-members, because a rebalance writes no record until it has completed, and one with a recent record, because a first
-member that is joining has caused no other record yet.
-
-The coordinators of groups: looked up in batches, and cached until a lookup invalidates them.
-
-The coordinator of a group leads its partition of `__consumer_offsets`, but it is not computed from the group id: with
-several listeners, or after partitions were added, only the cluster's answer is right.
-
-The states of groups, described by their coordinators.
-
-A classic group that is rebalancing (PreparingRebalance, CompletingRebalance) writes no record until the rebalance has
-completed, so its state is not in the log. One call describes a limited number of groups; `RequestBudget` selects them.
-Errors are values: a group that could not be described has a reason.
+Coordinators are looked up in batches, and cached until a lookup invalidates them. The coordinator of a group leads its
+partition of `__consumer_offsets`, but it is not computed from the group id: with several listeners, or after partitions
+were added, only the cluster's answer is right. Errors are values: a group that could not be described has a reason.
 """
 
 import dataclasses

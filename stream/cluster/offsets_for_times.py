@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from exporters.readmodel import rows_table
 from stream.cluster.partition_offsets import Leaders, find_leaders
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
@@ -77,7 +78,8 @@ def read_offsets_for_times(cluster: Cluster, wanted: pa.Table) -> pa.Table:
         calls = [(node, _request(rows, piece, leaders)) for node, piece in requested]
         for (_, piece), answer in zip(requested, cluster.call_all(calls), strict=True):
             _add_answer(results, {(rows[at][0], rows[at][1]): at for at in piece}, answer)
-    return _table(wanted, results)
+    answers = rows_table(results, pa.schema(list(OFFSETS_FOR_TIMES)[len(WANTED) :]))
+    return pa.table([*wanted.cast(WANTED).columns, *answers.columns], schema=OFFSETS_FOR_TIMES)
 
 
 def _pieces(rows: list[_Row], places: Iterable[int]) -> Iterator[list[int]]:
@@ -117,13 +119,3 @@ def _add_answer(results: list[_Result], place: dict[tuple[str, int], int], answe
             values = (p.offset, p.timestamp, p.leader_epoch) if error is None else (-1, -1, -1)
             offset, time, epoch = (value if value >= 0 else None for value in values)
             results[place[topic.name, p.partition_index]] = (offset, time, epoch, error)
-
-
-def _table(wanted: pa.Table, results: list[_Result]) -> pa.Table:
-    answers = list(zip(*results, strict=True)) or [()] * 4
-    columns = [*(wanted[name] for name in WANTED.names), *answers]
-    arrays = [
-        pa.array(column, field.type) if isinstance(column, tuple) else column.cast(field.type)
-        for column, field in zip(columns, OFFSETS_FOR_TIMES, strict=True)
-    ]
-    return pa.table(arrays, schema=OFFSETS_FOR_TIMES)

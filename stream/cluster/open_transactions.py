@@ -8,12 +8,11 @@ steps before an error are kept.
 A transaction *hangs* if its coordinator does not have the partition among those it will end: it stays open until an
 operator ends it (`kafka-transactions abort`).
 
-Open transactions from the log of the transaction coordinators, `__transaction_state`.
-
-For each transactional id the log has its producer, the partitions of its transaction and the start time. Reading it
-needs the right to read that topic alone, and no coordinator has to answer. It identifies a transaction if the leaders
-or the coordinators do not: without the right to read the topic or to describe the transactional id, while a coordinator
-is unreachable, and, if compaction has not removed its records, for a producer that its coordinator has removed.
+The log of the transaction coordinators, `__transaction_state`, has for each transactional id its producer, the
+partitions of its transaction and the start time. Reading it needs the right to read that topic alone, and no
+coordinator has to answer. It identifies a transaction if the leaders or the coordinators do not: without the right to
+read the topic or to describe the transactional id, while a coordinator is unreachable, and, if compaction has not
+removed its records, for a producer that its coordinator has removed.
 
 One scan reads the topic from start to end, over several ticks if needed, and keeps only the requested producers.
 Source: org.apache.kafka.coordinator.transaction.TransactionLog; KIP-98, KIP-890.

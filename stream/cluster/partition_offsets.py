@@ -1,19 +1,13 @@
-"""The end offsets of partitions: high watermark, last stable offset and log start offset of the requested topics.
+"""The leaders of partitions, their end offsets (high watermark, last stable, log start), and the ends of leader epochs.
 
 Errors are values: a denied topic, an unreachable broker or a partition without a leader affects only its own rows. Only
 a cluster that cannot be reached at all raises. kafka-python's own admin calls are not used, because one such partition
-fails their whole answer.
+fails their whole answer. Nothing is cached: each call sends one Metadata request per few thousand topics, then three
+ListOffsets requests per broker, to all brokers at once.
 
-Sends one Metadata request, then three ListOffsets requests per broker, to all brokers at once.
-
-The leaders of partitions and their epochs, for requests that only a leader answers.
-
-Read on every call, with one metadata request per few thousand topics; nothing is cached.
-
-The ends of earlier leader epochs in the current logs of a topic: they show that a log lost its end (KIP-320).
-
-A leader that is elected with a shorter log, or starts with a shorter one, writes on under a new epoch. An offset alone
-does not show this when the log has grown past it again; the end of the epoch under which it was read does.
+The ends of earlier leader epochs show that a log lost its end (KIP-320). A leader that is elected with a shorter log,
+or starts with a shorter one, writes on under a new epoch. An offset alone does not show this when the log has grown
+past it again; the end of the epoch under which it was read does.
 """
 
 import itertools

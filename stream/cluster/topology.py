@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from exporters.readmodel import rows_table
 from stream.cluster.admin.quorum import Quorum, read_quorum
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport.client import Broker, Cluster
@@ -52,7 +53,6 @@ REPLICAS: Final = pa.schema(
 
 _TOPICS_AT_ONCE: Final = 5_000
 _NO_ID: Final = uuid.UUID(int=0)
-_NO_PARTITIONS: Final = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], pa.string()))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _topics(described: Iterable[Any]) -> pa.Table:
         topic_id = None if topic.topic_id in (None, _NO_ID) else topic.topic_id.bytes
         count = len(topic.partitions) if error is None else None
         rows.append((topic.name, topic_id, topic.is_internal, count, error))
-    return _table(rows, TOPICS)
+    return rows_table(rows, TOPICS)
 
 
 def _partitions(described: Iterable[Any]) -> pa.Table:
@@ -148,15 +148,4 @@ def _partitions(described: Iterable[Any]) -> pa.Table:
         for p in sorted(topic.partitions, key=lambda partition: partition.partition_index):
             leader, epoch = (value if value >= 0 else None for value in (p.leader_id, p.leader_epoch))
             rows.append((name, p.partition_index, leader, epoch, p.replica_nodes, p.isr_nodes, p.offline_replicas))
-    return _table(rows, REPLICAS)
-
-
-def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = []
-    for values, field in zip(columns, schema, strict=True):
-        if field.type == NAME:
-            arrays.append(pa.array(values, pa.string()).dictionary_encode() if values else _NO_PARTITIONS)
-        else:
-            arrays.append(pa.array(values, field.type))
-    return pa.table(arrays, schema=schema)
+    return rows_table(rows, REPLICAS)

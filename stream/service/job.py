@@ -13,7 +13,7 @@ import structlog
 
 from exporters.http.event_stream.response import RecentEvents
 from stream.checkpoint.continuity import OffsetsTopicEnds
-from stream.checkpoint.directory import CheckpointDirectory
+from stream.checkpoint.directory import CheckpointDirectory, open_checkpoint
 from stream.checkpoint.topic_watch import TopicWatch
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.cluster.transport.client import Cluster
@@ -24,12 +24,14 @@ from stream.groups.decode_stats import DecodeStats
 from stream.service.driver_seed import DriverSeed
 from stream.service.first_read.request import FirstRead
 from stream.service.kept_state import KeptState, StateUnusableError, end_of_query
-from stream.service.startup import check_part, open_kept_state, read_tombstone_seconds, wait_for_ends
+from stream.service.startup import check_part, read_tombstone_seconds, wait_for_ends
 from stream.service.status import CATCHING_UP, STARTING, ServiceStatus
 from stream.service.supervisor import QuerySupervisor
 from stream.service.ticker import HistoryFiles, Ticker, TickThread
 from stream.service.web_access import page_links
 from stream.service.wiring import (
+    checkpoint_layout,
+    checkpoint_root,
     context_poller,
     driver_host,
     lookup_limits,
@@ -51,76 +53,67 @@ from stream.webhook.sender import WebhookSender
 _log = structlog.get_logger(__name__)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class MonitorJob:
     """Runs the query over the offsets topic, and the ticks next to it. One per process; `run` is called once."""
 
-    def __init__(
-        self,
-        config: Config,
-        status: ServiceStatus,
-        publisher: Publisher,
-        stopping: threading.Event,
-        cluster: Cluster,
-        *,
-        events: RecentEvents,
-        folder: Path | None = None,
-        follow: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Read a long topic first, while the session is opened, if there is a `folder` for temporary files.
-
-        Verdict changes are added to `events`. `follow` is called before each tick.
-        """
-        self._config = config
-        self._folder = folder
-        self._status = status
-        self._publisher = publisher
-        self._stopping = stopping
-        self._cluster = cluster
-        self._events = events
-        self._follow = follow
+    config: Config
+    status: ServiceStatus
+    publisher: Publisher
+    stopping: threading.Event
+    cluster: Cluster
+    _: dataclasses.KW_ONLY
+    events: RecentEvents
+    """Verdict changes are added to these."""
+    folder: Path | None = None
+    """For temporary files; with it, a long topic is read first, while the session is opened."""
+    follow: Callable[[], None] = lambda: None
+    """Called before each tick."""
 
     def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
         """Continue from the checkpoint until the query ends; return the exit code. Raises Refusal."""
-        self._status.phase, self._status.failure_of = STARTING, self._cluster.failure_of
-        part = self._config.job.part
+        self.status.phase, self.status.failure_of = STARTING, self.cluster.failure_of
+        part = self.config.job.part
         check_part(part, topic)
-        ends = wait_for_ends(self._cluster, topic, self._status, self._stopping, part)
+        ends = wait_for_ends(self.cluster, topic, self.status, self.stopping, part)
         if ends is None:
             return ExitCode.OK
-        ends = dataclasses.replace(ends, tombstone_seconds=read_tombstone_seconds(self._cluster))
-        state = open_kept_state(self._config, self._cluster, topic, ends, self._status)
-        folder = state.checkpoint.folder
+        ends = dataclasses.replace(ends, tombstone_seconds=read_tombstone_seconds(self.cluster))
+        layout = checkpoint_layout(self.config, len(topic.partitions))
+        checkpoint = open_checkpoint(checkpoint_root(self.config), topic, layout, ends, part)
+        state, folder = KeptState(checkpoint, self.cluster, self.status, ends.log_starts), checkpoint.folder
         # The queue of CloudEvents needs a directory: the options refuse it with a checkpoint in an object store.
         queue = folder if isinstance(folder, Path) else None
-        webhook = WebhookSender.running(self._config.webhook, queue)
-        alerts = AlertPoster.running(self._config.webhook, topic.cluster_id, page_links(self._config))
+        webhook = WebhookSender.running(self.config.webhook, queue)
+        alerts = AlertPoster.running(self.config.webhook, topic.cluster_id, page_links(self.config))
         with contextlib.closing(state), webhook as sender, alerts as poster:
             used = sender or poster
-            self._status.webhook = None if used is None else used.status
-            announcer = VerdictAnnouncer(self._events, topic.cluster_id, sender, poster)
-            history = self._open_history(topic.cluster_id)
+            self.status.webhook = None if used is None else used.status
+            announcer = VerdictAnnouncer(self.events, topic.cluster_id, sender, poster)
+            written = self.config.history.dir
+            history = None if written is None else HistoryFiles(written, topic.cluster_id, self.status.files)
             while True:
                 try:
                     return self._run_query(session, state, ends, self._ticker(announcer, history))
                 except StateUnusableError as error:
-                    self._publisher.start_over()
-                    self._status.phase = STARTING
+                    self.publisher.start_over()
+                    self.status.phase = STARTING
                     state.start_over(str(error))
 
     def _run_query(
         self, session: Future[SparkSession], state: KeptState, ends: OffsetsTopicEnds, ticker: Ticker
     ) -> int:
         """Restore the state, start the query and supervise it. Raises Refusal, and StateUnusableError."""
-        config, status = self._config, self._status
+        config, status = self.config, self.status
         host = driver_host(config.job)
         with contextlib.closing(self._receive_progress(*progress_address(config.job, host))) as receiver:
             address = host, receiver.port, receiver.token
             try:
                 options = pipeline_options(config, state.checkpoint, ends.log_starts, address)
                 first = DriverSeed(
-                    config, status, self._publisher, self._stopping, self._folder, options, ends, state, session
+                    config, status, self.publisher, self.stopping, self.folder, options, ends, state, session
                 ).fill()
-                if self._stopping.is_set():
+                if self.stopping.is_set():
                     return ExitCode.OK
                 checkpoint = state.checkpoint
                 options = pipeline_options(config, checkpoint, ends.log_starts, address)
@@ -144,8 +137,8 @@ class MonitorJob:
                     watch,
                     TickThread(functools.partial(ticker.run, watch)),
                     status=status,
-                    publisher=self._publisher,
-                    stopping=self._stopping,
+                    publisher=self.publisher,
+                    stopping=self.stopping,
                     watchdog_limit=config.job.watchdog_limit,
                 )
                 was_read_first = first is not None and status.progress is not None and status.progress.caught_up
@@ -153,35 +146,27 @@ class MonitorJob:
             except SparkCallError as error:
                 return end_of_query(SparkFailure(str(error), error.failure.detail), status, state)
 
-    def _open_history(self, cluster_id: str) -> HistoryFiles | None:
-        if self._config.history.dir is None:
-            return None
-        # The writer of Parquet takes memory.
-        from stream.service.ticker import HistoryFiles  # noqa: PLC0415
-
-        return HistoryFiles(self._config.history.dir, cluster_id, self._status.files)
-
     def _ticker(self, announcer: VerdictAnnouncer, history: HistoryFiles | None) -> Ticker:
-        job = self._config.job
+        job = self.config.job
         return Ticker(
-            self._publisher,
-            self._status,
-            self._cluster,
-            context_poller(self._config, self._cluster),
+            self.publisher,
+            self.status,
+            self.cluster,
+            context_poller(self.config, self.cluster),
             tick_interval=job.tick_interval,
             trigger_interval=job.trigger_interval,
             announcer=announcer,
             history=history,
-            follow=self._follow,
+            follow=self.follow,
         )
 
     def _configure_evaluation(self, checkpoint: CheckpointDirectory) -> None:
         """Make the publisher continue from the verdict file of this checkpoint."""
         layout = checkpoint.manifest.layout
-        store = VerdictStore(checkpoint.folder, self._status.files)
-        limits = lookup_limits(self._config, layout.slot_ms, layout.keep_slots)
-        lookups = LookupScheduler(self._cluster, limits, part=self._config.job.part)
-        self._publisher.evaluate_with(verdict_evaluator(self._config, layout.slot_ms, store), lookups)
+        store = VerdictStore(checkpoint.folder, self.status.files)
+        limits = lookup_limits(self.config, layout.slot_ms, layout.keep_slots)
+        lookups = LookupScheduler(self.cluster, limits, part=self.config.job.part)
+        self.publisher.evaluate_with(verdict_evaluator(self.config, layout.slot_ms, store), lookups)
 
     def _receive_progress(self, host: str, port: int) -> ProgressReceiver:
         """Return the receiver of the progress of tasks. Raises Refusal if it cannot listen."""
@@ -195,17 +180,17 @@ class MonitorJob:
             ) from error
 
     def _record_task_progress(self, positions: Mapping[int, int]) -> None:
-        if self._status.progress is not None:
-            self._status.progress.record_task_progress(positions)
+        if self.status.progress is not None:
+            self.status.progress.record_task_progress(positions)
 
     def _on_batch(self, ticker: Ticker, first: FirstRead | None, table: pa.Table, number: int) -> None:
         changes = zip(table.column("shard").to_pylist(), table.column("change"), strict=True)
-        catching_up = self._status.phase == CATCHING_UP
-        self._publisher.apply(
+        catching_up = self.status.phase == CATCHING_UP
+        self.publisher.apply(
             [(shard, unpack_change(change.as_py())) for shard, change in changes], catching_up=catching_up
         )
         if first is None or number > 0:
-            self._status.count(_stats_of(table))
+            self.status.count(_stats_of(table))
         # The statistics of a first read were counted when it was read.
         ticker.record_batch()
 

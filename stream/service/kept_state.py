@@ -3,10 +3,9 @@
 Owns the checkpoint of the process. A state that cannot be read is set aside and the offsets topic is read again from
 its start, in the same process if possible; otherwise the checkpoint is marked, and the next start does it.
 
-Recognises query failures by their text: what a restart does not fix, and what the checkpoint caused. Pure.
-
-Spark reports everything as one type of error, with the text of the exception that a Python process raised. Permanent
-errors of the cluster are recognised by the names of their classes, a full volume by the messages of the system.
+Query failures that a restart does not fix, or that the checkpoint caused, are recognised by their text. Spark reports
+everything as one type of error, with the text of the exception that a Python process raised. Permanent errors of the
+cluster are recognised by the names of their classes, a full volume by the messages of the system.
 """
 
 import re

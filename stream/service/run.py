@@ -84,27 +84,27 @@ def run(config: Config, jvm: StartedJvm, follower: ConfigFollower | None = None)
         otlp_export(config.otlp, publisher.current, watch.current, server.status) as status.otlp,
     ):
         executors = _executor_watch(config, status)
-        opening = _SessionOpening(config, session_options(config, jvm.options), executors)
-        opening.start(jvm.process)
+        opened, ready = _open_session(config, session_options(config, jvm.options), jvm.process, executors)
         try:
             with Cluster(
                 config.kafka.bootstrap_servers,
                 login_from_options(config.kafka),
                 request_timeout=config.kafka.request_timeout,
             ) as cluster:
-                topic = wait_for_offsets_topic(cluster, status, jvm.stopping, lambda: _raise_if_failed(opening.ready))
+                topic = wait_for_offsets_topic(cluster, status, jvm.stopping, lambda: _raise_if_failed(ready))
                 if topic is None:
                     return ExitCode.OK
                 folder = jvm.options.temporary_folder
                 job = MonitorJob(
                     config, status, publisher, jvm.stopping, cluster, events=events, folder=folder, follow=follow
                 )
-                return job.run(topic, opening.ready)
+                return job.run(topic, ready)
         finally:
             status.phase = STOPPING if status.phase != FAILED else FAILED
             if executors is not None:
                 executors.close()
-            _end_session(opening.opened)
+            if opened.done():  # else `start_jvm` kills the JVM, which is still starting
+                end_session(opened.result(), _JVM_GRACE_SECONDS)
 
 
 @contextlib.contextmanager
@@ -158,41 +158,32 @@ def _executor_watch(config: Config, status: ServiceStatus) -> ExecutorWatch | No
     return watch
 
 
-class _SessionOpening:
-    """Opens the session on a daemon thread: the process may have to end before it is open."""
+def _open_session(
+    config: Config, options: SessionOptions, jvm: JvmProcess, executors: ExecutorWatch | None
+) -> tuple[Future[SparkSession], Future[SparkSession]]:
+    """Open the session on a daemon thread: the process may have to end before it is open.
 
-    def __init__(self, config: Config, options: SessionOptions, executors: ExecutorWatch | None) -> None:
-        self._config = config
-        self._options = options
-        self._executors = executors
-        self.opened: Final[Future[SparkSession]] = Future()
-        """The session, as soon as it has to be ended."""
-        self.ready: Final[Future[SparkSession]] = Future()
-        """The session, when its executors can run tasks, which may take any time."""
+    Returns the session as soon as it has to be ended, and the session when its executors can run tasks, which may take
+    any time.
+    """
+    opened, ready = Future[SparkSession](), Future[SparkSession]()
 
-    def start(self, jvm: JvmProcess) -> None:
-        """Start the thread, which opens the session in this JVM."""
-        threading.Thread(target=self._open, args=(jvm,), name="session", daemon=True).start()
-
-    def _open(self, jvm: JvmProcess) -> None:
+    def open_() -> None:
         try:
-            session = open_session(self._options, jvm)
-            self.opened.set_result(session)
-            if self._executors is not None:
-                self._executors.start(session)
-            if self._config.job.master_url.is_on_other_machines:
-                checkpoint = self._config.checkpoint
+            session = open_session(options, jvm)
+            opened.set_result(session)
+            if executors is not None:
+                executors.start(session)
+            if config.job.master_url.is_on_other_machines:
+                checkpoint = config.checkpoint
                 folder = checkpoint.dir if checkpoint.shared and isinstance(checkpoint.dir, Path) else None
-                check_executors(session, self._options.shuffle_partitions, folder, executor_files(self._config))
-            self.ready.set_result(session)
+                check_executors(session, options.shuffle_partitions, folder, executor_files(config))
+            ready.set_result(session)
         except BaseException as error:  # noqa: BLE001 - raised where the session is used
-            self.ready.set_exception(error)
+            ready.set_exception(error)
 
-
-def _end_session(session: Future[SparkSession]) -> None:
-    """End the JVM and the executors; `start_jvm` kills a JVM that is still starting."""
-    if session.done():
-        end_session(session.result(), _JVM_GRACE_SECONDS)
+    threading.Thread(target=open_, name="session", daemon=True).start()
+    return opened, ready
 
 
 def _raise_if_failed(session: Future[SparkSession]) -> None:

@@ -1,4 +1,4 @@
-"""Startup: waits for the cluster and the offsets topic, and opens the state from which the query continues."""
+"""Startup: waits for the cluster and the offsets topic, and for the ends of its partitions."""
 
 import functools
 import threading
@@ -10,18 +10,14 @@ import numpy as np
 import structlog
 
 from stream.checkpoint.continuity import OffsetsTopicEnds
-from stream.checkpoint.directory import open_checkpoint
 from stream.cluster.configs import read_topic_configs
 from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
 from stream.cluster.partition_offsets import read_ends, read_epoch_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
-from stream.config.options import Config
 from stream.errors import ExitCode, Refusal
 from stream.groups.placement import EVERY_GROUP, InstancePart
-from stream.service.kept_state import KeptState
 from stream.service.status import WAITING, ServiceStatus
-from stream.service.wiring import checkpoint_layout, checkpoint_root
 from stream.tick.ends_index import EndsIndex
 from stream.tick.offsets_topic_lag import OffsetsTopicLag
 
@@ -116,19 +112,6 @@ def _epoch_ends(cluster: Cluster, epochs: Mapping[int, int]) -> Mapping[int, int
         if not error.passes:
             raise
         return {}
-
-
-def open_kept_state(
-    config: Config,
-    cluster: Cluster,
-    topic: OffsetsTopic,
-    ends: OffsetsTopicEnds,
-    status: ServiceStatus,
-) -> KeptState:
-    """Open the checkpoint, or begin a new one if it does not fit the topic. Raises Refusal."""
-    layout = checkpoint_layout(config, len(topic.partitions))
-    checkpoint = open_checkpoint(checkpoint_root(config), topic, layout, ends, config.job.part)
-    return KeptState(checkpoint, cluster, status, ends.log_starts)
 
 
 def read_tombstone_seconds(cluster: Cluster) -> float | None:

@@ -1,5 +1,6 @@
 """Runs the ticks in a thread of their own, and applies each result to the status of the monitor."""
 
+import dataclasses
 import datetime as dt
 import json
 import threading
@@ -100,36 +101,24 @@ _STOP_SECONDS: Final = 3.0
 """For the running tick at a stop, which ends with writing the verdict file."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class Ticker:
     """Ticks every `tick_interval` seconds; a tick that is due waits up to `trigger_interval` seconds for a batch."""
 
-    def __init__(
-        self,
-        publisher: Publisher,
-        status: ServiceStatus,
-        cluster: Cluster,
-        poller: ContextPoller,
-        *,
-        tick_interval: float,
-        trigger_interval: float,
-        announcer: VerdictAnnouncer | None = None,
-        history: HistoryFiles | None = None,
-        follow: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Announce verdict changes by the `announcer`, and keep them in the `history`, if there are such.
-
-        `follow` is called before each tick.
-        """
-        self._history = history
-        self._publisher = publisher
-        self._status = status
-        self._cluster = cluster
-        self._poller = poller
-        self._announcer = announcer
-        self._follow = follow
-        self._tick_interval = tick_interval
-        self._batch_wait = min(trigger_interval, tick_interval)
-        self._batch_applied = threading.Event()
+    publisher: Publisher
+    status: ServiceStatus
+    cluster: Cluster
+    poller: ContextPoller
+    _: dataclasses.KW_ONLY
+    tick_interval: float
+    trigger_interval: float
+    announcer: VerdictAnnouncer | None = None
+    """Announces verdict changes."""
+    history: HistoryFiles | None = None
+    """Keeps what is announced."""
+    follow: Callable[[], None] = lambda: None
+    """Called before each tick."""
+    _batch_applied: threading.Event = dataclasses.field(default_factory=threading.Event, init=False)
 
     def record_batch(self) -> None:
         """Record that a batch was applied to the driver state."""
@@ -141,19 +130,19 @@ class Ticker:
         A tick waits for the next batch if one is due soon: commits are then as recent as the end offsets, and the lag
         of a busy group does not include what was produced since the last batch.
         """
-        while not caught_up.wait(self._tick_interval):
+        while not caught_up.wait(self.tick_interval):
             self.poll_offsets_topic()
         due, is_ready = time.monotonic(), False
         while not ended.wait(max(0.0, due - time.monotonic())):
             if is_ready:
                 self._batch_applied.clear()
-                self._batch_applied.wait(self._batch_wait)
+                self._batch_applied.wait(min(self.trigger_interval, self.tick_interval))
             if self._tick_and_watch(watch):
                 if not is_ready:
-                    _log.info("monitor ready", seconds_from_start=round(time.time() - self._status.started_at, 1))
+                    _log.info("monitor ready", seconds_from_start=round(time.time() - self.status.started_at, 1))
                 is_ready = True
-            due = max(due + self._tick_interval, time.monotonic())
-        self._publisher.save_verdicts()
+            due = max(due + self.tick_interval, time.monotonic())
+        self.publisher.save_verdicts()
 
     def _tick_and_watch(self, watch: TopicWatch) -> bool:
         """Run one tick and compare the topic with it; return whether Kafka answered."""
@@ -161,7 +150,7 @@ class Ticker:
         if read is None:
             return False
         ends, positions = read
-        watch.update(self._cluster, log_bounds(ends), positions, leader_epochs(ends))
+        watch.update(self.cluster, log_bounds(ends), positions, leader_epochs(ends))
         return True
 
     def tick(self, *, current: bool) -> tuple[EndsIndex, Mapping[int, int]] | None:
@@ -170,34 +159,34 @@ class Ticker:
         Returns the end offsets, and the reader's position per offsets partition before they were read. `current`: all
         records are read that the log had at the last tick.
         """
-        self._follow()
-        progress = self._status.progress
+        self.follow()
+        progress = self.status.progress
         # Before the driver state is copied, which then includes all records below these positions.
         positions = progress.positions if progress is not None else {}
         try:
-            result = self._publisher.tick(self._cluster, self._poller, positions, current=current)
+            result = self.publisher.tick(self.cluster, self.poller, positions, current=current)
         except EndsUnavailableError as error:
-            self._status.record_unreachable(str(error))
+            self.status.record_unreachable(str(error))
             return None
-        self._status.record_tick(result)
-        if self._announcer is not None:
-            events = self._announcer.announce(result.published.snapshot, result.details.finding)
-            if self._history is not None:
+        self.status.record_tick(result)
+        if self.announcer is not None:
+            events = self.announcer.announce(result.published.snapshot, result.details.finding)
+            if self.history is not None:
                 derived, partitions = result.evaluated.derived, result.status.topic_partitions
-                self._history.add(events, self._publisher.take_transitions(), derived, partitions)
+                self.history.add(events, self.publisher.take_transitions(), derived, partitions)
         read = result.evaluated.derived.facts.ends, positions
         del result  # its columns would stay in memory beside the packed ones, and beside those of the next tick
-        self._publisher.finish_tick()
+        self.publisher.finish_tick()
         return read
 
     def poll_offsets_topic(self) -> None:
         """Record which offsets partitions have no end offset, while the catch-up may be waiting for them."""
         try:
-            unanswered = self._publisher.poll_offsets_topic(self._cluster)
+            unanswered = self.publisher.poll_offsets_topic(self.cluster)
         except EndsUnavailableError as error:
-            self._status.record_unreachable(str(error))
+            self.status.record_unreachable(str(error))
         else:
-            self._status.record_unanswered(unanswered)
+            self.status.record_unanswered(unanswered)
 
 
 class TickThread:

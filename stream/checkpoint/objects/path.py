@@ -6,7 +6,6 @@ an object as a whole, so no draft is renamed. A rename of a folder copies its ob
 
 from __future__ import annotations
 
-import dataclasses
 import fnmatch
 import io
 import itertools
@@ -19,23 +18,15 @@ from stream.config.object_address import ObjectAddress
 _WILDCARDS: Final = frozenset("*?[")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ObjectStat:
-    """Size in bytes and time of the last write, under the names of `os.stat_result`."""
-
-    st_size: int
-    st_mtime: float
-
-
 class ObjectPath:
     """An object, or the objects below it. All methods that ask the store raise OSError."""
 
-    __slots__ = ("_listing", "_store", "key")
+    __slots__ = ("_listing", "key", "store")
 
     def __init__(self, store: ObjectStore, key: str, listing: Mapping[str, ObjectInfo] | None = None) -> None:
         """Name a key; `listing` has the objects at and below the path, if they were listed already."""
         self.key: Final = key
-        self._store = store
+        self.store: Final = store
         self._listing = listing
 
     @classmethod
@@ -45,18 +36,13 @@ class ObjectPath:
 
     def __str__(self) -> str:
         """Return the address as Hadoop writes it."""
-        return f"s3a://{self._store.bucket}/{self.key}"
+        return f"s3a://{self.store.bucket}/{self.key}"
 
     def __truediv__(self, name: str) -> ObjectPath:
-        return ObjectPath(self._store, f"{self.key}/{name}", self._listing)
+        return ObjectPath(self.store, f"{self.key}/{name}", self._listing)
 
     def __lt__(self, other: ObjectPath) -> bool:
         return self.key < other.key
-
-    @property
-    def store(self) -> ObjectStore:
-        """The store of the path."""
-        return self._store
 
     @property
     def name(self) -> str:
@@ -64,15 +50,9 @@ class ObjectPath:
         return self.key.rpartition("/")[2]
 
     @property
-    def stem(self) -> str:
-        """The last part without its suffix."""
-        name, dot, _ = self.name.rpartition(".")
-        return name if name and dot else self.name
-
-    @property
     def parent(self) -> ObjectPath:
         """The path without its last part."""
-        return ObjectPath(self._store, self.key.rpartition("/")[0], self._listing)
+        return ObjectPath(self.store, self.key.rpartition("/")[0], self._listing)
 
     def with_name(self, name: str) -> ObjectPath:
         """Return a path beside this one."""
@@ -80,11 +60,11 @@ class ObjectPath:
 
     def listed(self) -> ObjectPath:
         """Return the path with all objects below it listed once: `exists`, `stat` and `glob` send no request more."""
-        return ObjectPath(self._store, self.key, self._store.list(f"{self.key}/"))
+        return ObjectPath(self.store, self.key, self.store.list(f"{self.key}/"))
 
     def info(self) -> ObjectInfo | None:
         """Return size, time and version of the object; None if there is none."""
-        return self._store.info(self.key) if self._listing is None else self._listing.get(self.key)
+        return self.store.info(self.key) if self._listing is None else self._listing.get(self.key)
 
     def exists(self) -> bool:
         """Return whether there is an object at the path or below it."""
@@ -94,25 +74,21 @@ class ObjectPath:
         """Return whether there is an object at the path."""
         return self.info() is not None
 
-    def stat(self) -> ObjectStat:
+    def stat(self) -> ObjectInfo:
         """Return size and time of the object."""
         found = self.info()
         if found is None:
             raise FileNotFoundError(2, f"{self} does not exist")
-        return ObjectStat(found.size, found.modified)
+        return found
 
-    def sizes(self) -> dict[str, ObjectStat]:
+    def sizes(self) -> dict[str, ObjectInfo]:
         """Return the objects below the path by their names relative to it, without markers of folders."""
         start = len(self.key) + 1
-        return {
-            key[start:]: ObjectStat(each.size, each.modified)
-            for key, each in self._below().items()
-            if not key.endswith("/")
-        }
+        return {key[start:]: each for key, each in self._below().items() if not key.endswith("/")}
 
     def read_bytes(self) -> bytes:
         """Return the content of the object."""
-        return self._store.read(self.key)
+        return self.store.read(self.key)
 
     def read_text(self) -> str:
         """Return the content of the object as text."""
@@ -126,7 +102,7 @@ class ObjectPath:
 
     def write_bytes(self, content: bytes) -> None:
         """Write the object as a whole."""
-        self._store.write(self.key, content)
+        self.store.write(self.key, content)
 
     def touch(self) -> None:
         """Write the object without a content, which sets its time."""
@@ -136,7 +112,7 @@ class ObjectPath:
         """Delete the object; `missing_ok` must be true, because the store does not say that there was none."""
         if not missing_ok:
             raise ValueError("an object store does not report a missing object")
-        self._store.delete(self.key)
+        self.store.delete(self.key)
 
     def mkdir(self) -> None:
         """Do nothing: folders need not be created."""
@@ -144,12 +120,10 @@ class ObjectPath:
     def rename(self, target: ObjectPath) -> ObjectPath:
         """Move the object and all objects below the path one by one, and return the target."""
         if self.info() is not None:
-            self._store.move(self.key, target.key)
+            self.store.move(self.key, target.key)
         for key in self._below():
-            self._store.move(key, target.key + key[len(self.key) :])
+            self.store.move(key, target.key + key[len(self.key) :])
         return target
-
-    replace = rename
 
     def iterdir(self) -> Iterator[ObjectPath]:
         """Yield what is in the folder."""
@@ -171,11 +145,11 @@ class ObjectPath:
         """Yield the objects at any depth whose last part matches a pattern."""
         for key in self._below():
             if fnmatch.fnmatchcase(key.rpartition("/")[2], pattern) and not key.endswith("/"):
-                yield ObjectPath(self._store, key, self._listing)
+                yield ObjectPath(self.store, key, self._listing)
 
     def _below(self, inner: str = "", most: int | None = None) -> dict[str, ObjectInfo]:
         """Return the objects below the path whose relative keys begin with `inner`."""
         prefix = f"{self.key}/{inner}"
         if self._listing is None:
-            return self._store.list(prefix, most)
+            return self.store.list(prefix, most)
         return {key: each for key, each in self._listing.items() if key.startswith(prefix)}

@@ -34,10 +34,10 @@ class ConditionFailedError(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ObjectInfo:
-    """Size in bytes, time of the last write (Unix seconds) and version of an object."""
+    """Size in bytes and time of the last write under the names of `os.stat_result`, and version of an object."""
 
-    size: int
-    modified: float
+    st_size: int
+    st_mtime: float
     etag: str
 
 

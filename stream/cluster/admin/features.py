@@ -1,13 +1,11 @@
-"""The features of the cluster, and what each broker supports: during a rolling upgrade not all brokers are equal.
+"""The features of the cluster, what each broker supports, and the configured quotas of users, clients and addresses.
 
-One ApiVersions request per broker (KIP-584); no right is needed. A broker does not report the version of its software.
-Brokers whose ranges of requests and features are equal are taken for equal. Errors are values. `kafka-features
-describe` shows the same features.
+During a rolling upgrade not all brokers are equal. One ApiVersions request per broker (KIP-584); no right is needed. A
+broker does not report the version of its software. Brokers whose ranges of requests and features are equal are taken
+for equal. `kafka-features describe` shows the same features.
 
-The configured quotas of users, clients and addresses.
-
-One DescribeClientQuotas request (KIP-546, brokers from 2.6). Errors are values. `kafka-configs --describe` with the
-entity types users, clients and ips shows the same. Brokers do not report throttle times to other clients.
+Quotas are one DescribeClientQuotas request (KIP-546, brokers from 2.6). `kafka-configs --describe` with the entity
+types users, clients and ips shows the same. Brokers do not report throttle times to other clients. Errors are values.
 """
 
 import dataclasses

@@ -1,14 +1,12 @@
-"""The distance of followers that are not in sync from the high watermark of their leader.
+"""The distance of followers that are not in sync from their leader's high watermark, and replicas that are being moved.
 
-DescribeLogDirs does not have it: its offset lag compares the log end of a replica with the high watermark that the same
-broker knows, which is never beyond that log end. A follower answers ListOffsets with its own log end if the request has
-the replica id of Kafka's replica verification (ListOffsetsRequest.DEBUGGING_REPLICA_ID). The right to describe the
-topic is sufficient. Errors are values.
+DescribeLogDirs does not have the distance: its offset lag compares the log end of a replica with the high watermark
+that the same broker knows, which is never beyond that log end. A follower answers ListOffsets with its own log end if
+the request has the replica id of Kafka's replica verification (ListOffsetsRequest.DEBUGGING_REPLICA_ID). The right to
+describe the topic is sufficient.
 
-The partitions whose replicas are being moved to other brokers.
-
-One ListPartitionReassignments request (KIP-455, brokers from 2.4). Errors are values.
-`kafka-reassign-partitions --list` shows the same.
+Moves are one ListPartitionReassignments request (KIP-455, brokers from 2.4), as of `kafka-reassign-partitions --list`.
+Errors are values.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

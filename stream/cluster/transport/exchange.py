@@ -1,11 +1,9 @@
 """Requests and answers on the I/O thread: the order of the nodes, the time limits and the errors.
 
-`client` runs the coroutines on the I/O thread; no other thread may call them. A failure of one node is a value: a
-ClusterError instead of the answer.
-
-Connections to brokers: kafka-python's connection manager with the corrections of `transport.corrections`.
-
-`client` is the only user. kafka-python is pinned to one minor release because undocumented methods are overridden.
+`client`, the only user, runs the coroutines on the I/O thread; no other thread may call them. A failure of one node is
+a value: a ClusterError instead of the answer. Connections are those of kafka-python's connection manager with the
+corrections of `transport.corrections`. kafka-python is pinned to one minor release because undocumented methods are
+overridden.
 """
 
 import copy

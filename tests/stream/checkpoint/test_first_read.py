@@ -1,10 +1,11 @@
 """What a checkpoint keeps of a first read: complete and undamaged, or nothing."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from stream.checkpoint.continuity import FOLDER, KeptRead, discard, result_file
+from stream.checkpoint.continuity import FOLDER, KeptRead, result_file
 from stream.checkpoint.spark_offsets import SourceOffsets
 
 READ = KeptRead({0: 3, 1: 0}, SourceOffsets({0: 9, 1: 4}, {0: 7}), (((0, 3, 9),), ((1, 0, 4),)))
@@ -21,12 +22,11 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_a_complete_read_is_kept_until_it_is_discarded(folder: Path) -> None:
-    """The next start finds the same ranges, until the first batch has ended."""
+def test_a_complete_read_is_found_while_its_folder_exists(folder: Path) -> None:
+    """The next start finds the same ranges, until the folder is removed with the end of the first batch."""
     assert KeptRead.read(folder.parent) == READ
-    discard(folder.parent)
+    shutil.rmtree(folder)
     assert KeptRead.read(folder.parent) is None
-    discard(folder.parent)
 
 
 @pytest.mark.parametrize("name", ["0.arrow", "1.arrow", "index.json"])

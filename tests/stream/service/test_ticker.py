@@ -1,5 +1,6 @@
 """The tick thread: what it polls before the catch-up is complete, and what it records in the status."""
 
+import dataclasses
 import threading
 import types
 import weakref
@@ -168,7 +169,7 @@ def test_verdict_changes_are_announced_after_a_tick_and_never_without_one() -> N
             assert snapshot_and_finding == (Result.published.snapshot, Result.details.finding)
             publisher.calls.append("announce")
 
-    ticker._announcer = cast("Any", Announcer())
+    ticker = dataclasses.replace(ticker, announcer=cast("Any", Announcer()))
     ticker.tick(current=True)
     assert publisher.calls == ["tick current=True", "announce", "finish"]
     publisher.unreachable = True

@@ -1,14 +1,9 @@
 """Tokens: their claims (RFC 7519), their renewal, and the cause for which a broker refuses one.
 
-Tokens and what they say about themselves: the claims of a JWT (RFC 7519), read without checking the signature.
-
-The broker decides whether a token is valid; the claims say when to renew it, and explain a refusal.
-
-Derives the cause for which a broker refuses a token.
-
-Kafka's validator answers `invalid_token` and writes the cause to the broker's log only. The cause is derived from the
-claims of the token, the clock, and the claims of the last accepted token. Other validators answer with a sentence,
-which is quoted without tokens.
+The claims are read without checking the signature: the broker decides whether a token is valid; the claims say when to
+renew it, and explain a refusal. Kafka's validator answers `invalid_token` and writes the cause to the broker's log
+only. The cause is derived from the claims of the token, the clock, and the claims of the last accepted token. Other
+validators answer with a sentence, which is quoted without tokens.
 """
 
 import base64

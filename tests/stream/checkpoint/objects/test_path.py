@@ -52,7 +52,6 @@ QUESTIONS: tuple[Callable[[Any], object], ...] = (
     lambda path: (path / "spark" / "metadata").stat().st_size,
     lambda path: (path / "spark" / "metadata").read_text(),
     lambda path: (path / "spark" / "metadata").with_name("x").name,
-    lambda path: (path / "spark" / "state" / "2.zip").stem,
 )
 
 
