@@ -17,13 +17,7 @@ from decoders.interpret import event_of
 from decoders.log.batch import LogRecord
 from decoders.scalar import decode_share_state
 from decoders.schema import Record
-from exporters.cluster.model import (
-    SHARE_GROUPS,
-    SHARE_GROUPS_FACT,
-    SHARE_PARTITIONS,
-    SHARE_READ_FACT,
-    SHARE_READS,
-)
+from exporters.cluster import model
 from exporters.readmodel import rows_table
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
 from stream.cluster.partition_offsets import is_cut, read_ends, read_epoch_ends
@@ -58,7 +52,7 @@ class ShareGroupTables(NamedTuple):
 
 
 NOT_KNOWN: Final = ShareGroupTables(
-    SHARE_PARTITIONS.empty_table(), SHARE_GROUPS.empty_table(), SHARE_READS.empty_table()
+    model.SHARE_PARTITIONS.empty_table(), model.SHARE_GROUPS.empty_table(), model.SHARE_READS.empty_table()
 )
 """The tables if share groups are unknown, or if there are none."""
 
@@ -91,7 +85,7 @@ class ShareGroups:
             self._last = self._progress(topology, unknown, now)
         except ClusterError as error:
             is_kept = len(self._last.reads) > 0 and now - self._read_at <= self._kept_seconds
-            unknown[SHARE_READ_FACT if is_kept else SHARE_GROUPS_FACT, of_failure(error)] += 1
+            unknown[model.SHARE_READ_FACT if is_kept else model.SHARE_GROUPS_FACT, of_failure(error)] += 1
             return self._last if is_kept else NOT_KNOWN
         self._read_at = now
         return self._last
@@ -108,7 +102,7 @@ class ShareGroups:
         unknown["share group record", ErrorReason.INVALID] += self._undecoded
         unknown["share group record", "not_kept"] += self._state.omitted
         unknown["share partition", "not_shown"] += len(partitions) - min(len(partitions), MOST_PARTITIONS)
-        reads = rows_table([(int(now * 1000),)], SHARE_READS)
+        reads = rows_table([(int(now * 1000),)], model.SHARE_READS)
         return ShareGroupTables(*self._tables(dict(sorted(partitions.items())), ends), reads)
 
     def _place_groups(self, topology: Topology) -> None:
@@ -193,7 +187,7 @@ class ShareGroups:
             else (group, len(of_group), None if None in of_group else sum(each or 0 for each in of_group))
             for group, of_group in lags.items()
         ]
-        return rows_table(rows[:MOST_PARTITIONS], SHARE_PARTITIONS), rows_table(groups, SHARE_GROUPS)
+        return rows_table(rows[:MOST_PARTITIONS], model.SHARE_PARTITIONS), rows_table(groups, model.SHARE_GROUPS)
 
 
 def _values(progress: SharePartition, end: int | None, finished: FinishedRecords) -> tuple[int | None, ...]:

@@ -21,6 +21,7 @@ from stream.config.options import Config
 from stream.errors import ExitCode, Refusal
 from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
+from stream.service import wiring
 from stream.service.driver_seed import DriverSeed
 from stream.service.first_read.request import FirstRead
 from stream.service.kept_state import KeptState, StateUnusableError, end_of_query
@@ -29,16 +30,6 @@ from stream.service.status import CATCHING_UP, STARTING, ServiceStatus
 from stream.service.supervisor import QuerySupervisor
 from stream.service.ticker import HistoryFiles, Ticker, TickThread
 from stream.service.web_access import page_links
-from stream.service.wiring import (
-    checkpoint_layout,
-    checkpoint_root,
-    context_poller,
-    driver_host,
-    lookup_limits,
-    pipeline_options,
-    progress_address,
-    verdict_evaluator,
-)
 from stream.spark.errors import SparkCallError, SparkFailure, spark_call
 from stream.spark.pipeline import start
 from stream.spark.task_progress import ProgressReceiver
@@ -79,8 +70,8 @@ class MonitorJob:
         if ends is None:
             return ExitCode.OK
         ends = dataclasses.replace(ends, tombstone_seconds=read_tombstone_seconds(self.cluster))
-        layout = checkpoint_layout(self.config, len(topic.partitions))
-        checkpoint = open_checkpoint(checkpoint_root(self.config), topic, layout, ends, part)
+        layout = wiring.checkpoint_layout(self.config, len(topic.partitions))
+        checkpoint = open_checkpoint(wiring.checkpoint_root(self.config), topic, layout, ends, part)
         state, folder = KeptState(checkpoint, self.cluster, self.status, ends.log_starts), checkpoint.folder
         # The queue of CloudEvents needs a directory: the options refuse it with a checkpoint in an object store.
         queue = folder if isinstance(folder, Path) else None
@@ -105,18 +96,18 @@ class MonitorJob:
     ) -> int:
         """Restore the state, start the query and supervise it. Raises Refusal, and StateUnusableError."""
         config, status = self.config, self.status
-        host = driver_host(config.job)
-        with contextlib.closing(self._receive_progress(*progress_address(config.job, host))) as receiver:
+        host = wiring.driver_host(config.job)
+        with contextlib.closing(self._receive_progress(*wiring.progress_address(config.job, host))) as receiver:
             address = host, receiver.port, receiver.token
             try:
-                options = pipeline_options(config, state.checkpoint, ends.log_starts, address)
+                options = wiring.pipeline_options(config, state.checkpoint, ends.log_starts, address)
                 first = DriverSeed(
                     config, status, self.publisher, self.stopping, self.folder, options, ends, state, session
                 ).fill()
                 if self.stopping.is_set():
                     return ExitCode.OK
                 checkpoint = state.checkpoint
-                options = pipeline_options(config, checkpoint, ends.log_starts, address)
+                options = wiring.pipeline_options(config, checkpoint, ends.log_starts, address)
                 if first is not None:
                     reading = dataclasses.replace(options.reading, starts=first.reading.starts, folded=first.folded)
                     options = dataclasses.replace(options, reading=reading)
@@ -152,7 +143,7 @@ class MonitorJob:
             self.publisher,
             self.status,
             self.cluster,
-            context_poller(self.config, self.cluster),
+            wiring.context_poller(self.config, self.cluster),
             tick_interval=job.tick_interval,
             trigger_interval=job.trigger_interval,
             announcer=announcer,
@@ -164,9 +155,9 @@ class MonitorJob:
         """Make the publisher continue from the verdict file of this checkpoint."""
         layout = checkpoint.manifest.layout
         store = VerdictStore(checkpoint.folder, self.status.files)
-        limits = lookup_limits(self.config, layout.slot_ms, layout.keep_slots)
+        limits = wiring.lookup_limits(self.config, layout.slot_ms, layout.keep_slots)
         lookups = LookupScheduler(self.cluster, limits, part=self.config.job.part)
-        self.publisher.evaluate_with(verdict_evaluator(self.config, layout.slot_ms, store), lookups)
+        self.publisher.evaluate_with(wiring.verdict_evaluator(self.config, layout.slot_ms, store), lookups)
 
     def _receive_progress(self, host: str, port: int) -> ProgressReceiver:
         """Return the receiver of the progress of tasks. Raises Refusal if it cannot listen."""

@@ -13,21 +13,7 @@ from typing import Final
 import structlog
 
 from decoders.tables import BY_NUMBER, tracking
-from exporters.readmodel import (
-    DECODE_ERRORS,
-    INTERNAL_ERRORS,
-    OFFSETS_SKIPPED,
-    RECORDS_READ,
-    ExecutorCount,
-    MonitorStatus,
-    OtherInstance,
-    OtlpStatus,
-    QueryStatus,
-    RecordCounts,
-    TickStatus,
-    WebhookStatus,
-    rows_table,
-)
+from exporters import readmodel
 from stream.checkpoint.usage import SideFiles
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.placement import EVERY_GROUP, InstancePart, owner_of
@@ -84,7 +70,7 @@ class ServiceStatus:
         """Seconds without a report of the query after which new commits may be missing."""
         self._lock = threading.Lock()
         self._decode_stats = DecodeStats()
-        self._records = RecordCounts()
+        self._records = readmodel.RecordCounts()
         self.started_at = clock()
         self.phase = CONNECTING
         self.cluster_id: str | None = None
@@ -93,11 +79,11 @@ class ServiceStatus:
         self.progress: CatchUpProgress | None = None
         self.partitions_added: tuple[int, ...] = ()
         """Partitions that were added to the offsets topic while it is read, and are not read to their ends yet."""
-        self.query = QueryStatus()
+        self.query = readmodel.QueryStatus()
         self.query_seen_at: float | None = None
         """When the query last reported a batch, a poll of the source or progress of a task; None before the first."""
         self.resyncs = 0
-        self.tick = TickStatus()
+        self.tick = readmodel.TickStatus()
         """The status of the last tick."""
         self.shown: Mapping[int, int] = {}
         """Next offset to read per offsets partition, before which the last tick has shown all records."""
@@ -108,13 +94,13 @@ class ServiceStatus:
         self.files = SideFiles()
         self.resources = Resources()
         """Heap and checkpoint as of the last poll."""
-        self.executors: Callable[[], ExecutorCount] | None = None
+        self.executors: Callable[[], readmodel.ExecutorCount] | None = None
         """Returns how many executors there are; None with a local master."""
         self.storage_trouble: Callable[[], str | None] = lambda: None
         """Returns why the storage of the checkpoint does not answer now, as a sentence; None while it does."""
-        self.webhook: Callable[[], WebhookStatus] | None = None
+        self.webhook: Callable[[], readmodel.WebhookStatus] | None = None
         """Returns the state of the webhook; None if there is none."""
-        self.otlp: Callable[[], OtlpStatus] | None = None
+        self.otlp: Callable[[], readmodel.OtlpStatus] | None = None
         """Returns the counters of the export by OTLP; None if there is none."""
         self._descriptors = Descriptors(os.getpid())
         self._processes = ProcessUsage(os.getpid())
@@ -161,7 +147,7 @@ class ServiceStatus:
             self._answer_logged_at = now
         _log.error("internal error while answering a request", path=path, exc_info=error)
 
-    def other_instance(self, group: str) -> OtherInstance | None:
+    def other_instance(self, group: str) -> readmodel.OtherInstance | None:
         """Return the instance of a group; None if it is this one, or not known before the first tick."""
         partitions = self.tick.topic_partitions
         if self._part.is_whole or not partitions:
@@ -169,14 +155,14 @@ class ServiceStatus:
         owner = owner_of(group, partitions, self._part.instances)
         if owner == self._part:
             return None
-        return OtherInstance(str(owner), self._siblings[owner.index] if self._siblings else None)
+        return readmodel.OtherInstance(str(owner), self._siblings[owner.index] if self._siblings else None)
 
-    def monitor_status(self) -> MonitorStatus:
+    def monitor_status(self) -> readmodel.MonitorStatus:
         """Return the status as of now."""
         reasons = self._not_ready()
         with self._lock:
             records = self._records
-        return MonitorStatus(
+        return readmodel.MonitorStatus(
             version=self._version,
             cluster_id=self.cluster_id,
             phase=self.phase,
@@ -193,8 +179,8 @@ class ServiceStatus:
             resyncs=self.resyncs,
             records=records,
             tick=self.tick,
-            internal_errors=rows_table(
-                sorted({**self.tick.faults, "answer": self._answer_faults}.items()), INTERNAL_ERRORS
+            internal_errors=readmodel.rows_table(
+                sorted({**self.tick.faults, "answer": self._answer_faults}.items()), readmodel.INTERNAL_ERRORS
             ),
             file_failures=self.files.table(),
             descriptors=self._descriptors.table(),
@@ -286,15 +272,15 @@ def _type_name(number: int | None) -> str:
     return str(number) if known is None else known.name
 
 
-def record_counts(stats: DecodeStats) -> RecordCounts:
+def record_counts(stats: DecodeStats) -> readmodel.RecordCounts:
     """Return decode statistics as tables, sorted by their labels."""
     read = ((_type_name(n), "unknown" if n is None else tracking(n), count) for n, count in stats.records.items())
     errors = (
         (_type_name(fault.record_type), "" if fault.version is None else str(fault.version), fault.reason, count)
         for fault, count in stats.faults.items()
     )
-    return RecordCounts(
-        rows_table(sorted(read), RECORDS_READ),
-        rows_table(sorted(errors), DECODE_ERRORS),
-        rows_table(sorted(stats.skipped.items()), OFFSETS_SKIPPED),
+    return readmodel.RecordCounts(
+        readmodel.rows_table(sorted(read), readmodel.RECORDS_READ),
+        readmodel.rows_table(sorted(errors), readmodel.DECODE_ERRORS),
+        readmodel.rows_table(sorted(stats.skipped.items()), readmodel.OFFSETS_SKIPPED),
     )
