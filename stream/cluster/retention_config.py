@@ -6,11 +6,11 @@ form in all versions (`org.apache.kafka.coordinator.group.GroupCoordinatorConfig
 is unreachable is left out; the configured values apply if no broker answers.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from stream.cluster.admin.features import read_versions
-from stream.cluster.configs import TopicConfig, read_broker_configs
+from stream.cluster.configs import Settings, TopicConfig, read_broker_configs
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
 from stream.groups.expiry.broker_rules import ExpiryRules, OffsetsRetention, Source
@@ -58,10 +58,7 @@ def read_retention(
         for node, each in settings.items()
         if each[RETENTION].number() is None
     ]
-    minutes = _smallest(RETENTION, {node: each[RETENTION].number() for node, each in settings.items()}, remarks)
-    interval = _smallest(
-        CHECK_INTERVAL, {node: each[CHECK_INTERVAL].number() for node, each in settings.items()}, remarks
-    )
+    minutes, interval = (_smallest(name, settings, remarks) for name in (RETENTION, CHECK_INTERVAL))
     source: Source = "broker" if minutes is not None else "unknown" if configured_ms is None else "configuration"
     return OffsetsRetention(
         retention_ms=configured_ms if minutes is None else minutes * _MINUTE_MS,
@@ -86,8 +83,8 @@ def _why(setting: TopicConfig) -> str:
     return str(setting.reason or "the value is withheld")
 
 
-def _smallest(name: str, values: Mapping[int, int | None], remarks: list[str]) -> int | None:
-    known = {node: value for node, value in values.items() if value is not None}
+def _smallest(name: str, brokers: Mapping[int, Settings], remarks: list[str]) -> int | None:
+    known = {node: value for node, each in brokers.items() if (value := each[name].number()) is not None}
     if len(set(known.values())) > 1:
         remarks.append(f"brokers differ in {name} ({_each(known)}): the smallest counts")
     return min(known.values(), default=None)
@@ -101,5 +98,4 @@ def _oldest(known: Mapping[int, ExpiryRules], remarks: list[str]) -> ExpiryRules
 
 
 def _each(values: Mapping[int, object]) -> str:
-    rows: Iterable[str] = (f"broker {node}: {value}" for node, value in sorted(values.items()))
-    return ", ".join(rows)
+    return ", ".join(f"broker {node}: {value}" for node, value in sorted(values.items()))

@@ -9,7 +9,7 @@ Moves are one ListPartitionReassignments request (KIP-455, brokers from 2.4), as
 Errors are values.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka.protocol.admin.topics import ListPartitionReassignmentsRequest
@@ -62,40 +62,32 @@ def followers_out_of_sync(topology: Topology) -> list[Follower]:
 def read_follower_lags(cluster: Cluster, followers: Sequence[Follower]) -> list[FollowerLag]:
     """Look up the first MOST_FOLLOWERS followers and their leaders, all at once. Raises nothing."""
     wanted = list(followers[:MOST_FOLLOWERS])
-    high_watermarks = {(each.leader, each.topic, each.partition) for each in wanted}
-    ends = {(each.broker, each.topic, each.partition) for each in wanted}
-    of_leaders = list(_by_node(high_watermarks))
-    of_followers = list(_by_node(ends))
+    of_leaders = _by_node({(each.leader, each.topic, each.partition) for each in wanted})
+    of_followers = _by_node({(each.broker, each.topic, each.partition) for each in wanted})
     answers = cluster.call_all(
         [(node, requests.list_offsets(some, requests.LATEST)) for node, some in of_leaders]
         + [(node, requests.replica_ends(some)) for node, some in of_followers]
     )
     led = _offsets(of_leaders, answers[: len(of_leaders)])
     followed = _offsets(of_followers, answers[len(of_leaders) :])
-    return [
-        _lag(
-            each,
-            led.get((each.leader, each.topic, each.partition), ErrorReason.OTHER),
-            followed.get((each.broker, each.topic, each.partition), ErrorReason.OTHER),
-        )
-        for each in wanted
-    ]
+    lags = []
+    for topic, partition, broker, leader in wanted:
+        high_watermark = led.get((leader, topic, partition), ErrorReason.OTHER)
+        end = followed.get((broker, topic, partition), ErrorReason.OTHER)
+        if isinstance(high_watermark, int) and isinstance(end, int):
+            lags.append(FollowerLag(topic, partition, broker, max(high_watermark - end, 0)))
+        else:
+            reason = high_watermark if isinstance(high_watermark, ErrorReason) else end
+            lags.append(FollowerLag(topic, partition, broker, None, ErrorReason(reason)))
+    return lags
 
 
-def _lag(follower: Follower, high_watermark: int | ErrorReason, end: int | ErrorReason) -> FollowerLag:
-    place = (follower.topic, follower.partition, follower.broker)
-    for offset in (high_watermark, end):
-        if isinstance(offset, ErrorReason):
-            return FollowerLag(*place, None, offset)
-    return FollowerLag(*place, max(int(high_watermark) - int(end), 0))
-
-
-def _by_node(places: Iterable[tuple[int, str, int]]) -> Iterator[tuple[int, _Partitions]]:
-    """Yield, per node, the partitions of a ListOffsets request."""
+def _by_node(places: Iterable[tuple[int, str, int]]) -> list[tuple[int, _Partitions]]:
+    """Return, per node, the partitions of a ListOffsets request."""
     by_node: dict[int, _Partitions] = {}
     for node, topic, partition in sorted(places):
         by_node.setdefault(node, {}).setdefault(topic, []).append((partition, _ANY_EPOCH))
-    yield from by_node.items()
+    return list(by_node.items())
 
 
 def _offsets(

@@ -12,7 +12,6 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Collection, Coroutine, Sequence
-from types import TracebackType
 from typing import Any, Final, Self
 
 from kafka.net.selector import NetworkSelector
@@ -91,9 +90,7 @@ class Cluster:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

@@ -2,7 +2,6 @@
 
 import base64
 import http.client
-import json
 import socket
 import ssl
 import time
@@ -10,7 +9,15 @@ from typing import Any, Final
 from urllib.parse import quote_plus, urlencode
 
 from stream.cluster.transport.errors import ClusterError, LoginRefused, LoginUnavailable, certificate_advice
-from stream.cluster.transport.login.tokens import LONGEST, Token, as_seconds, is_bearer_token, parse_jwt, without_tokens
+from stream.cluster.transport.login.tokens import (
+    LONGEST,
+    Token,
+    as_seconds,
+    is_bearer_token,
+    json_object,
+    parse_jwt,
+    without_tokens,
+)
 from stream.config.kafka_login import ClientCredentialsLogin
 from stream.config.secret_sources import SecretUnavailable
 from stream.http_post import post_within
@@ -39,7 +46,7 @@ def fetch_token(login: ClientCredentialsLogin) -> Token:
         raise _status_error(name, status, _error_text(body, secret))
     if len(body) > _LARGEST:
         raise LoginUnavailable(f"{name} answers with more than {_LARGEST} bytes", _CHECK_URL)
-    answer = _json_object(body)
+    answer = json_object(body)
     if answer is None:
         raise LoginUnavailable(f"{name} answers with {kind} that is not a JSON object", _CHECK_URL)
     return _token(name, answer, started)
@@ -119,18 +126,10 @@ def _status_error(name: str, status: int, text: str) -> ClusterError:
 
 def _error_text(body: bytes, secret: str) -> str:
     """Return error and description of an OAuth error (RFC 6749, section 5.2), without the secret and on one line."""
-    answer = _json_object(body) or {}
+    answer = json_object(body) or {}
     words = [answer.get("error"), answer.get("error_description")]
     text = " ".join(" ".join(word.split()) for word in words if isinstance(word, str))
     shown = "".join(character for character in without_tokens(text) if character.isprintable())
     for form in (secret, quote_plus(secret)):
         shown = shown.replace(form, "**********") if form else shown
     return shown[:_LONGEST_QUOTE]
-
-
-def _json_object(body: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

@@ -7,7 +7,6 @@ validators answer with a sentence, which is quoted without tokens.
 """
 
 import base64
-import binascii
 import dataclasses
 import json
 import re
@@ -45,9 +44,14 @@ def parse_jwt(text: str) -> Token:
     """Return the token with its header and claims. Raises ValueError, without the text, if it is not a JWT."""
     if len(text) > LONGEST or _JWT.fullmatch(text) is None:
         raise ValueError("not a JWT")
-    header, claims = (_json_object(part) for part in text.split(".")[:2])
-    expires_at = claims.get("exp")
-    return Token(text, as_seconds(expires_at), header, claims)
+    try:
+        parts = [base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in text.split(".")[:2]]
+    except ValueError:
+        raise ValueError("not a JWT") from None
+    header, claims = map(json_object, parts)
+    if header is None or claims is None:
+        raise ValueError("not a JWT")
+    return Token(text, as_seconds(claims.get("exp")), header, claims)
 
 
 def as_seconds(value: object) -> float | None:
@@ -67,14 +71,13 @@ def without_tokens(text: str) -> str:
     return _JWT_IN_TEXT.sub("**********", text)
 
 
-def _json_object(part: str) -> dict[str, Any]:
+def json_object(text: str | bytes) -> dict[str, Any] | None:
+    """Return the object of a JSON document; None for anything else."""
     try:
-        value = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
-    except (binascii.Error, ValueError, RecursionError):
-        raise ValueError("not a JWT") from None
-    if not isinstance(value, dict):
-        raise ValueError("not a JWT")  # noqa: TRY004 -- one error for everything that is not a JWT
-    return value
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def read_token_file(path: Path) -> Token:
@@ -155,11 +158,8 @@ def _value(token: Token, name: str) -> str:
 
 def _quoted(text: str) -> str:
     """Return the status of a broker's JSON (RFC 7628, section 3.2.2), or its text, on one short line without tokens."""
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        answer = None
-    status = answer.get("status") if isinstance(answer, dict) else text
+    answer = json_object(text)
+    status = text if answer is None else answer.get("status")
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in str(status)).split())
     return without_tokens(line)[:_LONGEST_QUOTE] or "no reason given"
 
