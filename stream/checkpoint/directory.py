@@ -156,7 +156,10 @@ def open_checkpoint(
                 return dataclasses.replace(begun, set_aside=why, kept=earlier)
             check_cluster(folder, found.cluster_id, topic.cluster_id)
             first_read = _kept_read(folder)
-            reason = _other_instance(found, part) or _reason_to_set_aside(folder, found, topic, ends, first_read)
+            if found.instance == str(part):
+                reason = _reason_to_set_aside(folder, found, topic, ends, first_read)
+            else:
+                reason = f"the checkpoint has the groups of instance {found.instance}, and job.instance is {part}"
         except DamagedError as error:
             reason = str(error)
         else:
@@ -202,13 +205,6 @@ def _earlier(root: CheckpointPath, cluster_id: str) -> CheckpointPath | None:
     check_cluster(folder, owner, cluster_id)
     take_lock(folder).close()
     return folder
-
-
-def _other_instance(found: Manifest, part: InstancePart) -> str | None:
-    """Return the reason, as a sentence, if the state has the groups of another instance."""
-    if found.instance == str(part):
-        return None
-    return f"the checkpoint has the groups of instance {found.instance}, and job.instance is {part}"
 
 
 def _reason_to_set_aside(

@@ -36,23 +36,13 @@ _USER_TICKS, _SYSTEM_TICKS, _START_TIME = 11, 12, 19
 
 def processes_by_role(driver: int, proc: Path = PROC) -> Mapping[str, Sequence[int]]:
     """Return the ids of the running processes of each role: `driver` and its descendants. A role may have none."""
-    generation: list[int] = [driver]
-    found: dict[str, list[int]] = {}
-    readers: list[int] = []
-    for role in ROLES:
-        found[role] = generation
-        generation = _running_children(generation, proc)
-        if role == "driver":
-            readers = _that_run(PROGRAM, generation, proc)
-            generation = [process for process in generation if process not in readers]
-        elif role == "jvm":
-            executors = _that_run(_EXECUTOR, generation, proc)
-            found[role] += executors
-            generation = [process for process in generation if process not in executors]
-            generation += _running_children(executors, proc)
-    found["python_daemon"] += readers
-    found["python_worker"] += _running_children(readers, proc)
-    return found
+    children = _running_children([driver], proc)
+    readers = _that_run(PROGRAM, children, proc)
+    jvms = [process for process in children if process not in readers]
+    below = _running_children(jvms, proc)
+    executors = _that_run(_EXECUTOR, below, proc)
+    daemons = [process for process in below if process not in executors] + _running_children(executors, proc) + readers
+    return dict(zip(ROLES, ([driver], jvms + executors, daemons, _running_children(daemons, proc)), strict=True))
 
 
 def end_planning(driver: int, which: str = PLANNERS, proc: Path = PROC) -> None:
@@ -152,10 +142,10 @@ def _has_ended(folder: Path) -> bool:
 
 def _times(folder: Path) -> tuple[int, int] | None:
     """Return start time and used CPU time of a process, both in clock ticks; None if it has ended."""
+    fields = _text(folder / "stat").rpartition(")")[2].split()
     try:
-        fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
         return int(fields[_START_TIME]), int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS])
-    except (OSError, ValueError, IndexError):
+    except (ValueError, IndexError):
         return None
 
 
@@ -172,6 +162,6 @@ def _proportional_size(folder: Path) -> int | None:
 def _text(path: Path) -> str:
     """Return the text of a file; empty if it cannot be read, as that of a process that has ended."""
     try:
-        return path.read_text()
+        return path.read_text(errors="replace")
     except OSError:
         return ""
