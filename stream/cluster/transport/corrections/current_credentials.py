@@ -50,7 +50,7 @@ class Connection(KafkaConnection):  # type: ignore[misc]
             raise SaslAuthenticationFailedError("no credentials")
         deadline = self._timeout_at() if timeout_at is None else timeout_at
         await self._agree_on(self._authenticator.mechanism, deadline)
-        message: bytes | None = exchange.first()
+        message: bytes | None = exchange.first
         while message is not None:
             response = await self._send_request(SaslAuthenticateRequest(message), timeout_at=deadline)
             if response.error_code:

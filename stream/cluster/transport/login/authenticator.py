@@ -40,9 +40,7 @@ def authenticator_for(credentials: Credentials) -> Authenticator:
         case AwsIamLogin(region):
             sign = login_signer()
             return Authenticator(
-                "AWS_MSK_IAM",
-                "the AWS credentials",
-                lambda host: sasl.AwsIamExchange(sign(host, region_of(host, region))),
+                "AWS_MSK_IAM", "the AWS credentials", lambda host: sasl.aws_iam(sign(host, region_of(host, region)))
             )
 
 
@@ -52,8 +50,8 @@ def _password_exchange(login: PasswordLogin) -> sasl.SaslExchange:
     except SecretUnavailable as error:
         raise LoginUnavailable(f"kafka.sasl_password: {error.what}", error.advice) from None
     if login.mechanism == "PLAIN":
-        return sasl.PlainExchange(login.username, password, login.password.place)
-    return sasl.ScramExchange(login.mechanism, login.username, password, login.password.place)
+        return sasl.plain(login.username, password, login.password.place)
+    return sasl.scram(login.mechanism, login.username, password, login.password.place)
 
 
 @functools.lru_cache(maxsize=16)
@@ -67,4 +65,4 @@ def _shared_authenticator(login: ClientCredentialsLogin) -> Authenticator:
 def _with_tokens(
     get: Callable[[], Token], extensions: tuple[tuple[str, str], ...], origin: str, outcome: sasl.TokenOutcome
 ) -> Authenticator:
-    return Authenticator("OAUTHBEARER", origin, lambda _: sasl.TokenExchange(get(), extensions, origin, outcome))
+    return Authenticator("OAUTHBEARER", origin, lambda _: sasl.bearer(get(), extensions, origin, outcome))

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import time
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol
+from typing import Final
 
 from kafka.net.sasl.scram import ScramClient
 
@@ -17,67 +17,47 @@ from stream.cluster.transport.login.tokens import Token, token_refusal, without_
 _CHECK_PASSWORD: Final = "check kafka.sasl_mechanism, kafka.sasl_username and kafka.sasl_password"  # noqa: S105 -- a name
 
 
-class SaslExchange(Protocol):
+@dataclasses.dataclass(frozen=True, slots=True)
+class SaslExchange:
     """The client's side of one login."""
 
-    def first(self) -> bytes:
-        """Return the first message."""
-        ...
-
-    def reply(self, challenge: bytes) -> bytes | None:
-        """Return the next message, or None if the login is complete. Raises ValueError for a wrong challenge."""
-        ...
-
-    def refusal(self, where: str, text: str) -> ClusterError:
-        """Return the error for a login that `where` (host:port) refuses with this text."""
-        ...
+    first: bytes = dataclasses.field(repr=False)
+    """The first message."""
+    reply: Callable[[bytes], bytes | None]
+    """Returns the next message for a challenge, or None if the login is complete. Raises ValueError for a wrong one."""
+    refusal: Callable[[str, str], ClusterError]
+    """Returns the error for a login that a broker (host:port) refuses with a text."""
 
 
-class PlainExchange:
-    """PLAIN (RFC 4616). `origin` is the place of the password, for messages."""
-
-    def __init__(self, username: str, password: str, origin: str) -> None:
-        self._message = f"\0{username}\0{password}".encode()
-        self._origin = origin
-
-    def first(self) -> bytes:
-        """See SaslExchange."""
-        return self._message
-
-    def reply(self, _: bytes) -> bytes | None:
-        """See SaslExchange."""
-        return None
-
-    def refusal(self, where: str, text: str) -> ClusterError:
-        """See SaslExchange."""
-        return LoginRefused(
-            f"{where} refuses the login: {text or 'no reason given'}", f"{_CHECK_PASSWORD} ({self._origin})"
-        )
+def plain(username: str, password: str, origin: str) -> SaslExchange:
+    """Return an exchange of PLAIN (RFC 4616). `origin` is the place of the password, for messages."""
+    return SaslExchange(f"\0{username}\0{password}".encode(), lambda _: None, _password_refusal(origin))
 
 
-class ScramExchange(PlainExchange):
-    """SCRAM (RFC 5802): two messages, and a proof that the broker knows the password too."""
+def scram(mechanism: str, username: str, password: str, origin: str) -> SaslExchange:
+    """Return an exchange of SCRAM (RFC 5802): two messages, and a proof that the broker knows the password too."""
+    client = ScramClient(username.replace("=", "=3D").replace(",", "=2C"), password, mechanism)
+    is_first = True
 
-    def __init__(self, mechanism: str, username: str, password: str, origin: str) -> None:
-        self._client = ScramClient(username.replace("=", "=3D").replace(",", "=2C"), password, mechanism)
-        self._origin = origin
-        self._is_first = True
-
-    def first(self) -> bytes:
-        """See SaslExchange."""
-        return bytes(self._client.first_message())
-
-    def reply(self, challenge: bytes) -> bytes | None:
-        """See SaslExchange."""
+    def reply(challenge: bytes) -> bytes | None:
+        nonlocal is_first
         try:
-            if self._is_first:
-                self._is_first = False
-                self._client.process_server_first_message(challenge)
-                return bytes(self._client.final_message())
-            self._client.process_server_final_message(challenge)
+            if is_first:
+                is_first = False
+                client.process_server_first_message(challenge)
+                return bytes(client.final_message())
+            client.process_server_final_message(challenge)
         except KeyError as error:
             raise ValueError(f"the SCRAM message has no field {error}") from None
         return None
+
+    return SaslExchange(bytes(client.first_message()), reply, _password_refusal(origin))
+
+
+def _password_refusal(origin: str) -> Callable[[str, str], ClusterError]:
+    return lambda where, text: LoginRefused(
+        f"{where} refuses the login: {text or 'no reason given'}", f"{_CHECK_PASSWORD} ({origin})"
+    )
 
 
 @dataclasses.dataclass(slots=True)
@@ -90,54 +70,41 @@ class TokenOutcome:
     """Called with each token that a broker refuses."""
 
 
-class TokenExchange:
-    """OAUTHBEARER (RFC 7628, KIP-255). `origin` says where the token is from."""
+def bearer(token: Token, extensions: Iterable[tuple[str, str]], origin: str, outcome: TokenOutcome) -> SaslExchange:
+    """Return an exchange of OAUTHBEARER (RFC 7628, KIP-255). `origin` says where the token is from.
 
-    def __init__(self, token: Token, extensions: Iterable[tuple[str, str]], origin: str, outcome: TokenOutcome) -> None:
-        self._token = token
-        self._extensions = tuple(extensions)
-        self._origin = origin
-        self._outcome = outcome
-        self._status: str | None = None
+    A broker that refuses the token says why in a challenge, which has to be answered.
+    """
+    statuses: list[str] = []
+    pairs = (("auth", f"Bearer {token.text}"), *extensions)
 
-    def first(self) -> bytes:
-        """See SaslExchange."""
-        pairs = (("auth", f"Bearer {self._token.text}"), *self._extensions)
-        return "".join(["n,,\x01", *(f"{name}={value}\x01" for name, value in pairs), "\x01"]).encode()
-
-    def reply(self, challenge: bytes) -> bytes | None:
-        """See SaslExchange. A broker that refuses the token says why in a challenge, which has to be answered."""
+    def reply(challenge: bytes) -> bytes | None:
         if not challenge:
-            self._outcome.accepted = self._token
+            outcome.accepted = token
             return None
-        self._status = challenge.decode(errors="replace")
+        statuses.append(challenge.decode(errors="replace"))
         return b"\x01"
 
-    def refusal(self, where: str, text: str) -> ClusterError:
-        """See SaslExchange."""
-        self._outcome.refuse(self._token)
-        status, accepted = self._status or text, self._outcome.accepted
-        return token_refusal(where, status, self._token, self._origin, accepted=accepted, now=time.time())
+    def refusal(where: str, text: str) -> ClusterError:
+        outcome.refuse(token)
+        status = statuses[-1] if statuses else text
+        return token_refusal(where, status, token, origin, accepted=outcome.accepted, now=time.time())
+
+    first = "".join(["n,,\x01", *(f"{name}={value}\x01" for name, value in pairs), "\x01"])
+    return SaslExchange(first.encode(), reply, refusal)
 
 
-class AwsIamExchange:
-    """AWS_MSK_IAM: one message with a signed request, one answer with the id of the request."""
+def aws_iam(message: bytes) -> SaslExchange:
+    """Return an exchange of AWS_MSK_IAM: a signed request as the only message, and an answer with its id."""
 
-    def __init__(self, message: bytes) -> None:
-        self._message = message
-
-    def first(self) -> bytes:
-        """See SaslExchange."""
-        return self._message
-
-    def reply(self, challenge: bytes) -> None:
-        """See SaslExchange."""
+    def reply(challenge: bytes) -> None:
         if not isinstance(json.loads(challenge or b"null"), dict):
             raise ValueError("the answer has no request id")  # noqa: TRY004 -- a wrong message, not a wrong type
 
-    def refusal(self, where: str, text: str) -> ClusterError:
-        """See SaslExchange."""
+    def refusal(where: str, text: str) -> ClusterError:
         return LoginRefused(
             f"{where} refuses the AWS credentials: {without_tokens(text) or 'no reason given'}",
             "check that the IAM policy allows kafka-cluster:Connect, the region, and the clock of this machine",
         )
+
+    return SaslExchange(message, reply, refusal)

@@ -49,7 +49,7 @@ def test_credentials_of_the_process_sign_the_login(no_aws: pytest.MonkeyPatch) -
     no_aws.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
     no_aws.setenv("AWS_SESSION_TOKEN", "temporary")
     started = authenticator_for(AwsIamLogin()).start("b-1.d.a.c2.kafka.eu-central-1.amazonaws.com")
-    message = json.loads(started.first())
+    message = json.loads(started.first)
     assert message["x-amz-credential"].startswith("AKIA/")
     assert message["x-amz-credential"].endswith("/eu-central-1/kafka-cluster/aws4_request")
     assert message["x-amz-security-token"] == "temporary"

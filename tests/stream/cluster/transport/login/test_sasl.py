@@ -9,13 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.cluster.transport.errors import LoginRefused
-from stream.cluster.transport.login.sasl import (
-    AwsIamExchange,
-    PlainExchange,
-    ScramExchange,
-    TokenExchange,
-    TokenOutcome,
-)
+from stream.cluster.transport.login.sasl import TokenOutcome, aws_iam, bearer, plain, scram
 from stream.cluster.transport.login.tokens import Token, parse_jwt
 
 JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSIsImV4cCI6MTkwMDAwMDAwMCwiaWF0IjoxfQ."
@@ -55,8 +49,8 @@ class ScramServer:
 @given(name=st.text(st.characters(codec="utf-8"), min_size=1), password=st.text(st.characters(codec="utf-8")))
 def test_scram_proves_the_password_both_ways(mechanism: str, name: str, password: str) -> None:
     """Any user name is sent to the server, also with a comma or an equals sign, and the proofs agree."""
-    exchange, server = ScramExchange(mechanism, name, password, "file /pw"), ScramServer(password, mechanism)
-    final = exchange.reply(server.first(exchange.first()))
+    exchange, server = scram(mechanism, name, password, "file /pw"), ScramServer(password, mechanism)
+    final = exchange.reply(server.first(exchange.first))
     assert final is not None
     proof = server.final(final)
     assert proof is not None
@@ -70,13 +64,12 @@ def test_wrong_scram_messages_are_value_errors() -> None:
     A signature of the server that does not match the password raises an error, too.
     """
     for challenge in (b"", b"e=no", b"r=x,s=c2FsdA==,i=4096", b"r=", b"hello", b"\xff", b"s=c2FsdA==,i=4096"):
-        exchange = ScramExchange("SCRAM-SHA-256", "alice", "secret", "file /pw")
-        exchange.first()
+        exchange = scram("SCRAM-SHA-256", "alice", "secret", "file /pw")
         with pytest.raises(ValueError, match=r".") as refused:
             exchange.reply(challenge)
         assert "secret" not in str(refused.value)
-    exchange = ScramExchange("SCRAM-SHA-256", "alice", "secret", "file /pw")
-    exchange.reply(ScramServer("other", "SCRAM-SHA-256").first(exchange.first()))
+    exchange = scram("SCRAM-SHA-256", "alice", "secret", "file /pw")
+    exchange.reply(ScramServer("other", "SCRAM-SHA-256").first(exchange.first))
     with pytest.raises(ValueError, match="wrong signature"):
         exchange.reply(b"v=" + base64.b64encode(b"made up"))
 
@@ -84,7 +77,7 @@ def test_wrong_scram_messages_are_value_errors() -> None:
 def test_refused_password_names_its_place() -> None:
     """The error has the broker's message, the option and the file, but not the password."""
     user = ("alice", "hunter2", "file /run/pw")
-    for exchange in (PlainExchange(*user), ScramExchange("SCRAM-SHA-256", *user)):
+    for exchange in (plain(*user), scram("SCRAM-SHA-256", *user)):
         error = exchange.refusal("broker:1", "Authentication failed: Invalid username or password")
         assert type(error) is LoginRefused
         assert error.what == "broker:1 refuses the login: Authentication failed: Invalid username or password"
@@ -98,8 +91,8 @@ def test_token_message() -> None:
     An empty challenge ends the login, and the token is the last accepted one.
     """
     token, outcome = parse_jwt(JWT), TokenOutcome()
-    exchange = TokenExchange(token, [("logicalCluster", "lkc-1")], "the token file /t", outcome)
-    assert exchange.first() == f"n,,\x01auth=Bearer {JWT}\x01logicalCluster=lkc-1\x01\x01".encode()
+    exchange = bearer(token, [("logicalCluster", "lkc-1")], "the token file /t", outcome)
+    assert exchange.first == f"n,,\x01auth=Bearer {JWT}\x01logicalCluster=lkc-1\x01\x01".encode()
     assert exchange.reply(b"") is None
     assert outcome.accepted is token
 
@@ -107,7 +100,7 @@ def test_token_message() -> None:
 def test_refused_token_is_answered_and_explained() -> None:
     """The error challenge is answered (RFC 7628, section 3.2.3), and the error has the reason, but not the token."""
     token, refused = parse_jwt(JWT), list[Token]()
-    exchange = TokenExchange(token, (), "the token file /t", TokenOutcome(refuse=refused.append))
+    exchange = bearer(token, (), "the token file /t", TokenOutcome(refuse=refused.append))
     assert exchange.reply(b'{"status":"invalid_token"}') == b"\x01"
     error = exchange.refusal("broker:1", "other words")
     assert refused == [token]
@@ -117,8 +110,8 @@ def test_refused_token_is_answered_and_explained() -> None:
 
 def test_aws_answer_is_checked() -> None:
     """The broker answers with a JSON object; any other answer is an error."""
-    exchange = AwsIamExchange(b"{}")
-    assert exchange.first() == b"{}"
+    exchange = aws_iam(b"{}")
+    assert exchange.first == b"{}"
     assert exchange.reply(b'{"version":"2020_10_22","request-id":"1"}') is None
     for wrong in (b"", b"[]", b"hello"):
         with pytest.raises(ValueError, match=r"."):
