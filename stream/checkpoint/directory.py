@@ -29,7 +29,6 @@ from stream.checkpoint.manifest import (
     Layout,
     Manifest,
     check_cluster,
-    earlier_checkpoint,
     read_manifest,
     replace_json,
     write_manifest,
@@ -194,17 +193,18 @@ def _with_known_ends(folder: CheckpointPath, manifest: Manifest, ends: OffsetsTo
 
 
 def _earlier(root: CheckpointPath, cluster_id: str) -> CheckpointPath | None:
-    """Return the folder of a checkpoint of an earlier format; None if there is none.
+    """Return the folder of the newest checkpoint of an earlier format; None if there is none.
 
     Raises Refusal if it belongs to another cluster, or is in use.
     """
-    found = earlier_checkpoint(root)
-    if found is None:
-        return None
-    folder, owner = found
-    check_cluster(folder, owner, cluster_id)
-    take_lock(folder).close()
-    return folder
+    for number in range(FORMAT - 1, 0, -1):
+        folder = root / f"v{number}"
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            owner = str(json.loads((folder / MANIFEST).read_text())["cluster_id"])
+            check_cluster(folder, owner, cluster_id)
+            take_lock(folder).close()
+            return folder
+    return None
 
 
 def _reason_to_set_aside(

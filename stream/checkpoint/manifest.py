@@ -1,6 +1,5 @@
 """The manifest of a checkpoint: its cluster, its topic, and the layout of its state."""
 
-import contextlib
 import dataclasses
 import json
 import zlib
@@ -99,15 +98,6 @@ def write_manifest(folder: CheckpointPath, manifest: Manifest) -> None:
 
 def _checksum(content: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps({key: content[key] for key in content if key != _CHECKSUM}, sort_keys=True).encode())
-
-
-def earlier_checkpoint(root: CheckpointPath) -> tuple[CheckpointPath, str] | None:
-    """Return the folder and the cluster id of the newest checkpoint of an earlier format; None if there is none."""
-    for number in range(FORMAT - 1, 0, -1):
-        folder = root / f"v{number}"
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-            return folder, str(json.loads((folder / MANIFEST).read_text())["cluster_id"])
-    return None
 
 
 def check_cluster(folder: CheckpointPath, owner: str, cluster_id: str) -> None:

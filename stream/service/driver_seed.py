@@ -85,7 +85,7 @@ class DriverSeed:
             _log.warning("first read of an earlier start not usable; the query reads the topic", cause=str(error))
             return None
         _log.info("first read of an earlier start taken over")
-        self.status.progress = CatchUpProgress(first.ends, self.ends.last_stable)
+        self.status.progress = CatchUpProgress(first.ends.positions, self.ends.last_stable)
         self.publisher.apply(read.changes, catching_up=True)
         return first
 
@@ -114,5 +114,5 @@ class DriverSeed:
             return None
         self.publisher.apply(read.changes, catching_up=True)
         status.count(read.stats)
-        progress.finish(first.ends)
+        progress.finish(first.ends.positions)
         return first

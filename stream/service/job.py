@@ -127,10 +127,10 @@ class MonitorJob:
                     state,
                     watch,
                     TickThread(functools.partial(ticker.run, watch)),
-                    status=status,
-                    publisher=self.publisher,
-                    stopping=self.stopping,
-                    watchdog_limit=config.job.watchdog_limit,
+                    status,
+                    self.publisher,
+                    self.stopping,
+                    config.job.watchdog_limit,
                 )
                 was_read_first = first is not None and status.progress is not None and status.progress.caught_up
                 return supervisor.supervise(was_read_first=was_read_first)

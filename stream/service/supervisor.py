@@ -53,42 +53,29 @@ class RunningQuery:
     view: CatchUpView
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class QuerySupervisor:
     """Starts and watches the query: open, start, catch up, watch, stop. One per start of the job.
 
     Each phase is a method that does one step and returns the next step, or the exit code.
     """
 
-    def __init__(
-        self,
-        session: futures.Future[SparkSession],
-        start: Callable[[SparkSession], StreamingQuery],
-        state: KeptState,
-        watch: TopicWatch,
-        ticks: TickThread,
-        *,
-        status: ServiceStatus,
-        publisher: Publisher,
-        stopping: threading.Event,
-        watchdog_limit: float,
-    ) -> None:
-        """`start` starts the query in the session, when that is open."""
-        self._session = session
-        self._start = start
-        self._state = state
-        self._watch = watch
-        self._ticks = ticks
-        self._status = status
-        self._publisher = publisher
-        self._stopping = stopping
-        self._watchdog_limit = watchdog_limit
-        self._last_report_at: str | None = None
-        self._offsets_read = 0
-        self._added: set[int] = set()
-        self._slow_starts = 0
-        self._is_planned = False
-        self._closing = contextlib.ExitStack()
-        self._closing.callback(ticks.join)
+    _session: futures.Future[SparkSession]
+    _start: Callable[[SparkSession], StreamingQuery]
+    """Starts the query in the session, when that is open."""
+    _state: KeptState
+    _watch: TopicWatch
+    _ticks: TickThread
+    _status: ServiceStatus
+    _publisher: Publisher
+    _stopping: threading.Event
+    _watchdog_limit: float
+    _last_report_at: str | None = None
+    _offsets_read: int = 0
+    _added: set[int] = dataclasses.field(default_factory=set)
+    _slow_starts: int = 0
+    _is_planned: bool = False
+    _closing: contextlib.ExitStack = dataclasses.field(default_factory=contextlib.ExitStack)
 
     def supervise(self, *, was_read_first: bool = False) -> int:
         """Run the phases until one returns the exit code. Raises Refusal, StateUnusableError, and SparkCallError.
@@ -99,6 +86,7 @@ class QuerySupervisor:
             self._status.phase = RUNNING
             self._ticks.publish()
             self._ticks.start()
+        self._closing.callback(self._ticks.join)
         step: Step | int = self.open
         with self._closing:
             while callable(step):

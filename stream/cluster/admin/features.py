@@ -45,11 +45,6 @@ class BrokerVersions:
     # Increases with each change of the finalized features. None: the broker does not know them.
     epoch: int | None
 
-    @property
-    def supported(self) -> tuple[frozenset[tuple[int, Range]], frozenset[tuple[str, Range]]]:
-        """All ranges, to compare brokers."""
-        return frozenset(self.requests.items()), frozenset(self.features.items())
-
 
 def read_versions(cluster: Cluster, nodes: Collection[int]) -> dict[int, BrokerVersions | ErrorReason]:
     """Read what these brokers support, by node, or why it is unknown. Raises nothing."""
@@ -70,7 +65,8 @@ def version_sets(versions: Mapping[int, BrokerVersions]) -> list[list[int]]:
     """Return the brokers by what they support, the largest set first; more than one set: the versions are mixed."""
     sets: dict[Any, list[int]] = {}
     for node, each in sorted(versions.items()):
-        sets.setdefault(each.supported, []).append(node)
+        supported = frozenset(each.requests.items()), frozenset(each.features.items())
+        sets.setdefault(supported, []).append(node)
     return sorted(sets.values(), key=lambda nodes: (-len(nodes), nodes))
 
 

@@ -7,6 +7,7 @@ overridden.
 """
 
 import copy
+import dataclasses
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
@@ -79,17 +80,16 @@ GRACE_SECONDS: Final = 0.5
 _RETRIES_AFTER_CUT_OFF: Final = 2
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class Exchange:
-    """Exchanges requests with the nodes of one cluster. `seconds` is the limit of one request, connecting included."""
+    """Exchanges requests with the nodes of one cluster. `_seconds` is the limit of one request, connecting included."""
 
-    def __init__(self, net: Any, connections: Connections, security_protocol: str, seconds: float) -> None:
-        self._net = net
-        self._connections = connections
-        self._protocol = security_protocol
-        self._logs_in = security_protocol.startswith("SASL")
-        self._seconds = seconds
-        self._last_error: dict[object, ClusterError] = {}
-        self._preferred: object = None
+    _net: Any
+    _connections: Connections
+    _protocol: str
+    _seconds: float
+    _last_error: dict[object, ClusterError] = dataclasses.field(default_factory=dict)
+    _preferred: object = None
 
     def failure_of(self, node: object) -> ClusterError | None:
         """Return the error of the last exchange with a node; None if it succeeded. May be called by any thread."""
@@ -145,11 +145,12 @@ class Exchange:
         """Return a node's first answer; if it closes the connection, retry, because the broker may only be stopping."""
         answer = await self._ask(node, request, seconds)
         for _ in range(_RETRIES_AFTER_CUT_OFF):
-            if self._logs_in or not isinstance(answer, CutOff):
+            if self._protocol.startswith("SASL") or not isinstance(answer, CutOff):
                 return answer
             answer = await self._ask(node, request, seconds)
-        requires_login = not self._logs_in and isinstance(answer, CutOff)
-        return causes.closed_on_first_request(self._where(node), self._protocol) if requires_login else answer
+        if not isinstance(answer, CutOff):
+            return answer
+        return causes.closed_on_first_request(self._where(node), self._protocol)  # without a login
 
     def _update_brokers(self, node: object, answer: Any) -> None:
         """Update the brokers and the cluster id from a metadata answer; its topics are not kept."""

@@ -28,10 +28,8 @@ class FirstRead:
     reading: ReadingOptions
     rules: StateLimits
     live_from: Mapping[int, int]
-    ends: Mapping[int, int]
-    """The end per partition, also of partitions without records."""
-    epochs: Mapping[int, int]
-    """The leader epochs of the logs that had these ends."""
+    ends: SourceOffsets
+    """The end per partition, also of partitions without records, and the leader epochs of the logs that had it."""
     tasks: tuple[tuple[ReadRange, ...], ...]
     folder: Path
     """Where the results are written."""
@@ -54,8 +52,7 @@ class FirstRead:
             dataclasses.replace(reading, limit=min(reading.limit, _LIMIT_SECONDS)),
             job.rules,
             job.live_from,
-            ends,
-            epochs,
+            SourceOffsets(ends, epochs),
             tuple(split_into_tasks(reading.starts, ends, reading.tasks)),
             folder,
         )
@@ -64,12 +61,11 @@ class FirstRead:
     def of_kept(cls, job: PipelineOptions, kept: KeptRead, folder: Path) -> Self:
         """Return the read of an earlier process, whose results are in `folder`."""
         reading = dataclasses.replace(job.reading, starts=kept.starts)
-        ends = kept.ends
-        return cls(reading, job.rules, job.live_from, ends.positions, ends.epochs, kept.tasks, folder)
+        return cls(reading, job.rules, job.live_from, kept.ends, kept.tasks, folder)
 
     def keep(self) -> None:
         """Record that all results are written, for the next start. Raises OSError."""
-        KeptRead(self.reading.starts, SourceOffsets(self.ends, self.epochs), self.tasks).write(self.folder)
+        KeptRead(self.reading.starts, self.ends, self.tasks).write(self.folder)
 
     @property
     def request(self) -> Path:
@@ -84,4 +80,4 @@ class FirstRead:
     def folded(self) -> FoldedRanges:
         """The read as the source takes it over when all results are written."""
         tasks = tuple((ranges, str(self.result(task))) for task, ranges in enumerate(self.tasks))
-        return FoldedRanges(self.ends, tasks, self.epochs)
+        return FoldedRanges(self.ends.positions, tasks, self.ends.epochs)

@@ -62,10 +62,10 @@ class Job:
             state,
             watch,
             parts.get("ticks", self.ticks),
-            status=self.status,
-            publisher=self.publisher,
-            stopping=self.stopping,
-            watchdog_limit=60.0,
+            self.status,
+            self.publisher,
+            self.stopping,
+            60.0,
         )
 
     def opened(self) -> Any:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.kafka import log_writer as write
-from stream.checkpoint.spark_offsets import TOPIC
+from stream.checkpoint.spark_offsets import TOPIC, SourceOffsets
 from stream.config.kafka_login import KafkaLogin
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
@@ -23,8 +23,8 @@ def first_read(folder: Path) -> FirstRead:
     """Return a read of two partitions by two tasks; no broker answers."""
     access, limits = ClusterAccess(("127.0.0.1:1",), KafkaLogin(), 1.0), {"slot_ms": SLOT_MS, "keep_slots": KEEP}
     reading = reading_options(access=access, starts={0: 0, 1: 0, 2: 0}, limit=0.1, placement=Placement(3, 1), **limits)
-    ends = {0: 5, 1: 0, 2: 3}
-    return FirstRead(reading, StateLimits(KEEP), {0: 5}, ends, {}, (((0, 0, 5),), ((2, 0, 3),)), folder)
+    ends = SourceOffsets({0: 5, 1: 0, 2: 3})
+    return FirstRead(reading, StateLimits(KEEP), {0: 5}, ends, (((0, 0, 5),), ((2, 0, 3),)), folder)
 
 
 def commits(at: int, count: int, group: str) -> bytes:

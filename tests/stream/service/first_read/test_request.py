@@ -26,8 +26,8 @@ def test_a_long_topic_is_read_to_its_last_stable_offsets() -> None:
     first = plan({0: 60_010, 1: 10, 2: 40_010})
     assert first is not None
     assert first.tasks == (((0, 10, 60_010),), ((2, 10, 40_010),))
-    assert first.ends == {0: 60_010, 1: 10, 2: 40_010}
-    assert (first.folded.ends, first.folded.epochs) == (first.ends, {0: 4})
+    assert first.ends.positions == {0: 60_010, 1: 10, 2: 40_010}
+    assert (first.folded.ends, first.folded.epochs) == (first.ends.positions, {0: 4})
     assert first.folded.tasks == (
         (((0, 10, 60_010),), str(FOLDER / "0.arrow")),
         (((2, 10, 40_010),), str(FOLDER / "1.arrow")),
@@ -49,7 +49,7 @@ def test_a_partition_without_a_known_end_is_not_read() -> None:
     """The read of a partition without a known end stops at its start, as in a batch."""
     first = plan({0: 100_000, 2: 3})
     assert first is not None
-    assert first.ends == {0: 100_000, 1: 10, 2: 10}
+    assert first.ends.positions == {0: 100_000, 1: 10, 2: 10}
 
 
 def test_only_long_topics_that_fit_one_batch_are_read_first() -> None:
