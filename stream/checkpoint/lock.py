@@ -73,7 +73,13 @@ def _lock_file(folder: Path) -> CheckpointLock:
 def unusable(folder: CheckpointPath, error: OSError) -> Refusal:
     """Return the refusal of a checkpoint that cannot be used because of this error."""
     if isinstance(folder, ObjectPath):
-        return _store_refusal(folder, error)
+        advice = (
+            "check the credentials in the environment of lagwarden, and their rights (docs/object-store.md)"
+            if isinstance(error, PermissionError)
+            else "check checkpoint.dir, checkpoint.s3_endpoint, checkpoint.s3_region, and that the store answers"
+        )
+        what = f"the checkpoint {folder} cannot be used: {error.strerror or error}"
+        return Refusal(what, advice, ExitCode.CHECKPOINT_UNUSABLE)
     full = error.errno in _NO_SPACE
     problem = f"no space left on its volume ({error.strerror})" if full else error.strerror
     advice = "free some space, or use a larger volume" if full else "grant this user write access"
@@ -81,15 +87,4 @@ def unusable(folder: CheckpointPath, error: OSError) -> Refusal:
         f"the checkpoint directory {folder} cannot be used: {problem}",
         f"set another one with --checkpoint-dir, or {advice}",
         ExitCode.CHECKPOINT_UNUSABLE,
-    )
-
-
-def _store_refusal(folder: ObjectPath, error: OSError) -> Refusal:
-    """Return the refusal of a checkpoint in an object store that cannot be used."""
-    if isinstance(error, PermissionError):
-        advice = "check the credentials in the environment of lagwarden, and their rights (docs/object-store.md)"
-    else:
-        advice = "check checkpoint.dir, checkpoint.s3_endpoint, checkpoint.s3_region, and that the store answers"
-    return Refusal(
-        f"the checkpoint {folder} cannot be used: {error.strerror or error}", advice, ExitCode.CHECKPOINT_UNUSABLE
     )

@@ -36,7 +36,7 @@ def describe_candidates(memberships: Mapping[str, Membership], now: int, recent_
     return [
         group
         for group, membership in memberships.items()
-        if _is_before_first_generation(membership)
+        if (membership.kind == SIMPLE and membership.generation == 0)
         or (
             membership.kind == CLASSIC
             and (
@@ -55,11 +55,6 @@ def rare_candidates(memberships: Mapping[str, Membership], candidates: Collectio
     """
     common = frozenset(candidates)
     return [group for group, each in memberships.items() if each.kind == CLASSIC and group not in common]
-
-
-def _is_before_first_generation(group: Membership) -> bool:
-    """Return whether the group joined for the first time, and has no generation in the log."""
-    return group.kind == SIMPLE and group.generation == 0
 
 
 class RequestBudget:
@@ -90,7 +85,8 @@ class RequestBudget:
         self._add_budget(now)
         few = self._next(rare)
         since = {group: self._waits_since.get(group, now) for group in candidates}
-        due = [group for group, when in since.items() if not self._too_soon(group, now - when)]
+        again = {group for group in self._selected & since.keys() if 0 <= now - since[group] < self._again_ms}
+        due = [group for group in since if group not in again]
         due.sort(key=lambda group: (since[group], group in self._selected, group))
         selected = due[: int(self._available)]
         self._available -= len(selected)
@@ -107,9 +103,6 @@ class RequestBudget:
         self._rare -= count * RARELY
         self._available -= count
         return few
-
-    def _too_soon(self, group: str, waited: int) -> bool:
-        return group in self._selected and 0 <= waited < self._again_ms
 
     def _add_budget(self, now: int) -> None:
         """Add the budget of the elapsed time; a clock that was set back adds nothing."""
@@ -179,17 +172,6 @@ class Coordinators:
         return answers
 
 
-def by_node(found: dict[str, int | ErrorReason], most: int) -> Iterator[tuple[int, list[str]]]:
-    """Group the keys with a known coordinator by its node, in lists of at most `most`."""
-    of_node: dict[int, list[str]] = {}
-    for key, node in found.items():
-        if not isinstance(node, ErrorReason):
-            of_node.setdefault(node, []).append(key)
-    for node, keys in of_node.items():
-        for some in _pieces(keys, most):
-            yield node, some
-
-
 def _node(answer: Any) -> int | ErrorReason:
     return reasons.of_code(answer.error_code) or answer.node_id
 
@@ -244,11 +226,13 @@ def describe_groups(cluster: Cluster, coordinators: Coordinators, groups: Sequen
 
 def _describe(cluster: Cluster, coordinators: Coordinators, groups: Collection[str]) -> dict[str, DescribedGroup]:
     found = coordinators.find(groups)
-    described = {
-        group: DescribedGroup(group, reason=node if isinstance(node, ErrorReason) else ErrorReason.OTHER)
-        for group, node in found.items()
-    }
-    batches = list(by_node(found, _GROUPS_AT_ONCE))
+    described: dict[str, DescribedGroup] = {}
+    of_node: dict[int, list[str]] = {}
+    for group, node in found.items():
+        described[group] = DescribedGroup(group, reason=node if isinstance(node, ErrorReason) else ErrorReason.OTHER)
+        if not isinstance(node, ErrorReason):
+            of_node.setdefault(node, []).append(group)
+    batches = [(node, some) for node, keys in of_node.items() for some in _pieces(keys, _GROUPS_AT_ONCE)]
     answers = cluster.call_all([(node, DescribeGroupsRequest(groups=some)) for node, some in batches])
     for (_, some), answer in zip(batches, answers, strict=True):
         if isinstance(answer, ClusterError):

@@ -12,7 +12,7 @@ aborted transactions.
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from decoders.log.batch import RecordBatch
@@ -20,7 +20,7 @@ from decoders.log.control import BatchOutcome, TransactionMarkers, is_transactio
 from decoders.log.errors import Damaged
 from decoders.log.fetched import FetchedBatches
 from decoders.log.files import LogBatch
-from stream.cluster.partition_offsets import find_leaders
+from stream.cluster.partition_offsets import Leader, find_leaders
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
@@ -63,12 +63,12 @@ class TailRead:
 class _PendingTail:
     """A tail whose read is in progress."""
 
-    def __init__(self, wanted: TailRequest) -> None:
+    def __init__(self, wanted: TailRequest, leader: Leader) -> None:
         self.wanted = wanted
-        self.node, self.epoch = -1, -1
         self.position = wanted.data_from
         self.batches: list[LogBatch] = []
-        self.read: TailRead | None = None
+        self.node, self.epoch = (-1, -1) if isinstance(leader, ErrorReason) else leader
+        self.read = TailRead(wanted, reason=leader) if isinstance(leader, ErrorReason) else None
 
     def add(self, part: Any, *, alone: bool) -> int:
         """Add a leader's answer and return its size in bytes. With `alone`, an empty answer ends the read."""
@@ -112,8 +112,8 @@ def read_tails(
     No request is sent after `most_bytes` were received or `seconds` have passed; the limits can be exceeded by one
     batch and by one request time-out. Raises ClusterError only when no broker answers at all.
     """
-    readings = [_PendingTail(each) for each in wanted]
-    _assign_leaders(cluster, readings)
+    leaders = find_leaders(cluster, {each.topic for each in wanted})
+    readings = [_PendingTail(each, leaders.of(each.topic, each.partition)) for each in wanted]
     deadline, left = clock() + seconds, most_bytes
     for number in range(_ROUNDS):
         open_ = [reading for reading in readings if reading.read is None]
@@ -162,16 +162,6 @@ def _last_record(batch: LogBatch) -> int:
     if not isinstance(batch, RecordBatch) or batch.record_count == batch.last_offset_delta + 1:
         return batch.last_offset
     return max((record.offset for record in batch.records()), default=-1)
-
-
-def _assign_leaders(cluster: Cluster, readings: Iterable[_PendingTail]) -> None:
-    leaders = find_leaders(cluster, {reading.wanted.topic for reading in readings})
-    for reading in readings:
-        leader = leaders.of(reading.wanted.topic, reading.wanted.partition)
-        if isinstance(leader, ErrorReason):
-            reading.end(reason=leader)
-        else:
-            reading.node, reading.epoch = leader
 
 
 def _round(cluster: Cluster, readings: Sequence[_PendingTail], *, alone: bool, most_bytes: int) -> int:

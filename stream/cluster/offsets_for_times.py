@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from exporters.readmodel import rows_table
-from stream.cluster.partition_offsets import Leaders, find_leaders
+from stream.cluster.partition_offsets import find_leaders
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
@@ -66,16 +66,18 @@ def read_offsets_for_times(cluster: Cluster, wanted: pa.Table) -> pa.Table:
     leaders = find_leaders(cluster, {topic for topic, _, _ in rows})
     results: list[_Result] = [(None, None, None, ErrorReason.OTHER)] * len(rows)
     of_node: dict[int, list[int]] = {}
+    epochs = [-1] * len(rows)
     for at, (topic, partition, _) in enumerate(rows):
         leader = leaders.of(topic, partition)
         if isinstance(leader, ErrorReason):
             results[at] = (None, None, None, leader)
         else:
-            of_node.setdefault(leader[0], []).append(at)
+            node, epochs[at] = leader
+            of_node.setdefault(node, []).append(at)
     queues = [[(node, piece) for piece in _pieces(rows, places)] for node, places in of_node.items()]
     for turn in itertools.zip_longest(*queues):
         requested = [each for each in turn if each is not None]
-        calls = [(node, _request(rows, piece, leaders)) for node, piece in requested]
+        calls = [(node, _request(rows, piece, epochs)) for node, piece in requested]
         for (_, piece), answer in zip(requested, cluster.call_all(calls), strict=True):
             _add_answer(results, {(rows[at][0], rows[at][1]): at for at in piece}, answer)
     answers = rows_table(results, pa.schema(list(OFFSETS_FOR_TIMES)[len(WANTED) :]))
@@ -97,12 +99,11 @@ def _pieces(rows: list[_Row], places: Iterable[int]) -> Iterator[list[int]]:
             yield pile[start : start + _PARTITIONS_AT_ONCE]
 
 
-def _request(rows: list[_Row], piece: list[int], leaders: Leaders) -> Any:
+def _request(rows: list[_Row], piece: list[int], epochs: list[int]) -> Any:
     partitions: dict[str, list[tuple[int, int, int]]] = {}
-    for topic, partition, time in (rows[at] for at in piece):
-        leader = leaders.of(topic, partition)
-        epoch = -1 if isinstance(leader, ErrorReason) else leader[1]
-        partitions.setdefault(topic, []).append((partition, epoch, time))
+    for at in piece:
+        topic, partition, time = rows[at]
+        partitions.setdefault(topic, []).append((partition, epochs[at], time))
     return requests.list_offsets_for_times(partitions, timeout_ms=_REMOTE_STORAGE_MS)
 
 
