@@ -74,11 +74,9 @@ def read_follower_lags(cluster: Cluster, followers: Sequence[Follower]) -> list[
     for topic, partition, broker, leader in wanted:
         high_watermark = led.get((leader, topic, partition), ErrorReason.OTHER)
         end = followed.get((broker, topic, partition), ErrorReason.OTHER)
-        if isinstance(high_watermark, int) and isinstance(end, int):
-            lags.append(FollowerLag(topic, partition, broker, max(high_watermark - end, 0)))
-        else:
-            reason = high_watermark if isinstance(high_watermark, ErrorReason) else end
-            lags.append(FollowerLag(topic, partition, broker, None, ErrorReason(reason)))
+        reason = next((each for each in (high_watermark, end) if isinstance(each, ErrorReason)), None)
+        lag = max(int(high_watermark) - int(end), 0) if reason is None else None
+        lags.append(FollowerLag(topic, partition, broker, lag, reason))
     return lags
 
 
