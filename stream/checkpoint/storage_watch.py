@@ -8,6 +8,7 @@ cannot be continued. Each required file and folder is kept open, so that no othe
 """
 
 import contextlib
+import dataclasses
 import errno
 import os
 import threading
@@ -34,17 +35,17 @@ def is_away(error: OSError) -> bool:
     return error.errno not in _IS_GONE
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class StorageWatch:
     """Reads the folder of the checkpoint every 5 s. `trouble` may be called from any thread."""
 
-    def __init__(self, folder: CheckpointPath, clock: Callable[[], float] = time.monotonic) -> None:
-        self._folder = folder
-        self._clock = clock
-        self._asked_at: float | None = None
-        self._error: str | None = None
-        self._logged_problem: str | None = None
-        self._log_lock = threading.Lock()
-        self._closing = threading.Event()
+    _folder: CheckpointPath
+    _clock: Callable[[], float] = time.monotonic
+    _asked_at: float | None = None
+    _error: str | None = None
+    _logged_problem: str | None = None
+    _log_lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    _closing: threading.Event = dataclasses.field(default_factory=threading.Event)
 
     def start(self) -> None:
         """Poll in a daemon thread until `close`, and log changes in another one, which never blocks."""

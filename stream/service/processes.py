@@ -1,6 +1,7 @@
 """The processes of the monitor by role, and what each role uses: memory and CPU, from /proc."""
 
 import contextlib
+import dataclasses
 import os
 import signal
 import threading
@@ -68,19 +69,18 @@ def _end(processes: Iterable[int]) -> None:
             os.kill(process, signal.SIGTERM)
 
 
+@dataclasses.dataclass(eq=False)
 class RoleTable(ABC):
-    """A table with a row per role of the process with this id and its descendants. Thread-safe."""
+    """A table with a row per role of the process `_driver` and its descendants. Thread-safe."""
 
     seconds: ClassVar[float]
     """How long a reading is served."""
-
-    def __init__(self, driver: int, proc: Path = PROC, clock: Callable[[], float] = time.monotonic) -> None:
-        self._driver = driver
-        self._proc = proc
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._table: pa.Table | None = None
-        self._read_at = 0.0
+    _driver: int
+    _proc: Path = PROC
+    _clock: Callable[[], float] = time.monotonic
+    _lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    _table: pa.Table | None = None
+    _read_at: float = 0.0
 
     def table(self) -> pa.Table:
         """Return the table; /proc is read at most every `seconds`."""
@@ -95,16 +95,14 @@ class RoleTable(ABC):
         """Return the table as of now."""
 
 
+@dataclasses.dataclass(eq=False)
 class ProcessUsage(RoleTable):
     """Memory and CPU by role (schema PROCESSES)."""
 
     seconds = 10.0
     """Reading the memory of a JVM walks its page tables, which takes milliseconds per gigabyte."""
-
-    def __init__(self, driver: int, proc: Path = PROC, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(driver, proc, clock)
-        self._ticks: dict[tuple[int, int], int] = {}
-        self._role_ticks: dict[str, int] = defaultdict(int)
+    _ticks: dict[tuple[int, int], int] = dataclasses.field(default_factory=dict)
+    _role_ticks: dict[str, int] = dataclasses.field(default_factory=lambda: defaultdict(int))
 
     def _read(self) -> pa.Table:
         rows = []

@@ -143,7 +143,7 @@ def pipeline_options(
     `starts` are the positions from which it reads if the checkpoint is fresh; tasks report progress to
     `progress_address`.
     """
-    job, kafka, layout = config.job, config.kafka, checkpoint.manifest.layout
+    job, kafka, layout, marker = config.job, config.kafka, checkpoint.manifest.layout, checkpoint.manifest_file
     return PipelineOptions(
         reading=ReadingOptions(
             ClusterAccess(kafka.bootstrap_servers, login_from_options(kafka), kafka.request_timeout),
@@ -165,14 +165,9 @@ def pipeline_options(
             dead_grace_ms=_ms(config.groups.dead_grace),
         ),
         live_from=checkpoint.manifest.live_from,
-        marker=_marker(checkpoint) if job.master_url.has_executors else None,
+        # Each executor must see it; an object store is the same from everywhere.
+        marker=str(marker.absolute()) if isinstance(marker, Path) and job.master_url.has_executors else None,
     )
-
-
-def _marker(checkpoint: CheckpointDirectory) -> str | None:
-    """Return the file that each executor must see; None in an object store, which is the same from everywhere."""
-    file = checkpoint.manifest_file
-    return None if isinstance(file, ObjectPath) else str(file.absolute())
 
 
 def context_poller(config: Config, cluster: Cluster) -> ContextPoller:

@@ -176,21 +176,21 @@ _PAUSE_SECONDS: Final = 3.0
 """The minimum interval between two requests after a failure or a refused token, for all connections together."""
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class RenewedToken:
     """The current token of one login, shared by all connections of the process. Any thread may call it; `get` blocks.
 
-    `fetch` returns a new token or raises ClusterError.
+    `_fetch` returns a new token or raises ClusterError.
     """
 
-    def __init__(self, fetch: Callable[[], Token], clock: Callable[[], float] = time.time) -> None:
-        self._fetch = fetch
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._token: Token | None = None
-        self._renew_at = 0.0
-        self._is_refused = False
-        self._tried_at = 0.0
-        self._error: ClusterError | None = None
+    _fetch: Callable[[], Token]
+    _clock: Callable[[], float] = time.time
+    _lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    _token: Token | None = None
+    _renew_at: float = 0.0
+    _is_refused: bool = False
+    _tried_at: float = 0.0
+    _error: ClusterError | None = None
 
     def get(self) -> Token:
         """Return a token that has not expired, renewed if its time has come. Raises ClusterError if there is none.
