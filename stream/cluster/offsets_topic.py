@@ -1,4 +1,4 @@
-"""The topic `__consumer_offsets`: its id, its partitions and their leaders, or the error why it cannot be read.
+"""The topic `__consumer_offsets`: its id and its partitions, or the error why it cannot be read.
 
 Read before the streaming query starts, which needs a topic that exists and may be read. Never creates the topic: on a
 new cluster the first consumer does.
@@ -6,7 +6,7 @@ new cluster the first consumer does.
 
 import dataclasses
 import uuid
-from typing import Any, Final
+from typing import Final
 
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
@@ -22,7 +22,7 @@ _NO_ID: Final = uuid.UUID(int=0)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OffsetsTopic:
-    """The topic of one cluster at one moment. `leaders[i]` leads `partitions[i]`; None if no broker does.
+    """The topic of one cluster at one moment.
 
     `topic_id` changes when the topic is deleted and created again; None on brokers before 2.8, which have no topic ids.
     """
@@ -30,7 +30,6 @@ class OffsetsTopic:
     cluster_id: str
     topic_id: uuid.UUID | None
     partitions: tuple[int, ...]
-    leaders: tuple[int | None, ...]
 
 
 def describe(cluster: Cluster) -> OffsetsTopic | None:
@@ -46,23 +45,8 @@ def describe(cluster: Cluster) -> OffsetsTopic | None:
         raise no_topic_right(NAME, "Read")
     if topic.error_code != 0 and not topic.partitions:
         raise Unreachable(f"the topic {NAME} is not ready (Kafka error {topic.error_code})", "it is read again")
-    if not _may_read(topic):
+    operations = topic.authorized_operations  # none from brokers before 2.3: the first read will show it
+    if operations and requests.READ not in operations:
         raise no_topic_right(NAME, "Read")
-    return _topic(answer, topic)
-
-
-def _may_read(topic: Any) -> bool:
-    """Return True if the user may read; also if brokers before 2.3 do not report it (the first read will show it)."""
-    operations = topic.authorized_operations
-    return not operations or requests.READ in operations
-
-
-def _topic(answer: Any, topic: Any) -> OffsetsTopic:
-    partitions = sorted(topic.partitions, key=lambda partition: partition.partition_index)
-    topic_id = topic.topic_id
-    return OffsetsTopic(
-        cluster_id=answer.cluster_id,
-        topic_id=None if topic_id in (None, _NO_ID) else topic_id,
-        partitions=tuple(partition.partition_index for partition in partitions),
-        leaders=tuple(partition.leader_id if partition.leader_id >= 0 else None for partition in partitions),
-    )
+    topic_id = None if topic.topic_id in (None, _NO_ID) else topic.topic_id
+    return OffsetsTopic(answer.cluster_id, topic_id, tuple(sorted(each.partition_index for each in topic.partitions)))

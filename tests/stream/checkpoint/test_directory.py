@@ -24,7 +24,7 @@ from stream.errors import ExitCode, Refusal
 from stream.groups.placement import EVERY_GROUP, InstancePart
 
 TOPIC_ID: Final = uuid.UUID(int=7)
-TOPIC: Final = OffsetsTopic("cluster-a", TOPIC_ID, (0, 1), (1, 1))
+TOPIC: Final = OffsetsTopic("cluster-a", TOPIC_ID, (0, 1))
 LAYOUT: Final = Layout(sub_shards=32, offsets_partitions=2, shuffle_partitions=2, slot_ms=30_000, keep_slots=10)
 BOUNDS: Final = {0: (0, 100), 1: (0, 100)}
 

@@ -22,7 +22,7 @@ from stream.groups.placement import InstancePart
 from stream.service.catch_up import CatchUpProgress
 
 CLUSTER = cast("Cluster", object())
-TOPIC = OffsetsTopic("c", uuid.UUID(int=7), (0, 1), (1, 1))
+TOPIC = OffsetsTopic("c", uuid.UUID(int=7), (0, 1))
 
 
 class WatchedTopic:
@@ -73,7 +73,7 @@ def test_partitions_of_other_instances_are_not_watched(watched: WatchedTopic) ->
     """An instance is current when its own partitions are read. Ends and additions of other instances do not count."""
     checkpoint = cast("CheckpointDirectory", watched)
     watch = TopicWatch(checkpoint, 3600.0, TOPIC.partitions, part=InstancePart(1, 2))
-    watched.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2, 3, 4), leaders=(1,) * 5)
+    watched.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2, 3, 4))
     logs = {0: (0, 90, 90), 1: (0, 7, 7), 2: (0, 3, 3), 3: (0, 4, 4), 4: (0, 0, 0)}
     watch.update(CLUSTER, logs, {1: 7}, {})
     assert (watch.added, watch.added_logs) == ((3,), {3: (0, 4, 4)})

@@ -26,7 +26,7 @@ from stream.spark.errors import SparkCallError, SparkFailure
 from stream.spark.jvm_process import JVM_GONE
 from stream.spark.shard_processor import UnreadableShardError
 
-TOPIC: Final = OffsetsTopic("c", uuid.UUID(int=7), (0,), (1,))
+TOPIC: Final = OffsetsTopic("c", uuid.UUID(int=7), (0,))
 LAYOUT: Final = Layout(sub_shards=1, offsets_partitions=1, shuffle_partitions=1, slot_ms=30_000, keep_slots=10)
 BROKEN: Final = SparkFailure("java.io.EOFException", "[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED]\njava.io.EOFException")
 UNKNOWN: Final = SparkFailure("ValueError: surprise", "ValueError: surprise")

@@ -19,7 +19,7 @@ from stream.tick.offsets_topic_lag import UnansweredPartition
 from tests.support.driver_states import ends_of
 
 AWAY = Unreachable("a:1 does not answer", "is it up?")
-TOPIC = OffsetsTopic("cluster", None, (0, 1), (1, 1))
+TOPIC = OffsetsTopic("cluster", None, (0, 1))
 BOTH: list[Any] = [(NAME, 0, 10, 9, 1, None), (NAME, 1, 5, 5, 0, None)]
 
 

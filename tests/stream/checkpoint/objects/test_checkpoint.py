@@ -23,7 +23,7 @@ from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
 from stream.tick.verdicts.store import StoredVerdicts, VerdictStore
 
-TOPIC: Final = OffsetsTopic("cluster-a", uuid.UUID(int=7), (0, 1), (1, 1))
+TOPIC: Final = OffsetsTopic("cluster-a", uuid.UUID(int=7), (0, 1))
 LAYOUT: Final = Layout(sub_shards=32, offsets_partitions=2, shuffle_partitions=2, slot_ms=30_000, keep_slots=10)
 OFFSETS: Final = "v1\n{}\n" + json.dumps({"__consumer_offsets": {"0": 5, "1": 7}})
 
