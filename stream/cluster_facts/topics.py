@@ -117,9 +117,11 @@ def topics_table(topology: Topology, settings: Mapping[str, Settings]) -> pa.Tab
         for rows in (facts["under_replicated"], facts["preferred_leader"], pc.is_valid(facts["leader"]))
     )
     factor = _one(facts["replicas"]).to_numpy().astype(np.int64)[first]
-    hosting = _per_broker(*_in_sync(topology, at))
-    hosts = np.bincount(hosting.topic, minlength=len(numbers))
-    leading = _per_broker(*_leaders(topology, at))
+    lists = _one(topology.partitions["in_sync"])
+    in_sync = _per_broker(at[pc.list_parent_indices(lists).to_numpy()], pc.list_flatten(lists))
+    hosts = np.bincount(in_sync[0], minlength=len(numbers))
+    leader = _one(topology.partitions["leader"])
+    leading = _per_broker(at[leader.is_valid().to_numpy(zero_copy_only=False)], leader.drop_null())
     names = pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), topic.dictionary)
     min_isr = {name: each[MIN_ISR].number() for name, each in settings.items() if MIN_ISR in each}
     known = [-1 if (number := min_isr.get(name)) is None else number for name in names.to_pylist()]
@@ -136,10 +138,10 @@ def topics_table(topology: Topology, settings: Mapping[str, Settings]) -> pa.Tab
         "under_min_isr": pa.array(under_min.astype(np.int32), mask=is_unknown),
         "leaderless": count - led,
         "preferred_leaders_ratio": (100 * preferred // count) / 100,
-        "brokers_skewed_ratio": _above(hosting, count * factor, hosts) / 100,
+        "brokers_skewed_ratio": _above(*in_sync, count * factor, hosts) / 100,
         # A broker that has just stopped can still be in sync.
         "brokers_spread_ratio": np.minimum(100 * hosts // (len(topology.brokers) or 1), 100) / 100,
-        "leaders_skewed_ratio": _above(leading, count, hosts) / 100,
+        "leaders_skewed_ratio": _above(*leading, count, hosts) / 100,
     }
     columns = [pa.array(values[field.name]).cast(field.type) for field in CLUSTER_TOPICS]
     return pa.table(columns, CLUSTER_TOPICS)
@@ -156,36 +158,20 @@ def _by_min_isr(facts: pa.Table, wanted: Int64s, at: Int64s, topics: int) -> tup
     return by_min, by_under
 
 
-class _PerBroker(NamedTuple):
-    """The number of partitions of a topic per broker: a row per topic and broker with at least one."""
-
-    topic: Int64s
-    partitions: Int64s
-
-
-def _per_broker(topic: Int64s, node: Int64s) -> _PerBroker:
-    pairs, count = np.unique(np.stack([topic, node]), axis=1, return_counts=True)
-    return _PerBroker(pairs[0], count)
+def _per_broker(topic: Int64s, node: pa.Array) -> tuple[Int64s, Int64s]:
+    """Return the topic of each pair of a topic and a broker, and how often the pair occurs."""
+    pairs, count = np.unique(np.stack([topic, node.to_numpy().astype(np.int64)]), axis=1, return_counts=True)
+    return pairs[0], count
 
 
-def _in_sync(topology: Topology, at: Int64s) -> tuple[Int64s, Int64s]:
-    """Return topic and node of every replica that is in sync."""
-    lists = _one(topology.partitions["in_sync"])
-    return at[pc.list_parent_indices(lists).to_numpy()], pc.list_flatten(lists).to_numpy().astype(np.int64)
+def _above(topic: Int64s, partitions: Int64s, total: Int64s, hosts: Int64s) -> Int64s:
+    """Return, per topic, the percentage of its hosts that have more than their share of the total, rounded up.
 
-
-def _leaders(topology: Topology, at: Int64s) -> tuple[Int64s, Int64s]:
-    """Return topic and node of every leader."""
-    leader = _one(topology.partitions["leader"])
-    led = leader.is_valid().to_numpy(zero_copy_only=False)
-    return at[led], leader.drop_null().to_numpy().astype(np.int64)
-
-
-def _above(brokers: _PerBroker, total: Int64s, hosts: Int64s) -> Int64s:
-    """Return, per topic, the percentage of its hosts that have more than their share of the total, rounded up."""
+    `topic` and `partitions` have a row for each host of a topic.
+    """
     divisor = np.maximum(hosts, 1)
     share = -(-total // divisor)
-    above = brokers.topic[brokers.partitions > share[brokers.topic]]
+    above = topic[partitions > share[topic]]
     return 100 * np.bincount(above, minlength=len(hosts)) // divisor
 
 

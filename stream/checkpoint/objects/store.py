@@ -104,16 +104,13 @@ class ObjectStore:
 
         Markers of folders, whose keys end in a slash, are objects too.
         """
-        found: dict[str, ObjectInfo] = {}
-        request: dict[str, Any] = {"Bucket": self.bucket, "Prefix": prefix, **({"MaxKeys": most} if most else {})}
-        while True:
-            with self._translated():
-                answer = self._client.list_objects_v2(**request)
-            for row in answer.get("Contents", ()):
-                found[row["Key"]] = ObjectInfo(row["Size"], row["LastModified"].timestamp(), row["ETag"])
-            if not answer["IsTruncated"] or (most is not None and len(found) >= most):
-                return found
-            request["ContinuationToken"] = answer["NextContinuationToken"]
+        limits = {"MaxItems": most, "PageSize": most}
+        with self._translated():
+            pages = self._client.get_paginator("list_objects_v2").paginate(
+                Bucket=self.bucket, Prefix=prefix, PaginationConfig=limits
+            )
+            rows = [row for page in pages for row in page.get("Contents", ())]
+        return {row["Key"]: ObjectInfo(row["Size"], row["LastModified"].timestamp(), row["ETag"]) for row in rows}
 
     def write(self, key: str, content: bytes) -> None:
         """Write an object. Readers see the previous content or all of this one. Raises OSError."""

@@ -1,16 +1,27 @@
-"""How connections log in: one `Authenticator` per login, which starts an exchange with current credentials."""
+"""How connections log in: one `Authenticator` per login, which starts an exchange with current credentials.
+
+The message of AWS_MSK_IAM, a signed request for `kafka-cluster:Connect`, is made by kafka-python as aws-msk-iam-auth
+does, the Java library of MSK. Only finding AWS credentials (variables, profiles, web identity, containers, instances,
+each with its renewal) needs botocore, the extra `lagwarden[msk]`.
+"""
 
 import dataclasses
 import functools
+import re
 from collections.abc import Callable
+from typing import Final
 
-from stream.cluster.transport.errors import LoginUnavailable
+from kafka.net.sasl.msk import AwsMskIamClient
+
+from stream.cluster.transport.errors import LoginRefused, LoginUnavailable
 from stream.cluster.transport.login import sasl
-from stream.cluster.transport.login.aws_iam import login_signer, region_of
 from stream.cluster.transport.login.token_endpoint import fetch_token
 from stream.cluster.transport.login.tokens import RenewedToken, Token, read_token_file
 from stream.config.kafka_login import AwsIamLogin, ClientCredentialsLogin, Credentials, PasswordLogin, TokenFileLogin
 from stream.config.secret_sources import SecretUnavailable
+
+_REGION: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$")
+_ADVICE: Final = "give it a role (web identity, Pod Identity, instance profile) or set the variables AWS_*"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,3 +77,40 @@ def _with_tokens(
     get: Callable[[], Token], extensions: tuple[tuple[str, str], ...], origin: str, outcome: sasl.TokenOutcome
 ) -> Authenticator:
     return Authenticator("OAUTHBEARER", origin, lambda _: sasl.bearer(get(), extensions, origin, outcome))
+
+
+def region_of(host: str, configured: str | None) -> str:
+    """Return the configured region, or that in the name of an MSK broker. Raises LoginRefused."""
+    if configured is not None:
+        return configured
+    found = _REGION.search(host)
+    if found is None:
+        raise LoginRefused(f"the host name {host} has no AWS region", "set kafka.aws_region")
+    return found.group(1)
+
+
+def login_signer() -> Callable[[str, str], bytes]:
+    """Return a function of host and region that returns the message which logs in to this broker.
+
+    Each message is signed with the current AWS credentials of this process, renewed if they are temporary. Raises
+    LoginRefused without botocore. The function blocks, and raises LoginUnavailable.
+    """
+    try:
+        import botocore.exceptions  # noqa: PLC0415 -- an optional extra
+        import botocore.session  # noqa: PLC0415
+    except ImportError:
+        raise LoginRefused("AWS_MSK_IAM needs the package botocore", "pip install lagwarden[msk]") from None
+    session = botocore.session.Session()
+
+    def sign(host: str, region: str) -> bytes:
+        try:
+            found = session.get_credentials()
+            keys = None if found is None else found.get_frozen_credentials()
+        except botocore.exceptions.BotoCoreError as error:
+            raise LoginUnavailable(f"the AWS credentials cannot be read: {type(error).__name__}", _ADVICE) from None
+        if keys is None or not keys.access_key or not keys.secret_key:
+            raise LoginUnavailable("this process has no AWS credentials", _ADVICE)
+        message: bytes = AwsMskIamClient(host, keys.access_key, keys.secret_key, region, keys.token).first_message()
+        return message
+
+    return sign

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from stream.cluster.transport.errors import LoginRefused, LoginUnavailable
-from stream.cluster.transport.login.authenticator import authenticator_for
-from stream.cluster.transport.login.aws_iam import login_signer, region_of
+from stream.cluster.transport.login.authenticator import authenticator_for, login_signer, region_of
 from stream.config.kafka_login import AwsIamLogin
 
 
