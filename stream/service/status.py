@@ -38,74 +38,69 @@ FAILED: Final = "failed"
 NO_LEADER: Final = "no_leader"
 
 
+@dataclasses.dataclass(eq=False)
 class ServiceStatus:
-    """The health of the monitor itself. One instance per process.
+    """The health of the monitor itself. One instance per process; it starts with nothing known.
 
     The main thread sets the phase and what the query reports, the tick thread calls `record_tick`,
     `record_unanswered` and `record_unreachable`; each attribute has one writer at a time.
     """
 
-    def __init__(
-        self,
-        version: str,
-        freshness_limit: float,
-        clock: Callable[[], float] = time.time,
-        part: InstancePart = EVERY_GROUP,
-        siblings: Sequence[str] = (),
-        *,
-        cluster_name: str | None = None,
-        trigger_interval: float = 0.0,
-    ) -> None:
-        """Start with nothing known; `part` is that of the groups that are monitored.
+    version: str
+    freshness_limit: float
+    clock: Callable[[], float] = time.time
+    part: InstancePart = EVERY_GROUP
+    """That of the groups that are monitored."""
+    siblings: Sequence[str] = ()
+    """The base URLs of all instances, in their order."""
+    cluster_name: str | None = None
+    """The configured name."""
+    trigger_interval: float = 0.0
+    phase: str = CONNECTING
+    cluster_id: str | None = None
+    trouble: str | None = None
+    """Why Kafka does not answer now, as a sentence; None while it does."""
+    progress: CatchUpProgress | None = None
+    partitions_added: tuple[int, ...] = ()
+    """Partitions that were added to the offsets topic while it is read, and are not read to their ends yet."""
+    query: readmodel.QueryStatus = dataclasses.field(default_factory=readmodel.QueryStatus)
+    query_seen_at: float | None = None
+    """When the query last reported a batch, a poll of the source or progress of a task; None before the first."""
+    resyncs: int = 0
+    tick: readmodel.TickStatus = dataclasses.field(default_factory=readmodel.TickStatus)
+    """The status of the last tick."""
+    shown: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    """Next offset to read per offsets partition, before which the last tick has shown all records."""
+    unanswered: Sequence[UnansweredPartition] = ()
+    """Offsets partitions without an end offset at the last poll."""
+    failure_of: Callable[[int], object] = lambda _: None
+    """Returns why the last request to a broker failed; None if it was answered."""
+    files: SideFiles = dataclasses.field(default_factory=SideFiles)
+    resources: Resources = dataclasses.field(default_factory=Resources)
+    """Heap and checkpoint as of the last poll."""
+    executors: Callable[[], readmodel.ExecutorCount] | None = None
+    """Returns how many executors there are; None with a local master."""
+    storage_trouble: Callable[[], str | None] = lambda: None
+    """Returns why the storage of the checkpoint does not answer now, as a sentence; None while it does."""
+    webhook: Callable[[], readmodel.WebhookStatus] | None = None
+    """Returns the state of the webhook; None if there is none."""
+    otlp: Callable[[], readmodel.OtlpStatus] | None = None
+    """Returns the counters of the export by OTLP; None if there is none."""
 
-        `siblings` are the base URLs of all instances, in their order; `cluster_name` is the configured name.
-        """
-        self._version = version
-        self._part = part
-        self._siblings = tuple(siblings)
-        self._cluster_name = cluster_name
-        self._clock = clock
-        self._freshness_limit = freshness_limit
-        self.silence_limit = max(freshness_limit, 3 * trigger_interval)
-        """Seconds without a report of the query after which new commits may be missing."""
+    def __post_init__(self) -> None:
+        self.started_at = self.clock()
         self._lock = threading.Lock()
         self._decode_stats = DecodeStats()
         self._records = readmodel.RecordCounts()
-        self.started_at = clock()
-        self.phase = CONNECTING
-        self.cluster_id: str | None = None
-        self.trouble: str | None = None
-        """Why Kafka does not answer now, as a sentence; None while it does."""
-        self.progress: CatchUpProgress | None = None
-        self.partitions_added: tuple[int, ...] = ()
-        """Partitions that were added to the offsets topic while it is read, and are not read to their ends yet."""
-        self.query = readmodel.QueryStatus()
-        self.query_seen_at: float | None = None
-        """When the query last reported a batch, a poll of the source or progress of a task; None before the first."""
-        self.resyncs = 0
-        self.tick = readmodel.TickStatus()
-        """The status of the last tick."""
-        self.shown: Mapping[int, int] = {}
-        """Next offset to read per offsets partition, before which the last tick has shown all records."""
-        self.unanswered: Sequence[UnansweredPartition] = ()
-        """Offsets partitions without an end offset at the last poll."""
-        self.failure_of: Callable[[int], object] = lambda _: None
-        """Returns why the last request to a broker failed; None if it was answered."""
-        self.files = SideFiles()
-        self.resources = Resources()
-        """Heap and checkpoint as of the last poll."""
-        self.executors: Callable[[], readmodel.ExecutorCount] | None = None
-        """Returns how many executors there are; None with a local master."""
-        self.storage_trouble: Callable[[], str | None] = lambda: None
-        """Returns why the storage of the checkpoint does not answer now, as a sentence; None while it does."""
-        self.webhook: Callable[[], readmodel.WebhookStatus] | None = None
-        """Returns the state of the webhook; None if there is none."""
-        self.otlp: Callable[[], readmodel.OtlpStatus] | None = None
-        """Returns the counters of the export by OTLP; None if there is none."""
         self._descriptors = Descriptors(os.getpid())
         self._processes = ProcessUsage(os.getpid())
         self._answer_faults = 0
         self._answer_logged_at: float | None = None
+
+    @property
+    def silence_limit(self) -> float:
+        """Seconds without a report of the query after which new commits may be missing."""
+        return max(self.freshness_limit, 3 * self.trigger_interval)
 
     def record_tick(self, result: TickResult) -> None:
         """Apply the result of a tick."""
@@ -141,7 +136,7 @@ class ServiceStatus:
         """Count an HTTP request that failed because of an internal error; one per minute is logged."""
         with self._lock:
             self._answer_faults += 1
-            now, last = self._clock(), self._answer_logged_at
+            now, last = self.clock(), self._answer_logged_at
             if last is not None and now - last < _ANSWER_LOG_SECONDS:
                 return
             self._answer_logged_at = now
@@ -150,12 +145,12 @@ class ServiceStatus:
     def other_instance(self, group: str) -> readmodel.OtherInstance | None:
         """Return the instance of a group; None if it is this one, or not known before the first tick."""
         partitions = self.tick.topic_partitions
-        if self._part.is_whole or not partitions:
+        if self.part.is_whole or not partitions:
             return None
-        owner = owner_of(group, partitions, self._part.instances)
-        if owner == self._part:
+        owner = owner_of(group, partitions, self.part.instances)
+        if owner == self.part:
             return None
-        return readmodel.OtherInstance(str(owner), self._siblings[owner.index] if self._siblings else None)
+        return readmodel.OtherInstance(str(owner), self.siblings[owner.index] if self.siblings else None)
 
     def monitor_status(self) -> readmodel.MonitorStatus:
         """Return the status as of now."""
@@ -163,17 +158,17 @@ class ServiceStatus:
         with self._lock:
             records = self._records
         return readmodel.MonitorStatus(
-            version=self._version,
+            version=self.version,
             cluster_id=self.cluster_id,
             phase=self.phase,
             ready=not reasons,
             not_ready_reasons=reasons,
             started_at=self.started_at,
             kafka_reachable=self.trouble is None and self.cluster_id is not None,
-            part=str(self._part),
-            instances=self._part.instances,
-            siblings=self._siblings,
-            cluster_name=self._cluster_name,
+            part=str(self.part),
+            instances=self.part.instances,
+            siblings=tuple(self.siblings),
+            cluster_name=self.cluster_name,
             catch_up=None if self.progress is None else self.progress.catch_up(time.monotonic()),
             query=self.query,
             resyncs=self.resyncs,
@@ -219,15 +214,15 @@ class ServiceStatus:
 
     def _is_stale(self) -> bool:
         taken_at = self.tick.taken_at
-        return taken_at is None or self._clock() - taken_at > self._freshness_limit
+        return taken_at is None or self.clock() - taken_at > self.freshness_limit
 
     def unanswered_reasons(self) -> list[str]:
         """Return a sentence per cause of missing end offsets: groups of these partitions are not updated.
 
         A new leader is elected within seconds, so a ready monitor stays ready for the freshness limit.
         """
-        grace = self._freshness_limit if self.phase == RUNNING else 0.0
-        late = [each for each in self.unanswered if self._clock() - each.since >= grace]
+        grace = self.freshness_limit if self.phase == RUNNING else 0.0
+        late = [each for each in self.unanswered if self.clock() - each.since >= grace]
         reasons = []
         for reason, leader in dict.fromkeys((each.reason, each.leader) for each in late):
             numbers = ranges(each.offsets_partition for each in late if (each.reason, each.leader) == (reason, leader))
@@ -245,8 +240,8 @@ class ServiceStatus:
         executors = None if self.executors is None else self.executors()
         if executors is None or executors.none_since is None:
             return []
-        seconds = self._clock() - executors.none_since
-        if self.phase == RUNNING and seconds < self._freshness_limit:
+        seconds = self.clock() - executors.none_since
+        if self.phase == RUNNING and seconds < self.freshness_limit:
             return []
         return [f"no executor has been registered with Spark for {seconds:.0f} s (expected {executors.expected})"]
 
@@ -256,11 +251,11 @@ class ServiceStatus:
         if taken_at is None:
             reasons.append("no snapshot yet")
         elif self._is_stale():
-            age = self._clock() - taken_at
-            reasons.append(f"the snapshot is {age:.0f} s old (limit {self._freshness_limit:g} s)")
+            age = self.clock() - taken_at
+            reasons.append(f"the snapshot is {age:.0f} s old (limit {self.freshness_limit:g} s)")
         # Without a broker, its requests may take as long.
-        if seen_at is not None and self.trouble is None and self._clock() - seen_at > self.silence_limit:
-            silence = self._clock() - seen_at
+        if seen_at is not None and self.trouble is None and self.clock() - seen_at > self.silence_limit:
+            silence = self.clock() - seen_at
             reasons.append(f"the query has reported nothing for {silence:.0f} s (limit {self.silence_limit:g} s)")
         return reasons
 
