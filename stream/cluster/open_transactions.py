@@ -109,19 +109,15 @@ def read_open_transactions(cluster: Cluster, topic: str, partitions: Collection[
 
 def _open(cluster: Cluster, topic: str, partitions: Sequence[int]) -> list[_Open]:
     """Return a row for each producer with an open transaction, from the partitions' leaders."""
-    described = cluster.metadata([topic]).topics[0]
-    leader_of = {p.partition_index: p.leader_id for p in described.partitions}
-    refused = reasons.of_code(described.error_code) if not leader_of else None
+    leaders = find_leaders(cluster, [topic])
     led: dict[int, list[int]] = {}
     rows = []
     for partition in partitions:
-        node = leader_of.get(partition)
-        if node is None:
-            rows.append(_Open(partition, error=refused or ErrorReason.NOT_FOUND))
-        elif node < 0:
-            rows.append(_Open(partition, error=ErrorReason.NO_LEADER))
+        leader = leaders.of(topic, partition)
+        if isinstance(leader, ErrorReason):
+            rows.append(_Open(partition, error=leader))
         else:
-            led.setdefault(node, []).append(partition)
+            led.setdefault(leader[0], []).append(partition)
     on_topic = DescribeProducersRequest.TopicRequest
     answers = cluster.call_all(
         [(node, DescribeProducersRequest(topics=[on_topic(topic, some)])) for node, some in led.items()]

@@ -10,8 +10,7 @@ or starts with a shorter one, writes on under a new epoch. An offset alone does 
 past it again; the end of the epoch under which it was read does.
 """
 
-import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -43,16 +42,20 @@ class Leaders:
 
 def find_leaders(cluster: Cluster, topics: Collection[str]) -> Leaders:
     """Return the leaders of all partitions of these topics. Raises ClusterError when no broker answers at all."""
-    names = sorted(set(topics))
     found: dict[tuple[str, int], Leader] = {}
-    for start in range(0, len(names), _TOPICS_AT_ONCE):
-        for topic in cluster.metadata(names[start : start + _TOPICS_AT_ONCE]).topics:
-            if not topic.partitions:
-                found[topic.name, _TOPIC] = reasons.of_code(topic.error_code) or ErrorReason.NOT_FOUND
-            for p in topic.partitions:
-                led = p.leader_id >= 0
-                found[topic.name, p.partition_index] = (p.leader_id, p.leader_epoch) if led else ErrorReason.NO_LEADER
+    for topic in _described(cluster, sorted(set(topics))):
+        if not topic.partitions:
+            found[topic.name, _TOPIC] = reasons.of_code(topic.error_code) or ErrorReason.NOT_FOUND
+        for p in topic.partitions:
+            led = p.leader_id >= 0
+            found[topic.name, p.partition_index] = (p.leader_id, p.leader_epoch) if led else ErrorReason.NO_LEADER
     return Leaders(found)
+
+
+def _described(cluster: Cluster, names: Sequence[str]) -> Iterator[Any]:
+    """Yield the metadata of these topics."""
+    for start in range(0, len(names), _TOPICS_AT_ONCE):
+        yield from cluster.metadata(names[start : start + _TOPICS_AT_ONCE]).topics
 
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
@@ -96,57 +99,44 @@ def read_ends(cluster: Cluster, topics: Collection[str]) -> pa.Table:
     A topic that cannot be described (unknown, not authorised, invalid name) has one row with partition -1 and the
     error. Creates no topic. Raises ClusterError only when no broker answers at all.
     """
-    poll = _Poll(sorted(set(topics)))
-    for start in range(0, len(poll.names), _TOPICS_AT_ONCE):
-        poll.add_topics(cluster.metadata(poll.names[start : start + _TOPICS_AT_ONCE]).topics)
-    poll.close_rows()
+    names = sorted(set(topics))
+    poll = _Poll(names, _described(cluster, names))
     requested = list(poll.requests())
-    for column, rows, answer in zip(
-        itertools.cycle(range(3)),
-        (rows for _, rows, _ in requested),
-        cluster.call_all([(node, request) for node, _, request in requested]),
-        strict=False,
-    ):
-        poll.add_answer(column, rows, answer)
+    answers = cluster.call_all([(node, request) for node, _, _, request in requested])
+    for (_, column, row_of, _), answer in zip(requested, answers, strict=True):
+        poll.add_answer(column, row_of, answer)
     return poll.table()
 
 
 class _Poll:
     """A poll in progress: the rows as vectors, and the rows of each request."""
 
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
-        self._number = {name: number for number, name in enumerate(names)}
-        self._described: list[tuple[int, int, int, int, int]] = []  # topic, partition, leader, epoch, error
-
-    def add_topics(self, topics: Sequence[Any]) -> None:
-        """Add the metadata of some topics: a row per partition, or one row for the topic's own error."""
-        rows = self._described
+    def __init__(self, names: list[str], topics: Iterable[Any]) -> None:
+        """Begin with the metadata of the topics: a row per partition, or one row for the topic's own error."""
+        self._names = names
+        numbers = {name: number for number, name in enumerate(names)}
+        rows: list[tuple[int, int, int, int, int]] = []  # topic, partition, leader, epoch, error
         for topic in topics:
-            number = self._number[topic.name]
+            number = numbers[topic.name]
             if topic.error_code and not topic.partitions:
                 rows.append((number, -1, -1, -1, _number_of(topic.error_code)))
                 continue
             for p in topic.partitions:
                 error = _NONE if p.leader_id >= 0 else _NUMBER[ErrorReason.NO_LEADER]
                 rows.append((number, p.partition_index, p.leader_id, p.leader_epoch, error))
-
-    def close_rows(self) -> None:
-        """Sort the rows and allocate the vectors."""
-        self._described.sort()
-        table = np.array(self._described, dtype=np.int64).reshape(-1, 5)
+        table = np.array(sorted(rows), dtype=np.int64).reshape(-1, 5)
         self._topic, self._partition, self._leader, self._epoch, self._error = table.T.copy()
         self._offsets = np.zeros((3, len(table)), dtype=np.int64)
         self._known = np.zeros((3, len(table)), dtype=bool)
 
-    def requests(self) -> Iterator[tuple[int, dict[tuple[str, int], int], Any]]:
-        """Yield (node, row of each requested partition, request): three consecutive requests for each set of rows."""
+    def requests(self) -> Iterator[tuple[int, int, dict[tuple[str, int], int], Any]]:
+        """Yield (node, column, row of each requested partition, request): one for each column of a set of rows."""
         for node in np.unique(self._leader[self._error == _NONE]).tolist():
             led = np.flatnonzero((self._leader == node) & (self._error == _NONE))
             for rows in np.split(led, range(_PARTITIONS_AT_ONCE, len(led), _PARTITIONS_AT_ONCE)):
                 partitions, row_of = self._by_topic(rows)
-                for timestamp, committed in _COLUMNS:
-                    yield node, row_of, requests.list_offsets(partitions, timestamp, committed=committed)
+                for column, (timestamp, committed) in enumerate(_COLUMNS):
+                    yield node, column, row_of, requests.list_offsets(partitions, timestamp, committed=committed)
 
     def _by_topic(
         self, rows: npt.NDArray[np.int64]
@@ -155,7 +145,7 @@ class _Poll:
         row_of: dict[tuple[str, int], int] = {}
         numbers, indexes, epochs = (column[rows].tolist() for column in (self._topic, self._partition, self._epoch))
         for row, number, index, epoch in zip(rows.tolist(), numbers, indexes, epochs, strict=True):
-            name = self.names[number]
+            name = self._names[number]
             partitions.setdefault(name, []).append((index, epoch))
             row_of[name, index] = row
         return partitions, row_of
@@ -188,7 +178,7 @@ class _Poll:
         self._fail(np.flatnonzero(~self._known.all(axis=0)), _NUMBER[ErrorReason.OTHER])
         return pa.table(
             [
-                _dictionary(self._topic, self.names),
+                _dictionary(self._topic, self._names),
                 pa.array(self._partition.astype(np.int32)),
                 self._column(_HIGH_WATERMARK),
                 self._column(_LAST_STABLE),
@@ -250,6 +240,13 @@ def read_epoch_ends(cluster: Cluster, topic: str, epochs: Mapping[int, int]) -> 
             went_back = 0 <= leader_epoch < epoch
             ends[part.partition] = part.end_offset if part.end_offset >= 0 else NO_EPOCH if went_back else None
     return ends
+
+
+def read_high_watermarks(cluster: Cluster, topics: Collection[str]) -> dict[tuple[str, int], int]:
+    """Return the known high watermarks by topic and partition. Raises ClusterError as `read_ends` does."""
+    ends = read_ends(cluster, topics)
+    rows = zip(*(ends[name].to_pylist() for name in ("topic", "partition", "high_watermark")), strict=True)
+    return {(topic, partition): end for topic, partition, end in rows if end is not None}
 
 
 def is_cut(position: int, epoch_end: int | None) -> bool:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from exporters.readmodel import Snapshot
 from stream.cluster.configs import REPLICA_SIZES, Settings, replicas_of
 from stream.cluster.offsets_topic import NAME
-from stream.cluster.partition_offsets import read_ends
+from stream.cluster.partition_offsets import read_high_watermarks
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.log_cleaner import CleanerWatch, CompactionConfig, OffsetsPartitionSizes
@@ -69,11 +69,10 @@ class OffsetsTopicSizes:
 
     def _high_watermarks(self) -> dict[int, int]:
         try:
-            ends = read_ends(self._cluster, [NAME])
+            ends = read_high_watermarks(self._cluster, [NAME])
         except ClusterError:
             return {}
-        known = ends.filter(pc.is_valid(ends["high_watermark"]))
-        return dict(zip(known["partition"].to_pylist(), known["high_watermark"].to_pylist(), strict=True))
+        return {partition: end for (_, partition), end in ends.items()}
 
 
 def estimate_live_keys(snapshot: Snapshot, offsets_partitions: int) -> dict[int, int]:

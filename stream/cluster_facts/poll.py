@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Final
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.cluster import model
@@ -117,7 +116,9 @@ class ClusterPoll:
         offsets = partitions.filter(pc.equal(partitions["topic"], NAME))
         asks_all = (pc.sum(partitions["replicas"]).as_py() or 0) <= MOST_REPLICAS
         unknown["size on disk", ErrorReason.NOT_ASKED] += 0 if asks_all else len(nodes)
-        replicas = self._replica_sizes(offsets, asks_all=asks_all)
+        of_topic = {NAME: offsets["partition"].to_pylist()} if len(offsets) else {}
+        brokers = None if asks_all or of_topic else []
+        replicas = read_replica_sizes(self._cluster, None if asks_all else of_topic, brokers)
         of_offsets = of_topics.get(NAME, {})
         disk = self._offsets_topic.evaluate(now, offsets, replicas, of_offsets, of_brokers, snapshot=snapshot)
         sizes = size_per_broker(disk.replicas)
@@ -203,13 +204,6 @@ class ClusterPoll:
         if NAME in existing:
             settings |= read_topic_configs(self._cluster, [NAME], OFFSETS_SETTINGS)
         return settings, len(read - {NAME}) - len(requested)
-
-    def _replica_sizes(self, offsets: pa.Table, *, asks_all: bool) -> pa.Table:
-        """Return REPLICA_SIZES of all topics, or only of the offsets topic with its partitions `offsets`."""
-        if asks_all:
-            return read_replica_sizes(self._cluster, None)
-        partitions = {NAME: offsets["partition"].to_pylist()} if len(offsets) else {}
-        return read_replica_sizes(self._cluster, partitions, None if partitions else [])
 
     def _absent(self, topics: Collection[str]) -> list[str]:
         """Return which of these topics do not exist; none without an answer."""

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from decoders.events import Removed, SharePartitionStateRecorded
 from decoders.interpret import event_of
@@ -20,7 +19,7 @@ from decoders.schema import Record
 from exporters.cluster import model
 from exporters.readmodel import rows_table
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
-from stream.cluster.partition_offsets import is_cut, read_ends, read_epoch_ends
+from stream.cluster.partition_offsets import is_cut, read_epoch_ends, read_high_watermarks
 from stream.cluster.records.ranges import OffsetRange, ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
 from stream.cluster.topology import Topology
@@ -98,7 +97,7 @@ class ShareGroups:
         self._place_groups(topology)
         self._read_new()
         partitions = self._named({topic_id: name for name, topic_id in ids.items()})
-        ends = self._ends({topic for _, topic, _ in partitions})
+        ends = read_high_watermarks(self._cluster, {topic for _, topic, _ in partitions})
         unknown["share group record", ErrorReason.INVALID] += self._undecoded
         unknown["share group record", "not_kept"] += self._state.omitted
         unknown["share partition", "not_shown"] += len(partitions) - min(len(partitions), MOST_PARTITIONS)
@@ -163,14 +162,6 @@ class ShareGroups:
         event = event_of(decoded)
         if isinstance(event, _OF_A_GROUP) and self._owns(event.group):
             self._state.add(event)
-
-    def _ends(self, topics: set[str]) -> dict[tuple[str, int], int]:
-        ends = read_ends(self._cluster, topics) if topics else None
-        if ends is None:
-            return {}
-        known = ends.filter(pc.is_valid(ends["high_watermark"]))
-        rows = (known[name].to_pylist() for name in ("topic", "partition", "high_watermark"))
-        return {(topic, partition): end for topic, partition, end in zip(*rows, strict=True)}
 
     def _tables(
         self, partitions: Mapping[tuple[str, str, int], SharePartitionKey], ends: Mapping[tuple[str, int], int]

@@ -8,7 +8,7 @@ from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 TOPIC = "__consumer_offsets"
-PARTITIONS = [says(partition_index=p, leader_id=leader) for p, leader in enumerate((1, 2, -1, 1))]
+PARTITIONS = [says(partition_index=p, leader_id=leader, leader_epoch=0) for p, leader in enumerate((1, 2, -1, 1))]
 METADATA = says(topics=[says(name=TOPIC, error_code=0, partitions=PARTITIONS)])
 
 
