@@ -4,8 +4,9 @@ import collections
 import contextlib
 import os
 import shutil
+import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ import structlog
 from exporters.readmodel import FILE_FAILURES, CheckpointSpace, rows_table
 from stream.checkpoint.files import CheckpointPath
 from stream.checkpoint.objects.path import ObjectPath
+from stream.checkpoint.objects.store import ObjectInfo
 
 _log = structlog.get_logger(__name__)
 
@@ -80,44 +82,29 @@ def checkpoint_space(folder: CheckpointPath) -> CheckpointSpace:
 
     An object store has no volume, so its size and what is free of it are not known.
     """
-    if isinstance(folder, ObjectPath):
-        return _object_space(folder)
+    free: int | None = None
+    total: int | None = None
+    found: Mapping[str, os.stat_result | ObjectInfo]
     try:
-        volume = shutil.disk_usage(folder)
+        if isinstance(folder, ObjectPath):
+            found = folder.sizes()
+        else:
+            total, _, free = shutil.disk_usage(folder)
+            found = dict(_files(folder))
     except OSError:
         return CheckpointSpace()
-    used = files = 0
-    newest: float | None = None
-    for is_snapshot, found in _files(folder, in_state=False):
-        used += found.st_size
-        files += 1
-        if is_snapshot:
-            newest = found.st_mtime if newest is None else max(newest, found.st_mtime)
-    return CheckpointSpace(used, files, volume.free, volume.total, newest)
-
-
-def _object_space(folder: ObjectPath) -> CheckpointSpace:
-    try:
-        found = folder.sizes()
-    except OSError:
-        return CheckpointSpace()
-    snapshots = [
+    snapshots = (
         each.st_mtime for name, each in found.items() if name.endswith(".zip") and _STATE in name.split("/")[:-1]
-    ]
-    return CheckpointSpace(
-        sum(each.st_size for each in found.values()), len(found), state_snapshot_at=max(snapshots, default=None)
     )
+    used = sum(each.st_size for each in found.values())
+    return CheckpointSpace(used, len(found), free, total, max(snapshots, default=None))
 
 
-def _files(folder: str | Path, *, in_state: bool) -> Iterator[tuple[bool, os.stat_result]]:
-    """Yield for each file below a folder whether it is a snapshot of the state, and its size and times."""
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                with contextlib.suppress(OSError):
-                    if entry.is_dir(follow_symlinks=False):
-                        yield from _files(entry.path, in_state=in_state or entry.name == _STATE)
-                    elif entry.is_file(follow_symlinks=False):
-                        yield in_state and entry.name.endswith(".zip"), entry.stat(follow_symlinks=False)
-    except OSError:
-        return
+def _files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the name relative to a folder, and size and times, of each file below it."""
+    for parent, _, names in os.walk(folder):
+        for path in (Path(parent, name) for name in names):
+            with contextlib.suppress(OSError):
+                found = path.lstat()
+                if stat.S_ISREG(found.st_mode):
+                    yield path.relative_to(folder).as_posix(), found
