@@ -5,6 +5,7 @@ the interruption. Detects that the topic was created again, lost unread records,
 `stream.checkpoint.continuity`; the job acts on them.
 """
 
+import dataclasses
 import threading
 import time
 from collections.abc import Collection, Mapping
@@ -20,40 +21,34 @@ from stream.cluster.transport.errors import ClusterError
 from stream.groups.placement import EVERY_GROUP, InstancePart
 
 
+@dataclasses.dataclass(eq=False)
 class TopicWatch:
     """The state of the topic; `update` is called by the tick thread, the attributes are read by any thread."""
 
-    def __init__(
-        self,
-        checkpoint: CheckpointDirectory,
-        tombstone_seconds: float | None,
-        partitions: Collection[int],
-        files: SideFiles | None = None,
-        part: InstancePart = EVERY_GROUP,
-    ) -> None:
-        """Create the watch of a topic that had these partitions; `files` counts failed writes.
+    _checkpoint: CheckpointDirectory
+    _tombstone_seconds: float | None
+    _partitions: Collection[int]
+    """Those that the topic had. Those of other instances than `part` are neither read nor watched."""
+    _files: SideFiles = dataclasses.field(default_factory=SideFiles)
+    """Counts failed writes."""
+    part: InstancePart = EVERY_GROUP
+    broken: str | None = None
+    """The reason, as a sentence, why the state no longer matches the topic; None while it does."""
+    current: bool = False
+    """True if everything that existed at the previous update was read at the last one."""
+    added: tuple[int, ...] = ()
+    """The partitions of the topic that are not read, ascending."""
+    added_logs: dict[int, tuple[int, int, int]] | None = None
+    """Log start offset, high watermark and last stable offset of each of them; None until all are known."""
+    read: SourceOffsets = dataclasses.field(default_factory=lambda: SourceOffsets({}))
+    """The offsets at the end of the last batch, set by the thread that watches the query."""
+    _current_at: float | None = None
+    _previous_ends: dict[int, int] = dataclasses.field(default_factory=dict)
+    _suspected: bool = False
 
-        Those of other instances than `part` are neither read nor watched.
-        """
-        self.broken: str | None = None
-        """The reason, as a sentence, why the state no longer matches the topic; None while it does."""
-        self.current = False
-        """True if everything that existed at the previous update was read at the last one."""
-        self.added: tuple[int, ...] = ()
-        """The partitions of the topic that are not read, ascending."""
-        self.added_logs: dict[int, tuple[int, int, int]] | None = None
-        """Log start offset, high watermark and last stable offset of each of them; None until all are known."""
-        self.read = SourceOffsets({})
-        """The offsets at the end of the last batch, set by the thread that watches the query."""
-        self._checkpoint = checkpoint
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._part = part
-        self._read = frozenset(part.owned(partitions))
-        self._tombstone_seconds = tombstone_seconds
-        self._files = files or SideFiles()
-        self._current_at: float | None = None
-        self._previous_ends: dict[int, int] = {}
-        self._suspected = False
+        self._read = frozenset(self.part.owned(self._partitions))
 
     def update(
         self,
@@ -67,7 +62,7 @@ class TopicWatch:
         `positions` must be older than `logs`: the current positions may be ahead of end offsets polled earlier.
         `epochs` are the leader epochs of the logs.
         """
-        logs = self._part.of(logs)
+        logs = self.part.of(logs)
         self._update_current(positions, logs)
         moved = self.read.epochs_other_than(epochs)
         try:
@@ -75,7 +70,7 @@ class TopicWatch:
             epoch_ends = read_epoch_ends(cluster, NAME, moved)
         except ClusterError:
             return  # the tick reports cluster errors; the next one describes the topic again
-        self._update_added(() if topic is None else self._part.owned(topic.partitions), logs)
+        self._update_added(() if topic is None else self.part.owned(topic.partitions), logs)
         topic_id = None if topic is None or topic.topic_id is None else str(topic.topic_id)
         past = ReadPositions(self._checkpoint.manifest.topic_id, positions, self._current_at, moved)
         found = gap(past, topic_id, OffsetsTopicEnds(dict(logs), time.time(), self._tombstone_seconds), epoch_ends)

@@ -52,34 +52,30 @@ _RIGHTS: Final = {
 """The required right by fact."""
 
 
+@dataclasses.dataclass(eq=False)
 class ClusterWatch:
     """Polls on a thread of its own inside `with watch:`; `current` may be called from any thread.
 
-    `interval` in seconds, 0 for never. Of several instances, each polls the progress of its share groups, and only the
-    first one all else. `published` returns the snapshot with the topics whose settings are read. Numbers of share
+    `_interval` in seconds, 0 for never. Of several instances, each polls the progress of its share groups, and only the
+    first one all else. `_published` returns the snapshot with the topics whose settings are read. Numbers of share
     groups that cannot be read stay for at least two intervals.
     """
 
-    def __init__(
-        self,
-        connect: Callable[[], Cluster],
-        published: Callable[[], PublishedSnapshot | None],
-        interval: float,
-        choice: SeriesSelection = EVERYTHING,
-        options: PollOptions = PollOptions(),  # noqa: B008 - immutable
-    ) -> None:
-        self._connect = connect
-        self._published = published
-        self._interval = interval
-        kept_seconds = max(options.share_kept_seconds, _KEPT_INTERVALS * interval)
-        self._options = dataclasses.replace(options, share_kept_seconds=kept_seconds)
-        self._choice = choice
-        _, self._budget = choice.budgets
+    _connect: Callable[[], Cluster]
+    _published: Callable[[], PublishedSnapshot | None]
+    _interval: float
+    _choice: SeriesSelection = EVERYTHING
+    options: PollOptions = dataclasses.field(default_factory=PollOptions)
+    _current: PublishedCluster | None = None
+    _failed: int = 0
+    _share_read_failed: bool = False
+    _denied: set[str] = dataclasses.field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        kept_seconds = max(self.options.share_kept_seconds, _KEPT_INTERVALS * self._interval)
+        self.options = dataclasses.replace(self.options, share_kept_seconds=kept_seconds)
+        _, self._budget = self._choice.budgets
         self._stopping = threading.Event()
-        self._current: PublishedCluster | None = None
-        self._failed = 0
-        self._share_read_failed = False
-        self._denied: set[str] = set()
         # A daemon thread: a broker that does not answer cannot delay the end of the process.
         self._thread = threading.Thread(target=self._run, name="cluster-watch", daemon=True)
 
@@ -126,7 +122,7 @@ class ClusterWatch:
     def _run(self) -> None:
         try:
             with self._connect() as cluster:
-                poll = ClusterPoll(cluster, self._options)
+                poll = ClusterPoll(cluster, self.options)
                 while not self._stopping.is_set():
                     self._poll_once(lambda: self._polled(poll))
                     self._poll_share_groups_until_next(poll)
@@ -164,7 +160,7 @@ class ClusterWatch:
 
     def _polled(self, poll: ClusterPoll) -> ClusterFacts:
         # Facts about the cluster are the same for all instances: the first one has them, and a sum counts them once.
-        if not self._options.part.is_first:
+        if not self.options.part.is_first:
             return poll.poll_share_groups(time.time())
         published = self._published()
         return poll.poll(published.snapshot if published else None, time.time())
@@ -180,7 +176,7 @@ class ClusterWatch:
         """Return the last numbers of share groups without other facts; None if there are none, or they are too old."""
         current = self._current
         read_time = None if current is None else current.facts.share_read_time
-        if current is None or read_time is None or time.time() - read_time / 1000 > self._options.share_kept_seconds:
+        if current is None or read_time is None or time.time() - read_time / 1000 > self.options.share_kept_seconds:
             return None
         if not current.facts.is_whole:
             return current
