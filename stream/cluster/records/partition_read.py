@@ -9,6 +9,8 @@ import enum
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from kafka.errors import for_code
+
 from decoders.log.batch import FRAME
 from decoders.log.errors import Damaged
 from decoders.log.fetched import FetchedBatches
@@ -17,6 +19,7 @@ from decoders.log.vectors import LogColumns
 from stream.cluster.records.ranges import OffsetRange, ReadTally, SkipReason
 from stream.cluster.transport.connection_errors import no_topic_right
 from stream.cluster.transport.errors import ClusterError, Unreachable, Unsupported
+from stream.cluster.transport.requests import OUT_OF_RANGE
 
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 1.0
@@ -33,23 +36,8 @@ class Lookup(enum.Enum):
     """The log start offset and the last stable offset, because the log does not have the position."""
 
 
-_NEEDS: Final = {
-    -1: Lookup.NOTHING,  # UNKNOWN_SERVER_ERROR
-    1: Lookup.ENDS,  # OFFSET_OUT_OF_RANGE
-    2: Lookup.NOTHING,  # CORRUPT_MESSAGE: the broker could not read its log
-    3: Lookup.LEADER,  # UNKNOWN_TOPIC_OR_PARTITION
-    5: Lookup.LEADER,  # LEADER_NOT_AVAILABLE
-    6: Lookup.LEADER,  # NOT_LEADER_OR_FOLLOWER
-    7: Lookup.NOTHING,  # REQUEST_TIMED_OUT
-    9: Lookup.LEADER,  # REPLICA_NOT_AVAILABLE
-    56: Lookup.LEADER,  # KAFKA_STORAGE_ERROR
-    74: Lookup.LEADER,  # FENCED_LEADER_EPOCH
-    75: Lookup.LEADER,  # UNKNOWN_LEADER_EPOCH
-    78: Lookup.NOTHING,  # OFFSET_NOT_AVAILABLE: a new leader does not know the high watermark yet
-    100: Lookup.LEADER,  # UNKNOWN_TOPIC_ID
-    103: Lookup.LEADER,  # INCONSISTENT_TOPIC_ID
-}
-"""What Kafka's error codes (org.apache.kafka.common.protocol.Errors) need that may end by themselves."""
+_PASSING: Final = frozenset({-1, 2})
+"""UNKNOWN_SERVER_ERROR, and CORRUPT_MESSAGE of a broker that could not read its log: final only for the library."""
 _NOT_AUTHORISED: Final = 29
 _NEEDS_NEWER_FETCH: Final = 76  # UNSUPPORTED_COMPRESSION_TYPE
 
@@ -175,13 +163,13 @@ class PartitionRead:
             raise Unsupported(
                 f"{self._where} has zstd batches, which the broker sends to newer clients only", "upgrade"
             )
-        needs = _NEEDS.get(code)
-        if needs is None:
-            raise Unreachable(f"{self._where} cannot be read (Kafka error {code})", "see the broker's log")
-        if needs is Lookup.ENDS:
-            self.needs = needs
+        error = for_code(code)
+        if code == OUT_OF_RANGE:
+            self.needs = Lookup.ENDS
+        elif error.retriable or code in _PASSING:
+            self.retry(now, f"Kafka error {code}", Lookup.LEADER if error.invalid_metadata else Lookup.NOTHING)
         else:
-            self.retry(now, f"Kafka error {code}", needs)
+            raise Unreachable(f"{self._where} cannot be read (Kafka error {code})", "see the broker's log")
 
     def _damage(self, raw: bytes, fault: Damaged, now: float) -> None:
         """Fetch an invalid batch again, then skip it: to the batch after it if there is a valid one.

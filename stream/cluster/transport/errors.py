@@ -124,36 +124,24 @@ class ErrorReason(enum.StrEnum):
     OTHER = "other"
 
 
-_BY_CODE: Final = {
-    3: ErrorReason.NOT_FOUND,
-    5: ErrorReason.NO_LEADER,
-    6: ErrorReason.LEADER_CHANGED,
-    7: ErrorReason.TIMED_OUT,
-    8: ErrorReason.UNREACHABLE,
-    9: ErrorReason.UNREACHABLE,  # REPLICA_NOT_AVAILABLE
-    13: ErrorReason.UNREACHABLE,
-    14: ErrorReason.COORDINATOR_LOADING,
-    15: ErrorReason.NO_COORDINATOR,
-    16: ErrorReason.COORDINATOR_CHANGED,
-    17: ErrorReason.INVALID,  # INVALID_TOPIC_EXCEPTION
-    24: ErrorReason.INVALID,  # INVALID_GROUP_ID
-    29: ErrorReason.NOT_AUTHORIZED,  # topic; 30 is a group, 31 the cluster, 53 a transactional id
-    30: ErrorReason.NOT_AUTHORIZED,
-    31: ErrorReason.NOT_AUTHORIZED,
-    35: ErrorReason.UNSUPPORTED,
-    42: ErrorReason.INVALID,  # INVALID_REQUEST
-    53: ErrorReason.NOT_AUTHORIZED,
-    56: ErrorReason.STORAGE_FAILED,
-    57: ErrorReason.STORAGE_FAILED,  # LOG_DIR_NOT_FOUND
-    69: ErrorReason.NOT_FOUND,  # GROUP_ID_NOT_FOUND
-    74: ErrorReason.LEADER_CHANGED,  # FENCED_LEADER_EPOCH
-    75: ErrorReason.LEADER_CHANGED,  # UNKNOWN_LEADER_EPOCH
-    78: ErrorReason.NOT_AVAILABLE,  # OFFSET_NOT_AVAILABLE
-    88: ErrorReason.UNSTABLE,  # UNSTABLE_OFFSET_COMMIT
-    100: ErrorReason.NOT_FOUND,  # UNKNOWN_TOPIC_ID
-    105: ErrorReason.NOT_FOUND,  # TRANSACTIONAL_ID_NOT_FOUND
+_CODES: Final = {
+    ErrorReason.NOT_FOUND: (3, 69, 100, 105),  # topic or partition, group, topic id, transactional id
+    ErrorReason.NO_LEADER: (5,),
+    ErrorReason.LEADER_CHANGED: (6, 74, 75),  # no leader or follower, fenced or unknown leader epoch
+    ErrorReason.TIMED_OUT: (7,),
+    ErrorReason.UNREACHABLE: (8, 9, 13),  # broker or replica not available, network exception
+    ErrorReason.COORDINATOR_LOADING: (14,),
+    ErrorReason.NO_COORDINATOR: (15,),
+    ErrorReason.COORDINATOR_CHANGED: (16,),
+    ErrorReason.INVALID: (17, 24, 42),  # topic, group id, request
+    ErrorReason.NOT_AUTHORIZED: (29, 30, 31, 53),  # topic, group, cluster, transactional id
+    ErrorReason.UNSUPPORTED: (35,),
+    ErrorReason.STORAGE_FAILED: (56, 57),  # storage error, log directory not found
+    ErrorReason.NOT_AVAILABLE: (78,),
+    ErrorReason.UNSTABLE: (88,),
 }
-"""Kafka's error codes (org.apache.kafka.common.protocol.Errors) and their reasons."""
+"""What Kafka's error codes (org.apache.kafka.common.protocol.Errors) mean."""
+_BY_CODE: Final = {code: reason for reason, codes in _CODES.items() for code in codes}
 
 
 def of_code(code: int) -> ErrorReason | None:
