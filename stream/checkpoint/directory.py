@@ -59,7 +59,7 @@ class CheckpointDirectory:
     kept: CheckpointPath | None
     """The folder of the checkpoint that was set aside."""
     _fresh: Manifest = dataclasses.field(repr=False)
-    _lock: CheckpointLock = dataclasses.field(repr=False)
+    lock: CheckpointLock = dataclasses.field(repr=False)
     first_read: KeptRead | None = None
     """The first read of an earlier process whose first batch has not ended; None if there is none."""
 
@@ -67,11 +67,6 @@ class CheckpointDirectory:
     def spark(self) -> str:
         """Folder of Spark's own checkpoint."""
         return str(self.folder / "spark")
-
-    @property
-    def manifest_file(self) -> CheckpointPath:
-        """The manifest: a file that exists as long as the checkpoint is used."""
-        return self.folder / MANIFEST
 
     @property
     def fresh(self) -> bool:
@@ -90,7 +85,7 @@ class CheckpointDirectory:
     def start_over(self, reason: str) -> CheckpointDirectory:
         """Set the state aside and return an empty checkpoint under the same lock. Raises Refusal."""
         try:
-            return _begin(self.folder, self._fresh, reason, self._lock)
+            return _begin(self.folder, self._fresh, reason, self.lock)
         except OSError as error:
             raise unusable(self.folder, error) from error
 
@@ -117,13 +112,9 @@ class CheckpointDirectory:
         with contextlib.suppress(OSError):
             (self.folder / _FAILED_STARTS).unlink(missing_ok=True)
 
-    def lock_lost(self) -> str | None:
-        """Return as a sentence that another process has the lock; None while this one has it."""
-        return self._lock.lost()
-
     def close(self) -> None:
         """Release the lock."""
-        self._lock.close()
+        self.lock.close()
 
 
 def open_checkpoint(

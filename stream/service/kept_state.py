@@ -164,7 +164,7 @@ class KeptState:
 
         A lock that another process has taken over counts as replaced.
         """
-        return self.checkpoint.lock_lost() or self._presence.lost()
+        return self.checkpoint.lock.lost() or self._presence.lost()
 
     def record_batch(self) -> None:
         """Record that a batch has ended: the query has read the state and written the next."""

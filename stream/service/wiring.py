@@ -7,9 +7,9 @@ from typing import Final, Literal
 
 from stream.checkpoint.directory import CheckpointDirectory
 from stream.checkpoint.files import CheckpointPath
-from stream.checkpoint.manifest import Layout
+from stream.checkpoint.manifest import MANIFEST, Layout
 from stream.checkpoint.objects.path import ObjectPath
-from stream.checkpoint.objects.store import DEFAULT_REGION, StoreAccess
+from stream.checkpoint.objects.store import DEFAULT_REGION, ObjectStore
 from stream.cluster.transport.client import Cluster
 from stream.config.config_follower import selection_from_options
 from stream.config.kafka_login import login_from_options
@@ -105,7 +105,7 @@ def checkpoint_root(config: Config) -> CheckpointPath:
     """Return the place of the checkpoint. Raises Refusal if the client of object stores is not installed."""
     options = config.checkpoint
     if isinstance(options.dir, ObjectAddress):
-        return ObjectPath.of(options.dir, StoreAccess(options.s3_endpoint, _store_region(config)))
+        return ObjectPath(ObjectStore(options.dir.bucket, options.s3_endpoint, _store_region(config)), options.dir.path)
     return options.dir
 
 
@@ -143,7 +143,7 @@ def pipeline_options(
     `starts` are the positions from which it reads if the checkpoint is fresh; tasks report progress to
     `progress_address`.
     """
-    job, kafka, layout, marker = config.job, config.kafka, checkpoint.manifest.layout, checkpoint.manifest_file
+    job, kafka, layout, marker = config.job, config.kafka, checkpoint.manifest.layout, checkpoint.folder / MANIFEST
     return PipelineOptions(
         reading=ReadingOptions(
             ClusterAccess(kafka.bootstrap_servers, login_from_options(kafka), kafka.request_timeout),

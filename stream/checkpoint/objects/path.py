@@ -12,8 +12,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from stream.checkpoint.objects.store import ObjectInfo, ObjectStore, StoreAccess
-from stream.config.object_address import ObjectAddress
+from stream.checkpoint.objects.store import ObjectInfo, ObjectStore
 
 _WILDCARDS: Final = frozenset("*?[")
 
@@ -28,11 +27,6 @@ class ObjectPath:
         self.key: Final = key
         self.store: Final = store
         self._listing = listing
-
-    @classmethod
-    def of(cls, address: ObjectAddress, access: StoreAccess) -> ObjectPath:
-        """Return the path of an address. Raises Refusal if the package botocore is not installed."""
-        return cls(ObjectStore(address.bucket, access), address.path)
 
     def __str__(self) -> str:
         """Return the address as Hadoop writes it."""

@@ -41,19 +41,14 @@ class ObjectInfo:
     etag: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StoreAccess:
-    """How to reach the store; None: that of AWS, and the region of AWS's configuration files."""
-
-    endpoint: str | None = None
-    region: str | None = None
-
-
 class ObjectStore:
     """The objects of one bucket. May be used from several threads."""
 
-    def __init__(self, bucket: str, access: StoreAccess) -> None:
-        """Create the client; sends nothing. Raises Refusal if the package botocore is not installed."""
+    def __init__(self, bucket: str, endpoint: str | None = None, region: str | None = None) -> None:
+        """Create the client; sends nothing. Raises Refusal if the package botocore is not installed.
+
+        Without an endpoint, the store is that of AWS; without a region, it is that of AWS's configuration files.
+        """
         try:
             import botocore.config  # noqa: PLC0415 -- only needed here, and an extra
             import botocore.exceptions  # noqa: PLC0415
@@ -67,17 +62,15 @@ class ObjectStore:
         self.bucket: Final = bucket
         self._exceptions: Final = botocore.exceptions
         session = botocore.session.get_session()
-        region = access.region or session.get_config_variable("region") or DEFAULT_REGION
+        region = region or session.get_config_variable("region") or DEFAULT_REGION
         config = botocore.config.Config(
             connect_timeout=_CONNECT_SECONDS,
             read_timeout=_READ_SECONDS,
             retries={"total_max_attempts": _ATTEMPTS, "mode": "standard"},
-            s3={"addressing_style": "path"} if access.endpoint else {},
+            s3={"addressing_style": "path"} if endpoint else {},
         )
         with self._translated():
-            self._client: Any = session.create_client(
-                "s3", region_name=region, endpoint_url=access.endpoint, config=config
-            )
+            self._client: Any = session.create_client("s3", region_name=region, endpoint_url=endpoint, config=config)
 
     def read(self, key: str) -> bytes:
         """Return the content of an object. Raises OSError."""

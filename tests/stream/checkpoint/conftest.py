@@ -8,7 +8,7 @@ import pytest
 from moto import mock_aws
 
 from stream.checkpoint.objects.path import ObjectPath
-from stream.checkpoint.objects.store import ObjectStore, StoreAccess
+from stream.checkpoint.objects.store import ObjectStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def bucket() -> Iterator[ObjectStore]:
     """Return a store with an empty bucket, which moto keeps in memory."""
     with mock_aws():
-        store = ObjectStore("kafka-state", StoreAccess(region="us-east-1"))
+        store = ObjectStore("kafka-state", region="us-east-1")
         store._client.create_bucket(Bucket="kafka-state")
         yield store
 

@@ -58,7 +58,7 @@ def test_checkpoint_continues_after_a_finished_batch(root: ObjectPath, batch: Ob
     with opened(root) as checkpoint:
         assert (checkpoint.positions, checkpoint.set_aside) == ({0: 5, 1: 7}, None)
         assert checkpoint.spark == f"{batch}/spark"
-        assert checkpoint.lock_lost() is None
+        assert checkpoint.lock.lost() is None
 
 
 @pytest.mark.parametrize(

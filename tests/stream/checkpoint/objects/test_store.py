@@ -6,7 +6,7 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 
 from sandbox.ports import LOOPBACK, free_port
 from stream.checkpoint.objects import store
-from stream.checkpoint.objects.store import ConditionFailedError, ObjectStore, StoreAccess, StoreUnavailableError
+from stream.checkpoint.objects.store import ConditionFailedError, ObjectStore, StoreUnavailableError
 
 
 def test_conditional_writes(bucket: ObjectStore) -> None:
@@ -33,7 +33,7 @@ def test_missing_object_is_a_missing_file(bucket: ObjectStore) -> None:
 
 def test_missing_bucket_is_no_missing_file(bucket: ObjectStore) -> None:
     """Reads, lists and writes in a missing bucket raise StoreUnavailableError."""
-    elsewhere = ObjectStore("nowhere", StoreAccess(region="us-east-1"))
+    elsewhere = ObjectStore("nowhere", region="us-east-1")
     for call in (lambda: elsewhere.read("x"), lambda: elsewhere.list("x"), lambda: elsewhere.write("x", b"")):
         with pytest.raises(StoreUnavailableError, match="the bucket nowhere does not exist"):
             call()
@@ -48,7 +48,7 @@ def test_missing_credentials_raise_a_permission_error(bucket: ObjectStore, monke
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     with pytest.raises(PermissionError, match="no usable AWS credentials"):
-        ObjectStore(bucket.bucket, StoreAccess(region="us-east-1")).read("x")
+        ObjectStore(bucket.bucket, region="us-east-1").read("x")
 
 
 def test_unreachable_store_is_no_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ def test_unreachable_store_is_no_missing_file(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
     url = f"http://{LOOPBACK}:{free_port()}"
     with pytest.raises(StoreUnavailableError, match=f'Could not connect to the endpoint URL: "{url}/b/x"'):
-        ObjectStore("b", StoreAccess(url, "us-east-1")).info("x")
+        ObjectStore("b", url, "us-east-1").info("x")
 
 
 def test_more_objects_than_a_response_has_are_listed(bucket: ObjectStore) -> None:
