@@ -42,9 +42,6 @@ class TopicIds:
         self.dropped = 0
         """The number of deleted topics that were removed by the bound although something referred to them."""
 
-    def __len__(self) -> int:
-        return len(self._of_id)
-
     def observe(
         self, ids: Mapping[str, bytes], now: int, *, absent: Collection[str] | None = None
     ) -> list[TopicIncarnation]:

@@ -95,11 +95,6 @@ class FirstReader:
             self._process.kill()
         self._process.wait()
 
-    @property
-    def process(self) -> int:
-        """The id of the first of the processes, which is the parent of the others."""
-        return self._process.pid
-
     def finished(self) -> bool:
         """Return whether all is read. Raises FirstReadError."""
         code = self._process.poll()

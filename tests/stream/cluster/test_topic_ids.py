@@ -84,7 +84,7 @@ def test_observed_topics_are_consistent_and_bounded(
         assert {name: ids.id_of(name) for name in "abc"} == {name: current.get(name) for name in "abc"}
         for name, number in seen:
             assert _name(ids, _id(name, number)) in (None, name)
-        assert len(ids) <= len(current) + most_deleted
+        assert len(ids._of_id) <= len(current) + most_deleted
         kept = {each for each in previously_known & used if topics.get(each[0]) != each[1]}
         if len(kept) <= most_deleted:
             assert all(_name(ids, _id(*each)) == each[0] for each in kept)

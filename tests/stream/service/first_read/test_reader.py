@@ -33,7 +33,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def enter(self: FirstReader) -> FirstReader:
         entered = original(self)
-        ids.append(entered.process)
+        ids.append(entered._process.pid)
         return entered
 
     monkeypatch.setattr(FirstReader, "__enter__", enter)
@@ -111,7 +111,7 @@ def test_a_killed_process_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path:
     program(monkeypatch, tmp_path, WAITING)
     with FirstReader(first_read(tmp_path / "first-read")) as running:
         assert not running.finished()
-        os.kill(running.process, signal.SIGKILL)
+        os.kill(running._process.pid, signal.SIGKILL)
         with pytest.raises(FirstReadError, match="SIGKILL"):
             wait_until(running.finished, "the process to end")
 
