@@ -12,17 +12,12 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from kafka.protocol.admin.cluster import DescribeLogDirsRequest
-from kafka.protocol.admin.configs import DescribeConfigsRequest
 
 from exporters.readmodel import rows_table
 from stream.cluster.transport import errors as reasons
+from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
-
-TOPIC_RESOURCE: Final = 2
-BROKER_RESOURCE: Final = 4
-"""The type of the configured resource (org.apache.kafka.common.config.ConfigResource.Type)."""
 
 _TOPICS_AT_ONCE: Final = 500
 _SOURCES: Final = {
@@ -69,7 +64,7 @@ def read_topic_configs(cluster: Cluster, topics: Collection[str], names: Collect
     for start in range(0, len(wanted), _TOPICS_AT_ONCE):
         some = wanted[start : start + _TOPICS_AT_ONCE]
         try:
-            answer = cluster.call_any(configs_request(TOPIC_RESOURCE, some, names))
+            answer = cluster.call_any(requests.describe_configs(requests.TOPIC_RESOURCE, some, names))
         except ClusterError as error:
             found |= {topic: _unknown(names, reasons.of_failure(error)) for topic in some}
         else:
@@ -80,7 +75,8 @@ def read_topic_configs(cluster: Cluster, topics: Collection[str], names: Collect
 def read_broker_configs(cluster: Cluster, nodes: Collection[int], names: Collection[str]) -> dict[int, Settings]:
     """Read some settings of these brokers, by node; each broker answers for itself. Raises nothing."""
     wanted = sorted(set(nodes))
-    answers = cluster.call_all([(node, configs_request(BROKER_RESOURCE, [str(node)], names)) for node in wanted])
+    kind = requests.BROKER_RESOURCE
+    answers = cluster.call_all([(node, requests.describe_configs(kind, [str(node)], names)) for node in wanted])
     found = {}
     for node, answer in zip(wanted, answers, strict=True):
         if isinstance(answer, ClusterError):
@@ -88,15 +84,6 @@ def read_broker_configs(cluster: Cluster, nodes: Collection[int], names: Collect
         else:
             found[node] = _read(answer.results, [str(node)], names)[str(node)]
     return found
-
-
-def configs_request(kind: int, resources: Collection[str], names: Collection[str]) -> Any:
-    """Build a request for settings of topics (to any broker) or of one broker (to that broker)."""
-    resource = DescribeConfigsRequest.DescribeConfigsResource
-    return DescribeConfigsRequest(
-        resources=[resource(kind, name, list(names)) for name in resources],
-        min_version=1,  # version 0 has no source of a value
-    )
 
 
 def _read(results: Iterable[Any], resources: Iterable[str], names: Collection[str]) -> dict[str, Settings]:
@@ -153,9 +140,7 @@ def read_replica_sizes(
     Needs the right to describe the cluster. Raises nothing.
     """
     nodes = sorted({broker.node for broker in cluster.brokers} if brokers is None else set(brokers))
-    topic = DescribeLogDirsRequest.DescribableLogDirTopic
-    topics = None if partitions is None else [topic(name, list(indexes)) for name, indexes in partitions.items()]
-    answers = cluster.call_all([(node, DescribeLogDirsRequest(topics=topics)) for node in nodes])
+    answers = cluster.call_all([(node, requests.describe_log_dirs(partitions)) for node in nodes])
     rows = [row for node, answer in zip(nodes, answers, strict=True) for row in _replica_rows(node, answer)]
     rows.sort(key=lambda row: (row[0], row[1] or "", -1 if row[2] is None else row[2], row[3] or ""))
     return rows_table(rows, REPLICA_SIZES)

@@ -14,10 +14,8 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kafka.protocol.admin.groups import DescribeGroupsRequest
-from kafka.protocol.metadata import FindCoordinatorRequest
-
 from stream.cluster.transport import errors as reasons
+from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason, Unsupported
 from stream.groups.membership.memberships import Membership
@@ -111,19 +109,13 @@ class RequestBudget:
         self._available = min(self._available + elapsed * self._per_second / 1000, float(self._most))
 
 
-_GROUP: Final = 0
-"""The key type of groups (FindCoordinatorRequest's KeyType; 1 is that of transactional ids)."""
 _KEYS_AT_ONCE: Final = 1_000
 # Brokers before 3.0 take one key per request, so the number of lookups is limited.
 _SINGLE_KEYS: Final = 200
 
 
 class Coordinators:
-    """The coordinators of one cluster's groups. Caches at most `most` of them.
-
-    FindCoordinator makes the broker create the coordinators' topic if it does not exist. So groups must be known to
-    exist: then the topic exists, too.
-    """
+    """The coordinators of one cluster's groups. Caches at most `most` of them."""
 
     def __init__(self, cluster: Cluster, *, most: int = 200_000) -> None:
         self._cluster = cluster
@@ -150,9 +142,7 @@ class Coordinators:
 
     def _look_up(self, keys: list[str]) -> dict[str, int | ErrorReason]:
         try:
-            # KIP-699, brokers from 3.0.
-            request = FindCoordinatorRequest(key_type=_GROUP, coordinator_keys=keys, min_version=4)
-            answer = self._cluster.call_any(request)
+            answer = self._cluster.call_any(requests.find_coordinators(keys))
         except Unsupported:
             return self._look_up_one_by_one(keys)
         except ClusterError as error:
@@ -164,8 +154,7 @@ class Coordinators:
         answers: dict[str, int | ErrorReason] = dict.fromkeys(keys, ErrorReason.NOT_ASKED)
         for key in keys[:_SINGLE_KEYS]:
             try:
-                request = FindCoordinatorRequest(key=key, key_type=_GROUP, max_version=3)
-                answers[key] = _node(self._cluster.call_any(request))
+                answers[key] = _node(self._cluster.call_any(requests.find_coordinator(key)))
             except ClusterError as error:
                 answers[key] = reasons.of_failure(error)
                 break  # the other lookups would probably fail too, each after the same wait
@@ -233,7 +222,7 @@ def _describe(cluster: Cluster, coordinators: Coordinators, groups: Collection[s
         if not isinstance(node, ErrorReason):
             of_node.setdefault(node, []).append(group)
     batches = [(node, some) for node, keys in of_node.items() for some in _pieces(keys, _GROUPS_AT_ONCE)]
-    answers = cluster.call_all([(node, DescribeGroupsRequest(groups=some)) for node, some in batches])
+    answers = cluster.call_all([(node, requests.describe_groups(some)) for node, some in batches])
     for (_, some), answer in zip(batches, answers, strict=True):
         if isinstance(answer, ClusterError):
             described |= {group: DescribedGroup(group, reason=reasons.of_failure(answer)) for group in some}

@@ -19,25 +19,20 @@ Source: org.apache.kafka.coordinator.transaction.TransactionLog; KIP-98, KIP-890
 """
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
-from kafka.protocol.admin.transactions import (
-    DescribeProducersRequest,
-    DescribeTransactionsRequest,
-    ListTransactionsRequest,
-)
 
 from decoders.events import RecordEvent, Removed, TransactionStateRecorded
 from decoders.interpret import event_of
-from decoders.log.batch import LogRecord
 from decoders.scalar import decode_transaction
 from decoders.schema import Record
 from stream.cluster.partition_offsets import find_leaders
 from stream.cluster.records.ranges import ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
 from stream.cluster.transport import errors as reasons
+from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
 
@@ -118,10 +113,7 @@ def _open(cluster: Cluster, topic: str, partitions: Sequence[int]) -> list[_Open
             rows.append(_Open(partition, error=leader))
         else:
             led.setdefault(leader[0], []).append(partition)
-    on_topic = DescribeProducersRequest.TopicRequest
-    answers = cluster.call_all(
-        [(node, DescribeProducersRequest(topics=[on_topic(topic, some)])) for node, some in led.items()]
-    )
+    answers = cluster.call_all([(node, requests.describe_producers(topic, some)) for node, some in led.items()])
     for some, answer in zip(led.values(), answers, strict=True):
         rows += _producers(some, answer)
     return rows
@@ -150,9 +142,7 @@ def _identify(cluster: Cluster, rows: Sequence[_Open]) -> None:
     if not producers:
         return
     nodes = [broker.node for broker in cluster.brokers]
-    # A broker leaves out a transactional id that the user may not describe, without an error.
-    request = ListTransactionsRequest(state_filters=[], producer_id_filters=producers)
-    answers = cluster.call_all([(node, request) for node in nodes])
+    answers = cluster.call_all([(node, requests.list_transactions(producers)) for node in nodes])
     owner: dict[int, tuple[int, str]] = {}
     failed = ErrorReason.NOT_FOUND
     for node, answer in zip(nodes, answers, strict=True):
@@ -174,9 +164,7 @@ def _describe(cluster: Cluster, rows: Sequence[_Open], topic: str) -> None:
     for row in rows:
         if row.coordinator is not None and row.transactional_id is not None:
             of_node.setdefault(row.coordinator, []).append(row.transactional_id)
-    calls = [
-        (node, DescribeTransactionsRequest(transactional_ids=sorted(set(names)))) for node, names in of_node.items()
-    ]
+    calls = [(node, requests.describe_transactions(sorted(set(names)))) for node, names in of_node.items()]
     described: dict[str, Any] = {}
     for names, answer in zip(of_node.values(), cluster.call_all(calls), strict=True):
         if isinstance(answer, ClusterError):
@@ -262,19 +250,16 @@ class TransactionLogScan:
     def resume(self, clock: Callable[[], float], deadline: float) -> OngoingTransactionsByProducer | None:
         """Continue until the deadline, at least for one fetch; None while the scan is not complete."""
         for fetched in self._responses:
-            self._add_records(record for _, record in fetched.rows())
+            for _, each in fetched.rows():
+                record = decode_transaction(each.key, each.value)
+                if isinstance(record, Record):
+                    self._add_event(event_of(record))
+                else:
+                    self._undecoded += 1
             if clock() >= deadline and any(each.position < each.end for each in self._ranges):
                 return None
         undecoded = self._undecoded + self._tally.faults.total()
         return OngoingTransactionsByProducer(self._asked, self._open, self._newest, undecoded)
-
-    def _add_records(self, records: Iterable[LogRecord]) -> None:
-        for each in records:
-            record = decode_transaction(each.key, each.value)
-            if isinstance(record, Record):
-                self._add_event(event_of(record))
-            else:
-                self._undecoded += 1
 
     def _add_event(self, event: RecordEvent) -> None:
         if isinstance(event, TransactionStateRecorded):

@@ -94,24 +94,20 @@ class ShareGroups:
         if NAME not in ids:
             self._clear()
             return NOT_KNOWN
-        self._place_groups(topology)
+        offsets_partitions = 0 if self._part.is_whole else topology.partitions_of(OFFSETS_TOPIC)
+        if offsets_partitions != self._offsets_partitions:  # groups belong to other instances than before
+            self._clear()
+            self._offsets_partitions = offsets_partitions
         self._read_new()
-        partitions = self._named({topic_id: name for name, topic_id in ids.items()})
+        names = {topic_id: name for name, topic_id in ids.items()}
+        kept = {(key[0], names[key[1]], key[2]): key for key in self._state.partitions if key[1] in names}
+        partitions = dict(sorted(kept.items()))
         ends = read_high_watermarks(self._cluster, {topic for _, topic, _ in partitions})
         unknown["share group record", ErrorReason.INVALID] += self._undecoded
         unknown["share group record", "not_kept"] += self._state.omitted
-        unknown["share partition", "not_shown"] += len(partitions) - min(len(partitions), MOST_PARTITIONS)
+        unknown["share partition", "not_shown"] += max(len(partitions) - MOST_PARTITIONS, 0)
         reads = rows_table([(int(now * 1000),)], model.SHARE_READS)
-        return ShareGroupTables(*self._tables(dict(sorted(partitions.items())), ends), reads)
-
-    def _place_groups(self, topology: Topology) -> None:
-        """Read the topic again from its start if groups belong to other instances than before."""
-        if self._part.is_whole:
-            return
-        partitions = topology.partitions_of(OFFSETS_TOPIC)
-        if partitions != self._offsets_partitions:
-            self._clear()
-            self._offsets_partitions = partitions
+        return ShareGroupTables(*self._tables(partitions, ends), reads)
 
     def _owns(self, group: str) -> bool:
         if self._part.is_whole:
@@ -122,11 +118,6 @@ class ShareGroups:
             owned = partitions > 0 and self._part.owns(partition_for(group, partitions))
             self._owned[group] = owned
         return owned
-
-    def _named(self, names: Mapping[bytes, str]) -> dict[tuple[str, str, int], SharePartitionKey]:
-        """Return the keys by group, topic and partition, without those of topics that no longer exist."""
-        keys = self._state.partitions
-        return {(key[0], names[key[1]], key[2]): key for key in keys if key[1] in names}
 
     def _read_new(self) -> None:
         ranges = unread_ranges(self._cluster, NAME, self._read)

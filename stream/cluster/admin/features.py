@@ -12,11 +12,8 @@ import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from kafka.protocol.admin.client_quotas import DescribeClientQuotasRequest
-from kafka.protocol.api_key import ApiKey
-from kafka.protocol.metadata import ApiVersionsRequest
-
 from stream.cluster.transport import errors as reasons
+from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
 
@@ -49,8 +46,7 @@ class BrokerVersions:
 def read_versions(cluster: Cluster, nodes: Collection[int]) -> dict[int, BrokerVersions | ErrorReason]:
     """Read what these brokers support, by node, or why it is unknown. Raises nothing."""
     wanted = sorted(set(nodes))
-    request = ApiVersionsRequest(client_software_name="lagwarden", client_software_version="1")
-    answers = cluster.call_all([(node, request) for node in wanted])
+    answers = cluster.call_all([(node, requests.api_versions()) for node in wanted])
     return {node: _versions(answer) for node, answer in zip(wanted, answers, strict=True)}
 
 
@@ -108,13 +104,8 @@ def _differences(one: BrokerVersions, other: BrokerVersions) -> Iterator[str]:
         if one.requests.get(key) != other.requests.get(key)
     ]
     if keys:
-        named = ", ".join(map(_request_name, keys[:_NAMED])) + (", …" if len(keys) > _NAMED else "")
+        named = ", ".join(map(requests.request_name, keys[:_NAMED])) + (", …" if len(keys) > _NAMED else "")
         yield f"{len(keys)} request{'s' if len(keys) != 1 else ''} in other versions ({named})"
-
-
-def _request_name(key: int) -> str:
-    """Return Kafka's name of a request (org.apache.kafka.common.protocol.ApiKeys); its key if it is not known here."""
-    return next((each.name for each in ApiKey if each == key), f"API key {key}")
 
 
 def _range(supported: Range | None) -> str:
@@ -146,7 +137,7 @@ def read_quotas(cluster: Cluster) -> list[Quota] | ErrorReason:
     Needs the right to describe the configs of the cluster. Raises nothing.
     """
     try:
-        answer = cluster.call_any(DescribeClientQuotasRequest(components=[], strict=False))
+        answer = cluster.call_any(requests.describe_client_quotas())
     except ClusterError as error:
         return reasons.of_failure(error)
     refused = reasons.of_code(answer.error_code)

@@ -12,8 +12,6 @@ Errors are values.
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from kafka.protocol.admin.topics import ListPartitionReassignmentsRequest
-
 from stream.cluster.topology import Topology
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
@@ -105,7 +103,6 @@ def _offsets(
 
 
 _NOT_CONTROLLER: Final = 41
-_CONTROLLER_MS: Final = 5_000
 
 
 class Reassignment(NamedTuple):
@@ -125,7 +122,7 @@ def read_reassignments(cluster: Cluster, controller: int | None) -> list[Reassig
     With ZooKeeper only the `controller` answers; with KRaft any broker does. Needs the right to describe the cluster.
     Raises nothing.
     """
-    request = ListPartitionReassignmentsRequest(timeout_ms=_CONTROLLER_MS, topics=None)
+    request = requests.list_partition_reassignments()
     try:
         answer = cluster.call_any(request)
         if answer.error_code == _NOT_CONTROLLER and controller is not None:

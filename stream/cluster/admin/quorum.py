@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from kafka.protocol.admin.cluster import DescribeQuorumRequest
-
 from stream.cluster.transport import errors as reasons
+from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
 
@@ -25,9 +24,6 @@ Controllers fetch twice a second and begin an election after 2 s without an answ
 CATCH_UP_PATIENCE: Final = 60_000
 """The longest time in which a voter that fetches may not have the whole log, in ms."""
 
-_METADATA_LOG: Final = DescribeQuorumRequest.TopicData(
-    topic_name="__cluster_metadata", partitions=[DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)]
-)
 _NO_DIRECTORY: Final = 0
 _UNKNOWN: Final = -1
 
@@ -90,7 +86,7 @@ def read_quorum(cluster: Cluster) -> Quorum | ErrorReason:
     Needs the right to describe the cluster. Raises nothing.
     """
     try:
-        answer = cluster.call_any(DescribeQuorumRequest(topics=[_METADATA_LOG]))
+        answer = cluster.call_any(requests.describe_quorum())
     except ClusterError as error:
         return reasons.of_failure(error)
     refused = reasons.of_code(answer.error_code)

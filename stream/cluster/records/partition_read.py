@@ -9,15 +9,13 @@ import enum
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from kafka.errors import for_code
-
 from decoders.log.batch import FRAME
 from decoders.log.errors import Damaged
 from decoders.log.fetched import FetchedBatches
 from decoders.log.files import LogBatch
 from decoders.log.vectors import LogColumns
 from stream.cluster.records.ranges import OffsetRange, ReadTally, SkipReason
-from stream.cluster.transport.connection_errors import no_topic_right
+from stream.cluster.transport.connection_errors import no_topic_right, retry_of_code
 from stream.cluster.transport.errors import ClusterError, Unreachable, Unsupported
 from stream.cluster.transport.requests import OUT_OF_RANGE
 
@@ -36,8 +34,6 @@ class Lookup(enum.Enum):
     """The log start offset and the last stable offset, because the log does not have the position."""
 
 
-_PASSING: Final = frozenset({-1, 2})
-"""UNKNOWN_SERVER_ERROR, and CORRUPT_MESSAGE of a broker that could not read its log: final only for the library."""
 _NOT_AUTHORISED: Final = 29
 _NEEDS_NEWER_FETCH: Final = 76  # UNSUPPORTED_COMPRESSION_TYPE
 
@@ -163,11 +159,11 @@ class PartitionRead:
             raise Unsupported(
                 f"{self._where} has zstd batches, which the broker sends to newer clients only", "upgrade"
             )
-        error = for_code(code)
+        is_retriable, needs_leader = retry_of_code(code)
         if code == OUT_OF_RANGE:
             self.needs = Lookup.ENDS
-        elif error.retriable or code in _PASSING:
-            self.retry(now, f"Kafka error {code}", Lookup.LEADER if error.invalid_metadata else Lookup.NOTHING)
+        elif is_retriable:
+            self.retry(now, f"Kafka error {code}", Lookup.LEADER if needs_leader else Lookup.NOTHING)
         else:
             raise Unreachable(f"{self._where} cannot be read (Kafka error {code})", "see the broker's log")
 

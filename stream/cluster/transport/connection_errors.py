@@ -29,6 +29,8 @@ from stream.cluster.transport.errors import (
 
 _CHECK_ADDRESS: Final = "check kafka.bootstrap_servers, the broker and the network between"
 _CHECK_PROTOCOL: Final = "set kafka.security_protocol to what the broker's listener uses"
+_PASSING: Final = frozenset({-1, 2})
+"""UNKNOWN_SERVER_ERROR, and CORRUPT_MESSAGE of a broker that could not read its log: final only for the library."""
 _CHECK_LOGIN: Final = "check kafka.sasl_mechanism, kafka.sasl_username and kafka.sasl_password"
 
 _NOT_TLS: Final = ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
@@ -72,6 +74,12 @@ def no_topic_right(topic: str, operation: str) -> NotAuthorised:
         f"no right to {operation} topic {topic}",
         f"grant {operation} on topic {topic} to lagwarden's user (`lagwarden acls` prints the commands)",
     )
+
+
+def retry_of_code(code: int) -> tuple[bool, bool]:
+    """Return whether an error code may end by itself, and whether the metadata must be read first."""
+    error = kafka.errors.for_code(code)
+    return error.retriable or code in _PASSING, error.invalid_metadata
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -1,14 +1,18 @@
-"""Requests about metadata, offsets and records. The Kafka library is used in `stream.cluster` only.
+"""The requests of all modules of `stream.cluster`. The Kafka library is used in this package only.
 
 Every request sets the fields whose default would be wrong: no request creates a topic, and no broker that is too old
-for a field may ignore it. Requests that one module sends are built there.
+for a field may ignore it. They change nothing on the cluster, with one exception: FindCoordinator makes the broker
+create the coordinators' topic if it does not exist. So send it only for groups that are known to exist, because then
+the topic exists too.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from kafka.protocol import admin
+from kafka.protocol.api_key import ApiKey
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
-from kafka.protocol.metadata import MetadataRequest
+from kafka.protocol.metadata import ApiVersionsRequest, FindCoordinatorRequest, MetadataRequest
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -23,6 +27,14 @@ OUT_OF_RANGE: Final = 1
 
 # AclOperation.READ in Kafka's numbering, as it appears in the authorised operations of a topic (KIP-430).
 READ: Final = 3
+
+TOPIC_RESOURCE: Final = 2
+BROKER_RESOURCE: Final = 4
+"""The type of the configured resource (org.apache.kafka.common.config.ConfigResource.Type)."""
+
+_GROUP: Final = 0
+"""The key type of groups (FindCoordinatorRequest's KeyType; 1 is that of transactional ids)."""
+_CONTROLLER_MS: Final = 5_000
 
 
 def metadata(topics: Collection[str] | None, *, operations: bool = False) -> Any:
@@ -125,3 +137,77 @@ def fetch(
         min_version=5,  # version 4 has no log start offset, older ones have no transactions
         max_version=12,  # from version 13 on, requests have topic ids, which older brokers do not have
     )
+
+
+def find_coordinators(groups: Sequence[str]) -> Any:
+    """Build a request to any broker for the coordinators of many groups (KIP-699, brokers from 3.0)."""
+    return FindCoordinatorRequest(key_type=_GROUP, coordinator_keys=list(groups), min_version=4)
+
+
+def find_coordinator(group: str) -> Any:
+    """Build a request to any broker for one coordinator, in the form of brokers before 3.0."""
+    return FindCoordinatorRequest(key=group, key_type=_GROUP, max_version=3)
+
+
+def describe_groups(groups: Sequence[str]) -> Any:
+    """Build a request to a coordinator for the state and the members of these groups, as classic groups."""
+    return admin.DescribeGroupsRequest(groups=list(groups))
+
+
+def describe_configs(kind: int, resources: Collection[str], names: Collection[str]) -> Any:
+    """Build a request for settings of topics (to any broker) or of one broker (to that broker)."""
+    resource = admin.DescribeConfigsRequest.DescribeConfigsResource
+    wanted = [resource(kind, name, list(names)) for name in resources]
+    return admin.DescribeConfigsRequest(resources=wanted, min_version=1)  # version 0 has no source of a value
+
+
+def describe_log_dirs(partitions: Mapping[str, Sequence[int]] | None) -> Any:
+    """Build a request to a broker for the sizes of its replicas of these partitions, or of all (KIP-113)."""
+    topic = admin.DescribeLogDirsRequest.DescribableLogDirTopic
+    topics = None if partitions is None else [topic(name, list(indexes)) for name, indexes in partitions.items()]
+    return admin.DescribeLogDirsRequest(topics=topics)
+
+
+def describe_quorum() -> Any:
+    """Build a request to any broker for the state of the metadata quorum (KIP-595); unsupported with ZooKeeper."""
+    topic = admin.DescribeQuorumRequest.TopicData
+    return admin.DescribeQuorumRequest(topics=[topic("__cluster_metadata", [topic.PartitionData(partition_index=0)])])
+
+
+def list_partition_reassignments() -> Any:
+    """Build a request for all reassignments in progress (KIP-455): to any broker, with ZooKeeper to the controller."""
+    return admin.ListPartitionReassignmentsRequest(timeout_ms=_CONTROLLER_MS, topics=None)
+
+
+def describe_client_quotas() -> Any:
+    """Build a request to any broker for all quotas of users, clients and addresses (KIP-546, brokers from 2.6)."""
+    return admin.DescribeClientQuotasRequest(components=[], strict=False)
+
+
+def api_versions() -> Any:
+    """Build a request to a broker for the versions of requests and the features that it supports (KIP-584)."""
+    return ApiVersionsRequest(client_software_name="lagwarden", client_software_version="1")
+
+
+def request_name(key: int) -> str:
+    """Return Kafka's name of a request (org.apache.kafka.common.protocol.ApiKeys); its key if it is not known here."""
+    return next((each.name for each in ApiKey if each == key), f"API key {key}")
+
+
+def describe_producers(topic: str, partitions: Sequence[int]) -> Any:
+    """Build a request to a leader for the active producers of these partitions (KIP-664, brokers from 2.8)."""
+    of_topic = admin.DescribeProducersRequest.TopicRequest(topic, list(partitions))
+    return admin.DescribeProducersRequest(topics=[of_topic])
+
+
+def list_transactions(producers: Sequence[int]) -> Any:
+    """Build a request to a broker for the transactions of these producers it coordinates (KIP-664, brokers from 3.0).
+
+    The broker leaves out a transactional id that the user may not describe, without an error.
+    """
+    return admin.ListTransactionsRequest(state_filters=[], producer_id_filters=list(producers))
+
+
+def describe_transactions(transactional_ids: Sequence[str]) -> Any:
+    """Build a request to a transaction coordinator for the state of its transactions (KIP-664, brokers from 3.0)."""
+    return admin.DescribeTransactionsRequest(transactional_ids=list(transactional_ids))

@@ -7,8 +7,8 @@ import pytest
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from sandbox.kafka.broker import Broker
-from stream.cluster.configs import BROKER_RESOURCE, configs_request
 from stream.cluster.retention_config import CHECK_INTERVAL, RETENTION, read_retention, rules_of
+from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.groups.expiry.broker_rules import ExpiryRules, OffsetsRetention
 from tests.support.scripted_cluster import AWAY, Answers, ScriptedCluster, says
@@ -146,5 +146,5 @@ def test_a_broker_has_one_form_of_each_setting(broker: Broker) -> None:
     with Cluster([broker.bootstrap]) as cluster:
         assert read_retention(cluster, 5) == known(WEEK)
         names = [RETENTION, CHECK_INTERVAL, "offsets.retention.ms", "offsets.retention.check.interval.minutes"]
-        answer = cluster.call(configs_request(BROKER_RESOURCE, ["1"], names), 1)
+        answer = cluster.call(requests.describe_configs(requests.BROKER_RESOURCE, ["1"], names), 1)
     assert {each.name for each in answer.results[0].configs} == {RETENTION, CHECK_INTERVAL}

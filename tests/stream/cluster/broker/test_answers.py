@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, IsolationLevel, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
-from kafka.protocol.admin.topics import ListPartitionReassignmentsRequest
 
 from sandbox.kafka.broker import Broker, create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
@@ -22,7 +21,7 @@ from stream.cluster.topic_ids import TopicIds
 from stream.cluster.topology import read_topology
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import Unreachable
-from stream.cluster.transport.requests import EARLIEST, LATEST, NEWEST
+from stream.cluster.transport.requests import EARLIEST, LATEST, NEWEST, list_partition_reassignments
 
 pytestmark = pytest.mark.kafka
 
@@ -55,9 +54,9 @@ def test_any_available_broker_answers(broker: Broker) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         servers = [f"127.0.0.1:{silent.getsockname()[1]}", "127.0.0.1:1", broker.bootstrap]
         with Cluster(servers, request_timeout=6) as fresh:
-            assert fresh.call_any(ListPartitionReassignmentsRequest(topics=None)).error_code == 0
+            assert fresh.call_any(list_partition_reassignments()).error_code == 0
     with Cluster(["127.0.0.1:1"], request_timeout=2) as unreachable, pytest.raises(Unreachable):
-        unreachable.call_any(ListPartitionReassignmentsRequest(topics=None))
+        unreachable.call_any(list_partition_reassignments())
 
 
 def test_a_recreated_topic_has_a_new_id(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
