@@ -52,7 +52,7 @@ class DriverSeed:
         return first
 
     def _first_read(self, folder: Path) -> FirstRead | None:
-        """Take over a first read, or read a fresh checkpoint's topic unless the ends of its first batch are fixed.
+        """Return the kept first read, or that of a fresh checkpoint's topic, unless the ends of its batch are fixed.
 
         It is kept in the checkpoint if that is a directory, else until this process ends. Executors on other machines
         read the topic themselves: what this machine would read is not on theirs.
