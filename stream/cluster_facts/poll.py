@@ -117,8 +117,9 @@ class ClusterPoll:
         asks_all = (pc.sum(partitions["replicas"]).as_py() or 0) <= MOST_REPLICAS
         unknown["size on disk", ErrorReason.NOT_ASKED] += 0 if asks_all else len(nodes)
         of_topic = {NAME: offsets["partition"].to_pylist()} if len(offsets) else {}
-        brokers = None if asks_all or of_topic else []
-        replicas = read_replica_sizes(self._cluster, None if asks_all else of_topic, brokers)
+        replicas = read_replica_sizes(
+            self._cluster, None if asks_all else of_topic, None if asks_all or of_topic else ()
+        )
         of_offsets = of_topics.get(NAME, {})
         disk = self._offsets_topic.evaluate(now, offsets, replicas, of_offsets, of_brokers, snapshot=snapshot)
         sizes = size_per_broker(disk.replicas)

@@ -98,7 +98,8 @@ def test_the_pipeline_continues_the_layout_of_the_checkpoint() -> None:
     job = {"trigger_interval": 2.0, "watchdog_limit": 100}
     given = with_sections(job=job, groups={"history": 9, "dead_grace": 60})
     kept = dataclasses.replace(checkpoint_layout(given, 4), slot_ms=1_000, keep_slots=5)
-    checkpoint: Any = SimpleNamespace(manifest=SimpleNamespace(layout=kept, live_from=77), spark="/checkpoint/spark")
+    manifest = SimpleNamespace(layout=kept, live_from=77)
+    checkpoint: Any = SimpleNamespace(manifest=manifest, folder=Path("/checkpoint"), spark="/checkpoint/spark")
     options = pipeline_options(given, checkpoint, {0: 3, 1: 4}, ("127.0.0.1", 5, "t"))
     reading = options.reading
     assert (reading.slot_ms, reading.keep_slots, reading.placement) == (1_000, 5, kept.placement)
