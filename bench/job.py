@@ -13,8 +13,8 @@ from stream.groups.codec import pack, unpack_change, unpack_state
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement, partition_for
 from stream.groups.record_columns import RecordColumns
-from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import ShardChange, empty_state
+from stream.groups.reduce import reduce
+from stream.groups.shard import ShardChange, StateLimits, empty_state
 
 _RULES: Final = StateLimits(keep_slots=10)
 _SLOT_MS: Final = 30_000

@@ -31,7 +31,7 @@ from stream.groups.driver_state import DriverState
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
-from stream.groups.reduce import StateLimits
+from stream.groups.shard import StateLimits
 from stream.spark import pipeline
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.pipeline import PipelineOptions

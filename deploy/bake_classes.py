@@ -30,8 +30,7 @@ from stream.config.values import class_archive_folder
 from stream.errors import Refusal
 from stream.groups.codec import pack
 from stream.groups.placement import Placement
-from stream.groups.reduce import StateLimits
-from stream.groups.shard import empty_delta
+from stream.groups.shard import StateLimits, empty_delta
 from stream.spark.class_archive import ClassArchive
 from stream.spark.delta_source import COLUMNS
 from stream.spark.errors import SparkCallError, spark_call

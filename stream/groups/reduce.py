@@ -7,8 +7,8 @@ state has no clock.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
-from typing import Final, Self, TypeVar
+from collections.abc import Iterable
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,37 +18,10 @@ from stream.groups.commits import tombstones as abort_table
 from stream.groups.commits import tombstones as tombstone_table
 from stream.groups.commits.run_table import Runs, concat_runs, find_rows, join_runs
 from stream.groups.commits.tombstones import AbortedCommits, OffsetTombstones
-from stream.groups.lifecycle.events import NewRecords
 from stream.groups.lifecycle.tracker import update_histories
-from stream.groups.lifecycle.transitions import HistoryLimits
-from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, ShardState, newest_records
+from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, ShardState, StateLimits, newest_records
 
 _Rows = TypeVar("_Rows", "Runs", "MembershipRecords", "OffsetTombstones", "AbortedCommits")
-KEEP_TRANSITIONS: Final = 32
-DEAD_GRACE_MS: Final = 3_600_000
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class StateLimits:
-    """How much a state keeps. None: everything, without end.
-
-    `dead_grace_ms` is how long a dead group is kept; a group that returns within this time is recreated, not created.
-    The state drops dead groups by the timestamps of the records that it reads, whenever it is touched. A timer would be
-    one more thing that a replayed batch has to repeat, and a shard without records has nothing new to store.
-    `live_from` is the position in the offsets partition from which transitions are live, not replayed history.
-    `latest` is the time of the reader (ms), None without a clock. A timestamp of a record after it is wrong, and counts
-    as this time: one record of tomorrow would else drop every group that dies today at once, also after a restart.
-    """
-
-    keep_slots: int
-    keep_transitions: int | None = KEEP_TRANSITIONS
-    dead_grace_ms: int | None = DEAD_GRACE_MS
-    live_from: int = 0
-    latest: int | None = None
-
-    def in_partition(self, partition: int, live_from: Mapping[int, int], latest: int) -> Self:
-        """Return the limits of the shards of an offsets partition; `live_from` has the position per partition."""
-        return dataclasses.replace(self, live_from=live_from.get(partition, 0), latest=latest)
 
 
 def reduce(
@@ -61,20 +34,18 @@ def reduce(
     limits = StateLimits(limits) if isinstance(limits, int) else limits
     ordered = sorted(deltas, key=lambda delta: delta.position)
     unseen = [_without_seen(delta, state.position) for delta in ordered if delta.position > state.position]
-    read = _new_records(state, unseen, limits)
-    runs, changed_runs = _reduce_runs(state, read.runs, read.state_rows, limits.keep_slots)
+    read = _combined(state, unseen, limits)
+    state_rows = find_rows(state.runs.keys, read.runs.keys)
+    runs, changed_runs = _reduce_runs(state, read.runs, state_rows, limits.keep_slots)
     records, changed_records = _reduce_records(state.records, read.records)
-    histories, changed_histories = update_histories(
-        state, read, HistoryLimits(limits.keep_transitions, limits.dead_grace_ms, limits.live_from)
-    )
+    histories, changed_histories = update_histories(state, read, state_rows, limits)
     aborts, changed_aborts = _reduce_aborts(state, unseen, read.time)
-    position = max([state.position, *(delta.position for delta in unseen)])
     return (
-        ShardState(runs, records, position, histories, time=read.time, aborts=aborts),
+        ShardState(runs, records, read.position, histories, time=read.time, aborts=aborts),
         ShardChange(
             changed_runs,
             changed_records,
-            position,
+            read.position,
             changed_histories,
             read.tombstones,
             time=read.time,
@@ -99,16 +70,16 @@ def _after(rows: _Rows, positions: NDArray[np.int64], position: int) -> _Rows:
     return rows.take(~seen) if seen.any() else rows
 
 
-def _new_records(state: ShardState, deltas: list[ShardDelta], limits: StateLimits) -> NewRecords:
-    """Combine the deltas, in log order, into one table of each sort."""
+def _combined(state: ShardState, deltas: list[ShardDelta], limits: StateLimits) -> ShardDelta:
+    """Return the deltas, in log order, as one, without aborted commits; its time is also that of the state."""
     runs = join_runs([delta.runs for delta in deltas], limits.keep_slots)
     time = max([state.time, *(delta.time for delta in deltas)])
     tombstones = OffsetTombstones.concat([delta.tombstones for delta in deltas])
-    return NewRecords(
+    return ShardDelta(
         records=MembershipRecords.concat([delta.records for delta in deltas]),
         tombstones=tombstone_table.resolve(tombstones, [state.runs, *(delta.runs for delta in deltas)]),
         runs=runs,
-        state_rows=find_rows(state.runs.keys, runs.keys),
+        position=max([state.position, *(delta.position for delta in deltas)]),
         time=time if limits.latest is None else min(time, limits.latest),
     )
 

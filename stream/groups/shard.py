@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from stream.groups.commits.run_table import Runs, no_runs
 from stream.groups.commits.runs import NEVER
 from stream.groups.commits.tombstones import AbortedCommits, OffsetTombstones
 from stream.groups.lifecycle.record import HistoryTable
 from stream.groups.record_columns import KeyTable
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 NOTHING_READ: Final = -1
 """Position of a shard that has read no record yet."""
@@ -93,6 +91,33 @@ class ShardChange:
     """The newest timestamp (ms) of a record read, also of those before this batch."""
     aborts: AbortedCommits = dataclasses.field(default_factory=AbortedCommits.empty)
     """The aborted commits of each key of which some were read. A commit among `runs` ends those before it."""
+
+
+KEEP_TRANSITIONS: Final = 32
+DEAD_GRACE_MS: Final = 3_600_000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StateLimits:
+    """How much a state keeps. None: everything, without end.
+
+    `dead_grace_ms` is how long a dead group is kept; a group that returns within this time is recreated, not created.
+    The state drops dead groups by the timestamps of the records that it reads, whenever it is touched. A timer would be
+    one more thing that a replayed batch has to repeat, and a shard without records has nothing new to store.
+    `live_from` is the position in the offsets partition from which transitions are live, not replayed history.
+    `latest` is the time of the reader (ms), None without a clock. A timestamp of a record after it is wrong, and counts
+    as this time: one record of tomorrow would else drop every group that dies today at once, also after a restart.
+    """
+
+    keep_slots: int
+    keep_transitions: int | None = KEEP_TRANSITIONS
+    dead_grace_ms: int | None = DEAD_GRACE_MS
+    live_from: int = 0
+    latest: int | None = None
+
+    def in_partition(self, partition: int, live_from: Mapping[int, int], latest: int) -> Self:
+        """Return the limits of the shards of an offsets partition; `live_from` has the position per partition."""
+        return dataclasses.replace(self, live_from=live_from.get(partition, 0), latest=latest)
 
 
 def newest_records(records: MembershipRecords) -> MembershipRecords:

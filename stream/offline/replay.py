@@ -15,8 +15,8 @@ from stream.groups.driver_state import DriverState
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
-from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import ShardState, empty_state
+from stream.groups.reduce import reduce
+from stream.groups.shard import ShardState, StateLimits, empty_state
 from stream.offline.rows import OFFSETS_TOPIC, LogRow, batch_rows
 
 ROWS_PER_BATCH: Final = 65_536

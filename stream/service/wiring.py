@@ -18,7 +18,7 @@ from stream.config.options import Config, JobOptions
 from stream.config.secret_sources import SecretFile
 from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.placement import Placement
-from stream.groups.reduce import StateLimits
+from stream.groups.shard import StateLimits
 from stream.health.limits import HealthLimits
 from stream.service.system_limits import usable_cores
 from stream.spark.executors.driver_machine import address_for

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from stream.groups.reduce import StateLimits
+from stream.groups.shard import StateLimits
 from stream.process_memory import empty_pandas
 from stream.spark import delta_source
 from stream.spark import shard_processor as processor

@@ -16,8 +16,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from stream.groups.codec import pack, unpack_delta, unpack_state
 from stream.groups.placement import Placement
-from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import ShardState, empty_state
+from stream.groups.reduce import reduce
+from stream.groups.shard import ShardState, StateLimits, empty_state
 
 STATE: Final = "shard"
 """Name of the state variable."""

@@ -10,8 +10,8 @@ from stream.cluster.transport.client import Cluster
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
-from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import ShardChange, ShardState, empty_state
+from stream.groups.reduce import reduce
+from stream.groups.shard import ShardChange, ShardState, StateLimits, empty_state
 from tests.support.commits import KEEP, SLOT_MS
 
 _LIMITS: Final = StateLimits(KEEP)

@@ -12,9 +12,9 @@ from stream.groups.driver_state import DriverState
 from stream.groups.fold import Fold
 from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns
-from stream.groups.reduce import StateLimits, reduce
+from stream.groups.reduce import reduce
 from stream.groups.row_order import NO_EVENTS
-from stream.groups.shard import NOTHING_READ, MembershipRecords, ShardChange, ShardDelta, empty_state
+from stream.groups.shard import NOTHING_READ, MembershipRecords, ShardChange, ShardDelta, StateLimits, empty_state
 from tests.support.commits import KEEP, SLOT_MS
 
 Raw = tuple[bytes | None, bytes | None]

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from stream.groups.lifecycle.model import GroupHistory, Transition
 from stream.groups.lifecycle.record import unpack
-from stream.groups.reduce import StateLimits
-from stream.groups.shard import ShardState
+from stream.groups.shard import ShardState, StateLimits
 from tests.support.commits import KEEP
 from tests.support.driver_states import ShardReader, Timed, delta_of
 from tests.support.raw import commit_key, commit_value

@@ -7,36 +7,20 @@ here.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
 from stream.groups.commits.run_table import Runs, find_rows, groups_of_commit_keys
-from stream.groups.commits.runs import NEVER
+from stream.groups.commits.runs import NEVER, Spans
 from stream.groups.commits.tombstones import OffsetTombstones
 from stream.groups.membership.summary import groups_of
-from stream.groups.shard import MembershipRecords, ShardState
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NewRecords:
-    """The records that the state has not seen: membership records and tombstones in log order, and runs."""
-
-    records: MembershipRecords
-    tombstones: OffsetTombstones
-    runs: Runs
-    # For each run its row in the state, -1 where it has none.
-    state_rows: NDArray[np.int64]
-    # The newest timestamp of a record, also of those read before.
-    time: int
+from stream.groups.shard import MembershipRecords, ShardDelta, ShardState
 
 
 class EventType(enum.IntEnum):
@@ -58,9 +42,12 @@ class Event(NamedTuple):
     """The row in the table of its type; -1 for a first commit."""
 
 
-def events_by_group(state: ShardState, read: NewRecords) -> dict[str, list[Event]]:
-    """Return the events of each group that can have a transition, in the order in which they count."""
-    first_commits = _first_commits(state, read)
+def events_by_group(state: ShardState, read: ShardDelta, state_rows: NDArray[np.int64]) -> dict[str, list[Event]]:
+    """Return the events of each group that can have a transition, in the order in which they count.
+
+    `state_rows` has the row in the state of each run that was read, -1 where it has none.
+    """
+    first_commits = _first_commits(state, read.runs.spans, state_rows < 0)
     if not len(read.records) and not len(read.tombstones) and not len(first_commits):
         return {}
     events: defaultdict[str, list[Event]] = defaultdict(list)
@@ -72,10 +59,8 @@ def events_by_group(state: ShardState, read: NewRecords) -> dict[str, list[Event
     return events
 
 
-def _first_commits(state: ShardState, read: NewRecords) -> NDArray[np.intp]:
+def _first_commits(state: ShardState, spans: Spans, is_new: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return the rows of runs whose first commit creates the offset, after the state's position."""
-    spans = read.runs.spans
-    is_new = read.state_rows < 0
     if spans.reset.any():
         is_new |= spans.reset & (spans.first_position > state.position)
     return np.flatnonzero(is_new & (spans.commits > 0)) if is_new.any() else np.empty(0, np.intp)

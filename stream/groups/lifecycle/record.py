@@ -14,18 +14,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from stream.groups.commits.runs import NEVER
 from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, GroupHistory, Removal, Transition, TransitionType
 from stream.groups.record_columns import KeyTable
 from stream.groups.short_cache import cache_short
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 NO_TIME: Final = -1
 

@@ -22,32 +22,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
 from stream.groups.commits.run_table import find_rows, groups_of_commit_keys
 from stream.groups.commits.runs import NEVER
 from stream.groups.lifecycle import record as group_record
-from stream.groups.lifecycle.events import Event, EventType, NewRecords, events_by_group
+from stream.groups.lifecycle.events import Event, EventType, events_by_group
 from stream.groups.lifecycle.record import GroupRecord, HistoryTable, history_table
-from stream.groups.lifecycle.transitions import HistoryLimits, close_operation, open_operation, record_without_past
+from stream.groups.lifecycle.transitions import close_operation, open_operation, record_without_past
 from stream.groups.membership.summary import TARGET_EPOCH_TYPES, MembershipSummaries, groups_of, record_type_of
-from stream.groups.shard import ShardState
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from stream.groups.shard import ShardDelta, ShardState, StateLimits
 
 _GRACE_FACTOR: Final = 2
 """Dead groups stay in the state for this multiple of the grace period. Whether a group is recreated depends on the
 record's timestamp, and brokers' clocks differ: the margin hides when the state dropped the group."""
 
 
-def update_histories(state: ShardState, read: NewRecords, limits: HistoryLimits) -> tuple[HistoryTable, HistoryTable]:
-    """Return the histories after the records read, and those that changed."""
-    events = events_by_group(state, read)
+def update_histories(
+    state: ShardState, read: ShardDelta, state_rows: NDArray[np.int64], limits: StateLimits
+) -> tuple[HistoryTable, HistoryTable]:
+    """Return the histories after the records read, and those that changed; `state_rows` as in `events_by_group`."""
+    events = events_by_group(state, read, state_rows)
     updated = _Updater(state, read, limits).update(events) if events else HistoryTable.empty()
     updated = _drop_expired(updated, read.time, limits)
     expired = (
@@ -74,7 +74,7 @@ def build_histories(state: ShardState) -> HistoryTable:
     return history_table(packed)
 
 
-def _expired(histories: HistoryTable, time: int, limits: HistoryLimits) -> NDArray[np.bool_]:
+def _expired(histories: HistoryTable, time: int, limits: StateLimits) -> NDArray[np.bool_]:
     """Return a mask of the dead groups that are to be dropped at this time (ms)."""
     if limits.dead_grace_ms is None:
         return np.zeros(len(histories), np.bool_)
@@ -84,7 +84,7 @@ def _expired(histories: HistoryTable, time: int, limits: HistoryLimits) -> NDArr
     return expired
 
 
-def _drop_expired(histories: HistoryTable, time: int, limits: HistoryLimits) -> HistoryTable:
+def _drop_expired(histories: HistoryTable, time: int, limits: StateLimits) -> HistoryTable:
     expired = _expired(histories, time, limits)
     if not expired.any():
         return histories
@@ -94,7 +94,7 @@ def _drop_expired(histories: HistoryTable, time: int, limits: HistoryLimits) -> 
 class _Updater:
     """Updates the histories of the groups with events; holds what their updates share."""
 
-    def __init__(self, state: ShardState, read: NewRecords, limits: HistoryLimits) -> None:
+    def __init__(self, state: ShardState, read: ShardDelta, limits: StateLimits) -> None:
         self._state = state
         self.limits = limits
         self.summaries = MembershipSummaries()

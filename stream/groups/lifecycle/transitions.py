@@ -5,7 +5,6 @@ timestamp (formats: group tombstones, conversions, member changes). Records of a
 status before and after it counts. Sources: KIP-848, `GroupMetadataManager`, `ClassicGroup`, `ConsumerGroup`.
 """
 
-import dataclasses
 from typing import Final
 
 from stream.groups.lifecycle import record as stored
@@ -13,23 +12,14 @@ from stream.groups.lifecycle.model import TransitionType
 from stream.groups.lifecycle.record import NOTHING_REMOVED, GroupRecord, GroupStatus, Row
 from stream.groups.membership.model import CLASSIC, SIMPLE
 from stream.groups.membership.summary import MembershipSummary
+from stream.groups.shard import StateLimits
 
 _EMPTY: Final = "Empty"
 _RESET_MEMBER_COUNT: Final = frozenset({TransitionType.REBALANCED, TransitionType.EMPTIED, TransitionType.DEAD})
 """Transitions after which the count of joined and left members starts again."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class HistoryLimits:
-    """How much of a history is kept: transitions per group, and dead groups (ms after death). None: no limit."""
-
-    keep_transitions: int | None
-    dead_grace_ms: int | None
-    # Position in the offsets partition from which transitions are live.
-    live_from: int
-
-
-def open_operation(record: GroupRecord, time: int, members: int, limits: HistoryLimits) -> GroupRecord:
+def open_operation(record: GroupRecord, time: int, members: int, limits: StateLimits) -> GroupRecord:
     """Close the newest operation and return the record with the next one open.
 
     `members` is the number of members between the two operations. `record` must not be used afterwards.
@@ -64,7 +54,7 @@ def open_operation(record: GroupRecord, time: int, members: int, limits: History
 
 
 def close_operation(
-    record: GroupRecord, summary: MembershipSummary | None, *, has_offsets: bool, limits: HistoryLimits
+    record: GroupRecord, summary: MembershipSummary | None, *, has_offsets: bool, limits: StateLimits
 ) -> None:
     """Set the transitions of the open operation, and the status of the group after it."""
     previous = record.previous

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from stream.checkpoint.continuity import KeptRead, result_file
 from stream.checkpoint.spark_offsets import SourceOffsets
-from stream.groups.reduce import StateLimits
+from stream.groups.shard import StateLimits
 from stream.spark.batch_plan import SMALL_BATCH, ReadRange, batch_ends, split_into_tasks
 from stream.spark.pipeline import PipelineOptions
 from stream.spark.reading_options import FoldedRanges, ReadingOptions

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from stream.groups.codec import pack
 from stream.groups.commits.runs import columns_of
 from stream.groups.driver_state import DriverState, GroupColumns
-from stream.groups.reduce import StateLimits
 from stream.groups.row_order import NO_EVENTS, RemovedOffset
+from stream.groups.shard import StateLimits
 from tests.stream.groups.written import classic, classic_member
 from tests.support.commits import KEEP
 from tests.support.driver_states import Raw, ShardReader, delta_of

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from stream.groups.membership import memberships
-from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_state
+from stream.groups.reduce import reduce
+from stream.groups.shard import StateLimits, empty_state
 from stream.groups.short_cache import keep_last
 from tests.stream.groups.written import (
     ORDERS,

@@ -15,7 +15,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from stream.config.kafka_login import KafkaLogin
-from stream.groups.reduce import StateLimits
+from stream.groups.shard import StateLimits
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.pipeline import PipelineOptions, changes, write
 from stream.spark.reading_options import ClusterAccess

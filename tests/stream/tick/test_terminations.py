@@ -7,7 +7,7 @@ import structlog
 
 from exporters.readmodel import TerminationCounts
 from stream.groups.expiry.broker_rules import OffsetsRetention
-from stream.groups.reduce import StateLimits
+from stream.groups.shard import StateLimits
 from stream.tick.context import ClusterContext
 from stream.tick.terminations import Terminations
 from tests.stream.groups import written

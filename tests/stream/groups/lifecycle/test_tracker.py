@@ -15,8 +15,8 @@ from stream.groups.codec import pack, unpack_change, unpack_delta, unpack_state
 from stream.groups.fold import Fold
 from stream.groups.lifecycle.model import TransitionType
 from stream.groups.placement import Placement
-from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import ShardChange, ShardDelta, ShardState, empty_state
+from stream.groups.reduce import reduce
+from stream.groups.shard import ShardChange, ShardDelta, ShardState, StateLimits, empty_state
 from tests.stream.groups.written import gone, group_epoch, member, stands, target_epoch
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.driver_states import Timed, batch_of, delta_of

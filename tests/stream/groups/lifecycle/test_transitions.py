@@ -2,8 +2,8 @@
 
 from stream.groups.lifecycle.model import Removal, TransitionType
 from stream.groups.lifecycle.record import GroupRecord
-from stream.groups.lifecycle.transitions import HistoryLimits, close_operation, open_operation
-from stream.groups.reduce import StateLimits
+from stream.groups.lifecycle.transitions import close_operation, open_operation
+from stream.groups.shard import StateLimits
 from tests.stream.groups.written import (
     ORDERS,
     Written,
@@ -342,7 +342,7 @@ def test_the_newest_transitions_are_kept_and_all_are_counted() -> None:
 
 def test_an_operation_copies_no_older_transitions() -> None:
     """Without a limit, as in a replay, each operation extends one list of transitions."""
-    record, limits = GroupRecord(), HistoryLimits(None, None, 0)
+    record, limits = GroupRecord(), StateLimits(0, None, None)
     older = record.older_transitions
     for time in range(3):
         record = open_operation(record, time, 0, limits)

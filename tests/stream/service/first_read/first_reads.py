@@ -8,7 +8,7 @@ from sandbox.kafka import log_writer as write
 from stream.checkpoint.spark_offsets import TOPIC, SourceOffsets
 from stream.config.kafka_login import KafkaLogin
 from stream.groups.placement import Placement
-from stream.groups.reduce import StateLimits
+from stream.groups.shard import StateLimits
 from stream.service.first_read.request import FirstRead
 from stream.service.first_read.worker import write_result
 from stream.spark import offsets_reading

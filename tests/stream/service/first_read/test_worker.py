@@ -13,8 +13,8 @@ import pytest
 
 from sandbox.waiting import wait_until
 from stream.groups.codec import unpack_change, unpack_delta
-from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_state
+from stream.groups.reduce import reduce
+from stream.groups.shard import StateLimits, empty_state
 from stream.spark.offsets_reading import FOLDED_SCHEMA, folded_rows
 from tests.stream.service.first_read.first_reads import first_read, write_results
 from tests.support.commits import KEEP, read_run

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stream.groups.placement import Placement
-from stream.groups.reduce import StateLimits
+from stream.groups.shard import StateLimits
 from stream.spark.shard_processor import ShardProcessor
 
 

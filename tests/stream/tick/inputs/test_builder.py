@@ -13,8 +13,8 @@ from exporters.cluster.model import TOPIC_PARTITIONS
 from exporters.http.openapi.small_world import small_cluster
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.groups.commits.runs import columns_of
-from stream.groups.reduce import StateLimits
 from stream.groups.row_order import RowLabels, RowOrder
+from stream.groups.shard import StateLimits
 from stream.health.columns import NOT_KNOWN
 from stream.health.inputs import NO_COMMIT, NO_OWNER, FailedReplica, GroupStage, OpenTransaction
 from stream.health.limits import HealthLimits
