@@ -19,7 +19,7 @@ from sandbox.verdict_scenarios.assess import AFTER_PAUSE, MAX_TICKS_LATE, blocke
 from sandbox.verdict_scenarios.pace import RunPace
 from sandbox.verdict_scenarios.record import RunRecord
 from sandbox.verdict_scenarios.scenario import FINE, ExpectedVerdict, ScenarioKind, VerdictScenario
-from stream.health.burrow.rules import INTERVALS
+from stream.health.burrow import INTERVALS
 
 FORMAT: Final = 1
 """The version of labels.json."""

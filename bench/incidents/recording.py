@@ -15,7 +15,7 @@ from sandbox.verdict_scenarios.burrow import burrow_statuses
 from sandbox.verdict_scenarios.record import RunRecord
 from sandbox.verdict_scenarios.runner import run_scenarios
 from sandbox.verdict_scenarios.scenario import VerdictScenario
-from stream.health.burrow.rules import BurrowStatus
+from stream.health.burrow import BurrowStatus
 from stream.health.verdict import Severity
 
 _SEVERITIES: Final = {

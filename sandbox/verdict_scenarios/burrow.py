@@ -17,7 +17,7 @@ from sandbox.verdict_scenarios.assess import ScenarioOutcome, TimedVerdict, asse
 from sandbox.verdict_scenarios.burrow_store import Ring, columns_of_rings
 from sandbox.verdict_scenarios.record import RecordedCommit, RunRecord
 from sandbox.verdict_scenarios.scenario import VerdictScenario
-from stream.health.burrow.rules import INTERVALS, BurrowStatus, evaluate, roll_up
+from stream.health.burrow import INTERVALS, BurrowStatus, evaluate, roll_up
 
 Place = tuple[str, str, int]
 ALARM: Final = "alarm"

@@ -6,7 +6,7 @@ The rules of insertion are those of core/internal/storage/inmemory.go.
 import dataclasses
 from collections.abc import Sequence
 
-from stream.health.burrow.rules import INTERVALS, NONE, Rings
+from stream.health.burrow import INTERVALS, NONE, Rings
 
 
 @dataclasses.dataclass(slots=True)

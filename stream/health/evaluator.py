@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from stream.health import hysteresis, row_columns
-from stream.health.burrow.status_tracker import BurrowStatuses, BurrowStatusTracker
+from stream.health.burrow import BurrowStatuses, BurrowStatusTracker
 from stream.health.columns import Codes, Flags, Ints
 from stream.health.evidence import Value, evidence
 from stream.health.features import window as windows

@@ -23,7 +23,7 @@ from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.predict import predict
 from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
 from stream.health.common_cause.search import CommonCause
-from stream.tick.common_cause.analysis import CommonCauseAnalysis, common_causes_table, covered_groups_table
+from stream.tick.common_cause import CommonCauseAnalysis, common_causes_table, covered_groups_table
 from stream.tick.context import UNKNOWN_CLUSTER, DerivedState, LookupResults, TickFacts, count_unassigned, derive
 from stream.tick.context_poller import ContextPoller
 from stream.tick.ends_index import EndsIndex

@@ -12,7 +12,7 @@ from exporters import readmodel
 from exporters.selection.budget import first_match, muted_by_configuration
 from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import GroupColumns
-from stream.health.burrow.rules import NONE, BurrowStatus, Rings
+from stream.health.burrow import NONE, BurrowStatus, Rings
 from stream.tick.quarantine import REASON, QuarantinedGroup
 from stream.tick.verdicts.columns import words
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick

@@ -15,7 +15,7 @@ from exporters.readmodel import FindingDetail
 from exporters.timestamps import rfc3339
 from exporters.wording import SEVERITIES
 from stream.groups.commits.run_table import no_runs
-from stream.health.burrow.status_tracker import BurrowStatuses
+from stream.health.burrow import BurrowStatuses
 from stream.health.columns import Flags
 from stream.health.evaluator import EvaluationResult
 from stream.health.evidence import Value

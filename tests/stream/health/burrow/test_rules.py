@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.verdict_scenarios.burrow_store import BurrowSlot, Ring, columns_of_rings
-from stream.health.burrow.rules import INTERVALS, NONE, BurrowStatus, evaluate, roll_up
+from stream.health.burrow import INTERVALS, NONE, BurrowStatus, evaluate, roll_up
 from tests.stream.health.tables import wrong
 
 NOW = 1_700_000_000_000

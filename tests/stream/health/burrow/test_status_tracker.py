@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from sandbox.verdict_scenarios.burrow_store import Ring, columns_of_rings
 from stream.groups.commits import runs
 from stream.groups.commits.slots import Slots
-from stream.health.burrow.rules import BurrowStatus, evaluate
-from stream.health.burrow.status_tracker import BurrowStatuses
+from stream.health.burrow import BurrowStatus, BurrowStatuses, evaluate
 from stream.health.evaluator import Evaluator
 from stream.health.features.lag import PartitionEnds
 from stream.health.inputs import NO_COMMIT, HealthInputs

@@ -13,8 +13,14 @@ from exporters.readmodel import COMMON_CAUSES
 from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.model import MemberClient, Membership
 from stream.health.common_cause.search import BrokerAbsence, CommonCause, Dimension, row_faults
-from stream.tick.common_cause.analysis import CommonCauseAnalysis, common_causes_table
-from stream.tick.common_cause.columns import RecentHosts, RecentLeaders, followers, shared_values
+from stream.tick.common_cause import (
+    CommonCauseAnalysis,
+    RecentHosts,
+    RecentLeaders,
+    common_causes_table,
+    followers,
+    shared_values,
+)
 from stream.tick.context import UNKNOWN_CLUSTER, DerivedState, TickFacts
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.overlay import HiddenCommits

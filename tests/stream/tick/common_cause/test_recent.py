@@ -6,7 +6,7 @@ import numpy as np
 
 from stream.groups.membership.model import MemberClient, Membership
 from stream.health.common_cause.search import BrokerAbsence
-from stream.tick.common_cause.columns import BrokerWatch, RecentHosts, RecentLeaders
+from stream.tick.common_cause import BrokerWatch, RecentHosts, RecentLeaders
 from stream.tick.ends_index import EndsIndex
 from tests.support.driver_states import ends_of
 

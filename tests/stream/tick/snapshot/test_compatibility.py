@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from exporters.compatibility.burrow_responses import SLOTS
-from stream.health.burrow.rules import INTERVALS
+from stream.health.burrow import INTERVALS
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.snapshot.additions import compatibility_table
 from stream.tick.snapshot.build import build_evaluated

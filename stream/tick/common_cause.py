@@ -1,17 +1,22 @@
-"""What groups share at a tick, and what a fault takes away: leaders, brokers, hosts. Pure.
+"""Looks for common causes at each tick: what groups share, what a fault takes away, and the causes that are shown.
 
-When a broker or a host fails, its partitions have no leader any more, and its members are removed.
+When a broker or a host fails, its partitions have no leader any more, and its members are removed: leaders, brokers and
+hosts outlive a tick here.
 """
 
-from collections.abc import Mapping
-from typing import Final
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 
+from exporters.readmodel import COMMON_CAUSES, COVERED_GROUPS
 from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.model import Membership
 from stream.health.columns import NOT_KNOWN, Ints, max_by_owner
-from stream.health.common_cause.search import BrokerAbsence, Dimension, RowFaults, SharedValues, unique_pairs
+from stream.health.common_cause import search, tracker
+from stream.health.common_cause.search import CommonCause, Dimension, RowFaults, SharedValues, unique_pairs
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.polled_cluster import Replicas
 from stream.tick.inputs.rows import InputRows
@@ -68,19 +73,19 @@ class BrokerWatch:
 
     def __init__(self) -> None:
         self._present: frozenset[int] = frozenset()
-        self.absences: dict[int, BrokerAbsence] = {}
+        self.absences: dict[int, search.BrokerAbsence] = {}
         """The latest absence of each broker with a recent one."""
 
     def update(self, brokers: frozenset[int] | None, now: int) -> None:
         """Record the brokers in the metadata read at `now` (ms); None: there was no answer, and nothing is known."""
         if brokers is None:
             return
-        self.absences |= {broker: BrokerAbsence(now, None) for broker in self._present - brokers}
+        self.absences |= {broker: search.BrokerAbsence(now, None) for broker in self._present - brokers}
         for broker, absence in list(self.absences.items()):
             if now - (absence.returned or absence.left) > _ABSENCE_KEPT_MS:
                 del self.absences[broker]
             elif broker in brokers and absence.returned is None:
-                self.absences[broker] = BrokerAbsence(absence.left, now)
+                self.absences[broker] = search.BrokerAbsence(absence.left, now)
         self._present = brokers
 
 
@@ -187,3 +192,97 @@ def _host_values(evaluated: EvaluatedTick, faults: RowFaults, of_groups: RowFaul
     group, value = np.array(pairs, np.int64).reshape(-1, 2).T
     since, worked = of_groups.since[group], of_groups.worked[group]
     return unique_pairs(Dimension.CLIENT_HOST, list(names), group, value, since, worked)
+
+
+_NEAR_MS: Final = 600_000
+"""An absence that began this long before or after the first fault may be its cause."""
+
+
+class CommonCauseAnalysis:
+    """One instance per process; used by the tick thread."""
+
+    def __init__(self, limits: search.CommonCauseLimits = search.CommonCauseLimits()) -> None:  # noqa: B008 - immutable
+        self._limits = limits
+        self._leaders, self._brokers, self._hosts = RecentLeaders(), BrokerWatch(), RecentHosts()
+        self._tracker = tracker.CommonCauseTracker(limits)
+
+    def update(self, evaluated: EvaluatedTick) -> tuple[CommonCause, ...]:
+        """Return the common causes that are shown at a tick.
+
+        With few unhealthy groups, a tick only updates the known leaders and hosts.
+        """
+        facts, now = evaluated.derived.facts, evaluated.derived.facts.now
+        self._leaders.update(facts.ends, now)
+        self._brokers.update(facts.cluster.brokers, now)
+        self._hosts.update(evaluated.derived.state.memberships, now)
+        rows, faults = evaluated.inputs.rows, search.row_faults(evaluated.evaluation)
+        unhealthy = np.unique(rows.group[faults.since >= 0])
+        is_many = len(unhealthy) >= self._limits.groups
+        causes = self._causes(evaluated, faults, facts.polled.replicas) if is_many else ()
+        self._tracker.update(causes, {rows.groups[group] for group in unhealthy.tolist()})
+        return tuple(dataclasses.replace(each, absence=self._absence(each)) for each in self._tracker.findings)
+
+    def _causes(
+        self, evaluated: EvaluatedTick, faults: RowFaults, replicas: Replicas | None
+    ) -> tuple[CommonCause, ...]:
+        left = {
+            (dimension, str(broker)): absence.left
+            for broker, absence in self._brokers.absences.items()
+            for dimension in Dimension
+            if dimension.is_broker
+        }
+        shared = shared_values(evaluated, faults, self._leaders, self._hosts)
+        if replicas is not None:
+            shared = (*shared, followers(evaluated.inputs.rows, faults, replicas))
+        return search.find_causes(shared, evaluated.inputs.rows.groups, left, self._limits)
+
+    def _absence(self, cause: CommonCause) -> search.BrokerAbsence | None:
+        """Return the absence of the broker that a cause is about, if it may be the reason."""
+        absence = self._brokers.absences.get(int(cause.name)) if cause.dimension.is_broker else None
+        return absence if absence is not None and abs(absence.left - cause.began) <= _NEAR_MS else None
+
+
+def common_causes_table(
+    causes: Sequence[CommonCause], evaluated: EvaluatedTick, *, hide_hosts: bool = False
+) -> pa.Table:
+    """Return the common causes of a tick, the one with most groups first (schema COMMON_CAUSES).
+
+    With `hide_hosts` the sentence names a host by its key only.
+    """
+    evaluation = evaluated.evaluation
+    position = {name: group for group, name in enumerate(evaluated.inputs.rows.groups)}
+    rows = []
+    for finding, key in zip(causes, _keys(causes), strict=True):
+        groups = sorted(finding.groups)
+        verdicts = [str(evaluation.verdict_names[evaluation.group_verdict[position[name]]]) for name in groups]
+        named = dataclasses.replace(finding, name=key) if hide_hosts else finding
+        row: dict[str, Any] = {
+            "dimension": str(finding.dimension),
+            "key": key,
+            "unhealthy": len(groups),
+            "affected": finding.affected,
+            "compared": finding.compared,
+            "since": finding.began,
+            "sentence": tracker.sentence(named, verdicts, evaluated.derived.facts.now),
+            "next_step": tracker.next_step(finding),
+            "groups": groups,
+        }
+        rows.append(row)
+    return pa.Table.from_pylist(rows, COMMON_CAUSES)
+
+
+def covered_groups_table(causes: Sequence[CommonCause]) -> pa.Table:
+    """Return the unhealthy groups of all common causes, sorted by name (schema COVERED_GROUPS)."""
+    found = zip(causes, _keys(causes), strict=True)
+    rows = sorted((name, str(each.dimension), key) for each, key in found for name in each.groups)
+    return pa.Table.from_pylist([dict(zip(COVERED_GROUPS.names, row, strict=True)) for row in rows], COVERED_GROUPS)
+
+
+def _keys(causes: Sequence[CommonCause]) -> list[str]:
+    """Return the value of each common cause as a label.
+
+    Hosts are no labels: a cause that is a host has its number among these, the oldest first.
+    """
+    hosts = [each for each in causes if each.dimension is Dimension.CLIENT_HOST]
+    numbers = {id(each): str(number) for number, each in enumerate(sorted(hosts, key=lambda e: (e.began, e.name)), 1)}
+    return [numbers.get(id(each), each.name) for each in causes]

@@ -1,1 +1,0 @@
-"""The rules of Burrow, evaluated over the same inputs for comparison."""
