@@ -1,16 +1,13 @@
 """Decompression as in Kafka, up to a limit: a small batch that would expand beyond it gives an error.
 
-For zstd and lz4 the block headers give a bound before anything is decompressed (a zstd frame often has no content
-size). Snappy stores its size. For gzip, zlib stops at the limit.
+Snappy stores its size. For gzip, zlib stops at the limit. zstd and lz4 write into a buffer that ends there.
 
-Source: the classes of org.apache.kafka.common.compress, and xerial's SnappyInputStream for snappy's framing.
-
-Bounds on the decompressed size of lz4 and zstd frames from their block headers, and a fix for one old lz4 bug.
-
-Source: the LZ4 frame format 1.6, RFC 8878 for zstd, org.apache.kafka.common.compress.Lz4BlockInputStream.
+Source: the classes of org.apache.kafka.common.compress, the LZ4 frame format 1.6, and xerial's SnappyInputStream for
+snappy's framing.
 """
 
 import enum
+import mmap
 import struct
 import threading
 import zlib
@@ -21,8 +18,6 @@ import cramjam
 from decoders.log.errors import Damaged, LogFault
 
 _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
-_LZ4_BLOCK_SIZES: Final = {4: 1 << 16, 5: 1 << 18, 6: 1 << 20, 7: 1 << 22}
-_LZ4_RATIO: Final = 256
 _UNCOMPRESSED_BLOCK: Final = 0x80000000
 
 
@@ -33,26 +28,18 @@ def _lz4_header_size(frame: bytes) -> int:
     return 7 + (8 if frame[4] & 0x08 else 0) + (4 if frame[4] & 0x01 else 0)
 
 
-def lz4_frame(payload: bytes) -> tuple[bytes, int]:
-    """Return the first frame, and an upper bound on its content from the block headers. The frame may be truncated.
+def lz4_frame(payload: bytes) -> bytes:
+    """Return the first frame, which may be truncated. Raises Damaged for bytes that are not a frame.
 
-    As Java's Lz4BlockInputStream, this ignores the bytes after the first frame. Raises Damaged for bytes that are not a
-    frame.
+    As Java's Lz4BlockInputStream, this ignores the bytes after the first frame.
     """
-    at = _lz4_header_size(payload)
-    flags = payload[4]
-    largest = _LZ4_BLOCK_SIZES.get(payload[5] >> 4 & 7, 0)
-    block_checksum, content_checksum = (4 if flags & 0x10 else 0), (4 if flags & 0x04 else 0)
-    bound = 0
+    at, flags = _lz4_header_size(payload), payload[4]
     while at + 4 <= len(payload):
         word = int.from_bytes(payload[at : at + 4], "little")
-        at += 4
         if word == 0:
-            return payload[: at + content_checksum], bound
-        size = word & ~_UNCOMPRESSED_BLOCK
-        bound += min(size if word & _UNCOMPRESSED_BLOCK else size * _LZ4_RATIO, largest)
-        at += size + block_checksum
-    return payload, bound
+            return payload[: at + 4 + (4 if flags & 0x04 else 0)]
+        at += 4 + (word & ~_UNCOMPRESSED_BLOCK) + (4 if flags & 0x10 else 0)
+    return payload
 
 
 def with_valid_header_checksum(frame: bytes) -> bytes:
@@ -80,43 +67,6 @@ def xxh32_short(data: bytes) -> int:
     total = ((total ^ total >> 15) * 0x85EBCA77) & word
     total = ((total ^ total >> 13) * 0xC2B2AE3D) & word
     return total ^ total >> 16
-
-
-_ZSTD_MAGIC: Final = 0xFD2FB528
-_ZSTD_SKIPPABLE: Final = 0x184D2A50
-_ZSTD_LARGEST_BLOCK: Final = 1 << 17
-_ZSTD_DICTIONARY_ID_SIZES: Final = (0, 1, 2, 4)
-_ZSTD_CONTENT_SIZE_SIZES: Final = (0, 2, 4, 8)
-
-
-def zstd_bound(payload: bytes) -> int:
-    """Return an upper bound on the content of the frames from their block headers. Stops at truncated data."""
-    at = bound = 0
-    while at + 8 <= len(payload):
-        magic, size = struct.unpack_from("<II", payload, at)
-        if magic & 0xFFFFFFF0 == _ZSTD_SKIPPABLE:
-            at += 8 + size
-            continue
-        if magic != _ZSTD_MAGIC:
-            break
-        at, frame_bound = _zstd_frame_bound(payload, at + 4)
-        bound += frame_bound
-    return bound
-
-
-def _zstd_frame_bound(payload: bytes, at: int) -> tuple[int, int]:
-    """Return the position after the frame whose descriptor is at `at`, and its bound. RFC 8878, section 3.1.1."""
-    descriptor = payload[at]
-    single_segment = descriptor >> 5 & 1
-    content_size = _ZSTD_CONTENT_SIZE_SIZES[descriptor >> 6] or single_segment
-    at += 1 + (1 - single_segment) + _ZSTD_DICTIONARY_ID_SIZES[descriptor & 3] + content_size
-    bound, last = 0, False
-    while not last and at + 3 <= len(payload):
-        header = int.from_bytes(payload[at : at + 3], "little")
-        last, kind, size = bool(header & 1), header >> 1 & 3, header >> 3
-        bound += _ZSTD_LARGEST_BLOCK if kind == 2 else min(size, _ZSTD_LARGEST_BLOCK)
-        at += 3 + (1 if kind == 1 else size)
-    return at + (4 if descriptor & 4 else 0), bound
 
 
 DEFAULT_LIMIT: Final = 128 << 20
@@ -156,9 +106,9 @@ def decompress(codec: Codec, payload: bytes, *, limit: int = DEFAULT_LIMIT, magi
     if codec is Codec.SNAPPY:
         return _decompress_snappy(payload, limit)
     if codec is Codec.LZ4:
-        frame, bound = lz4_frame(with_valid_header_checksum(payload) if magic == 0 else payload)
-        return _decompress_into_buffer(cramjam.lz4, frame, bound, limit)
-    return _decompress_into_buffer(cramjam.zstd, payload, zstd_bound(payload), limit)
+        frame = lz4_frame(with_valid_header_checksum(payload) if magic == 0 else payload)
+        return _decompress_into_buffer(cramjam.lz4, frame, limit)
+    return _decompress_into_buffer(cramjam.zstd, payload, limit)
 
 
 def _too_large(limit: int) -> Damaged:
@@ -235,36 +185,25 @@ def _decompress_snappy_block(block: bytes, remaining: int, limit: int) -> bytes:
         raise Damaged(LogFault.BAD_COMPRESSION, f"snappy: {error}") from None
 
 
-# lz4 and zstd: decompressed into a buffer of the size given by the block headers
+# lz4 and zstd
+
+_LARGEST_KEPT: Final = 4 << 20
+_scratch: Final = threading.local()
 
 
-class _Scratch(threading.local):
-    """One reusable buffer per thread, so that small batches do not pay for clearing a new 128 KiB buffer."""
-
-    LARGEST_KEPT = 4 << 20
-
-    def __init__(self) -> None:
-        self.kept = bytearray(1 << 17)
-
-    def buffer(self, size: int) -> bytearray:
-        if size <= len(self.kept):
-            return self.kept
-        buffer = bytearray(size)
-        if size <= self.LARGEST_KEPT:
-            self.kept = buffer
-        return buffer
-
-
-_SCRATCH: Final = _Scratch()
-
-
-def _decompress_into_buffer(library: object, payload: bytes, bound: int, limit: int) -> bytes:
+def _decompress_into_buffer(library: object, payload: bytes, limit: int) -> bytes:
+    """Decompress into a buffer of the thread, whose pages take no memory until something is written to them."""
     name = getattr(library, "__name__", "codec").rpartition(".")[2]
-    buffer = _SCRATCH.buffer(min(bound, limit))
+    buffer = getattr(_scratch, "buffer", b"")
+    if len(buffer) < limit:
+        buffer = mmap.mmap(-1, limit, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    _scratch.buffer = b""
     try:
         size = library.decompress_into(payload, memoryview(buffer)[:limit])  # type: ignore[attr-defined]  # untyped module
     except cramjam.DecompressionError as error:
-        if bound > limit and "whole buffer" in str(error):
+        if "whole buffer" in str(error):
             raise _too_large(limit) from None
         raise Damaged(LogFault.BAD_COMPRESSION, f"{name}: {error}") from None
+    if size <= _LARGEST_KEPT:
+        _scratch.buffer = buffer
     return bytes(memoryview(buffer)[:size])
