@@ -94,11 +94,11 @@ def _row_id(row: Mapping[str, Any]) -> str:
     return partition_id(row["topic"], row["partition"])
 
 
-def _columns(first: Callable[[str], Element], severities: Severities) -> tuple[ui.TableColumn, ui.TableColumn]:
+def _columns(first: Callable[[str], Element], severities: Severities) -> tuple[ui.PageColumn, ui.PageColumn]:
     """Return the columns of the topic, as `first` writes it, and of the verdict."""
     return (
-        ui.TableColumn("Topic", lambda row: first(row["topic"]), title=lambda row: printable(row["topic"])),
-        ui.TableColumn("Verdict", lambda row: ui.badge(row["verdict"], severities.get(row["verdict"] or ""))),
+        ui.PageColumn("Topic", lambda row: first(row["topic"]), title=lambda row: printable(row["topic"])),
+        ui.PageColumn("Verdict", lambda row: ui.badge(row["verdict"], severities.get(row["verdict"] or ""))),
     )
 
 
@@ -125,20 +125,20 @@ def partitions_section(
     topic, verdict = _columns(lambda name: ui.topic_link(name, root), severities)
     columns = (
         topic,
-        ui.TableColumn("Partition", lambda row: number(row["partition"]), "number"),
+        ui.PageColumn("Partition", lambda row: number(row["partition"]), "number"),
         verdict,
-        ui.TableColumn("Lag", lambda row: _why(row) if row["lag"] is None else number(row["lag"]), "number"),
-        ui.TableColumn("Time lag", lambda row: ui.time_lag(row["time_lag"], exact=row["time_lag_exact"]), "number"),
-        ui.TableColumn("Committed", _offset, "number"),
-        ui.TableColumn("End", lambda row: ui.known(row["high_watermark"]), "number from-1440"),
-        ui.TableColumn("Produced", lambda row: ui.known(row["produce_rate"], rate), "number from-1440"),
-        ui.TableColumn("Consumed", lambda row: ui.known(row["consume_rate"], rate), "number from-900"),
-        ui.TableColumn("Last commit", lambda row: ui.since(row["commit_time"], now), "number from-1600"),
-        ui.TableColumn("Last progress", lambda row: ui.since(row["progress_time"], now), "number from-900"),
-        ui.TableColumn("Expires", lambda row: ui.expiry(row["offset_expiry_time"], now), "number from-1600"),
-        ui.TableColumn("Margin", lambda row: ui.known(row["margin"]), "number from-1910"),
-        ui.TableColumn("Lost", lambda row: _lost(row["lost"]), "number"),
-        ui.TableColumn("Owner", lambda row: _owner(owners.get((row["topic"], row["partition"]))), "cut"),
+        ui.PageColumn("Lag", lambda row: _why(row) if row["lag"] is None else number(row["lag"]), "number"),
+        ui.PageColumn("Time lag", lambda row: ui.time_lag(row["time_lag"], exact=row["time_lag_exact"]), "number"),
+        ui.PageColumn("Committed", _offset, "number"),
+        ui.PageColumn("End", lambda row: ui.known(row["high_watermark"]), "number from-1440"),
+        ui.PageColumn("Produced", lambda row: ui.known(row["produce_rate"], rate), "number from-1440"),
+        ui.PageColumn("Consumed", lambda row: ui.known(row["consume_rate"], rate), "number from-900"),
+        ui.PageColumn("Last commit", lambda row: ui.since(row["commit_time"], now), "number from-1600"),
+        ui.PageColumn("Last progress", lambda row: ui.since(row["progress_time"], now), "number from-900"),
+        ui.PageColumn("Expires", lambda row: ui.expiry(row["offset_expiry_time"], now), "number from-1600"),
+        ui.PageColumn("Margin", lambda row: ui.known(row["margin"]), "number from-1910"),
+        ui.PageColumn("Lost", lambda row: _lost(row["lost"]), "number"),
+        ui.PageColumn("Owner", lambda row: _owner(owners.get((row["topic"], row["partition"]))), "cut"),
     )
     # Empty columns are omitted, so that the owner is visible without scrolling.
     empty = {
@@ -158,10 +158,10 @@ def share_partitions_section(detail: GroupDetail | None, severities: Severities,
     names = ("lag", "start_offset", "end", "finished", "returned", "most_deliveries", "acknowledged", "archived")
     columns = (
         topic,
-        ui.TableColumn("Partition", lambda row: number(row["partition"]), "number"),
+        ui.PageColumn("Partition", lambda row: number(row["partition"]), "number"),
         verdict,
         *(
-            ui.TableColumn(name.replace("_", " ").capitalize(), functools.partial(_share_number, name), "number")
+            ui.PageColumn(name.replace("_", " ").capitalize(), functools.partial(_share_number, name), "number")
             for name in (*names, "returns")
         ),
     )
@@ -184,13 +184,13 @@ def _if_any(name: str | None) -> Node:
 
 _AWAY: Final = el("span", "away", class_="warn")
 _MEMBERS: Final = (
-    ui.TableColumn("Member", lambda each: [ui.named(each.member_id), _static(each)]),
-    ui.TableColumn("Client", lambda each: _if_any(each.client_id)),
-    ui.TableColumn("Host", lambda each: [_if_any(each.client_host), _rack(each)]),
-    ui.TableColumn("State", lambda each: _AWAY if each.away else printable(each.state or "") or ui.NONE),
-    ui.TableColumn("Epoch", lambda each: ui.NONE if each.epoch is None else number(each.epoch), "number"),
-    ui.TableColumn("Assigned", lambda each: _assigned(each.assignment)),
-    ui.TableColumn("Subscribed to", lambda each: ui.listed(_subscribed(each)) or ui.NONE),
+    ui.PageColumn("Member", lambda each: [ui.named(each.member_id), _static(each)]),
+    ui.PageColumn("Client", lambda each: _if_any(each.client_id)),
+    ui.PageColumn("Host", lambda each: [_if_any(each.client_host), _rack(each)]),
+    ui.PageColumn("State", lambda each: _AWAY if each.away else printable(each.state or "") or ui.NONE),
+    ui.PageColumn("Epoch", lambda each: ui.NONE if each.epoch is None else number(each.epoch), "number"),
+    ui.PageColumn("Assigned", lambda each: _assigned(each.assignment)),
+    ui.PageColumn("Subscribed to", lambda each: ui.listed(_subscribed(each)) or ui.NONE),
 )
 
 

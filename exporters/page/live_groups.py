@@ -132,33 +132,33 @@ def live_section(
     )
 
 
-def _columns(now: float, lags: Mapping[str, Sequence[LagPoint]]) -> tuple[ui.TableColumn, ...]:
+def _columns(now: float, lags: Mapping[str, Sequence[LagPoint]]) -> tuple[ui.PageColumn, ...]:
     """Return the columns.
 
     A class `from-PIXELS` hides the column in a narrower window (style.css); the page of a group has all of them.
     """
     return (
-        ui.TableColumn("Group", lambda row: ui.group_link(row["group"], title=printable(row["group"]))),
-        ui.TableColumn("Verdict", lambda row: [ui.badge(row["verdict"], row["severity"]), alert_note(row)]),
-        ui.TableColumn("Lag", lambda row: ui.known(row["lag_sum"]), "number lag"),
+        ui.PageColumn("Group", lambda row: ui.group_link(row["group"], title=printable(row["group"]))),
+        ui.PageColumn("Verdict", lambda row: [ui.badge(row["verdict"], row["severity"]), alert_note(row)]),
+        ui.PageColumn("Lag", lambda row: ui.known(row["lag_sum"]), "number lag"),
         ui.LAG_COLUMNS[2]._replace(class_="number time-lag"),
-        ui.TableColumn("Trend", lambda row: sparkline(lags.get(row["group"], ())), "from-900"),
-        ui.TableColumn("Members", lambda row: ui.known(row["members"]), "number from-900"),
-        ui.TableColumn("Produced", lambda row: ui.known(row["produce_rate"], rate), "number from-1280"),
-        ui.TableColumn("Consumed", lambda row: ui.known(row["consume_rate"], rate), "number from-1280"),
-        ui.TableColumn("State", lambda row: _state(row, now), "from-1280"),
-        ui.TableColumn("Last commit", lambda row: ui.since(row["last_commit_time"], now), "number from-1280"),
-        ui.TableColumn("Owner", lambda row: ui.owner_link(row["team"]), "cut from-1440"),
-        ui.TableColumn(
+        ui.PageColumn("Trend", lambda row: sparkline(lags.get(row["group"], ())), "from-900"),
+        ui.PageColumn("Members", lambda row: ui.known(row["members"]), "number from-900"),
+        ui.PageColumn("Produced", lambda row: ui.known(row["produce_rate"], rate), "number from-1280"),
+        ui.PageColumn("Consumed", lambda row: ui.known(row["consume_rate"], rate), "number from-1280"),
+        ui.PageColumn("State", lambda row: _state(row, now), "from-1280"),
+        ui.PageColumn("Last commit", lambda row: ui.since(row["last_commit_time"], now), "number from-1280"),
+        ui.PageColumn("Owner", lambda row: ui.owner_link(row["team"]), "cut from-1440"),
+        ui.PageColumn(
             "Offsets expire", lambda row: ui.expiry(row["first_offset_expiry_time"], now), "number from-1600"
         ),
-        ui.TableColumn("Partitions", lambda row: ui.known(row["partitions"]), "number from-1910"),
-        ui.TableColumn("Lag unknown", _lag_unknown, "number from-1910"),
-        ui.TableColumn("Kind", lambda row: ui.known(row["kind"], printable), "from-1910"),
+        ui.PageColumn("Partitions", lambda row: ui.known(row["partitions"]), "number from-1910"),
+        ui.PageColumn("Lag unknown", _lag_unknown, "number from-1910"),
+        ui.PageColumn("Kind", lambda row: ui.known(row["kind"], printable), "from-1910"),
     )
 
 
-def _head(column: ui.TableColumn, group_filter: GroupFilter) -> Element:
+def _head(column: ui.PageColumn, group_filter: GroupFilter) -> Element:
     """Return a head; with a key it is a link that sorts by the column, or reverses its order."""
     words, key, order = column.head, _SORTED_BY.get(str(column.head)), None
     if key is not None:

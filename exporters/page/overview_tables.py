@@ -106,10 +106,10 @@ def dead_section(groups: pa.Table, now: float) -> Content:
     order = pc.sort_indices(groups, [("died_time", "descending", "at_end")])
     note = f"the latest {number(ROWS)} of {number(total)}" if total > ROWS else number(total)
     columns = (
-        ui.TableColumn("Group", lambda row: ui.group_link(row["group"])),
-        ui.TableColumn("Cause", lambda row: ui.known(row["death_cause"], printable)),
-        ui.TableColumn("Died", lambda row: ui.since(row["died_time"], now)),
-        ui.TableColumn("Kind", lambda row: ui.known(row["kind"], printable)),
+        ui.PageColumn("Group", lambda row: ui.group_link(row["group"])),
+        ui.PageColumn("Cause", lambda row: ui.known(row["death_cause"], printable)),
+        ui.PageColumn("Died", lambda row: ui.since(row["died_time"], now)),
+        ui.PageColumn("Kind", lambda row: ui.known(row["kind"], printable)),
     )
     table = ui.table("Recently died", columns, groups.take(order[:ROWS]).to_pylist(), operator.itemgetter("group"))
     return ui.titled("Recently died", table, shown=note)

@@ -176,12 +176,12 @@ def _setting(key: str, value: str) -> Content:
     return printable(value)
 
 
-_OWNER: Final = ui.TableColumn("Owner", lambda row: ui.owner_link(row["team"]) or ui.NONE)
+_OWNER: Final = ui.PageColumn("Owner", lambda row: ui.owner_link(row["team"]) or ui.NONE)
 _GROUPS: Final = (
-    ui.TableColumn("Group", lambda row: ui.group_link(row["group"])),
-    ui.TableColumn("Verdict", lambda row: ui.badge(row["verdict"], row["severity"])),
+    ui.PageColumn("Group", lambda row: ui.group_link(row["group"])),
+    ui.PageColumn("Verdict", lambda row: ui.badge(row["verdict"], row["severity"])),
     *ui.LAG_COLUMNS,
-    ui.TableColumn("State", lambda row: ui.known(row["state"], printable)),
+    ui.PageColumn("State", lambda row: ui.known(row["state"], printable)),
 )
 
 
@@ -210,13 +210,13 @@ def _share(row: Mapping[str, Any]) -> Content:
 
 
 _PARTITIONS: Final = (
-    ui.TableColumn("Partition", lambda row: number(row["partition"])),
-    ui.TableColumn("Log start", lambda row: ui.known(row["log_start_offset"]), "number"),
-    ui.TableColumn("End", lambda row: ui.known(row["high_watermark"]), "number"),
-    ui.TableColumn("Kept", lambda row: ui.known(row["kept"]), "number"),
-    ui.TableColumn("Greatest lag", lambda row: ui.known(row["lag"]), "number"),
-    ui.TableColumn("Share of kept", _share, "number"),
-    ui.TableColumn("Slowest group", lambda row: ui.NONE if row["group"] is None else ui.group_link(row["group"])),
+    ui.PageColumn("Partition", lambda row: number(row["partition"])),
+    ui.PageColumn("Log start", lambda row: ui.known(row["log_start_offset"]), "number"),
+    ui.PageColumn("End", lambda row: ui.known(row["high_watermark"]), "number"),
+    ui.PageColumn("Kept", lambda row: ui.known(row["kept"]), "number"),
+    ui.PageColumn("Greatest lag", lambda row: ui.known(row["lag"]), "number"),
+    ui.PageColumn("Share of kept", _share, "number"),
+    ui.PageColumn("Slowest group", lambda row: ui.NONE if row["group"] is None else ui.group_link(row["group"])),
 )
 
 

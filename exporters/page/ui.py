@@ -108,7 +108,7 @@ Key = Callable[[Any], str | float]
 """Returns what is unique of a row in its table."""
 
 
-class TableColumn(NamedTuple):
+class PageColumn(NamedTuple):
     """A column of a table: its head, the cell of a row, the class of both, and the title of the cell."""
 
     head: str | Element
@@ -142,7 +142,7 @@ def fact_list(facts: Iterable[tuple[str, Content]]) -> Element:
 
 def section(
     title: str,
-    columns: Sequence[TableColumn],
+    columns: Sequence[PageColumn],
     rows: Sequence[Any],
     key: Key,
     class_: str | None = None,
@@ -161,7 +161,7 @@ def section(
 
 def table(
     title: str,
-    columns: Sequence[TableColumn],
+    columns: Sequence[PageColumn],
     rows: Iterable[Any],
     key: Key,
     class_: str | None = None,
@@ -199,11 +199,11 @@ def table(
 
 
 LAG_COLUMNS: Final = (
-    TableColumn("Lag", lambda row: known(row["lag_sum"]), "number"),
-    TableColumn("Greatest lag", lambda row: known(row["lag_max"]), "number"),
-    TableColumn("Time lag", lambda row: time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), "number"),
-    TableColumn("Partitions", lambda row: known(row["partitions"]), "number"),
-    TableColumn("Lag unknown", lambda row: known(row["partitions_lag_unknown"]), "number"),
+    PageColumn("Lag", lambda row: known(row["lag_sum"]), "number"),
+    PageColumn("Greatest lag", lambda row: known(row["lag_max"]), "number"),
+    PageColumn("Time lag", lambda row: time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), "number"),
+    PageColumn("Partitions", lambda row: known(row["partitions"]), "number"),
+    PageColumn("Lag unknown", lambda row: known(row["partitions_lag_unknown"]), "number"),
 )
 """Columns of GROUPS and TOPICS: the lag, and the number of partitions and of those of unknown lag."""
 
@@ -231,10 +231,10 @@ def owner_link(team: str | None) -> Content:
 
 _TITLE: Final = "Legend of the verdicts"
 _LEGEND: Final = (
-    TableColumn("Verdict", lambda row: badge(row["verdict"], row["severity"])),
-    TableColumn("Severity", lambda row: phrase(row["severity"])),
-    TableColumn("Meaning", lambda row: printable(row["meaning"]), "long"),
-    TableColumn("What to do", lambda row: printable(row["next_step"] or ""), "long"),
+    PageColumn("Verdict", lambda row: badge(row["verdict"], row["severity"])),
+    PageColumn("Severity", lambda row: phrase(row["severity"])),
+    PageColumn("Meaning", lambda row: printable(row["meaning"]), "long"),
+    PageColumn("What to do", lambda row: printable(row["next_step"] or ""), "long"),
 )
 
 

@@ -156,13 +156,13 @@ def findings_section(detail: GroupDetail, links: PageLinks, now: float) -> Conte
         return duration(max(now - since, 0.0))
 
     columns = (
-        ui.TableColumn("Topic", lambda each: ui.named(each[0])),
-        ui.TableColumn("Partition", lambda each: number(each[1]), "number partition"),
-        ui.TableColumn("Verdict", lambda each: ui.badge(each[2].verdict, each[2].severity)),
-        ui.TableColumn(
+        ui.PageColumn("Topic", lambda each: ui.named(each[0])),
+        ui.PageColumn("Partition", lambda each: number(each[1]), "number partition"),
+        ui.PageColumn("Verdict", lambda each: ui.badge(each[2].verdict, each[2].severity)),
+        ui.PageColumn(
             "For", lambda each: ui.known(each[2].since, lambda at: duration(max(now - at, 0.0))), "number lasting"
         ),
-        ui.TableColumn("Explanation", lambda each: _explanation(each, detail.finding, links), "long"),
+        ui.PageColumn("Explanation", lambda each: _explanation(each, detail.finding, links), "long"),
     )
     title = "Partitions that are not fine" if in_card is None else "Other partitions that are not fine"
     return ui.section(title, columns, found, lambda each: f"{each[1]} {each[0]}")
@@ -200,10 +200,10 @@ def history_section(detail: GroupDetail, now: float) -> Element:
         return ui.titled("History", ui.note("No transitions and no verdict changes."))
     events.sort(key=operator.itemgetter(0), reverse=True)
     columns = (
-        ui.TableColumn("Time (UTC)", lambda event: utc(event[0]), "time"),
-        ui.TableColumn("Age", lambda event: el("small", ago(event[0], now)), "time"),
-        ui.TableColumn("Event", operator.itemgetter(1)),
-        ui.TableColumn("Description", lambda event: printable(event[2]), "long"),
+        ui.PageColumn("Time (UTC)", lambda event: utc(event[0]), "time"),
+        ui.PageColumn("Age", lambda event: el("small", ago(event[0], now)), "time"),
+        ui.PageColumn("Event", operator.itemgetter(1)),
+        ui.PageColumn("Description", lambda event: printable(event[2]), "long"),
     )
     return ui.section("History", columns, events, lambda event: f"{event[0]} {event[2]}")
 
