@@ -7,6 +7,7 @@ the machine does not change it. One topic is written per size; `lagwarden run` s
 import argparse
 import dataclasses
 import functools
+import math
 import sys
 import tempfile
 import time
@@ -17,8 +18,8 @@ from typing import Final
 from bench import report
 from bench.monitor import READY_LIMIT, TRIGGER_SECONDS, Monitor
 from bench.processes import Sampler
-from bench.topic import Writer, broker_for
-from bench.traffic import Chunk, Traffic, chunks, one_commit_each
+from bench.topic import Writer, broker_with
+from bench.traffic import Traffic, one_commit_each
 from stream.service.processes import ROLES, ProcessUsage
 
 PARTITIONS_PER_GROUP: Final = 20
@@ -70,11 +71,6 @@ def memory_by_role(root: int) -> dict[str, int]:
     return {row["role"]: row["memory"] for row in rows if row["memory"] is not None}
 
 
-def traffic_of(partitions: int, records: int) -> Traffic:
-    """Return the traffic with this many (group, topic, partition), rounded up to whole groups."""
-    return Traffic(records=records, groups=-(-partitions // PARTITIONS_PER_GROUP))
-
-
 def measure(bootstrap: str, traffic: Traffic, heap: str, settings: Mapping[str, str], scratch: Path) -> list[MemoryUse]:
     """Return the memory of one run on an empty checkpoint: start, commits of all groups in each trigger, idle.
 
@@ -97,7 +93,7 @@ def measure(bootstrap: str, traffic: Traffic, heap: str, settings: Mapping[str, 
             raise RuntimeError(f"{read} of {traffic.records} records were read")
         with MemoryPeak(monitor.process.pid) as peak:
             for number in range(_COMMIT_ROUNDS):
-                monitor.write_batch(functools.partial(_write, writer, one_commit_each(traffic, traffic.groups, number)))
+                monitor.write_batch(functools.partial(writer.write, one_commit_each(traffic, traffic.groups, number)))
         note("commits", peak, monitor)
         time.sleep(_IDLE_SECONDS)
         with MemoryPeak(monitor.process.pid) as peak:
@@ -106,11 +102,6 @@ def measure(bootstrap: str, traffic: Traffic, heap: str, settings: Mapping[str, 
         if code := monitor.stop():
             raise RuntimeError(f"lagwarden ended with {code}:\n{monitor.log_tail()}")
     return found
-
-
-def _write(writer: Writer, commits: Chunk) -> int:
-    writer.write(commits)
-    return len(commits)
 
 
 def memory_table(rows: Sequence[MemoryUse]) -> str:
@@ -141,11 +132,8 @@ def main() -> int:
     rows: list[MemoryUse] = []
     print(f"{report.machine()}; {given.records:,} records\n", flush=True)
     for partitions in given.group_partitions:
-        traffic = traffic_of(partitions, given.records)
-        with broker_for(traffic) as broker:
-            writer = Writer(broker.bootstrap, traffic)
-            for chunk in chunks(traffic):
-                writer.write(chunk)
+        traffic = Traffic(records=given.records, groups=math.ceil(partitions / PARTITIONS_PER_GROUP))
+        with broker_with(traffic) as broker:
             for heap in given.heap:
                 with tempfile.TemporaryDirectory(prefix="lagwarden-memory-") as scratch:
                     rows += measure(broker.bootstrap, traffic, heap, settings, Path(scratch))

@@ -96,8 +96,11 @@ class Writer:
             [partition_for(traffic.group(group), traffic.offsets_partitions) for group in range(traffic.groups)]
         )
 
-    def write(self, chunk: Chunk) -> None:
-        """Write a chunk and wait for the acknowledgements. Raises RuntimeError when the broker refuses a record."""
+    def write(self, chunk: Chunk) -> int:
+        """Write a chunk, wait for the acknowledgements, and return the number of its records.
+
+        Raises RuntimeError when the broker refuses a record.
+        """
         of_group = (chunk.kind == Kind.MEMBERSHIP) | (chunk.kind == Kind.GROUP_TOMBSTONE)
         group = np.where(of_group, chunk.key, chunk.key // self._traffic.partitions_per_group)
         keys = np.where(of_group, self._group_keys[group], self._commit_keys[np.where(of_group, 0, chunk.key)])
@@ -110,6 +113,7 @@ class Writer:
             batch = [{"key": key, "value": value} for key, value in zip(keys[rows], encoded[rows], strict=True)]
             _produce(self._producer, OFFSETS_TOPIC, int(home[rows[0]]), batch)
         _flush(self._producer)
+        return len(chunk)
 
 
 def _produce(producer: Producer, topic: str, partition: int, batch: list[dict[str, Any]]) -> None:

@@ -111,7 +111,8 @@ class Bench:
         seconds = []
         with Watch() as watch:
             for each in rounds:
-                _sleep_past_trigger()
+                # A trigger has just begun then, so that all records written now belong to the next one.
+                time.sleep(TRIGGER_SECONDS - time.time() % TRIGGER_SECONDS + 0.3)
                 writer.write(each)
                 self._end += len(each)
                 seconds.append(_wait(query, self._end))
@@ -199,11 +200,6 @@ def _wait(query: StreamingQuery, end: int) -> float:
             return report.seconds
         time.sleep(0.05)  # each poll makes the JVM serialize its report
     raise TimeoutError(f"not all {end:,} records were read within {_LIMIT:.0f} s")
-
-
-def _sleep_past_trigger() -> None:
-    """Sleep until a trigger has just begun, so that all records written now belong to the next one."""
-    time.sleep(TRIGGER_SECONDS - time.time() % TRIGGER_SECONDS + 0.3)
 
 
 def measure(bootstrap: str, traffic: Traffic, repeats: int, scratch: Path) -> dict[str, Any]:

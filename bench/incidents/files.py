@@ -32,7 +32,8 @@ def write_ends(file: Path, looks: Iterable[RecordedEnds]) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for look in looks:
-        known = [_by_place(offsets) for offsets in (look.starts, look.stable, look.offsets)]
+        kinds = (look.starts, look.stable, look.offsets)
+        known = [{(topic, partition): offset for topic, partition, offset in each} for each in kinds]
         for place in sorted({place for offsets in known for place in offsets}):
             writer.writerow((f"{look.time:.3f}", *place, *(offsets.get(place, "") for offsets in known)))
     # Without a name and a time in the header: the same offsets give the same bytes.
@@ -67,10 +68,6 @@ def read_run(folder: Path) -> RunRecord:
         commits=list(commits_of(CaptureFile(folder / CAPTURE).rows())),
         stretch=pace.FASTER / labels.faster,
     )
-
-
-def _by_place(offsets: Sequence[tuple[str, int, int]]) -> dict[tuple[str, int], int]:
-    return {(topic, partition): offset for topic, partition, offset in offsets}
 
 
 Scores = tuple[GroupScore, ...]

@@ -200,20 +200,16 @@ def _line(metric: Metric, common: tuple[str, ...]) -> str:
     labels = "" if metric.labels == common else _joined(metric.labels) or "no label"
     where = "" if metric in SELF_METRICS else _presets(metric)
     form = "; ".join(part for part in (labels, where) if part)
-    absent = "" if metric.absent in _IMPLIED else f" Absent: {_reason(metric.absent)}."
+    reason = metric.absent
+    for sentence, word in _REASONS.items():
+        reason = reason.replace(sentence, word)
+    absent = "" if metric.absent in _IMPLIED else f" Absent: {reason}."
     mark = "" if metric.stability is Stability.STABLE else "†"
     return f"- **`{metric.name}`**{mark}{f' ({form})' if form else ''}: {metric.help}{absent}\n"
 
 
 def _joined(labels: tuple[str, ...]) -> str:
     return ", ".join(f"`{label}`" for label in labels)
-
-
-def _reason(absent: str) -> str:
-    """Return a reason with the short words of its parts."""
-    for reason, word in _REASONS.items():
-        absent = absent.replace(reason, word)
-    return absent
 
 
 def _presets(metric: Metric) -> str:

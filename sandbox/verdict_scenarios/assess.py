@@ -121,9 +121,8 @@ def verdicts_of(record: RunRecord, group: str) -> list[TimedVerdict]:
 def assess(scenario: VerdictScenario, verdicts: Sequence[TimedVerdict], record: RunRecord) -> ScenarioOutcome:
     """Return the result of one monitor for a scenario."""
     met = tuple(_met(each, verdicts, record, record.mark(scenario.name, each.mark)) for each in scenario.expected)
-    return ScenarioOutcome(
-        scenario, met, tuple(_alarms(scenario, verdicts, record)), _in_turn(verdicts), _lapses(met, verdicts)
-    )
+    in_turn = tuple(verdict for verdict, _ in itertools.groupby(shown.verdict for shown in verdicts))
+    return ScenarioOutcome(scenario, met, tuple(_alarms(scenario, verdicts, record)), in_turn, _lapses(met, verdicts))
 
 
 def unexplained_alarms(outcome: ScenarioOutcome, record: RunRecord) -> list[FalseAlarm]:
@@ -202,7 +201,3 @@ def _lapses(met: Sequence[ExpectationResult], verdicts: Sequence[TimedVerdict]) 
         return 0
     later = [shown for shown in verdicts if shown.time >= first]
     return sum(fine for fine, _ in itertools.groupby(shown.verdict in FINE for shown in later))
-
-
-def _in_turn(verdicts: Sequence[TimedVerdict]) -> tuple[str, ...]:
-    return tuple(verdict for verdict, _ in itertools.groupby(shown.verdict for shown in verdicts))

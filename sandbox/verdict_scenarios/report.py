@@ -44,7 +44,8 @@ def write_page(
     healthy = [(ours, theirs) for ours, theirs in pairs if ours.scenario.kind == "healthy"]
     text = RESULTS.format(
         groups=len(pairs), sick=len(sick), healthy=len(healthy), faster=record.pace.faster, pace=_pace(record),
-        sums="".join(_lines(_sums(sick, healthy))), unjudged="".join(_unjudged(record)),
+        sums="".join(f"| {' | '.join(map(str, row))} |\n" for row in _sums(sick, healthy)),
+        unjudged="".join(_unjudged(record)),
     )  # fmt: skip
     results.write_text(text, "utf-8")
 
@@ -87,8 +88,9 @@ def _sums(
 ) -> Iterable[tuple[object, ...]]:
     ours, theirs = [each for each, _ in sick], [each for _, each in sick]
     outcomes = [each.outcome for each in theirs]
+    timely = sum(all(met.in_time for met in each.met) for each in ours)
     yield f"sick groups found (of {len(sick)})", sum(each.found for each in ours), sum(each.found for each in outcomes)
-    yield f"all expected verdicts shown within {MAX_TICKS_LATE} ticks", sum(_timely(each) for each in ours), "-"
+    yield f"all expected verdicts shown within {MAX_TICKS_LATE} ticks", timely, "-"
     yield "lateness, median", _median(ours), _median(outcomes)
     yield "lateness, maximum", _worst(ours), _worst(outcomes)
     yield "exact cause shown", sum(each.exact for each in ours), sum(each.exact for each in theirs)
@@ -99,10 +101,6 @@ def _sums(
     )
     yield "sick groups with a fine verdict while the fault lasted", sum(bool(each.lapses) for each in ours), "-"
     yield "sick groups with an untrue or early verdict", sum(bool(each.alarms) for each in ours), "-"
-
-
-def _timely(outcome: ScenarioOutcome) -> bool:
-    return all(each.in_time for each in outcome.met)
 
 
 def _median(found: Sequence[ScenarioOutcome]) -> str:
@@ -142,7 +140,3 @@ def _unjudged(record: RunRecord) -> Iterable[str]:
             f"- {name}: a client without its membership from {_at(since, record)} to {_at(until, record)}; alarms that"
             f" begin in this time, or at most {_seconds(AFTER_PAUSE)} after it, are not judged\n"
         )
-
-
-def _lines(rows: Iterable[tuple[object, ...]]) -> Iterable[str]:
-    return (f"| {' | '.join(str(cell) for cell in row)} |\n" for row in rows)

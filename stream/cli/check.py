@@ -70,7 +70,9 @@ def check(
     source, ranked = _ranked(name, url, config)
     numbers = Counter(map(_severity, ranked))
     if as_json:
-        print_lines([printable_json(json.dumps({"severities": numbers, "groups": list(map(_brief, ranked))}))])
+        kept = ("group", "state", "verdict", "sentence")
+        brief = [{"severity": _severity(group), **{key: group[key] for key in kept}} for group in ranked]
+        print_lines([printable_json(json.dumps({"severities": numbers, "groups": brief}))])
     else:
         shown = ranked if name is not None else filter(_is_shown, ranked)
         print_lines([*map(_line, shown), *([_summary(numbers)] if every else [])])
@@ -141,10 +143,6 @@ def _line(group: Answer) -> str:
     what = phrase(group["verdict"] or ("dead" if group["state"] == _DEAD else "no verdict yet"))
     sentence = f": {display_text(group['sentence'])}" if group["sentence"] else ""
     return f"{_severity(group)} {display_text(group['group'])} {what}{sentence}"
-
-
-def _brief(group: Answer) -> Answer:
-    return {"severity": _severity(group), **{key: group[key] for key in ("group", "state", "verdict", "sentence")}}
 
 
 def _summary(numbers: Counter[str]) -> str:

@@ -170,8 +170,9 @@ class CaptureWriter:
             self._file.flush()
         except BaseException as error:
             self._abandon()
-            if not size:
-                _remove_partial_header(path, remove=is_new)
+            if not size:  # there is at most a part of the header
+                with contextlib.suppress(OSError):
+                    path.unlink() if is_new else os.truncate(path, 0)
             if isinstance(error, OSError):
                 raise unwritable_refusal(path, error) from error
             raise
@@ -235,15 +236,6 @@ class CaptureWriter:
         if self.cut:
             self._file.truncate(known.end)
         self._file.seek(0, 2)
-
-
-def _remove_partial_header(path: Path, *, remove: bool) -> None:
-    """Remove a file with an incomplete header, or empty it if it existed before."""
-    with contextlib.suppress(OSError):
-        if remove:
-            path.unlink()
-        else:
-            os.truncate(path, 0)
 
 
 def _metadata(origin: Origin) -> dict[str, str]:

@@ -62,7 +62,9 @@ class MembershipTimeline:
         self._epochs["group"] = event.group_epoch
         if previous == event.group_epoch:
             return []
-        return [("epoch", f"{event.kind} group at epoch {event.group_epoch}{_topology(event)}")]
+        valid = event.validated_topology_epoch
+        topology = "" if valid is None or valid < 0 else f", topology epoch {valid} valid"
+        return [("epoch", f"{event.kind} group at epoch {event.group_epoch}{topology}")]
 
     @add.register
     def _(self, event: facts.MemberRecorded) -> EventTexts:
@@ -153,11 +155,6 @@ def _subscription(event: facts.MemberRecorded) -> str:
     if event.topic_regex:
         names.append(f"topics matching {event.topic_regex}")
     return f" for {', '.join(names)}" if names else ""
-
-
-def _topology(event: facts.GroupEpochRecorded) -> str:
-    valid = event.validated_topology_epoch
-    return "" if valid is None or valid < 0 else f", topology epoch {valid} valid"
 
 
 def _counted(number: int, noun: str, plural: str = "") -> str:

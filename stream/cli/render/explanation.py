@@ -32,10 +32,12 @@ TRANSITIONS: Final = 5
 
 def explain(group: Answer, now: float, *, everything: bool = False) -> list[TextBlock]:
     """Return the explanation of a group, whether or not it is healthy; `everything` lifts the limits on lists."""
-    several = len(group["by_topic"]) > 1
+    finding, several = group["finding"], len(group["by_topic"]) > 1
+    reason = finding["sentence"] if finding else group["sentence"]
+    step = [("What to do: ", "bold"), (display_text(finding["next_step"]), "")] if finding else []
     blocks = [
-        TextBlock([_headline(group, now), *_why(group)]),
-        TextBlock(_next_step(group)),
+        TextBlock([_headline(group, now), *([plain_sentence(display_text(reason))] if reason else [])]),
+        TextBlock([Sentence(step)] if step else []),
         TextBlock(_evidence(group, now)),
         TextBlock(list(_state(group, now))),
         *_partitions(group, now, everything=everything),
@@ -56,24 +58,9 @@ def _headline(group: Answer, now: float) -> Sentence:
     colour = COLOURS.get(group["severity"], "")
     # A busy group alternates between the fine verdicts, and its history does not have these changes.
     since = "" if group["severity"] == FINE else _since(group["verdict_since"], now)
-    return Sentence([name, (": ", ""), (_verdict(group), colour), (f"{since}.", "")])
-
-
-def _verdict(group: Answer) -> str:
-    """Return verdict and severity; the severities `fine` and `unknown` are left out."""
     verdict, severity = _words(group["verdict"]), display_text(group["severity"])
-    return verdict if severity in {FINE, verdict} else f"{verdict} ({severity})"
-
-
-def _why(group: Answer) -> list[Sentence]:
-    finding = group["finding"]
-    reason = finding["sentence"] if finding else group["sentence"]
-    return [plain_sentence(display_text(reason))] if reason else []
-
-
-def _next_step(group: Answer) -> list[Sentence]:
-    finding = group["finding"]
-    return [Sentence([("What to do: ", "bold"), (display_text(finding["next_step"]), "")])] if finding else []
+    shown = verdict if severity in {FINE, verdict} else f"{verdict} ({severity})"
+    return Sentence([name, (": ", ""), (shown, colour), (f"{since}.", "")])
 
 
 def _evidence(group: Answer, now: float) -> list[Sentence]:
@@ -93,7 +80,9 @@ def _state(group: Answer, now: float) -> Iterator[Sentence]:
     yield plain_sentence("The group", "bold")
     state = display_text(group["state"] or "in an unknown state")
     source = " (reported by the coordinator)" if group["state_described"] else ""
-    yield plain_sentence(f"{_kind(group)}, {state}{source}{_since(group['state_since'], now)}.", indent=2)
+    kind = f"A {display_text(group['kind'])} group" if group["kind"] else "A group of unknown kind"
+    protocol = f" ({display_text(group['protocol'])})" if group["protocol"] else ""
+    yield plain_sentence(f"{kind}{protocol}, {state}{source}{_since(group['state_since'], now)}.", indent=2)
     if group["state"] == "Dead":
         return
     yield from (plain_sentence(sentence, indent=2) for sentence in _progress(group, now))
@@ -139,12 +128,6 @@ def _muted(group: Answer) -> Iterator[str]:
         yield f"silenced{end} ({display_text(group['silence_reason'])})"
     if group.get("not_alerted"):
         yield "the fault is older than lagwarden, or the group was silent for long (health.day_one)"
-
-
-def _kind(group: Answer) -> str:
-    kind = group["kind"]
-    text = "A group of unknown kind" if kind is None else f"A {display_text(kind)} group"
-    return f"{text} ({display_text(group['protocol'])})" if group["protocol"] else text
 
 
 def _members(group: Answer) -> str:
