@@ -9,7 +9,7 @@ everywhere. No function raises. Bytes after the last known field are ignored, be
 
 import base64
 import binascii
-from collections.abc import Callable
+import functools
 from typing import Final
 
 from decoders import wire
@@ -23,24 +23,43 @@ _NEWEST_ASSIGNMENT_INFO: Final = 11
 _STREAM_TIME_VERSIONS: Final = {1, 2}
 
 
-def consumer_subscription(raw: bytes) -> Fields | DecodeError | None:
-    """Decode a member's subscription (ConsumerProtocolSubscription); versions above 3 are read as 3."""
-    return _prefixed("subscription", raw, embedded.CONSUMER_SUBSCRIPTION, accept_newer=True)
+def _prefixed(name: str, message: Message, raw: bytes, *, accept_newer: bool = False) -> Fields | DecodeError | None:
+    """Decode a blob that starts with an int16 version; `accept_newer` reads newer versions as the last known one."""
+    if not raw:
+        return None
+    version = None
+    try:
+        version, at = wire.int16(raw, 0)
+        layout = min(version, versions(message.valid).highest) if accept_newer else version
+        if not message.is_valid(layout):
+            raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
+        return {"version": version, **read_message(message, layout, raw, at)[0]}
+    except MalformedBytes as fault:
+        return _error(name, version, fault)
 
 
-def consumer_assignment(raw: bytes) -> Fields | DecodeError | None:
-    """Decode a member's assignment (ConsumerProtocolAssignment); versions above 3 are read as 3."""
-    return _prefixed("assignment", raw, embedded.CONSUMER_ASSIGNMENT, accept_newer=True)
+def _error(name: str, version: int | None, fault: MalformedBytes) -> DecodeError:
+    """Return the DecodeError for a fault inside the blob `name`."""
+    return DecodeError(None, version, f"{name}.{fault.path}" if fault.path else name, fault.position, fault.reason)
 
 
-def connect_metadata(raw: bytes) -> Fields | DecodeError | None:
-    """Decode the metadata of a Connect worker; its `allocation` is itself a blob for `connect_assignment`."""
-    return _prefixed("metadata", raw, embedded.CONNECT_METADATA, accept_newer=False)
+consumer_subscription: Final = functools.partial(
+    _prefixed, "subscription", embedded.CONSUMER_SUBSCRIPTION, accept_newer=True
+)
+"""Decodes a member's subscription (ConsumerProtocolSubscription); versions above 3 are read as 3."""
+consumer_assignment: Final = functools.partial(_prefixed, "assignment", embedded.CONSUMER_ASSIGNMENT, accept_newer=True)
+"""Decodes a member's assignment (ConsumerProtocolAssignment); versions above 3 are read as 3."""
+connect_metadata: Final = functools.partial(_prefixed, "metadata", embedded.CONNECT_METADATA)
+"""Decodes the metadata of a Connect worker; its `allocation` is itself a blob for `connect_assignment`."""
+connect_assignment: Final = functools.partial(_prefixed, "assignment", embedded.CONNECT_ASSIGNMENT)
+"""Decodes the connectors and tasks assigned to a Connect worker; task -1 is the connector itself."""
+_SUBSCRIPTIONS: Final = {"consumer": consumer_subscription, "connect": connect_metadata}
 
 
-def connect_assignment(raw: bytes) -> Fields | DecodeError | None:
-    """Decode the connectors and tasks assigned to a Connect worker; task -1 is the connector itself."""
-    return _prefixed("assignment", raw, embedded.CONNECT_ASSIGNMENT, accept_newer=False)
+def subscription(protocol_type: str, raw: bytes) -> Fields | DecodeError | None:
+    """Decode a classic member's subscription by the protocol type of its group; None for an unknown protocol type."""
+    decode = _SUBSCRIPTIONS.get(protocol_type)
+    return decode(raw) if decode else None
 
 
 def streams_assignment_info(raw: bytes) -> Fields | DecodeError | None:
@@ -112,35 +131,3 @@ def _topic_partition(buffer: bytes, at: int) -> tuple[int, int]:
     value: int
     value, at = wire.int32(buffer, at)
     return value, at
-
-
-def subscription(protocol_type: str, raw: bytes) -> Fields | DecodeError | None:
-    """Decode a classic member's subscription by the protocol type of its group; None for an unknown protocol type."""
-    decode = _SUBSCRIPTIONS.get(protocol_type)
-    return decode(raw) if decode else None
-
-
-def _prefixed(name: str, raw: bytes, message: Message, *, accept_newer: bool) -> Fields | DecodeError | None:
-    """Decode a blob that starts with an int16 version; `accept_newer` reads newer versions as the last known one."""
-    if not raw:
-        return None
-    version = None
-    try:
-        version, at = wire.int16(raw, 0)
-        layout = min(version, versions(message.valid).highest) if accept_newer else version
-        if not message.is_valid(layout):
-            raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
-        return {"version": version, **read_message(message, layout, raw, at)[0]}
-    except MalformedBytes as fault:
-        return _error(name, version, fault)
-
-
-def _error(name: str, version: int | None, fault: MalformedBytes) -> DecodeError:
-    """Return the DecodeError for a fault inside the blob `name`."""
-    return DecodeError(None, version, f"{name}.{fault.path}" if fault.path else name, fault.position, fault.reason)
-
-
-_SUBSCRIPTIONS: dict[str, Callable[[bytes], Fields | DecodeError | None]] = {
-    "consumer": consumer_subscription,
-    "connect": connect_metadata,
-}

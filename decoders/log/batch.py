@@ -126,23 +126,19 @@ class RecordBatch(NamedTuple):
         """
         payload = self.payload(limit)
         if self.record_count < 0:
-            raise Damaged(LogFault.BAD_RECORD, f"the record count is {self.record_count}", HEADER.size)
+            raise _bad_record(f"the record count is {self.record_count}")
         at = 0
         for _ in range(self.record_count):
             record, at = self._record(payload, at)
             yield record
         if at != len(payload):
-            raise Damaged(
-                LogFault.BAD_RECORD,
-                f"{len(payload) - at} bytes after the last of {self.record_count} records",
-                HEADER.size,
-            )
+            raise _bad_record(f"{len(payload) - at} bytes after the last of {self.record_count} records")
 
     def _record(self, payload: bytes, at: int) -> tuple[LogRecord, int]:
         size, at = varint(payload, at)
         end = at + size
         if size < 0 or end > len(payload):
-            raise Damaged(LogFault.BAD_RECORD, f"a record of {size} bytes exceeds the batch", HEADER.size)
+            raise _bad_record(f"a record of {size} bytes exceeds the batch")
         # The first byte has the attributes of the record, which Kafka does not use yet.
         timestamp_delta, at = varint(payload, at + 1, longest=10)
         offset_delta, at = varint(payload, at)
@@ -150,11 +146,7 @@ class RecordBatch(NamedTuple):
         value, at = _nullable_bytes(payload, at, end)
         headers, at = _headers(payload, at, end)
         if at != end:
-            raise Damaged(
-                LogFault.BAD_RECORD,
-                f"the record length is {size}, but its fields take {size + at - end} bytes",
-                HEADER.size,
-            )
+            raise _bad_record(f"the record length is {size}, but its fields take {size + at - end} bytes")
         timestamp = self.max_timestamp if self.is_log_append_time else int64_of(self.base_timestamp + timestamp_delta)
         sequence = sequence_at(self.base_sequence, offset_delta)
         return LogRecord(int64_of(self.base_offset + offset_delta), timestamp, key, value, sequence, headers), end
@@ -163,6 +155,10 @@ class RecordBatch(NamedTuple):
 def record_batch(raw: memoryview, position: int) -> RecordBatch:
     """Return the batch with exactly the bytes `raw` (at least 61), which are at `position` of their file."""
     return RecordBatch._make((*HEADER.unpack_from(raw), raw, position))
+
+
+def _bad_record(detail: str) -> Damaged:
+    return Damaged(LogFault.BAD_RECORD, detail, HEADER.size)
 
 
 def sequence_at(base: int, delta: int) -> int:
@@ -182,13 +178,13 @@ def varint(payload: bytes, at: int, longest: int = 5) -> tuple[int, int]:
     value = 0
     for index in range(longest):
         if at + index >= len(payload):
-            raise Damaged(LogFault.BAD_RECORD, "a varint exceeds the batch", HEADER.size)
+            raise _bad_record("a varint exceeds the batch")
         byte = payload[at + index]
         value |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
             value &= 0xFFFFFFFF if longest == 5 else 0xFFFFFFFFFFFFFFFF
             return (value >> 1) ^ -(value & 1), at + index + 1
-    raise Damaged(LogFault.BAD_RECORD, f"a varint is longer than {longest} bytes", HEADER.size)
+    raise _bad_record(f"a varint is longer than {longest} bytes")
 
 
 def _nullable_bytes(payload: bytes, at: int, end: int) -> tuple[bytes | None, int]:
@@ -196,7 +192,7 @@ def _nullable_bytes(payload: bytes, at: int, end: int) -> tuple[bytes | None, in
     if size < 0:
         return None, at
     if at + size > end:
-        raise Damaged(LogFault.BAD_RECORD, f"a field of {size} bytes exceeds its record", HEADER.size)
+        raise _bad_record(f"a field of {size} bytes exceeds its record")
     return payload[at : at + size], at + size
 
 
@@ -205,12 +201,12 @@ def _headers(payload: bytes, at: int, end: int) -> tuple[tuple[tuple[str, bytes 
     if count == 0:
         return (), at
     if not 0 < count <= end - at:
-        raise Damaged(LogFault.BAD_RECORD, f"the header count is {count}", HEADER.size)
+        raise _bad_record(f"the header count is {count}")
     headers = []
     for _ in range(count):
         key, at = _nullable_bytes(payload, at, end)
         if key is None:
-            raise Damaged(LogFault.BAD_RECORD, "a header has no key", HEADER.size)
+            raise _bad_record("a header has no key")
         value, at = _nullable_bytes(payload, at, end)
         headers.append((java_text(key), value))
     return tuple(headers), at
