@@ -6,15 +6,14 @@ comes from one of those records.
 """
 
 import dataclasses
-from typing import Literal
+from typing import Any, Literal
 
 from decoders.events import RecordEvent
 
 GroupKind = Literal["consumer", "share", "streams"]
-TopicPartitions = tuple[tuple[bytes, tuple[int, ...]], ...]
-"""(topic id, partitions) of an assignment; these records have no topic names."""
-Tasks = tuple[tuple[str, tuple[int, ...]], ...]
-"""(subtopology id, partitions) of a streams assignment."""
+AssignmentRows = tuple[tuple[str, Any, tuple[int, ...]], ...]
+"""(role, id, partitions). Of a streams member: active, standby or warmup, and a subtopology id. Of others: "" and a
+topic id; these records have no topic names."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,32 +72,21 @@ class TargetAssignmentRecorded(RecordEvent):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MemberTargetRecorded(RecordEvent):
-    """The target assignment of a member (types 7 and 13); written for members whose target changed."""
+    """The target assignment of a member (types 7, 13 and 21); written for members whose target changed."""
 
     group: str
     kind: GroupKind
     member_id: str
-    partitions: TopicPartitions
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class StreamsMemberTargetRecorded(RecordEvent):
-    """The target assignment of a streams member (type 21)."""
-
-    group: str
-    member_id: str
-    active: Tasks
-    standby: Tasks
-    warmup: Tasks
+    assigned: AssignmentRows
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MemberAssignmentRecorded(RecordEvent):
-    """The current assignment of a member at this member epoch (types 8 and 14).
+    """The current assignment of a member at this member epoch (types 8, 14 and 22).
 
     `member_state` is "stable", "unrevoked", "unreleased" or "unknown", None if the layout (3.7) has no state. An epoch
-    of -2 marks a static member that left temporarily and keeps its partitions. Share members have no
-    `pending_revocation`.
+    of -2 marks a static member that left temporarily and keeps its partitions. A member owns what it is to give up
+    (`pending_revocation`) until it has confirmed that; share members have none.
     """
 
     group: str
@@ -106,24 +94,8 @@ class MemberAssignmentRecorded(RecordEvent):
     member_id: str
     member_epoch: int
     member_state: str | None
-    partitions: TopicPartitions
-    pending_revocation: TopicPartitions
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class StreamsMemberAssignmentRecorded(RecordEvent):
-    """The current tasks of a streams member at this member epoch (type 22); `pending_...` are pending revocation."""
-
-    group: str
-    member_id: str
-    member_epoch: int
-    member_state: str
-    active: Tasks
-    standby: Tasks
-    warmup: Tasks
-    pending_active: Tasks
-    pending_standby: Tasks
-    pending_warmup: Tasks
+    assigned: AssignmentRows
+    pending_revocation: AssignmentRows = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

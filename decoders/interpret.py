@@ -9,7 +9,7 @@ from typing import Any, Final
 from decoders import events as facts
 from decoders import group_events as newer
 from decoders.events import RecordEvent
-from decoders.group_events import Tasks, TopicPartitions
+from decoders.group_events import AssignmentRows
 from decoders.schema import Fields, Record
 
 _TRANSACTION_STATES: Final = (
@@ -131,45 +131,27 @@ def _target_epoch(fields: Fields) -> newer.TargetAssignmentRecorded:
 
 
 def _member_target(fields: Fields) -> newer.MemberTargetRecorded:
-    partitions = _partitions(fields["topic_partitions"])
-    return newer.MemberTargetRecorded(fields["group_id"], fields["kind"], fields["member_id"], partitions)
-
-
-def _streams_member_target(fields: Fields) -> newer.StreamsMemberTargetRecorded:
-    return newer.StreamsMemberTargetRecorded(
-        group=fields["group_id"],
-        member_id=fields["member_id"],
-        active=_tasks(fields["active_tasks"]),
-        standby=_tasks(fields["standby_tasks"]),
-        warmup=_tasks(fields["warmup_tasks"]),
-    )
+    is_streams = fields["kind"] == "streams"
+    assigned = _tasks(fields, "{}_tasks") if is_streams else _partitions(fields["topic_partitions"])
+    return newer.MemberTargetRecorded(fields["group_id"], fields["kind"], fields["member_id"], assigned)
 
 
 def _member_assignment(fields: Fields) -> newer.MemberAssignmentRecorded:
-    state = fields.get("state")
+    if fields["kind"] == "streams":
+        states = _STREAMS_MEMBER_STATES
+        assigned, pending = (_tasks(fields, name) for name in ("{}_tasks", "{}_tasks_pending_revocation"))
+    else:
+        states = _MEMBER_STATES
+        assigned = _partitions(fields["assigned_partitions"])
+        pending = _partitions(fields.get("partitions_pending_revocation", ()))
     return newer.MemberAssignmentRecorded(
         group=fields["group_id"],
         kind=fields["kind"],
         member_id=fields["member_id"],
         member_epoch=fields["member_epoch"],
-        member_state=None if state is None else _MEMBER_STATES.get(state, "unknown"),
-        partitions=_partitions(fields["assigned_partitions"]),
-        pending_revocation=_partitions(fields.get("partitions_pending_revocation", ())),
-    )
-
-
-def _streams_member_assignment(fields: Fields) -> newer.StreamsMemberAssignmentRecorded:
-    return newer.StreamsMemberAssignmentRecorded(
-        group=fields["group_id"],
-        member_id=fields["member_id"],
-        member_epoch=fields["member_epoch"],
-        member_state=_STREAMS_MEMBER_STATES.get(fields["state"], "unknown"),
-        active=_tasks(fields["active_tasks"]),
-        standby=_tasks(fields["standby_tasks"]),
-        warmup=_tasks(fields["warmup_tasks"]),
-        pending_active=_tasks(fields["active_tasks_pending_revocation"]),
-        pending_standby=_tasks(fields["standby_tasks_pending_revocation"]),
-        pending_warmup=_tasks(fields["warmup_tasks_pending_revocation"]),
+        member_state=states.get(fields["state"], "unknown") if "state" in fields else None,
+        assigned=assigned,
+        pending_revocation=pending,
     )
 
 
@@ -201,12 +183,16 @@ def _rows(rows: Any, *names: str) -> tuple[Any, ...]:
     return tuple(tuple(row[name] for name in names) for row in rows)
 
 
-def _partitions(rows: Any) -> TopicPartitions:
-    return tuple((row["topic_id"], row["partitions"]) for row in rows)
+def _partitions(rows: Any) -> AssignmentRows:
+    return tuple(("", row["topic_id"], row["partitions"]) for row in rows)
 
 
-def _tasks(rows: Any) -> Tasks:
-    return tuple((row["subtopology_id"], row["partitions"]) for row in rows)
+def _tasks(fields: Fields, name: str) -> AssignmentRows:
+    return tuple(
+        (role, row["subtopology_id"], row["partitions"])
+        for role in ("active", "standby", "warmup")
+        for row in fields[name.format(role)]
+    )
 
 
 _EVENTS: Final[Mapping[str, Callable[[Fields], RecordEvent]]] = {
@@ -231,8 +217,8 @@ _EVENTS: Final[Mapping[str, Callable[[Fields], RecordEvent]]] = {
     "STREAMS_GROUP_METADATA": _group_epoch,
     "STREAMS_GROUP_MEMBER_METADATA": _member,
     "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA": _target_epoch,
-    "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER": _streams_member_target,
-    "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT": _streams_member_assignment,
+    "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target,
+    "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment,
     "STREAMS_GROUP_TOPOLOGY": _topology,
     "TRANSACTION_LOG": _transaction,
     "SHARE_SNAPSHOT": _share_partition,

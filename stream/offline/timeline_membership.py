@@ -4,6 +4,7 @@ Decoded events in, pairs of kind and sentence out.
 """
 
 import functools
+from collections import Counter
 from typing import Any
 
 from decoders import group_events as facts
@@ -88,23 +89,19 @@ class MembershipTimeline:
 
     @add.register
     def _(self, event: facts.MemberAssignmentRecorded) -> EventTexts:
-        owned = sum(len(partitions) for _, partitions in event.partitions)
-        pending = sum(len(partitions) for _, partitions in event.pending_revocation)
+        member, owned = f"member {event.member_id}", Counter[str]()
+        for role, _, partitions in event.assigned:
+            owned[role] += len(partitions)
+        if event.kind == "streams":
+            words = {"active": "active", "standby": "standby", "warmup": "warm-up"}
+            tasks = ", ".join(f"{number} {words[role]}" for role, number in owned.items())
+            return [("assigned", f"{member} runs {tasks or 'no'} tasks at epoch {event.member_epoch}")]
+        partitions_owned = _counted(owned.total(), "partition")
         if event.member_epoch < 0:
-            return [("away", f"static member {event.member_id} is away and keeps {_counted(owned, 'partition')}")]
+            return [("away", f"static {member} is away and keeps {partitions_owned}")]
+        pending = sum(len(partitions) for _, _, partitions in event.pending_revocation)
         revoking = f", revoking {pending}" if pending else ""
-        member = f"member {event.member_id}"
-        return [("assigned", f"{member} owns {_counted(owned, 'partition')} at epoch {event.member_epoch}{revoking}")]
-
-    @add.register
-    def _(self, event: facts.StreamsMemberAssignmentRecorded) -> EventTexts:
-        tasks = [
-            f"{sum(len(partitions) for _, partitions in some)} {word}"
-            for word, some in (("active", event.active), ("standby", event.standby), ("warm-up", event.warmup))
-            if some
-        ]
-        member = f"member {event.member_id}"
-        return [("assigned", f"{member} runs {', '.join(tasks) or 'no'} tasks at epoch {event.member_epoch}")]
+        return [("assigned", f"{member} owns {partitions_owned} at epoch {event.member_epoch}{revoking}")]
 
     @add.register
     def _(self, event: facts.StreamsTopologyRecorded) -> EventTexts:

@@ -113,24 +113,17 @@ def _newer_columns(event: Any) -> Row:
                 "topic_regex": event.topic_regex,
             }
         case facts.MemberTargetRecorded():
-            return {"target": _topics(event.partitions)}
-        case facts.StreamsMemberTargetRecorded():
-            return {"target": _tasks(active=event.active, standby=event.standby, warmup=event.warmup)}
-        case facts.MemberAssignmentRecorded():
-            own = {"assignment": _topics(event.partitions), "revoking": _topics(event.pending_revocation)}
-        case _:
-            own = {
-                "assignment": _tasks(active=event.active, standby=event.standby, warmup=event.warmup),
-                "revoking": _tasks(
-                    active=event.pending_active, standby=event.pending_standby, warmup=event.pending_warmup
-                ),
-            }
-    return {"epoch": event.member_epoch, "state": event.member_state, **own}
+            return {"target": _assigned(event.assigned)}
+    return {
+        "epoch": event.member_epoch,
+        "state": event.member_state,
+        "assignment": _assigned(event.assigned),
+        "revoking": _assigned(event.pending_revocation),
+    }
 
 
-def _topics(rows: facts.TopicPartitions) -> list[Row]:
-    return [{"topic_id": uuid_text(topic_id), "partitions": partitions} for topic_id, partitions in rows]
-
-
-def _tasks(**kinds: facts.Tasks) -> list[Row]:
-    return [{"task": f"{kind} {part}", "partitions": each} for kind, rows in kinds.items() for part, each in rows]
+def _assigned(rows: facts.AssignmentRows) -> list[Row]:
+    return [
+        {"task": f"{role} {name}", "partitions": each} if role else {"topic_id": uuid_text(name), "partitions": each}
+        for role, name, each in rows
+    ]

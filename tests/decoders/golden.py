@@ -189,13 +189,13 @@ NEWER: Final = (
         "target assignment of a member with two partitions",
         "0007" + _MEMBER_KEY,
         "00000230a5f1d5f224432d89f635c784af26d70300000000000000010000",
-        newer.MemberTargetRecorded("g", "consumer", "m", ((TOPIC_ID, (0, 1)),)),
+        newer.MemberTargetRecorded("g", "consumer", "m", (("", TOPIC_ID, (0, 1)),)),
     ),
     Case(
         "4.3 current assignment of a member, with an assignment epoch",
         "0008" + _MEMBER_KEY,
         "00000000000200000001000230a5f1d5f224432d89f635c784af26d7020000000001000502000000020100",
-        newer.MemberAssignmentRecorded("g", "consumer", "m", 2, "stable", ((TOPIC_ID, (0,)),), ()),
+        newer.MemberAssignmentRecorded("g", "consumer", "m", 2, "stable", (("", TOPIC_ID, (0,)),)),
     ),
     Case(
         "a regular expression matched one topic",
@@ -229,7 +229,7 @@ OLDER: Final = (
         "3.7 target of a member: error 0, one topic, metadata",
         "0007" + _MEMBER_KEY,
         "0000000230a5f1d5f224432d89f635c784af26d702000000000000000100",
-        newer.MemberTargetRecorded("g", "consumer", "m", ((TOPIC_ID, (0,)),)),
+        newer.MemberTargetRecorded("g", "consumer", "m", (("", TOPIC_ID, (0,)),)),
     ),
     Case(
         "4.0 share group: only the epoch",

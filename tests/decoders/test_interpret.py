@@ -30,7 +30,6 @@ EPOCHS = {"member_epoch": -2, "previous_member_epoch": 4, "state": 2}
 PENDING = {"topic_id": TOPIC_ID, "partitions": (0,), "assignment_epochs": ()}
 ROLES = ("active_tasks", "standby_tasks", "warmup_tasks")
 NO_TASKS = dict.fromkeys((*ROLES, *(f"{role}_pending_revocation" for role in ROLES)), ())
-FIRST = ("g", "m", 2, "stable")
 STORE = {"name": "store", "partitions": 0, "replication_factor": 0, "topic_configs": ()}
 SUBTOPOLOGY = {
     "subtopology_id": "0",
@@ -58,12 +57,12 @@ VALUES = {
     "share member's target": (
         13,
         {"topic_partitions": ({"topic_id": TOPIC_ID, "partitions": (0,)},)},
-        groups.MemberTargetRecorded("g", "share", "m", ((TOPIC_ID, (0,)),)),
+        groups.MemberTargetRecorded("g", "share", "m", (("", TOPIC_ID, (0,)),)),
     ),
     "share member's partitions": (
         14,
         {"member_epoch": 2, "previous_member_epoch": 1, "state": 0, "assigned_partitions": ()},
-        groups.MemberAssignmentRecorded("g", "share", "m", 2, "stable", (), ()),
+        groups.MemberAssignmentRecorded("g", "share", "m", 2, "stable", ()),
     ),
     "share topics, one partition in two lists at once": (
         15,
@@ -77,7 +76,7 @@ VALUES = {
     "static member that left temporarily": (
         8,
         EPOCHS | {"assigned_partitions": (), "partitions_pending_revocation": (PENDING,)},
-        groups.MemberAssignmentRecorded("g", "consumer", "m", -2, "unreleased", (), ((TOPIC_ID, (0,)),)),
+        groups.MemberAssignmentRecorded("g", "consumer", "m", -2, "unreleased", (), (("", TOPIC_ID, (0,)),)),
     ),
     "streams target": (
         20,
@@ -87,13 +86,15 @@ VALUES = {
     "streams member's target": (
         21,
         {"active_tasks": PLAIN_TASKS, "standby_tasks": (), "warmup_tasks": PLAIN_TASKS},
-        groups.StreamsMemberTargetRecorded("g", "m", (("0", (1, 2)),), (), (("0", (1, 2)),)),
+        groups.MemberTargetRecorded("g", "streams", "m", (("active", "0", (1, 2)), ("warmup", "0", (1, 2)))),
     ),
     "streams member's tasks: states start at 1": (
         22,
         {"member_epoch": 2, "previous_member_epoch": 1, "state": 1, **NO_TASKS}
         | {"active_tasks": TASKS, "standby_tasks_pending_revocation": TASKS},
-        groups.StreamsMemberAssignmentRecorded(*FIRST, (("0", (1, 2)),), (), (), (), (("0", (1, 2)),), ()),
+        groups.MemberAssignmentRecorded(
+            "g", "streams", "m", 2, "stable", (("active", "0", (1, 2)),), (("standby", "0", (1, 2)),)
+        ),
     ),
     "streams topology": (
         23,

@@ -10,18 +10,14 @@ from decoders.events import ClassicGroupRecorded, ClassicMember
 from decoders.jsonform import uuid_text
 from stream.groups.membership import classic
 from stream.groups.membership.model import topics_of_blob
-from stream.groups.membership.modern_group import (
-    CurrentAssignment,
-    ModernGroup,
-    TargetAssignment,
-)
+from stream.groups.membership.modern_group import ModernGroup, owned_by
 
 Assignment = tuple[tuple[str, tuple[int, ...]], ...]
 """Partitions by topic name (or id as text), both ascending. Other entries are `connector NAME` with its tasks, where -1
 is the connector itself, `standby task SUBTOPOLOGY` and `warm-up task SUBTOPOLOGY` with the tasks' partitions, and
 `active task SUBTOPOLOGY` if the topics that the tasks read are unknown."""
 
-_INACTIVE_ROLES: Final = (("standby", "standby task"), ("warmup", "warm-up task"))
+_INACTIVE_ROLES: Final = {"standby": "standby task", "warmup": "warm-up task"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -111,29 +107,16 @@ def modern_member(group: ModernGroup, member: facts.MemberRecorded, names: Mappi
 
 
 def _assignment(
-    group: ModernGroup, part: CurrentAssignment | TargetAssignment | None, names: Mapping[bytes, str]
+    group: ModernGroup,
+    part: facts.MemberAssignmentRecorded | facts.MemberTargetRecorded | None,
+    names: Mapping[bytes, str],
 ) -> Assignment:
-    if part is None:
-        return ()
-    if isinstance(part, facts.MemberAssignmentRecorded | facts.MemberTargetRecorded):
-        return _sorted((names.get(topic_id) or uuid_text(topic_id), numbers) for topic_id, numbers in _owned(part))
-    return _sorted(
-        (
-            *(row for task in _tasks(part, "active") for row in _active(group, task)),
-            *((f"{word} {name}", numbers) for role, word in _INACTIVE_ROLES for name, numbers in _tasks(part, role)),
-        )
-    )
-
-
-def _owned(part: facts.MemberAssignmentRecorded | facts.MemberTargetRecorded) -> facts.TopicPartitions:
-    """Return the partitions of a member; it owns those to be revoked until it has confirmed the revocation."""
-    pending = part.pending_revocation if isinstance(part, facts.MemberAssignmentRecorded) else ()
-    return (*part.partitions, *pending)
-
-
-def _tasks(part: facts.StreamsMemberAssignmentRecorded | facts.StreamsMemberTargetRecorded, role: str) -> facts.Tasks:
-    """Return the tasks of one role, including those that the member is to release."""
-    return (*getattr(part, role), *getattr(part, f"pending_{role}", ()))
+    rows = () if part is None else owned_by(part)
+    if group.kind != "streams":
+        return _sorted((names.get(topic_id) or uuid_text(topic_id), numbers) for _, topic_id, numbers in rows)
+    inactive = ((f"{_INACTIVE_ROLES[role]} {task}", numbers) for role, task, numbers in rows if role != "active")
+    active = (row for role, task, numbers in rows if role == "active" for row in _active(group, (task, numbers)))
+    return _sorted((*active, *inactive))
 
 
 def _active(group: ModernGroup, task: tuple[str, tuple[int, ...]]) -> Assignment:

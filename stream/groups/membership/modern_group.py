@@ -8,18 +8,15 @@ and for the newest record per key in any order: a tombstone removes all traces, 
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from decoders import group_events as facts
 from decoders.events import Removed
-from decoders.group_events import GroupKind, Tasks
+from decoders.group_events import GroupKind
 from decoders.schema import RecordContent
 from stream.groups.membership import model
 from stream.groups.membership.model import MemberClient, Membership, Owned, identity, merge_owned, union_of_shares
-
-CurrentAssignment = facts.MemberAssignmentRecorded | facts.StreamsMemberAssignmentRecorded
-TargetAssignment = facts.MemberTargetRecorded | facts.StreamsMemberTargetRecorded
 
 AWAY: Final = -2
 """Member epoch of a static member that has left temporarily."""
@@ -42,8 +39,8 @@ class ModernGroup:
     validated_topology_epoch: int | None = None
     topology: facts.StreamsTopologyRecorded | None = None
     members: dict[str, facts.MemberRecorded] = dataclasses.field(default_factory=dict)
-    assignments: dict[str, CurrentAssignment] = dataclasses.field(default_factory=dict)
-    targets: dict[str, TargetAssignment] = dataclasses.field(default_factory=dict)
+    assignments: dict[str, facts.MemberAssignmentRecorded] = dataclasses.field(default_factory=dict)
+    targets: dict[str, facts.MemberTargetRecorded] = dataclasses.field(default_factory=dict)
     regexes: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     # By member epoch, how many members have confirmed their assignment of this epoch.
     _confirmed: Counter[int] = dataclasses.field(default_factory=Counter)
@@ -53,9 +50,9 @@ class ModernGroup:
         match event:
             case facts.MemberRecorded():
                 self._put(self.members, event.member_id, event)
-            case facts.MemberAssignmentRecorded() | facts.StreamsMemberAssignmentRecorded():
+            case facts.MemberAssignmentRecorded():
                 self._put(self.assignments, event.member_id, event)
-            case facts.MemberTargetRecorded() | facts.StreamsMemberTargetRecorded():
+            case facts.MemberTargetRecorded():
                 self.targets[event.member_id] = event
             case facts.GroupEpochRecorded():
                 self.group_epoch, self.validated_topology_epoch = event.group_epoch, event.validated_topology_epoch
@@ -126,7 +123,7 @@ class ModernGroup:
     def is_idle(self, member: str) -> bool:
         """Return whether a member owns nothing, not even partitions or tasks to be revoked."""
         assignment = self.assignments.get(member)
-        return assignment is None or not any(partitions for _, partitions in owned_by(assignment))
+        return assignment is None or not any(partitions for _, _, partitions in owned_by(assignment))
 
     def is_away(self, member: str) -> bool:
         """Return whether a static member has left temporarily; it keeps its assignment."""
@@ -141,7 +138,7 @@ class ModernGroup:
         topics = {topic for part in self.topology.subtopologies for topic in source_topics_of(part)}
         return model.topic_set(topics)
 
-    def topics_of_tasks(self, tasks: Tasks) -> Iterator[tuple[str, tuple[int, ...]]]:
+    def topics_of_tasks(self, tasks: Iterable[tuple[str, tuple[int, ...]]]) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Yield the source topics that tasks read; task n of a subtopology reads partition n of each of its sources."""
         sources = (
             {part.subtopology_id: source_topics_of(part) for part in self.topology.subtopologies}
@@ -206,26 +203,20 @@ class ModernGroup:
         named = member.topics
         return model.topic_set(named if regex is None else (*named, *self.regexes[regex]))
 
-    def _owned_by(self, assignment: CurrentAssignment | None) -> Owned | None:
+    def _owned_by(self, assignment: facts.MemberAssignmentRecorded | None) -> Owned | None:
         if assignment is None:
             return ()
+        rows = owned_by(assignment)
         if self.kind != "streams":
-            return merge_owned(owned_by(assignment))
+            return merge_owned((topic_id, partitions) for _, topic_id, partitions in rows)
         if self.topology is None:
             return None
-        if not isinstance(assignment, facts.StreamsMemberAssignmentRecorded):
-            return ()
-        return merge_owned(self.topics_of_tasks(assignment.active + assignment.pending_active))
+        return merge_owned(self.topics_of_tasks((task, numbers) for role, task, numbers in rows if role == "active"))
 
 
-def owned_by(assignment: CurrentAssignment) -> Iterator[tuple[bytes | str, tuple[int, ...]]]:
-    """Yield what a member owns: topic ids with partitions, or subtopologies with tasks of any role."""
-    if isinstance(assignment, facts.MemberAssignmentRecorded):
-        yield from assignment.partitions
-        yield from assignment.pending_revocation
-        return
-    yield from assignment.active + assignment.standby + assignment.warmup
-    yield from assignment.pending_active + assignment.pending_standby + assignment.pending_warmup
+def owned_by(part: facts.MemberAssignmentRecorded | facts.MemberTargetRecorded) -> facts.AssignmentRows:
+    """Return the rows of an assignment, with those to be revoked: a member owns them until it has confirmed that."""
+    return part.assigned + (part.pending_revocation if isinstance(part, facts.MemberAssignmentRecorded) else ())
 
 
 def source_topics_of(part: facts.Subtopology) -> tuple[str, ...]:
