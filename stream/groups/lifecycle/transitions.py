@@ -5,6 +5,8 @@ timestamp (formats: group tombstones, conversions, member changes). Records of a
 status before and after it counts. Sources: KIP-848, `GroupMetadataManager`, `ClassicGroup`, `ConsumerGroup`.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Final
 
 from stream.groups.lifecycle import record as stored
@@ -57,24 +59,23 @@ def close_operation(
     record: GroupRecord, summary: MembershipSummary | None, *, has_offsets: bool, limits: StateLimits
 ) -> None:
     """Set the transitions of the open operation, and the status of the group after it."""
-    previous = record.previous
-    transitions = _Transitions(record, live=record.position >= limits.live_from)
+    previous, record.new_transitions = record.previous, []
+    add = functools.partial(_add, record, record.position >= limits.live_from)
     if summary is None and not has_offsets:
-        if transitions.existed:
+        if previous.exists:
             left = record.members_since_count if previous.members else 0
-            transitions.add(TransitionType.DEAD, left=left, removal=_removal(record, previous))
+            add(TransitionType.DEAD, left=left, removal=_removal(record, previous))
             previous = previous._replace(
                 state=None, since=record.time, died=record.time, members=0, number=None, recorded=False
             )
         record.current = previous
-    elif transitions.existed and _membership_unchanged(record, summary):
+    elif previous.exists and _membership_unchanged(record, summary):
         if record.removed.offsets:
-            transitions.add(TransitionType.OFFSETS_REMOVED, removal=_removal(record, previous))
+            add(TransitionType.OFFSETS_REMOVED, removal=_removal(record, previous))
         record.current = previous
     else:
-        _add_transitions(record, summary, transitions)
-        record.current = _status_after(record, summary, transitions)
-    record.new_transitions = transitions.rows
+        _add_transitions(record, summary, add)
+        record.current = _status_after(record, summary)
 
 
 def _membership_unchanged(record: GroupRecord, summary: MembershipSummary | None) -> bool:
@@ -85,29 +86,19 @@ def _membership_unchanged(record: GroupRecord, summary: MembershipSummary | None
     return _status(summary, previous.since, previous.created) == previous
 
 
-class _Transitions:
-    """The transitions of one operation, as rows."""
-
-    __slots__ = ("_prefix", "existed", "rows")
-
-    def __init__(self, record: GroupRecord, *, live: bool) -> None:
-        # Whether the group existed before the operation.
-        self.existed = record.previous.exists
-        self._prefix = (record.time, record.position, live)
-        self.rows: list[Row] = []
-
-    def add(
-        self,
-        type_: TransitionType,
-        *,
-        joined: int = 0,
-        left: int = 0,
-        kinds: tuple[str | None, str | None] = (None, None),
-        removal: Row | None = None,
-    ) -> None:
-        """Add a transition, given the fields of `lifecycle.model.Transition`."""
-        row = (type_, *self._prefix, joined, left, *kinds, removal)
-        self.rows.append(stored.trimmed(row, stored.TRANSITION_DEFAULTS))
+def _add(
+    record: GroupRecord,
+    live: bool,  # noqa: FBT001 - bound by the caller
+    type_: TransitionType,
+    *,
+    joined: int = 0,
+    left: int = 0,
+    kinds: tuple[str | None, str | None] = (None, None),
+    removal: Row | None = None,
+) -> None:
+    """Add a transition to the operation, given the fields of `lifecycle.model.Transition`."""
+    row = (type_, record.time, record.position, live, joined, left, *kinds, removal)
+    record.new_transitions.append(stored.trimmed(row, stored.TRANSITION_DEFAULTS))
 
 
 def record_without_past(summary: MembershipSummary | None) -> GroupRecord:
@@ -124,33 +115,33 @@ def _status(summary: MembershipSummary | None, since: int | None, created: int |
     return GroupStatus(summary.kind, summary.state, since, created, None, *fields, True)
 
 
-def _status_after(record: GroupRecord, summary: MembershipSummary | None, transitions: _Transitions) -> GroupStatus:
+def _status_after(record: GroupRecord, summary: MembershipSummary | None) -> GroupStatus:
     """Return the status after the operation, of a group that exists."""
-    previous, time = record.previous, record.time
-    if not transitions.existed:
+    previous, time, added = record.previous, record.time, record.new_transitions
+    if not previous.exists:
         return _status(summary, time, time)
     kind, state = (SIMPLE, _EMPTY) if summary is None else (summary.kind, summary.state)
     # A rebalance is always the last transition of an operation.
-    rebalanced = bool(transitions.rows) and transitions.rows[-1][0] is TransitionType.REBALANCED
+    rebalanced = bool(added) and added[-1][0] is TransitionType.REBALANCED
     same_state = previous.state == state and not (_is_classic(kind) and rebalanced)
     return _status(summary, previous.since if same_state else time, previous.created)
 
 
-def _add_transitions(record: GroupRecord, summary: MembershipSummary | None, transitions: _Transitions) -> None:
+def _add_transitions(record: GroupRecord, summary: MembershipSummary | None, add: Callable[..., None]) -> None:
     """Add the transitions of a group that exists after the operation."""
     previous = record.previous
-    if not transitions.existed:
-        transitions.add(TransitionType.CREATED if previous.kind is None else TransitionType.RECREATED)
+    if not previous.exists:
+        add(TransitionType.CREATED if previous.kind is None else TransitionType.RECREATED)
     elif (kinds := _conversion(previous, summary)) is not None:
-        transitions.add(TransitionType.CONVERTED, kinds=kinds)
+        add(TransitionType.CONVERTED, kinds=kinds)
     if record.removed.offsets:
-        before = previous if transitions.existed else _status(summary, None, None)
-        transitions.add(TransitionType.OFFSETS_REMOVED, removal=_removal(record, before))
+        before = previous if previous.exists else _status(summary, None, None)
+        add(TransitionType.OFFSETS_REMOVED, removal=_removal(record, before))
     members = 0 if summary is None else summary.members
     if previous.members and not members:
-        transitions.add(TransitionType.EMPTIED, left=record.members_since_count)
-    elif summary is not None and members and _has_rebalanced(record, summary, existed=transitions.existed):
-        transitions.add(TransitionType.REBALANCED, joined=len(record.joined), left=len(record.left))
+        add(TransitionType.EMPTIED, left=record.members_since_count)
+    elif summary is not None and members and _has_rebalanced(record, summary):
+        add(TransitionType.REBALANCED, joined=len(record.joined), left=len(record.left))
 
 
 def _conversion(previous: GroupStatus, summary: MembershipSummary | None) -> tuple[str, str] | None:
@@ -161,7 +152,7 @@ def _conversion(previous: GroupStatus, summary: MembershipSummary | None) -> tup
     return None if before == after else (before, after)
 
 
-def _has_rebalanced(record: GroupRecord, summary: MembershipSummary, *, existed: bool) -> bool:
+def _has_rebalanced(record: GroupRecord, summary: MembershipSummary) -> bool:
     """Return whether the operation completed a rebalance.
 
     The number of a classic group is its generation; a static member that returns writes the record again under the
@@ -169,7 +160,7 @@ def _has_rebalanced(record: GroupRecord, summary: MembershipSummary, *, existed:
     written. A conversion of a group with members keeps the number, one of an empty group starts again. A classic group
     that results from a conversion rebalances later, in an operation of its own.
     """
-    previous = record.previous
+    previous, existed = record.previous, record.previous.exists
     number_before = previous.number if existed and (previous.kind == summary.kind or previous.members > 0) else None
     if _is_classic(summary.kind):
         converted = existed and previous.recorded and not _is_classic(previous.kind)
