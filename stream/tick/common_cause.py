@@ -201,10 +201,9 @@ _NEAR_MS: Final = 600_000
 class CommonCauseAnalysis:
     """One instance per process; used by the tick thread."""
 
-    def __init__(self, limits: search.CommonCauseLimits = search.CommonCauseLimits()) -> None:  # noqa: B008 - immutable
-        self._limits = limits
+    def __init__(self) -> None:
         self._leaders, self._brokers, self._hosts = RecentLeaders(), BrokerWatch(), RecentHosts()
-        self._tracker = tracker.CommonCauseTracker(limits)
+        self._tracker = tracker.CommonCauseTracker()
 
     def update(self, evaluated: EvaluatedTick) -> tuple[CommonCause, ...]:
         """Return the common causes that are shown at a tick.
@@ -217,7 +216,7 @@ class CommonCauseAnalysis:
         self._hosts.update(evaluated.derived.state.memberships, now)
         rows, faults = evaluated.inputs.rows, search.row_faults(evaluated.evaluation)
         unhealthy = np.unique(rows.group[faults.since >= 0])
-        is_many = len(unhealthy) >= self._limits.groups
+        is_many = len(unhealthy) >= search.LEAST_GROUPS
         causes = self._causes(evaluated, faults, facts.polled.replicas) if is_many else ()
         self._tracker.update(causes, {rows.groups[group] for group in unhealthy.tolist()})
         return tuple(dataclasses.replace(each, absence=self._absence(each)) for each in self._tracker.findings)
@@ -234,7 +233,7 @@ class CommonCauseAnalysis:
         shared = shared_values(evaluated, faults, self._leaders, self._hosts)
         if replicas is not None:
             shared = (*shared, followers(evaluated.inputs.rows, faults, replicas))
-        return search.find_causes(shared, evaluated.inputs.rows.groups, left, self._limits)
+        return search.find_causes(shared, evaluated.inputs.rows.groups, left)
 
     def _absence(self, cause: CommonCause) -> search.BrokerAbsence | None:
         """Return the absence of the broker that a cause is about, if it may be the reason."""

@@ -139,22 +139,18 @@ def unique_pairs(  # noqa: PLR0917 - columns of one table
 _NARROW_FIRST: Final = {dimension: position for position, dimension in enumerate(Dimension)}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CommonCauseLimits:
-    """Limits of common causes. Durations in ms."""
-
-    groups: int = 3
-    """The minimum number of groups of a finding, and of groups without the value to compare them with."""
-    window: int = 60_000
-    """The time within which the first groups of a finding become unhealthy."""
-    join: int = 600_000
-    """Groups that become unhealthy this long after the first ones still belong to a finding."""
-    share: float = 0.6
-    """The smallest share of unhealthy groups among those with the value."""
-    contrast: float = 2.0
-    """The smallest ratio of that share to the share among the groups without the value."""
-    findings: int = 5
-    """The maximum number of simultaneous findings."""
+LEAST_GROUPS: Final = 3
+"""The minimum number of groups of a finding, and of groups without the value to compare them with."""
+_WINDOW_MS: Final = 60_000
+"""The time within which the first groups of a finding become unhealthy."""
+JOIN_MS: Final = 600_000
+"""Groups that become unhealthy this long after the first ones still belong to a finding."""
+_LEAST_SHARE: Final = 0.6
+"""The smallest share of unhealthy groups among those with the value."""
+_LEAST_CONTRAST: Final = 2.0
+"""The smallest ratio of that share to the share among the groups without the value."""
+MOST_FINDINGS: Final = 5
+"""The maximum number of simultaneous findings."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -203,7 +199,6 @@ def find_causes(
     shared: Sequence[SharedValues],
     names: Sequence[str],
     events: Mapping[tuple[Dimension, str], int],
-    limits: CommonCauseLimits = CommonCauseLimits(),
 ) -> tuple[CommonCause, ...]:
     """Return the causes in descending order of their score. Each group belongs to at most one cause.
 
@@ -212,9 +207,9 @@ def find_causes(
     of a broker: of equal causes, one with a near event comes first.
     """
     causes: list[CommonCause] = []
-    while len(causes) < limits.findings:
+    while len(causes) < MOST_FINDINGS:
         every = _all_groups(shared)
-        candidates = [each for values in shared for each in _candidates(values, every, names, events, limits)]
+        candidates = [each for values in shared for each in _candidates(values, every, names, events)]
         if not candidates:
             break
         _, groups, best = min(candidates, key=lambda candidate: candidate[0])
@@ -235,24 +230,23 @@ def _candidates(
     every: SharedValues,
     names: Sequence[str],
     events: Mapping[tuple[Dimension, str], int],
-    limits: CommonCauseLimits,
 ) -> Iterator[_Candidate]:
     """Yield the values of a dimension that explain enough groups."""
-    frequent = np.flatnonzero(np.bincount(values.value[values.unhealthy_since >= 0], minlength=1) >= limits.groups)
+    frequent = np.flatnonzero(np.bincount(values.value[values.unhealthy_since >= 0], minlength=1) >= LEAST_GROUPS)
     if not len(frequent):
         return
     ordered = values.select(np.argsort(values.value, kind="stable"))
     for value in frequent.tolist():
         first, last = np.searchsorted(ordered.value, (value, value + 1))
         pairs = ordered.select(np.arange(first, last))
-        found = _explained(pairs, every, limits)
+        found = _explained(pairs, every)
         if found is None:
             continue
         groups, compared, (begin, end) = found
         explained, name = frozenset(names[group] for group in groups.tolist()), values.names[value]
         cause = CommonCause(values.dimension, name, explained, len(groups), compared, begin, end - begin)
         happened = events.get(cause.key)
-        is_near = happened is not None and abs(happened - begin) <= limits.join
+        is_near = happened is not None and abs(happened - begin) <= JOIN_MS
         yield (
             (-(len(groups) ** 2) / compared, not is_near, compared, _NARROW_FIRST[values.dimension], name),
             groups,
@@ -260,26 +254,24 @@ def _candidates(
         )
 
 
-def _explained(
-    pairs: SharedValues, every: SharedValues, limits: CommonCauseLimits
-) -> tuple[Ints, int, tuple[int, int]] | None:
+def _explained(pairs: SharedValues, every: SharedValues) -> tuple[Ints, int, tuple[int, int]] | None:
     """Return what the value of these pairs explains: the groups, the number of compared groups, and begin and end.
 
     None if it explains nothing.
     """
-    begin, end = _densest_window(np.sort(pairs.unhealthy_since[pairs.unhealthy_since >= 0]), limits.window)
+    begin, end = _densest_window(np.sort(pairs.unhealthy_since[pairs.unhealthy_since >= 0]), _WINDOW_MS)
     unhealthy, healthy = pairs.count(begin, end)
     compared = unhealthy + healthy + int((pairs.unhealthy_since > end).sum())
     other_unhealthy, other_healthy = every.select(~np.isin(every.group, pairs.group)).count(begin, end)
     others = other_unhealthy + other_healthy
-    if unhealthy < limits.groups or unhealthy < limits.share * compared or others < limits.groups:
+    if unhealthy < LEAST_GROUPS or unhealthy < _LEAST_SHARE * compared or others < LEAST_GROUPS:
         return None
-    if unhealthy * others < limits.contrast * other_unhealthy * compared:
+    if unhealthy * others < _LEAST_CONTRAST * other_unhealthy * compared:
         return None
     # Most partitions have several followers, so only one of exactly the unhealthy groups explains anything.
     if pairs.dimension is Dimension.FOLLOWER and (healthy or other_unhealthy):
         return None
-    groups = pairs.group[(pairs.unhealthy_since >= begin) & (pairs.unhealthy_since <= begin + limits.join)]
+    groups = pairs.group[(pairs.unhealthy_since >= begin) & (pairs.unhealthy_since <= begin + JOIN_MS)]
     return groups, len(groups) + healthy, (begin, end)
 
 

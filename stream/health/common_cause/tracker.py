@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from stream import wording as say
-from stream.health.common_cause.search import CommonCause, CommonCauseLimits, Dimension
+from stream.health.common_cause.search import JOIN_MS, LEAST_GROUPS, MOST_FINDINGS, CommonCause, Dimension
 from stream.health.verdict import Verdict
 
 _LASTING: Final = 2
@@ -22,8 +22,7 @@ _LASTING: Final = 2
 class CommonCauseTracker:
     """The shown findings, evaluation after evaluation. Not thread-safe."""
 
-    def __init__(self, limits: CommonCauseLimits = CommonCauseLimits()) -> None:  # noqa: B008 - immutable
-        self._limits = limits
+    def __init__(self) -> None:
         self._shown: dict[tuple[Dimension, str], CommonCause] = {}
         self._waiting: dict[tuple[Dimension, str], int] = {}
 
@@ -47,13 +46,13 @@ class CommonCauseTracker:
     def _remaining(self, unhealthy: frozenset[str]) -> Iterable[tuple[tuple[Dimension, str], CommonCause]]:
         for key, each in self._shown.items():
             groups = each.groups & unhealthy
-            misses = each.misses + 1 if len(groups) < self._limits.groups else 0
+            misses = each.misses + 1 if len(groups) < LEAST_GROUPS else 0
             yield key, dataclasses.replace(each, groups=groups, misses=misses)
 
     def _joined(self, shown: CommonCause, found: CommonCause) -> CommonCause:
         """Return a shown finding, extended by the new groups of the cause that belong to no other finding."""
         others = frozenset[str]().union(*(each.groups for each in self._shown.values() if each.key != shown.key))
-        if found.began > shown.began + self._limits.join:  # groups with the same value became unhealthy again
+        if found.began > shown.began + JOIN_MS:  # groups with the same value became unhealthy again
             shown = dataclasses.replace(shown, spread=found.spread, began=found.began, affected=0, compared=0)
         groups = shown.groups | (found.groups - others)
         return dataclasses.replace(
@@ -70,7 +69,7 @@ class CommonCauseTracker:
         for each in replaced:
             del self._shown[each.key]
         taken = frozenset[str]().union(*(each.groups for each in self._shown.values()))
-        if len(found.groups - taken) >= self._limits.groups and len(self._shown) < self._limits.findings:
+        if len(found.groups - taken) >= LEAST_GROUPS and len(self._shown) < MOST_FINDINGS:
             self._shown[found.key] = dataclasses.replace(found, groups=found.groups - taken)
         else:
             self._shown |= {each.key: each for each in replaced}
