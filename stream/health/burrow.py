@@ -65,20 +65,18 @@ class Rings:
         return count
 
 
-def evaluate(rings: Rings, now: int, *, allowed_lag: int = 0, minimum_complete: float = 0.0) -> Codes:
-    """Return the status of each ring by the first of Burrow's rules that holds; `now` in ms.
+def evaluate(rings: Rings, now: int) -> Codes:
+    """Return the status of each ring by the first of Burrow's rules that holds; `now` in ms. One without commits is OK.
 
-    A ring without commits is OK, and so is one with less than `minimum_complete` of its slots filled.
+    Its options `allowed-lag` and `minimum-complete` have their default, 0.
     """
-    count, used, newest = rings.count, rings.offset != NONE, rings.ends[:, -1]
-    current = np.where(newest >= 0, np.maximum(newest - rings.offset[:, -1], 0), 0)
-    without_lag = used & (rings.lag != NONE) & (rings.lag <= allowed_lag)
+    used, newest = rings.offset != NONE, rings.ends[:, -1]
+    is_behind = (newest >= 0) & (newest > rings.offset[:, -1])
     rules: tuple[tuple[Any, BurrowStatus], ...] = (
-        ((count == 0) | (count / used.shape[1] < minimum_complete), BurrowStatus.OK),
-        (current <= allowed_lag, BurrowStatus.OK),
+        (~used.any(axis=1) | ~is_behind, BurrowStatus.OK),
         (_stopped(rings, used, now), BurrowStatus.STOP),
         (_rewound(rings, used), BurrowStatus.REWIND),
-        (without_lag.any(axis=1), BurrowStatus.OK),
+        ((used & (rings.lag == 0)).any(axis=1), BurrowStatus.OK),
         ((~used | (rings.offset == rings.offset[:, -1:])).all(axis=1), BurrowStatus.STALL),
         (_never_decreasing(rings, used), BurrowStatus.WARN),
     )

@@ -156,9 +156,7 @@ class Quarantine:
         self._logged_at |= dict.fromkeys(new, now)
 
 
-def faulty_groups(
-    groups: Sequence[str], fails: Callable[[Sequence[str]], Exception | None], max_trials: int = MAX_TRIALS
-) -> dict[str, Exception]:
+def faulty_groups(groups: Sequence[str], fails: Callable[[Sequence[str]], Exception | None]) -> dict[str, Exception]:
     """Return the groups whose evaluation fails, each with its error; empty if all groups together do not fail.
 
     `fails` evaluates some groups and returns what was raised. A block that fails is halved until single groups are
@@ -166,7 +164,7 @@ def faulty_groups(
     """
     found: dict[str, Exception] = {}
     blocks = [list(groups)]
-    for _ in range(max_trials):
+    for _ in range(MAX_TRIALS):
         if not blocks:
             return found
         block = blocks.pop(0)
