@@ -17,7 +17,7 @@ from sandbox.verdict_scenarios.assess import ScenarioOutcome, TimedVerdict, asse
 from sandbox.verdict_scenarios.burrow_store import Ring, columns_of_rings
 from sandbox.verdict_scenarios.record import RecordedCommit, RunRecord
 from sandbox.verdict_scenarios.scenario import VerdictScenario
-from stream.health.burrow import INTERVALS, BurrowStatus, evaluate, roll_up
+from stream.health.burrow import INTERVALS, BurrowStatus, evaluate
 
 Place = tuple[str, str, int]
 ALARM: Final = "alarm"
@@ -104,10 +104,9 @@ def _tick(
     columns = columns_of_rings([rings[place] for place in places], [list(ends.get(place[1:], ())) for place in places])
     status = evaluate(columns, _production_ms(now, record))
     group_of = np.array([groups.index(place[0]) for place in places])
-    rolled = roll_up(status, group_of, len(groups))
     for number, group in enumerate(groups):
         worst = int(status[group_of == number].max())
-        yield group, TimedVerdict(now, BurrowStatus(worst).name, sick=rolled[number] > BurrowStatus.OK)
+        yield group, TimedVerdict(now, BurrowStatus(worst).name, sick=worst > BurrowStatus.OK)
 
 
 def _production_ms(time: float, record: RunRecord) -> int:

@@ -1,7 +1,7 @@
 """The exact rules of Burrow (LinkedIn), for users who migrate from it and want to compare.
 
-`evaluate` has its six rules over the windows of commits (`Rings`), `roll_up` its group status, both of
-core/internal/evaluator/caching.go, here over whole columns. The known peculiarities are kept: a single commit with lag
+`evaluate` has its six rules over the windows of commits (`Rings`), those of core/internal/evaluator/caching.go, here
+over whole columns. The known peculiarities are kept: a single commit with lag
 is STOP at once, a group whose slots were all filled in late is WARN, and time is compared in whole seconds. Which
 groups are evaluated (Burrow's lists, and its expiration of groups without a commit for a week) is up to the caller.
 
@@ -111,16 +111,6 @@ def _never_decreasing(rings: Rings, used: Flags) -> Flags:
     highest = np.maximum.accumulate(np.where(known, rings.lag, NONE), axis=1)
     never: Flags = (~known | (rings.lag >= highest)).all(axis=1)
     return never
-
-
-def roll_up(status: Codes, group: Ints, groups: int) -> Codes:
-    """Return the status of each group: the greatest of its partitions, where all above ERR count as ERR.
-
-    A group without partitions is NOTFOUND.
-    """
-    worst = np.full(groups, BurrowStatus.NOTFOUND, np.int8)
-    np.maximum.at(worst, group, np.minimum(status, BurrowStatus.ERR).astype(np.int8))
-    return worst
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

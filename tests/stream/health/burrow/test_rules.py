@@ -2,12 +2,11 @@
 
 import itertools
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.verdict_scenarios.burrow_store import BurrowSlot, Ring, columns_of_rings
-from stream.health.burrow import INTERVALS, NONE, BurrowStatus, evaluate, roll_up
+from stream.health.burrow import INTERVALS, NONE, BurrowStatus, evaluate
 from tests.stream.health.tables import wrong
 
 NOW = 1_700_000_000_000
@@ -92,11 +91,3 @@ def test_columns_have_the_status_of_the_reference_implementation(
     now = NOW + later * SECOND + 999
     found = evaluate(columns_of_rings(rings, ends), now)
     assert found.tolist() == [reference_status(*each, now) for each in zip(rings, ends, strict=True)]
-
-
-def test_a_group_has_the_worst_status_of_its_partitions_and_all_errors_are_one() -> None:
-    """STOP, STALL and REWIND of a partition are ERR of its group; a group without partitions is not found."""
-    status = BurrowStatus
-    of_rows = np.array([status.OK, status.WARN, status.STALL, status.OK, status.OK], np.int8)
-    found = roll_up(of_rows, np.array([0, 0, 1, 1, 3], np.int64), 4)
-    assert found.tolist() == [status.WARN, status.ERR, status.NOTFOUND, status.OK]
