@@ -135,7 +135,7 @@ class Metric:
     absent: str = "never"
     # True if rows whose verdict is of severity fine have no sample either.
     omits_fine: bool = False
-    # False if a classic group that has members and no fault has no sample.
+    # False if there is usually no sample: none of a classic group with members and no fault, or of an even partition.
     is_usual: bool = True
     # The smallest preset that has it; metrics about the monitor itself are in every preset.
     preset: Preset = Preset.FULL

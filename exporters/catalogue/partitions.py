@@ -119,8 +119,8 @@ LOG_ENDS: Final = Table(
         Column("stable_gap", "int64", "Offsets that an open transaction hides from read_committed.",
                Exported("lagwarden_topic_partition_stable_gap"), null=_NO_ENDS, importance=10),
         Column("hot_ratio", "float", "Growth of a hot partition relative to the topic's other partitions, at least 3.",
-               Exported("lagwarden_topic_partition_hot_ratio", STANDARD), importance=40, stability=EXPERIMENTAL,
-               null="not hot, or a growth is unknown"),
+               Exported("lagwarden_topic_partition_hot_ratio", STANDARD, is_usual=False),
+               null="not hot, or a growth is unknown", importance=40, stability=EXPERIMENTAL),
     ),
 )  # fmt: skip
 """One row per partition in PARTITIONS, whatever the number of its groups."""

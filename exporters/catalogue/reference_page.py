@@ -39,7 +39,8 @@ def _costs() -> str:
 def _cluster_costs() -> str:
     """Return the rows of the table of the series per preset that do not depend on groups, as Markdown."""
     tables = (LOG_ENDS.metrics, TOPIC_METRICS, REPLICA_METRICS)
-    rows = [[sum(metric.is_in(preset) for metric in table) for table in tables] for preset in Preset]
+    usual = [[metric for metric in table if metric.is_usual] for table in tables]
+    rows = [[sum(metric.is_in(preset) for metric in table) for table in usual] for preset in Preset]
     return "\n".join(f"| `{preset}` | {' | '.join(map(str, row))} |" for preset, row in zip(Preset, rows, strict=True))
 
 
