@@ -257,23 +257,17 @@ def _unexpected(error: Exception, words: Sequence[str]) -> int:
     return check.plugin_error("internal error of lagwarden") if check.is_plugin(words) else ExitCode.INTERNAL
 
 
-def _command_path(command: Any, words: Sequence[str]) -> str:
-    """Return the names of the command and of its subcommands that the words of a command line begin with."""
-    path = "lagwarden"
-    for word in words:
-        command = getattr(command, "commands", {}).get(word)
-        if command is None:
-            break
-        path = f"{path} {word}"
-    return path
-
-
 def _misused(error: typer.TyperException, command: Any, words: Sequence[str]) -> int:
     """Print what is wrong with a command line, and return the exit code."""
     if not str(error):  # no command: the help has been printed
         return ExitCode.USAGE
     context = getattr(error, "ctx", None)
-    path = context.command_path if context else _command_path(command, words)
+    path = context.command_path if context else "lagwarden"
+    for word in words if context is None else ():
+        command = getattr(command, "commands", {}).get(word)
+        if command is None:
+            break
+        path = f"{path} {word}"
     text = getattr(error, "format_message", error.__str__)().removeprefix("Invalid value: ").rstrip(".")
     if check.is_plugin(words):
         return check.plugin_error(text)
