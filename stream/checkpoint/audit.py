@@ -37,7 +37,10 @@ def check_log(spark: CheckpointPath) -> None:
     _check_order(spark, newest, committed)
     _check_state_versions(spark, newest)
     if committed >= 0:
-        _check_commit(spark / "commits" / str(committed))
+        path = spark / "commits" / str(committed)
+        lines = _lines(path)
+        if len(lines) < 2 or not isinstance(_json(path, lines[1]), dict):
+            raise DamagedError(path, "is truncated")
     # At a start Spark reads the newest two: the start and the end offsets of the newest batch.
     read = [read_offsets(spark / "offsets" / str(number)).positions for number in (newest - 1, newest) if number >= 0]
     for previous, current in itertools.pairwise(read):
@@ -81,12 +84,6 @@ def _check_state_versions(spark: CheckpointPath, newest: int) -> None:
         if version.isdigit() and int(version) > newest + 1:
             known = "has no batch" if newest < 0 else f"ends with batch {newest}"
             raise DamagedError(path, f"is of batch {int(version) - 1}, but the offset log {known}")
-
-
-def _check_commit(path: CheckpointPath) -> None:
-    lines = _lines(path)
-    if len(lines) < 2 or not isinstance(_json(path, lines[1]), dict):
-        raise DamagedError(path, "is truncated")
 
 
 def _lines(path: CheckpointPath) -> list[str]:

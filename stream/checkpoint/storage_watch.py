@@ -125,7 +125,8 @@ class Presence:
                     return f"{path} was deleted ({error.strerror})"
                 continue
             if descriptor is None:
-                self._open_file(path)
+                with contextlib.suppress(OSError):  # out of descriptors, or just deleted: the next check retries
+                    self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             elif not os.path.samestat(found, os.fstat(descriptor)):
                 return f"{path} was replaced"
         return None
@@ -134,10 +135,6 @@ class Presence:
         """Close the files."""
         while self._open:
             os.close(self._open.popitem()[1])
-
-    def _open_file(self, path: Path) -> None:
-        with contextlib.suppress(OSError):  # out of descriptors, or just deleted: the next check retries
-            self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
 
 class ObjectPresence:

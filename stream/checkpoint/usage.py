@@ -48,7 +48,13 @@ class SideFiles:
         try:
             yield
         except OSError as error:
-            self._fail(kind, path, error)
+            cause = error.strerror or str(error)
+            with self._lock:
+                self._failures[kind] += 1
+                is_new = self._errors.get(kind) != cause
+                self._errors[kind] = cause
+            if is_new:
+                _log.warning("optional file not written", file=str(path), cause=cause)
         else:
             with self._lock:
                 self._errors.pop(kind, None)
@@ -62,15 +68,6 @@ class SideFiles:
         """Return the failures by kind of file, each kind with a row from the start."""
         with self._lock:
             return rows_table([(kind, self._failures[kind]) for kind in KINDS], FILE_FAILURES)
-
-    def _fail(self, kind: str, path: CheckpointPath, error: OSError) -> None:
-        cause = error.strerror or str(error)
-        with self._lock:
-            self._failures[kind] += 1
-            is_new = self._errors.get(kind) != cause
-            self._errors[kind] = cause
-        if is_new:
-            _log.warning("optional file not written", file=str(path), cause=cause)
 
 
 _STATE: Final = "state"

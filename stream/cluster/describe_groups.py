@@ -80,7 +80,10 @@ class RequestBudget:
         Of the `rare` ones, which are no candidates, a few are selected in turn. A group that is no longer a candidate
         is removed, so the memory is bounded by the number of candidates.
         """
-        self._add_budget(now)
+        # A clock that was set back adds no budget.
+        elapsed = 0 if self._last_time is None else max(now - self._last_time, 0)
+        self._last_time = now
+        self._available = min(self._available + elapsed * self._per_second / 1000, float(self._most))
         few = self._next(rare)
         since = {group: self._waits_since.get(group, now) for group in candidates}
         again = {group for group in self._selected & since.keys() if 0 <= now - since[group] < self._again_ms}
@@ -102,12 +105,6 @@ class RequestBudget:
         self._available -= count
         return few
 
-    def _add_budget(self, now: int) -> None:
-        """Add the budget of the elapsed time; a clock that was set back adds nothing."""
-        elapsed = 0 if self._last_time is None else max(now - self._last_time, 0)
-        self._last_time = now
-        self._available = min(self._available + elapsed * self._per_second / 1000, float(self._most))
-
 
 _KEYS_AT_ONCE: Final = 1_000
 # Brokers before 3.0 take one key per request, so the number of lookups is limited.
@@ -127,18 +124,15 @@ class Coordinators:
         found: dict[str, int | ErrorReason] = {key: self._node_of[key] for key in keys if key in self._node_of}
         for some in _pieces([key for key in keys if key not in found], _KEYS_AT_ONCE):
             found |= self._look_up(some)
-        self._remember(found)
+        self._node_of |= {key: node for key, node in found.items() if not isinstance(node, ErrorReason)}
+        for key in list(itertools.islice(self._node_of, max(len(self._node_of) - self._most, 0))):
+            del self._node_of[key]  # the oldest first
         return found
 
     def forget(self, keys: Iterable[str]) -> None:
         """Remove these keys from the cache: their coordinator has moved or is unreachable."""
         for key in keys:
             self._node_of.pop(key, None)
-
-    def _remember(self, found: dict[str, int | ErrorReason]) -> None:
-        self._node_of |= {key: node for key, node in found.items() if not isinstance(node, ErrorReason)}
-        for key in list(itertools.islice(self._node_of, max(len(self._node_of) - self._most, 0))):
-            del self._node_of[key]  # the oldest first
 
     def _look_up(self, keys: list[str]) -> dict[str, int | ErrorReason]:
         try:

@@ -111,7 +111,9 @@ class PartitionRead:
         batches = FetchedBatches.read(raw, aborted, on_fault=_counted_in(self._tally))
         start, self.position = self.position, max(self.position, min(batches.next_offset, self.end))
         if self.position > start:
-            self._progress()
+            self.failing_since, self.failure = None, None
+            self.retry_at, self._pause = 0.0, FIRST_PAUSE
+            self._seen_damage, self._skip, self._log_ends_below = 0, 1, False
             return FetchedPart(self.partition, batches, start, self.position, self._tally)
         if batches.fault is not None:
             self._damage(raw, batches.fault, now)
@@ -191,11 +193,6 @@ class PartitionRead:
         target = min(position, self.end)
         self._tally.skipped[reason] += target - self.position
         self.position = target
-
-    def _progress(self) -> None:
-        self.failing_since, self.failure = None, None
-        self.retry_at, self._pause = 0.0, FIRST_PAUSE
-        self._seen_damage, self._skip, self._log_ends_below = 0, 1, False
 
     def retry(self, now: float, what: str, needs: Lookup) -> None:
         """Note why the partition cannot be read now, and what it needs before the next try."""

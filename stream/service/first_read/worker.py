@@ -35,16 +35,11 @@ def write_result(read: FirstRead, task: int) -> None:
     options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     with pa.ipc.new_file(str(read.result(task)), FOLDED_SCHEMA, options=options) as writer:
         for row in read_deltas(read.reading, read.tasks[task]):
-            change = _change(read, row.column("shard")[0].as_py(), row.column("delta")[0].as_py())
-            writer.write_batch(pa.record_batch([*row.columns, pa.array([change], pa.binary())], schema=FOLDED_SCHEMA))
-
-
-def _change(read: FirstRead, shard: int, delta: bytes) -> bytes:
-    """Return what the delta changes in the empty state of its shard."""
-    now = int(time.time() * 1000)
-    limits = read.rules.in_partition(read.reading.placement.offsets_partition(shard), read.live_from, now)
-    _, change = reduce(empty_state(), [unpack_delta(delta)], limits)
-    return pack(change)
+            partition = read.reading.placement.offsets_partition(row.column("shard")[0].as_py())
+            limits = read.rules.in_partition(partition, read.live_from, int(time.time() * 1000))
+            _, change = reduce(empty_state(), [unpack_delta(row.column("delta")[0].as_py())], limits)
+            changes = pa.array([pack(change)], pa.binary())
+            writer.write_batch(pa.record_batch([*row.columns, changes], schema=FOLDED_SCHEMA))
 
 
 def run(read: FirstRead, parent: int, write: Callable[[FirstRead, int], None] = write_result) -> int:

@@ -199,7 +199,9 @@ class RenewedToken:
         """
         with self._lock:
             now = self._clock()
-            if (self._token is None or now >= self._renew_at) and not self._is_pausing(now):
+            has_failed = self._error is not None or self._is_refused
+            is_pausing = has_failed and 0 <= now - self._tried_at < _PAUSE_SECONDS
+            if (self._token is None or now >= self._renew_at) and not is_pausing:
                 self._renew(now)
             is_valid = self._token is not None and (self._token.expires_at is None or now < self._token.expires_at)
             if self._error is not None and (self._is_refused or not is_valid):
@@ -213,10 +215,6 @@ class RenewedToken:
             if token is self._token:
                 self._is_refused = True
                 self._renew_at = 0.0
-
-    def _is_pausing(self, now: float) -> bool:
-        failed = self._error is not None or self._is_refused
-        return failed and 0 <= now - self._tried_at < _PAUSE_SECONDS
 
     def _renew(self, now: float) -> None:
         self._tried_at = now
