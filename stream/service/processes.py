@@ -1,4 +1,11 @@
-"""The processes of the monitor by role, and what each role uses: memory and CPU, from /proc."""
+"""What the monitor uses: memory, CPU and descriptors of its processes by role, from /proc; heap and checkpoint.
+
+The thread that supervises the query reads heap and checkpoint, and the HTTP server only shows them: a JVM or a volume
+that does not answer must not delay a response.
+
+A process that reaches its limit opens no more sockets and files: the HTTP server accepts no connection, a task cannot
+write its state. The limit applies to each process, so the process nearest to its limit is reported per role.
+"""
 
 import contextlib
 import dataclasses
@@ -14,9 +21,13 @@ from typing import ClassVar, Final
 
 import pyarrow as pa
 
-from exporters.readmodel import PROCESSES, rows_table
+from exporters.readmodel import DESCRIPTORS, PROCESSES, CheckpointSpace, HeapUsage, rows_table
+from stream.checkpoint.files import CheckpointPath
+from stream.checkpoint.usage import checkpoint_space
 from stream.service.first_read.reader import PROGRAM
 from stream.spark.jvm_process import PROC, children_of
+from stream.spark.query import heap_usage, shrink_heap
+from stream.spark.types import SparkSession
 
 ROLES: Final = ("driver", "jvm", "python_daemon", "python_worker")
 """Each role is started by the previous one: this process, the JVM, the daemon of its Python workers, the workers.
@@ -33,6 +44,11 @@ CREATOR: Final = "pyspark.sql.worker.create_data_source"
 _TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 _USER_TICKS, _SYSTEM_TICKS, _START_TIME = 11, 12, 19
 """Positions in /proc/PID/stat after the name of the program (proc(5): fields 14, 15 and 22)."""
+_POLL_SECONDS: Final = 15.0
+_SETTLE_SECONDS: Final = 90.0
+"""From the start of the query until the processes that planned it are ended; Spark may reuse one for a minute."""
+_SHRINK_SECONDS: Final = 600.0
+"""Between two full collections of the JVM, which take a fraction of a second. By itself it grows its heap first."""
 
 
 def processes_by_role(driver: int, proc: Path = PROC) -> Mapping[str, Sequence[int]]:
@@ -123,6 +139,60 @@ class ProcessUsage(RoleTable):
         return rows_table(rows, PROCESSES)
 
 
+class Descriptors(RoleTable):
+    """The open descriptors of the processes that can be read (schema DESCRIPTORS)."""
+
+    seconds = 5.0
+
+    def _read(self) -> pa.Table:
+        rows = []
+        for role, processes in processes_by_role(self._driver, self._proc).items():
+            counts = [count for process in processes if (count := self._count(process)) is not None]
+            if counts:
+                rows.append((role, *max(counts, key=lambda count: count[0] / count[1])))
+        return rows_table(rows, DESCRIPTORS)
+
+    def _count(self, process: int) -> tuple[int, int] | None:
+        """Return (open, limit) of the descriptors of a process; None if it cannot be read or has no limit."""
+        folder = self._proc / str(process)
+        try:
+            opened = sum(1 for _ in (folder / "fd").iterdir())
+            limit = _soft_limit((folder / "limits").read_text().splitlines())
+        except OSError:
+            return None
+        return None if limit is None else (opened, limit)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Resources:
+    """What the query uses; its parts are empty while they are not known."""
+
+    heap: HeapUsage = dataclasses.field(default_factory=HeapUsage)
+    checkpoint: CheckpointSpace = dataclasses.field(default_factory=CheckpointSpace)
+
+
+class ResourcePoller:
+    """Reads the resources at most every 15 s."""
+
+    def __init__(self, spark: SparkSession, clock: Callable[[], float] = time.monotonic) -> None:
+        self._spark = spark
+        self._clock = clock
+        self._read_at: float | None = None
+        self._shrink_at = clock() + _SETTLE_SECONDS
+
+    def poll(self, checkpoint: CheckpointPath) -> Resources | None:
+        """Return the resources now; None if the last reading is recent enough."""
+        now = self._clock()
+        if self._read_at is not None and now - self._read_at < _POLL_SECONDS:
+            return None
+        self._read_at = now
+        if now >= self._shrink_at:
+            self._shrink_at = now + _SHRINK_SECONDS
+            shrink_heap(self._spark)
+            end_planners(os.getpid())
+        return Resources(heap_usage(self._spark), checkpoint_space(checkpoint))
+
+
 def _running_children(processes: Iterable[int], proc: Path) -> list[int]:
     children = [child for process in processes for child in children_of(process, proc)]
     return [child for child in children if not _has_ended(proc / str(child))]
@@ -163,3 +233,13 @@ def _text(path: Path) -> str:
         return path.read_text(errors="replace")
     except OSError:
         return ""
+
+
+def _soft_limit(lines: Iterable[str]) -> int | None:
+    """Return the soft limit on open files from /proc/PID/limits; None if there is none."""
+    for line in lines:
+        name, found, numbers = line.partition("Max open files")
+        if found and not name:
+            soft = numbers.split()[0]
+            return int(soft) if soft.isdigit() and int(soft) > 0 else None
+    return None

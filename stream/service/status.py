@@ -18,8 +18,7 @@ from stream.checkpoint.usage import SideFiles
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.placement import EVERY_GROUP, InstancePart, owner_of
 from stream.service.catch_up import CatchUpProgress
-from stream.service.processes import ProcessUsage
-from stream.service.resources import Descriptors, Resources
+from stream.service.processes import Descriptors, ProcessUsage, Resources
 from stream.service.system_limits import memory_limit
 from stream.tick.offsets_topic_lag import UnansweredPartition
 from stream.tick.run_tick import TickResult

@@ -19,8 +19,7 @@ from stream.cluster.offsets_topic import NAME
 from stream.errors import ExitCode
 from stream.service.catch_up import CatchUpProgress, CatchUpView
 from stream.service.kept_state import CHECKPOINT_DELETED, KeptState, end_of_query, is_slow_start
-from stream.service.processes import CREATOR, end_planning
-from stream.service.resources import ResourcePoller
+from stream.service.processes import CREATOR, ResourcePoller, end_planning
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING, ServiceStatus
 from stream.service.ticker import TickThread
 from stream.spark.errors import SparkCallError, SparkFailure

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from stream.service.resources import Descriptors
+from stream.service.processes import Descriptors
 
 LIMITS = """Limit                     Soft Limit           Hard Limit           Units
 Max processes             96384                96384                processes

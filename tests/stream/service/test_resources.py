@@ -6,7 +6,7 @@ from typing import Any
 from py4j.protocol import Py4JNetworkError
 
 from exporters.readmodel import HeapUsage
-from stream.service.resources import ResourcePoller
+from stream.service.processes import ResourcePoller
 
 
 class Runtime:

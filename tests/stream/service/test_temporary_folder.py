@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stream.service.temporary_folder import temporary_folder
+from stream.service.early_jvm import temporary_folder
 
 HOLDER = """
 import sys, pathlib
-from stream.service.temporary_folder import temporary_folder
+from stream.service.early_jvm import temporary_folder
 with temporary_folder(pathlib.Path(sys.argv[1])) as folder:
     (folder / "library.so").write_bytes(b"x" * 1000)
     print(folder, flush=True)
