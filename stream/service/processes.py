@@ -157,10 +157,10 @@ class Descriptors(RoleTable):
         folder = self._proc / str(process)
         try:
             opened = sum(1 for _ in (folder / "fd").iterdir())
-            limit = _soft_limit((folder / "limits").read_text().splitlines())
         except OSError:
             return None
-        return None if limit is None else (opened, limit)
+        soft = _field(folder / "limits", "Max open files", 3)
+        return (opened, int(soft)) if soft.isdigit() and int(soft) > 0 else None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -219,12 +219,13 @@ def _times(folder: Path) -> tuple[int, int] | None:
 
 def _proportional_size(folder: Path) -> int | None:
     """Return the proportional set size of a process in bytes; None if the system does not report it."""
-    for line in _text(folder / "smaps_rollup").splitlines():
-        name, _, size = line.partition(":")
-        if name == "Pss":
-            number = size.split()[0]
-            return int(number) * 1024 if number.isdigit() else None
-    return None
+    size = _field(folder / "smaps_rollup", "Pss:", 1)
+    return int(size) * 1024 if size.isdigit() else None
+
+
+def _field(path: Path, name: str, number: int) -> str:
+    """Return a field of the line of a file that begins with a name; empty if there is none."""
+    return next((line.split()[number] for line in _text(path).splitlines() if line.startswith(name)), "")
 
 
 def _text(path: Path) -> str:
@@ -233,13 +234,3 @@ def _text(path: Path) -> str:
         return path.read_text(errors="replace")
     except OSError:
         return ""
-
-
-def _soft_limit(lines: Iterable[str]) -> int | None:
-    """Return the soft limit on open files from /proc/PID/limits; None if there is none."""
-    for line in lines:
-        name, found, numbers = line.partition("Max open files")
-        if found and not name:
-            soft = numbers.split()[0]
-            return int(soft) if soft.isdigit() and int(soft) > 0 else None
-    return None
