@@ -5,7 +5,7 @@ The bytes of a snapshot are shared by all clients; a client costs one slice and 
 
 import asyncio
 import contextlib
-import time
+import functools
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -135,41 +135,35 @@ class SharedRenderings(Generic[_T]):
     def __init__(self, threads: int = THREADS, kept_seconds: float = KEPT_SECONDS) -> None:
         self._threads = asyncio.Semaphore(threads)
         self._kept_seconds = kept_seconds
-        self._running: dict[Hashable, asyncio.Future[_T]] = {}
-        self._finished: dict[Hashable, tuple[float, _T]] = {}
+        self._shared: dict[Hashable, asyncio.Future[_T]] = {}
+        self._finished: list[Hashable] = []
 
     async def get(self, key: Hashable, render: Callable[[], _T]) -> _T:
         """Return the result of `render`, called on a worker thread, or that of a moment ago for the same key."""
-        finished = self._finished.get(key)
-        if finished is not None and time.monotonic() - finished[0] <= self._kept_seconds:
-            return finished[1]
-        running = self._running.get(key)
-        if running is None:
-            running = self._running[key] = asyncio.ensure_future(self._render(key, render))
+        shared = self._shared.get(key)
+        if shared is None:
+            shared = self._shared[key] = asyncio.ensure_future(self._render(render))
+            shared.add_done_callback(functools.partial(self._keep, key))
         # Shielded: the first client may disconnect while others wait for the same rendering.
-        return await asyncio.shield(running)
+        return await asyncio.shield(shared)
 
-    async def _render(self, key: Hashable, render: Callable[[], _T]) -> _T:
-        try:
-            async with self._threads:
-                result = await run_in_threadpool(render)
-        finally:
-            del self._running[key]
-        self._keep(key, result)
-        return result
+    async def _render(self, render: Callable[[], _T]) -> _T:
+        async with self._threads:
+            return await run_in_threadpool(render)
 
-    def _keep(self, key: Hashable, result: _T) -> None:
-        """Keep a result for a moment; at most `_MOST_KEPT` at once."""
-        entry = (time.monotonic(), result)
-        self._finished.pop(key, None)
-        while len(self._finished) >= _MOST_KEPT:
-            del self._finished[next(iter(self._finished))]
-        self._finished[key] = entry
-        asyncio.get_running_loop().call_later(self._kept_seconds, self._expire, key, entry)
+    def _keep(self, key: Hashable, done: asyncio.Future[_T]) -> None:
+        """Keep a result for a moment, at most `_MOST_KEPT` at once; a failure is not kept."""
+        self._finished.append(key)
+        if done.cancelled() or done.exception() is not None:
+            self._forget(key)
+        elif len(self._finished) > _MOST_KEPT:
+            self._forget(self._finished[0])
+        asyncio.get_running_loop().call_later(self._kept_seconds, self._forget, key)
 
-    def _expire(self, key: Hashable, entry: tuple[float, _T]) -> None:
-        if self._finished.get(key) is entry:
-            del self._finished[key]
+    def _forget(self, key: Hashable) -> None:
+        if key in self._finished:
+            self._finished.remove(key)
+            del self._shared[key]
 
 
 class _Rendered(NamedTuple):

@@ -60,11 +60,11 @@ def test_results_expire() -> None:
         kept = len(renderings._finished)
         while renderings._finished:  # noqa: ASYNC110 -- there is no event for a timer
             await asyncio.sleep(0.01)
-        return kept, len(renderings._running)
+        return kept, len(renderings._shared)
 
-    kept, running = asyncio.run(flood())
+    kept, left = asyncio.run(flood())
     assert kept <= 16
-    assert running == 0
+    assert left == 0
 
 
 def test_a_failure_is_not_kept() -> None:
