@@ -9,7 +9,7 @@ client. The sentences therefore say "may".
 import collections
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from exporters.cluster.exposition import PublishedCluster
@@ -35,23 +35,12 @@ Quotas = Mapping[str, Mapping[_Entity, float]]
 """The values of quotas by key and entity."""
 
 
-class MemberQuotas:
-    """Returns the details of groups with the quotas of their members. Any thread may call it."""
-
-    def __init__(
-        self, details: Callable[[str], GroupDetail | None], cluster: Callable[[], PublishedCluster | None]
-    ) -> None:
-        """`cluster` returns the latest facts about the cluster, None before they are known."""
-        self._details = details
-        self._cluster = cluster
-
-    def __call__(self, group: str) -> GroupDetail | None:
-        """Return the detail of a group; None if the group is not known."""
-        detail, published = self._details(group), self._cluster()
-        quotas = None if published is None else _known_quotas(published.facts)
-        if detail is None or quotas is None:
-            return detail
-        return dataclasses.replace(detail, quotas=tuple(quotas_of_members(detail.members, quotas)))
+def with_quotas(detail: GroupDetail | None, published: PublishedCluster | None) -> GroupDetail | None:
+    """Return the detail of a group with the quotas of its members, if they are known from the latest facts."""
+    quotas = None if published is None else _known_quotas(published.facts)
+    if detail is None or quotas is None:
+        return detail
+    return dataclasses.replace(detail, quotas=tuple(quotas_of_members(detail.members, quotas)))
 
 
 def quotas_of_members(members: Sequence[MemberDetail], quotas: Quotas) -> list[QuotaDetail]:

@@ -50,7 +50,9 @@ def other_snapshot(shown: Snapshot, apart: Snapshot, cluster: str, *, every_part
 
 def _partitions(snapshot: Snapshot, cluster: str, *, every_partition: bool) -> dict[str, Any]:
     table = _with_compatibility(snapshot).select(_USED)
-    table = (_with_every_partition if every_partition else _with_no_more_rows)(table)
+    table = table.append_column(_ADDED, pa.repeat(False, len(table)))
+    if every_partition:
+        table = _with_every_partition(table)
     group, topic, partition = (_array(table, name) for name in ("group", "topic", "partition"))
     committed, end = _array(table, "committed_offset"), _array(table, "high_watermark")
     # A negative offset was written by a client and means nothing; the lag is unknown.
@@ -98,11 +100,6 @@ def _with_compatibility(snapshot: Snapshot) -> pa.Table:
     return table
 
 
-def _with_no_more_rows(table: pa.Table) -> pa.Table:
-    """Return the rows, of which none is added."""
-    return table.append_column(_ADDED, pa.repeat(False, len(table)))
-
-
 def _with_every_partition(table: pa.Table) -> pa.Table:
     """Return the rows with one more for each missing partition of a topic for which the group has a commit.
 
@@ -117,19 +114,19 @@ def _with_every_partition(table: pa.Table) -> pa.Table:
     wanted = np.where(has_commit[first], count[first], 0)
     missing = np.flatnonzero(wanted > np.bincount(pair[partition < count], minlength=len(pairs)))
     if not len(missing):
-        return _with_no_more_rows(table)
+        return table
     size = wanted[missing]
     added_pair = np.repeat(missing, size)
     added_partition = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
     is_new = np.isin(added_pair << 32 | added_partition, pair << 32 | partition, invert=True)
     added_pair, added_partition = added_pair[is_new], added_partition[is_new]
     at = pa.array(first[added_pair])
-    kept = {"partition": pa.array(added_partition, pa.int32())}
+    kept = {"partition": pa.array(added_partition, pa.int32()), _ADDED: pa.repeat(True, len(at))}
     kept |= {name: _array(table, name).take(at) for name in ("group", "topic", "topic_partitions")}
     added = [kept.get(field.name, pa.nulls(len(at), field.type)) for field in table.schema]
     both = pa.concat_tables([table, pa.table(added, schema=table.schema)]).unify_dictionaries()
     order = np.lexsort((np.append(partition, added_partition), first[np.append(pair, added_pair)]))
-    return both.append_column(_ADDED, pa.array(np.arange(len(both)) >= len(table))).take(order)
+    return both.take(order)
 
 
 def _pairs(group: pa.Array, topic: pa.Array) -> NDArray[np.int64]:

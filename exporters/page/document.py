@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from exporters.page.html_tree import Content, Element, el, html, tree
+from exporters.page.html_tree import Content, el, html, tree
 from exporters.page.ui import listed, named
 from exporters.wording import printable
 
@@ -89,16 +89,9 @@ class Page:
 
     def html(self) -> bytes:
         """Return the HTML document."""
-        return f"<!doctype html>\n{html(el('html', self._head(), self._body(), lang='en'))}\n".encode()
-
-    def view(self) -> bytes:
-        """Return the view as JSON: title, icon, data of the chart, and the content as nodes (`html_tree.tree`)."""
-        chart = {"samples": self.samples, "marks": self.marks}
-        view = {"title": self.tab_title, "icon": self.icon, "main": tree(self.content), **chart}
-        return json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-
-    def _head(self) -> Element:
-        return el(
+        links = listed((el("a", text, href=url) for url, text in self.links), " ")
+        cluster: Content = None if self.cluster is None else [" \N{MIDDLE DOT} ", named(self.cluster)]
+        head = el(
             "head",
             el("meta", charset="utf-8"),
             el("meta", name="viewport", content="width=device-width, initial-scale=1"),
@@ -109,11 +102,7 @@ class Page:
             el("link", rel="stylesheet", href=f"{self.root}style.css"),
             el("script", type="module", src=f"{self.root}page.js"),
         )
-
-    def _body(self) -> Element:
-        links = listed((el("a", text, href=url) for url, text in self.links), " ")
-        cluster: Content = None if self.cluster is None else [" \N{MIDDLE DOT} ", named(self.cluster)]
-        return el(
+        body = el(
             "body",
             el("a", "Skip to the content", class_="skip", href="#main"),
             el("header", el("p", el("a", "lagwarden", href=self.root), cluster, class_="brand"), el("nav", links)),
@@ -123,3 +112,10 @@ class Page:
             el("footer", self.foot),
             el("p", id="announcement", role="status", aria_live="polite", class_="visually-hidden"),
         )
+        return f"<!doctype html>\n{html(el('html', head, body, lang='en'))}\n".encode()
+
+    def view(self) -> bytes:
+        """Return the view as JSON: title, icon, data of the chart, and the content as nodes (`html_tree.tree`)."""
+        chart = {"samples": self.samples, "marks": self.marks}
+        view = {"title": self.tab_title, "icon": self.icon, "main": tree(self.content), **chart}
+        return json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

@@ -35,7 +35,8 @@ def sparkline(points: Sequence[LagPoint]) -> Element:
         y = (HEIGHT - 2) * (1 - point[1] / (most or 1)) + 1
         return f"{x:.1f},{y:.1f}"
 
-    path = "".join(f"M{'L'.join(map(placed, run))}" for run in _connected(points))
+    # A single point is a line of no length.
+    path = "".join(f"M{'L'.join(map(placed, run if len(run) > 1 else run * 2))}" for run in _connected(points))
     first, last = known[0][1], known[-1][1]
     words = f"lag over {duration(end - begin)}: from {number(first)} to {number(last)}, at most {number(most)}"
     return el(
@@ -51,20 +52,16 @@ def sparkline(points: Sequence[LagPoint]) -> Element:
 
 
 def _connected(points: Sequence[LagPoint]) -> Iterator[list[tuple[float, int]]]:
-    """Yield the runs of known lags without a gap; a single point is a line of no length."""
+    """Yield the runs of known lags without a gap."""
     run = list[tuple[float, int]]()
     for at, lag in points:
         if run and (lag is None or at - run[-1][0] > GAP_SECONDS):
-            yield _drawable(run)
+            yield run
             run = []
         if lag is not None:
             run.append((at, lag))
     if run:
-        yield _drawable(run)
-
-
-def _drawable(run: list[tuple[float, int]]) -> list[tuple[float, int]]:
-    return run * 2 if len(run) == 1 else run
+        yield run
 
 
 ROWS: Final = 100

@@ -12,7 +12,7 @@ from exporters.compatibility.selection import BURROW
 from exporters.group_search import HiddenMembers
 from exporters.http.access.web_access import WebAccess
 from exporters.http.access.web_config import WebConfigError
-from exporters.member_quotas import MemberQuotas
+from exporters.member_quotas import with_quotas
 from exporters.page.links import PageLinks
 from exporters.readmodel import GroupDetail
 from stream.config.options import Config, HttpOptions
@@ -71,4 +71,4 @@ def served_details(
 
     They have the quotas of its members, which `cluster` knows; if so configured, members are hidden, and so are quotas.
     """
-    return HiddenMembers(details) if http.hide_members else MemberQuotas(details, cluster)
+    return HiddenMembers(details) if http.hide_members else lambda group: with_quotas(details(group), cluster())

@@ -6,7 +6,7 @@ from typing import Any
 from exporters.cluster import model
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.openapi.small_world import small_cluster
-from exporters.member_quotas import MemberQuotas
+from exporters.member_quotas import with_quotas
 from exporters.readmodel import QuotaDetail
 from tests.exporters.snapshots import detail, member, table
 
@@ -25,7 +25,7 @@ def found(
     }
     published = PublishedCluster.build(small_cluster(**tables | changes))
     members = tuple(member(f"m{at}", client_id=client) for at, client in enumerate(clients))
-    shown = MemberQuotas(lambda name: detail(name, members=members), lambda: published)("billing")
+    shown = with_quotas(detail("billing", members=members), published)
     return shown.quotas
 
 
@@ -68,6 +68,6 @@ def test_no_quota_is_an_empty_tuple_and_unknown_quotas_are_absent() -> None:
     assert found() == found(("", "other", 1)) == ()
     totals = [table(model.CLUSTER_TOTALS, [{"quotas": number}]) for number in (None, 501)]
     assert [found(("", "app", 1), cluster_totals=each) for each in totals] == [None, None]
-    shown = MemberQuotas(detail, lambda: None)("billing")
+    shown = with_quotas(detail("billing"), None)
     assert shown.quotas is None
-    assert MemberQuotas(lambda _: None, lambda: None)("nope") is None
+    assert with_quotas(None, None) is None
