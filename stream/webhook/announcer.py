@@ -7,7 +7,7 @@ from exporters.readmodel import FindingDetail, Snapshot
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from stream.webhook.alert_poster import AlertPoster
 from stream.webhook.event_queue import QueueUnavailableError
-from stream.webhook.events import KnowledgeGaps, forgotten_groups, record_announced, verdict_changes, verdict_events
+from stream.webhook.events import KnowledgeGaps, verdict_changes, verdict_events
 from stream.webhook.sender import WebhookSender
 
 
@@ -45,20 +45,21 @@ class VerdictAnnouncer:
         try:
             if self._announced is None:
                 self._announced = {} if self._sender is None else self._sender.announced()
-            changes = verdict_changes(snapshot, self._announced, gaps)
+            changes, forgotten = verdict_changes(snapshot, self._announced, gaps)
             if self._sender is not None:
                 changes = changes[:MOST_EVENTS]
             # The stream would drop the others at once. Each event costs a finding: with very many groups that are not
             # fine, their events would delay the tick after the first one.
             kept = changes[-MOST_EVENTS:]
             events = verdict_events(snapshot, kept, self._announced, finding_of, self._cluster_id)
-            forgotten = list(forgotten_groups(snapshot, self._announced))
             if self._sender is not None:
                 self._sender.append(events, forgotten)
         except QueueUnavailableError as error:
             if self._sender is not None:
                 self._sender.count_failure("queue", str(error))
             return ()
-        record_announced(self._announced, changes, forgotten)
+        self._announced |= {each.group: each.announced for each in changes if each.announced is not None}
+        for group in (*(each.group for each in changes if each.announced is None), *forgotten):
+            self._announced.pop(group, None)
         self._recent.append(events, dropped=len(changes) - len(kept))
         return events

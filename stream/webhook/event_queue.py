@@ -77,7 +77,7 @@ class EventQueue:
 
         The announced verdicts of the `forgotten` groups are removed.
         """
-        with self._access() as connection, _transaction(connection):
+        with self._access() as connection:
             connection.executemany(
                 "INSERT INTO events (id, subject, time, body) VALUES (?, ?, ?, ?)",
                 [(event.id, _bytes(event.group), event.time, event.body) for event in events],
@@ -113,9 +113,11 @@ class EventQueue:
 
     @contextlib.contextmanager
     def _access(self) -> Iterator[sqlite3.Connection]:
+        """Make one transaction inside `with`, which an error rolls back."""
         with self._lock:
             try:
-                yield self._connection
+                with self._connection:
+                    yield self._connection
             except sqlite3.Error as error:
                 raise QueueUnavailableError(str(error)) from error
 
@@ -131,22 +133,9 @@ class EventQueue:
             raise QueueUnavailableError(str(error)) from error
 
 
-@contextlib.contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        # SQLite rolls some transactions back by itself, as on a full volume. A commit may fail and leave its own open.
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
 def _connect(path: Path) -> sqlite3.Connection:
-    # Autocommit mode: each statement outside of a transaction is one. The lock of the queue guards all accesses.
-    connection = sqlite3.connect(path, timeout=_LOCKED_SECONDS, isolation_level=None, check_same_thread=False)
+    # The lock of the queue guards all accesses.
+    connection = sqlite3.connect(path, timeout=_LOCKED_SECONDS, isolation_level="IMMEDIATE", check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")

@@ -10,7 +10,7 @@ next answer. The receiver of `stopped` must not take that for an end of the faul
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
@@ -64,11 +64,11 @@ class ChangedVerdict:
 
 def verdict_changes(
     snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdict], gaps: Container[str] = ()
-) -> list[ChangedVerdict]:
-    """Return the groups whose verdict differs from the announced one, sorted by group.
+) -> tuple[list[ChangedVerdict], list[str]]:
+    """Return the groups whose verdict differs from the announced one, sorted by group, and those to forget.
 
-    Those of the `gaps`, whose verdict is unknown but not for long, keep the announced one. A group that died or
-    disappeared has changed if the announced verdict was not fine.
+    Groups of the `gaps`, whose verdict is unknown but not for long, keep the announced one. A group that died or
+    disappeared has changed if the announced verdict was not fine; else it is only forgotten.
     """
     columns = [snapshot.groups.column(name).to_pylist() for name in ("group", "verdict", "severity", "state")]
     found = [
@@ -77,8 +77,9 @@ def verdict_changes(
         if _is_change(announced.get(group), verdict, severity, state) and group not in gaps
     ]
     present = set(columns[0]) if announced else set()
-    gone = (group for group, last in announced.items() if group not in present and last.severity != FINE)
-    return sorted([*found, *(ChangedVerdict(group, None, None) for group in gone)], key=lambda each: each.group)
+    gone = {group: last.severity == FINE for group, last in announced.items() if group not in present}
+    found += [ChangedVerdict(group, None, None) for group, was_fine in gone.items() if not was_fine]
+    return sorted(found, key=lambda each: each.group), [group for group, was_fine in gone.items() if was_fine]
 
 
 def verdict_events(
@@ -94,25 +95,6 @@ def verdict_events(
         for each in changes
     )
     return [_event(row, announced.get(row["group"]), finding_of, cluster_id, snapshot.taken_at) for row in rows]
-
-
-def forgotten_groups(snapshot: Snapshot, announced: Mapping[str, AnnouncedVerdict]) -> Iterator[str]:
-    """Yield the announced groups with a fine verdict that no longer exist; there is no event about them."""
-    present = set(snapshot.groups.column("group").to_pylist()) if announced else set()
-    return (group for group, last in announced.items() if group not in present and last.severity == FINE)
-
-
-def record_announced(
-    announced: dict[str, AnnouncedVerdict], changes: Iterable[ChangedVerdict], forgotten: Iterable[str]
-) -> None:
-    """Update the announced verdicts by changes, and remove the `forgotten` groups."""
-    for change in changes:
-        if change.announced is None:
-            announced.pop(change.group, None)
-        else:
-            announced[change.group] = change.announced
-    for group in forgotten:
-        announced.pop(group, None)
 
 
 def _is_change(last: AnnouncedVerdict | None, verdict: str | None, severity: str | None, state: str | None) -> bool:

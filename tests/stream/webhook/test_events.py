@@ -7,7 +7,7 @@ from typing import Any
 from exporters.http.openapi.small_world import NOON
 from exporters.readmodel import FindingDetail, Snapshot
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
-from stream.webhook.events import forgotten_groups, verdict_changes, verdict_events
+from stream.webhook.events import verdict_changes, verdict_events
 from tests.exporters.snapshots import snapshot
 from tests.stream.webhook.cloud_events import cloud_event_validator
 
@@ -22,7 +22,7 @@ def group(name: str, verdict: str | None, severity: str | None, **columns: Any) 
 def events(shown: Snapshot, announced: dict[str, AnnouncedVerdict] | None = None) -> list[VerdictEvent]:
     """Return the events of a snapshot without findings, each checked to be a CloudEvent."""
     last = announced or {}
-    found = verdict_events(shown, verdict_changes(shown, last), last, lambda _: None, "c1")
+    found = verdict_events(shown, verdict_changes(shown, last)[0], last, lambda _: None, "c1")
     for event in found:
         cloud_event_validator().validate(json.loads(event.body))
     return found
@@ -58,7 +58,7 @@ def test_a_group_that_disappears_is_an_event_if_it_was_not_fine() -> None:
     (event,) = events(shown, announced)
     assert (event.group, event.announced) == ("a", None)
     assert json.loads(event.body)["data"]["sentence"] == "The group no longer exists."
-    assert list(forgotten_groups(shown, announced)) == ["b"]
+    assert verdict_changes(shown, announced)[1] == ["b"]
 
 
 def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
@@ -74,7 +74,7 @@ def test_an_event_is_a_cloud_event_with_everything_about_the_change() -> None:
 
     healthy = group("a", "ok", "fine")
     shown = snapshot(groups=[healthy, row | owned])
-    (event,) = verdict_events(shown, verdict_changes(shown, {}), {}, finding_of, "c1")
+    (event,) = verdict_events(shown, verdict_changes(shown, {})[0], {}, finding_of, "c1")
     body = json.loads(event.body)
     cloud_event_validator().validate(body)
     assert body.pop("id") == event.id
@@ -111,6 +111,6 @@ def test_each_change_has_its_own_id() -> None:
     later = dataclasses.replace(shown, taken_at=shown.taken_at + 10)
     ids = [events(each)[0].id for each in (shown, other, later)]
     ids += [events(shown, {"g": OK})[0].id]
-    ids += [verdict_events(shown, verdict_changes(shown, {}), {}, lambda _: None, "c2")[0].id]
+    ids += [verdict_events(shown, verdict_changes(shown, {})[0], {}, lambda _: None, "c2")[0].id]
     assert len(set(ids)) == 5
     assert events(shown)[0].id == ids[0]
