@@ -176,7 +176,9 @@ class RunningRequests:
         """Count a request inside `with`; yield False, without counting it, if it is beyond the limits."""
         client = scope.get("client")
         address = address_key(client[0] if client else None)
-        if not self._has_room(address):
+        of_address, total = self._running[address], self._running.total()
+        most = self._limits.total if of_address else self._limits.total + self._limits.reserve
+        if total >= most or of_address >= self._limits.per_address:
             yield False
             return
         self._running[address] += 1
@@ -186,12 +188,6 @@ class RunningRequests:
             self._running[address] -= 1
             if not self._running[address]:
                 del self._running[address]
-
-    def _has_room(self, address: str) -> bool:
-        of_address, total = self._running[address], self._running.total()
-        if of_address == 0:
-            return total < self._limits.total + self._limits.reserve
-        return of_address < self._limits.per_address and total < self._limits.total
 
 
 class RequestLimiter:

@@ -13,7 +13,7 @@ from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.group_query import GroupQuery, GroupQueryError
 from exporters.group_search import MemberSearch, known_verdicts, rows_where
 from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
-from exporters.http.event_stream.response import EventStream, RecentEvents, StreamTimes
+from exporters.http.event_stream.response import EventStream, RecentEvents
 from exporters.http.openapi.document import openapi_json
 from exporters.http.rendered_responses import (
     JSON,
@@ -120,8 +120,8 @@ class ApiEndpoints:
         query = self._query(request, self._served.current(), NO_EVENT_FILTERS)
         last = request.headers.get("last-event-id")
         events = self._served.events
-        times = StreamTimes(life=0.0) if request.method == "HEAD" else StreamTimes()
-        return EventStream(events, events.after(last) if last else events.end(), query, times)
+        position = events.after(last) if last else events.end()
+        return EventStream(events, position, query, is_head=request.method == "HEAD")
 
     async def groups(self, request: Request) -> Response:
         """Respond with the groups of a query."""

@@ -67,12 +67,17 @@ def group_page(
     links = links or PageLinks()
     severities = {each["verdict"]: each["severity"] for each in snapshot.verdict_groups.to_pylist()}
     partitions = in_milliseconds(rows_where(snapshot.partitions, group=name))
-    strips, table_of_partitions = _partitions(row, partitions, detail, severities, now, root=root)
+    if row["kind"] != _SHARE or len(partitions) or dead:
+        cells = partitions.to_pylist()
+        table_of_partitions = tables.partitions_section(partitions, detail, severities, now, root)
+    else:
+        cells = [dataclasses.asdict(each) for each in (detail and detail.share_partitions) or ()]
+        table_of_partitions = tables.share_partitions_section(detail, severities, now, root)
     content = [
         _about(snapshot, row, detail, now),
         _outside_links(row, links, detail, root),
         _notes(row, detail),
-        strips,
+        tables.strips_section(cells, severities),
         None if dead else _chart(row["kind"]),
         verdict_section.findings_section(detail, links, now) if detail is not None else None,
         tables.topics_section(rows_where(snapshot.topics, group=name), severities),
@@ -111,24 +116,6 @@ def _page(name: str, root: str, content: Content, code: int = 200) -> Page:
     title = f"{printable(name) or '(empty name)'} · lagwarden"
     links = ((root, "all groups"), (json, "as JSON"))
     return Page(title, content, root, links, foot="times are ages; hover for UTC", code=code)
-
-
-def _partitions(
-    row: dict[str, Any],
-    partitions: pa.Table,
-    detail: GroupDetail | None,
-    severities: dict[str, str],
-    now: float,
-    *,
-    root: str,
-) -> tuple[Content, Content]:
-    """Return the strips and the table of the partitions; those of a share group have no row in `partitions`."""
-    if row["kind"] != _SHARE or len(partitions) or row["state"] == _DEAD:
-        strips = tables.strips_section(partitions.to_pylist(), severities)
-        return strips, tables.partitions_section(partitions, detail, severities, now, root)
-    shares = () if detail is None else detail.share_partitions or ()
-    strips = tables.strips_section([dataclasses.asdict(each) for each in shares], severities)
-    return strips, tables.share_partitions_section(detail, severities, now, root)
 
 
 def _marks(detail: GroupDetail | None) -> list[tuple[float, str, str]]:

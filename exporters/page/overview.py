@@ -26,14 +26,9 @@ OLD_SECONDS: Final = 60.0
 """Age from which a snapshot is out of date: several ticks have been missed."""
 
 
-def is_old(taken_at: float, now: float) -> bool:
-    """Return whether a snapshot of this time is out of date."""
-    return now - taken_at > OLD_SECONDS
-
-
 def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now: float) -> Element:
     """Return the card: readiness with its reasons, progress of the catch-up, and facts about the monitor."""
-    old = published is not None and is_old(published.snapshot.taken_at, now)
+    old = published is not None and now - published.snapshot.taken_at > OLD_SECONDS
     verdict = "Not ready" if not status.ready else "Ready, but behind" if old else "Ready"
     reasons = [printable(reason) for reason in status.not_ready_reasons]
     if old and published is not None and not reasons:
@@ -52,7 +47,7 @@ def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now
 def snapshot_age(taken_at: float, now: float, *, ready: bool = True) -> Content:
     """Return when the snapshot was taken, with a warning if that is long ago, or the monitor is not `ready`."""
     taken = f"Snapshot taken {ago(taken_at, now)}"
-    if is_old(taken_at, now):
+    if now - taken_at > OLD_SECONDS:
         return el("span", f"{taken}: out of date.", class_="bad")
     return f"{taken}." if ready else el("span", f"{taken}, but the monitor is not ready.", class_="warn")
 
@@ -130,7 +125,7 @@ def overview_page(
         _groups(published.snapshot, now, group_filter, search, trends),
     ]
     # The card of a monitor that is not ready, or behind, comes before the groups; else one line at the top is enough.
-    sound = status.ready and not is_old(published.snapshot.taken_at, now)
+    sound = status.ready and now - published.snapshot.taken_at <= OLD_SECONDS
     legend = ui.verdict_legend(published.snapshot.verdict_groups)
     worst = _attention_counts(published.snapshot)
     title = ", ".join(f"{number(groups)} {severity}" for severity, groups in worst.items()) or "all fine"

@@ -89,7 +89,7 @@ def topic_page(
         missing = ui.failure("No such topic", el("p", "No group reads a topic named ", ui.named(name), "."))
         return _page(name, root, missing, code=404)
     content: list[Content] = [
-        _about(snapshot, name, groups, described, _settings(facts, name), now=now),
+        _about(snapshot, name, groups, described, facts, now=now),
         _groups_section(groups),
         _partitions_section(snapshot, name),
     ]
@@ -125,20 +125,12 @@ def _worst_first(row: Mapping[str, Any]) -> tuple[int, float, int, str]:
     return -rank, -(row["time_lag_max"] or 0.0), -(row["lag_sum"] or 0), row["group"]
 
 
-def _settings(facts: ClusterFacts | None, name: str) -> dict[str, str]:
-    """Return the known configuration of the topic by key."""
-    if facts is None:
-        return {}
-    rows = rows_where(facts.configs, scope="topic", name=name).to_pylist()
-    return {row["key"]: row["value"] for row in rows if row["value"] is not None}
-
-
 def _about(
     snapshot: Snapshot,
     name: str,
     groups: list[dict[str, Any]],
     described: Mapping[str, Any] | None,
-    settings: Mapping[str, str],
+    cluster: ClusterFacts | None,
     *,
     now: float,
 ) -> list[Content]:
@@ -150,7 +142,9 @@ def _about(
         facts += [(label, ui.known(described[column])) for column, label in labels.items()]
     else:
         facts.append(("Partitions with commits", number(len(ends))))
-    facts += [(f"{key}", _setting(key, value)) for key, value in sorted(settings.items())]
+    configs = [] if cluster is None else rows_where(cluster.configs, scope="topic", name=name).to_pylist()
+    settings = {row["key"]: row["value"] for row in configs if row["value"] is not None}
+    facts += [(key, _setting(key, value)) for key, value in sorted(settings.items())]
     worst = groups[0]["severity"] if groups else None
     return [
         el("h1", ui.named(name), class_="name"),

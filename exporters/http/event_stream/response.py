@@ -146,32 +146,29 @@ _RETRY_MILLISECONDS: Final = 5000
 _EVENTS_PER_WRITE: Final = 16
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StreamTimes:
-    """Durations in seconds: between two heartbeats, and from the start of a stream to its end.
-
-    A stream ends so that the client connects again, and the login is checked again.
-    """
-
-    heartbeat: float = 15.0
-    life: float = 900.0
+HEARTBEAT_SECONDS: Final = 15.0
+LIFE_SECONDS: Final = 900.0
+"""A stream ends so that the client connects again, and the login is checked again."""
 
 
 class EventStream(StreamingResponse):
     """A response that sends the events of a query from a position on, until the client or the server ends it."""
 
-    def __init__(self, recent: RecentEvents, position: EventPosition, query: GroupQuery, times: StreamTimes) -> None:
+    def __init__(
+        self, recent: RecentEvents, position: EventPosition, query: GroupQuery, *, is_head: bool = False
+    ) -> None:
+        """With `is_head` the stream ends at once."""
         super().__init__((), headers=_HEADERS, media_type=MEDIA_TYPE)
         self._recent = recent
         self._position = position
         self._query = query
-        self._times = times
+        self._is_head = is_head
 
     async def stream_response(self, send: Send) -> None:
         """Send the events. uvicorn awaits each write until the send buffer has room."""
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         loop, wake = asyncio.get_running_loop(), asyncio.Event()
-        ends_at = loop.time() + self._times.life
+        ends_at = loop.time() + (0.0 if self._is_head else LIFE_SECONDS)
         with self._recent.listening(functools.partial(_call_on, loop, wake.set)):
             await _write(send, f"retry: {_RETRY_MILLISECONDS}\n".encode() + self._place())
             await _write(send, self._missed(self._position.missed))
@@ -181,7 +178,7 @@ class EventStream(StreamingResponse):
                     await _write(send, self._next())
                     # Writing does not always yield to the loop, which must notice a disconnect.
                     await asyncio.sleep(0)
-                elif not await _is_set_within(wake, min(self._times.heartbeat, ends_at - loop.time())):
+                elif not await _is_set_within(wake, min(HEARTBEAT_SECONDS, ends_at - loop.time())):
                     await _write(send, b": heartbeat\n" + self._place() if loop.time() < ends_at else b"")
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 

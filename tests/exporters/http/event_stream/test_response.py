@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from exporters.group_query import GroupQuery
-from exporters.http import api_endpoints
 from exporters.http.admission import ConnectionLimits
-from exporters.http.event_stream.response import EventStream, RecentEvents, StreamTimes
+from exporters.http.event_stream import response as response_module
+from exporters.http.event_stream.response import EventStream, RecentEvents
 from exporters.http.server import HttpServer
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
 from sandbox.waiting import wait_until
@@ -122,14 +122,14 @@ def test_heartbeats_and_lifetime(monkeypatch: pytest.MonkeyPatch) -> None:
 
     A stream is completed after its lifetime, so that the client connects again and its login is checked.
     """
-    monkeypatch.setattr(api_endpoints, "StreamTimes", lambda: StreamTimes(heartbeat=0.05))
+    monkeypatch.setattr(response_module, "HEARTBEAT_SECONDS", 0.05)
     recent = RecentEvents()
     with streams_of(recent) as server, streaming(server, "?filter=b") as stream:
         recent.append([event("a")])
         while (message := stream.message())["id"] != recent.event_id(1):
             assert message == {"": "heartbeat", "id": recent.event_id(0)}
         assert message == {"": "heartbeat", "id": recent.event_id(1)}
-    monkeypatch.setattr(api_endpoints, "StreamTimes", lambda: StreamTimes(life=0.05))
+    monkeypatch.setattr(response_module, "LIFE_SECONDS", 0.05)
     with streams_of(RecentEvents()) as server, streaming(server) as stream:
         assert stream.message() == {}
         assert stream.response.isclosed()
@@ -176,7 +176,7 @@ def test_a_client_that_disconnects_ends_its_stream() -> None:
         async def send(_message: Any) -> None:
             pass
 
-        stream = EventStream(recent, recent.end(), GroupQuery(), StreamTimes())
+        stream = EventStream(recent, recent.end(), GroupQuery())
         await stream({"type": "http", "method": "GET"}, receive, send)
 
     asyncio.run(run())
