@@ -105,10 +105,11 @@ def _order(groups: pa.Table, query: GroupQuery) -> pa.Array:
     if query.sort is SortKey.NAME:
         return pc.sort_indices(pa.table({"name": name}), [("name", way)])
     if query.sort is SortKey.WORST:
+        severity = _text(groups, "severity")
         ranks = pa.table(
             {
                 "dead": pc.equal(_text(groups, "state"), _DEAD).fill_null(False),
-                "severity": _severity_rank(groups),
+                "severity": pc.index_in(severity, value_set=pa.array(SEVERITIES)).fill_null(SEVERITIES.index(UNKNOWN)),
                 "time_lag": groups.column("time_lag_max"),
                 "lag": groups.column("lag_sum"),
                 "name": name,
@@ -120,12 +121,6 @@ def _order(groups: pa.Table, query: GroupQuery) -> pa.Array:
     return pc.sort_indices(table, [("value", way), ("name", "ascending")])
 
 
-def _severity_rank(groups: pa.Table) -> pa.ChunkedArray:
-    """Return the position in SEVERITIES; no severity ranks as `unknown`."""
-    rank = pc.index_in(_text(groups, "severity"), value_set=pa.array(SEVERITIES))
-    return rank.fill_null(SEVERITIES.index(UNKNOWN))
-
-
 def _text(groups: pa.Table, column: str) -> pa.ChunkedArray:
     return groups.column(column).cast(pa.string())
 
@@ -134,32 +129,30 @@ _DIGITS: Final = 12
 """48 bits: of a million groups of 10,000 members, not one is expected to have two members of the same name."""
 
 
-class HiddenMembers:
-    """Returns the details of groups with generated names instead of the ids, clients, hosts and racks of members.
+def hidden_members(details: Callable[[str], GroupDetail | None]) -> Callable[[str], GroupDetail | None]:
+    """Return a function with the details of groups that has generated names instead of ids, clients, hosts and racks.
 
     A member keeps its name until the process ends, which distinguishes members that come and go. The name is a
     keyed hash: knowing a candidate for an id does not help to find its name.
     """
+    key = secrets.token_bytes(32)
 
-    def __init__(self, details: Callable[[str], GroupDetail | None]) -> None:
-        self._details = details
-        self._key = secrets.token_bytes(32)
+    def name(kind: str, value: str) -> str:
+        digest = hmac.digest(key, f"{kind}:{value}".encode("utf-8", "surrogatepass"), hashlib.sha256)
+        return f"{kind}-{digest.hex()[:_DIGITS]}"
 
-    def __call__(self, group: str) -> GroupDetail | None:
-        """Return the detail of a group; None if the group is not known."""
-        detail = self._details(group)
-        return None if detail is None else dataclasses.replace(detail, members=tuple(map(self._hidden, detail.members)))
-
-    def _hidden(self, member: MemberDetail) -> MemberDetail:
+    def hidden(member: MemberDetail) -> MemberDetail:
         return dataclasses.replace(
             member,
-            member_id=self._name("member", member.member_id),
-            instance_id=None if member.instance_id is None else self._name("static", member.instance_id),
+            member_id=name("member", member.member_id),
+            instance_id=None if member.instance_id is None else name("static", member.instance_id),
             client_id=None,
             client_host=None,
             rack=None,
         )
 
-    def _name(self, kind: str, value: str) -> str:
-        digest = hmac.digest(self._key, f"{kind}:{value}".encode("utf-8", "surrogatepass"), hashlib.sha256)
-        return f"{kind}-{digest.hex()[:_DIGITS]}"
+    def hidden_detail(group: str) -> GroupDetail | None:
+        detail = details(group)
+        return None if detail is None else dataclasses.replace(detail, members=tuple(map(hidden, detail.members)))
+
+    return hidden_detail

@@ -100,11 +100,11 @@ def as_json(detail: object) -> Json:
 def _fields_of(kind: type) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
     """Return the fields of a dataclass or TypedDict: the type in JSON, and what makes JSON of a value."""
     hints = get_type_hints(kind, include_extras=True)
-    return {name: _IN_JSON.get(hint, (hint, _plain)) for name, hint in hints.items() if hint != ForPages}
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else value
+    return {
+        name: _IN_JSON.get(hint, (hint, lambda value: dict(value) if isinstance(value, Mapping) else value))
+        for name, hint in hints.items()
+        if hint != ForPages
+    }
 
 
 _IN_JSON: Final[dict[Any, tuple[Any, Callable[[Any], Any]]]] = {

@@ -132,7 +132,7 @@ COMPATIBILITY: Final = Table(
     (GROUP, TOPIC, PARTITION),
     (
         Column("owner", "int32", "The member that owns the partition, numbered within the snapshot.", null="none"),
-        # Null also if members are hidden (`HiddenMembers`).
+        # Null also if members are hidden (`hidden_members`).
         Column("member_id", "name", "The id of that member."),
         Column("client_id", "name", "Its client id."),
         Column("client_host", "name", "Its host."),

@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -198,7 +198,7 @@ class PageEndpoints:
             search, facts, now = self._served.search, self._cluster_facts(), self._served.clock()
             return overview_page(published, status, now, group_filter, search=search, trends=trends, facts=facts)
 
-        return await self._page(request, ("overview", published, group_filter), page)
+        return await self._responses.page(request, ("overview", published, group_filter), page)
 
     async def group(self, request: Request) -> Response:
         """Respond with the page of one group."""
@@ -212,13 +212,13 @@ class PageEndpoints:
             now = served.clock()
             return group_page(published, name, detail, now, root=root, samples=samples, other=other, links=links)
 
-        return await self._page(request, ("group page", published, name, root), page)
+        return await self._responses.page(request, ("group page", published, name, root), page)
 
     async def topic(self, request: Request) -> Response:
         """Respond with the page of one topic."""
         name, published, root = requested_name(request) or "", self._served.current(), root_of(request)
 
-        return await self._page(
+        return await self._responses.page(
             request,
             ("topic page", published, name, root),
             lambda: topic_page(published, name, self._cluster_facts(), self._served.clock(), root=root),
@@ -227,17 +227,12 @@ class PageEndpoints:
     async def runbook(self, request: Request) -> Response:
         """Respond with the runbook of an alert."""
         name, root = request.path_params["name"], root_of(request)
-        return await self._page(request, ("runbook", name, root), lambda: runbook_page(name, root=root))
+        return await self._responses.page(request, ("runbook", name, root), lambda: runbook_page(name, root=root))
 
     def _cluster_facts(self) -> ClusterFacts | None:
         """Return the result of the last poll of the cluster; None before the first."""
         cluster = self._served.cluster()
         return None if cluster is None else cluster.whole_facts
-
-    async def _page(self, request: Request, key: Hashable, page: Callable[[], Page]) -> Response:
-        """Respond with a page that shows the name of the cluster."""
-        cluster = self._served.links.cluster_name
-        return await self._responses.page(request, key, lambda: dataclasses.replace(page(), cluster=cluster))
 
     async def asset(self, request: Request) -> Response:
         """Respond with a file of the pages."""

@@ -5,6 +5,7 @@ The bytes of a snapshot are shared by all clients; a client costs one slice and 
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -178,9 +179,10 @@ class _Rendered(NamedTuple):
 class RenderedResponses:
     """Sends JSON and pages. They take work, so they are rendered on worker threads (`SharedRenderings`)."""
 
-    def __init__(self, on_failure: Callable[[str, Exception], None]) -> None:
-        """`on_failure` receives the path and the exception of a response that failed."""
+    def __init__(self, on_failure: Callable[[str, Exception], None], cluster_name: str | None) -> None:
+        """`on_failure` receives the path and the exception of a response that failed. Pages show `cluster_name`."""
         self._on_failure = on_failure
+        self._cluster_name = cluster_name
         self._renderings = SharedRenderings[_Rendered]()
 
     async def json(self, request: Request, key: Hashable, answer: Callable[[], tuple[bytes, int]]) -> Response:
@@ -203,6 +205,7 @@ class RenderedResponses:
         wants_view = VIEW_TYPE in request.headers.get("accept", "")
 
         def written(page: Page) -> _Rendered:
+            page = dataclasses.replace(page, cluster=self._cluster_name)
             if wants_view:
                 return _Rendered(page.view(), page.code, VIEW_TYPE)
             return _Rendered(page.html(), page.code, "text/html; charset=utf-8", _PAGE_HEADERS)

@@ -72,7 +72,7 @@ def build_app(
     """
     admission = admission or Admission(ConnectionLimits())
     served = dataclasses.replace(served, status=with_http(served.status, admission))
-    responses = RenderedResponses(served.on_failure)
+    responses = RenderedResponses(served.on_failure, served.links.cluster_name)
     api, pages = ApiEndpoints(served, responses), PageEndpoints(served, responses)
     # At most a quarter of the connections, because streams stay open.
     total, per_address = (max(most // 4, 1) for most in (admission.limits.total, admission.limits.per_address))

@@ -12,7 +12,7 @@ ByTopic = tuple[tuple[str, tuple[int, ...]], ...]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MemberDetail:
-    """One member of a group. None: not in the log, or hidden (`HiddenMembers`).
+    """One member of a group. None: not in the log, or hidden (`hidden_members`).
 
     `assignment` has the partitions by topic (name, else id).
     """

@@ -9,7 +9,7 @@ import structlog
 from exporters.cluster.exposition import PublishedCluster
 from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.compatibility.selection import BURROW
-from exporters.group_search import HiddenMembers
+from exporters.group_search import hidden_members
 from exporters.http.access.web_access import WebAccess
 from exporters.http.access.web_config import WebConfigError
 from exporters.member_quotas import with_quotas
@@ -71,4 +71,4 @@ def served_details(
 
     They have the quotas of its members, which `cluster` knows; if so configured, members are hidden, and so are quotas.
     """
-    return HiddenMembers(details) if http.hide_members else lambda group: with_quotas(details(group), cluster())
+    return hidden_members(details) if http.hide_members else lambda group: with_quotas(details(group), cluster())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.group_search import HiddenMembers
+from exporters.group_search import hidden_members
 from exporters.http.api import group_json
 from exporters.http.openapi.small_world import NOON
 from exporters.page.group import group_page
@@ -22,7 +22,7 @@ WHO = member("who-id", instance_id="who-static", client_id="who-client", client_
 
 
 def hidden(*members: MemberDetail) -> GroupDetail:
-    found = HiddenMembers(lambda group: detail(group, members=members))("billing")
+    found = hidden_members(lambda group: detail(group, members=members))("billing")
     assert found is not None
     return found
 
@@ -53,7 +53,7 @@ def test_a_hidden_member_keeps_all_but_its_identity() -> None:
     assert static.member_id != hidden(WHO).members[0].member_id
     assert static.instance_id is not None
     assert dynamic.instance_id is None
-    assert HiddenMembers(lambda _: None)("nope") is None
+    assert hidden_members(lambda _: None)("nope") is None
 
 
 def _without_identity(each: MemberDetail) -> MemberDetail:
@@ -63,7 +63,7 @@ def _without_identity(each: MemberDetail) -> MemberDetail:
 @given(st.lists(st.text(), min_size=2, max_size=8, unique=True))
 def test_members_have_different_names(ids: list[str]) -> None:
     """Law: different ids, whatever their characters, have different names, and the same id has the same name."""
-    hide = HiddenMembers(lambda group: detail(group, members=tuple(map(member, ids))))
+    hide = hidden_members(lambda group: detail(group, members=tuple(map(member, ids))))
     first, second = hide("billing"), hide("another")
     assert second is not None
     names = [each.member_id for each in first.members]
