@@ -3,12 +3,10 @@
 Spark's own patterns are in `org.apache.spark.SparkMasterRegex`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import re
-from typing import Final
+from typing import Final, Self
 
 _LOCAL: Final = re.compile(r"local(\[(\d+|\*)(\s*,\s*\d+)?\])?")
 _LOCAL_CLUSTER: Final = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\]")
@@ -44,7 +42,7 @@ class MasterUrl:
     megabytes: int | None = None
 
     @classmethod
-    def parse(cls, text: str) -> MasterUrl:
+    def parse(cls, text: str) -> Self:
         """Return the parsed URL. Raises ValueError for any other text."""
         if _LOCAL.fullmatch(text):
             return cls(text, MasterKind.LOCAL)

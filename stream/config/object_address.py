@@ -1,10 +1,8 @@
 """The address of a checkpoint in an object store, `s3a://BUCKET/PATH`. Pure."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
-from typing import Final
+from typing import Final, Self
 
 from stream.config.secret_sources import STARS
 
@@ -22,7 +20,7 @@ class ObjectAddress:
     path: str
 
     @classmethod
-    def parse(cls, text: str) -> ObjectAddress:
+    def parse(cls, text: str) -> Self:
         """Return the parsed address. Raises ValueError for any other text."""
         rest = text.removeprefix(f"{SCHEME}://")
         bucket, _, path = rest.partition("/")

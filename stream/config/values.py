@@ -117,11 +117,9 @@ def parse_checkpoint_dir(value: object) -> object:
 def check_store_endpoint(value: str) -> str:
     """Return the `http` or `https` URL of an object store, without a slash at its end. Raises ValueError."""
     example = "https://minio.example.com:9000, without a path"
-    parts = split_http_url(value, example)
-    if parts.path.strip("/") or parts.query or parts.fragment:
+    parts = urlsplit(check_url(value, example))
+    if parts.path.strip("/") or parts.query:
         raise ValueError(f"must be a URL such as {example}")
-    if parts.username is not None:
-        raise ValueError("must be a URL without user name and password")
     return value.rstrip("/")
 
 
@@ -148,11 +146,17 @@ def split_http_url(value: str, example: str) -> SplitResult:
     return parts
 
 
+def check_url(value: str, example: str = "https://events.example.com/lagwarden") -> str:
+    """Return the value if it is an `https` or `http` URL without user name and password. Raises ValueError."""
+    parts = split_http_url(value if value.isascii() and value.isprintable() else "", example)
+    if parts.username is not None or parts.fragment or " " in value:
+        raise ValueError("must be a URL without user name, password, fragment and spaces")
+    return value
+
+
 def check_token_endpoint(value: str) -> str:
     """Return the value if it is an `https` URL, or an `http` URL of this machine. Raises ValueError."""
-    parts = split_http_url(value, "https://login.example.com/oauth2/token")
-    if parts.username is not None or parts.fragment:
-        raise ValueError("must be a URL without user name, password and fragment")
+    parts = urlsplit(check_url(value, "https://login.example.com/oauth2/token"))
     if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise ValueError("must be an https URL: the client secret would be sent in the clear")
     return value
@@ -160,20 +164,9 @@ def check_token_endpoint(value: str) -> str:
 
 def check_base_url(value: str) -> str:
     """Return an `https` or `http` URL without a slash at its end. Raises ValueError if it is another text."""
-    check_webhook_url(value)
-    if any(mark in value for mark in "?#,"):
+    if any(mark in check_url(value) for mark in "?#,"):
         raise ValueError("must be a URL such as http://lagwarden-0.kafka.svc:10848")
     return value.rstrip("/")
-
-
-def check_webhook_url(value: str) -> str:
-    """Return the value if it is an `https` or `http` URL without user name and password. Raises ValueError."""
-    parts = split_http_url(
-        value if value.isascii() and value.isprintable() else "", "https://events.example.com/lagwarden"
-    )
-    if parts.username is not None or parts.fragment or " " in value:
-        raise ValueError("must be a URL without user name, password, fragment and spaces")
-    return value
 
 
 def check_messages_url(value: str) -> str:
@@ -188,7 +181,7 @@ def check_messages_url(value: str) -> str:
         why = f"{{{wrong[0]}}} is none of these" if wrong else "{topic} is missing"
         raise ValueError(f"{advice}: {why}")
     # The name of a topic must not decide to which server a link leads.
-    if "{" in urlsplit(check_webhook_url(value)).netloc:
+    if "{" in urlsplit(check_url(value)).netloc:
         raise ValueError(f"{advice}: the host must have no placeholder")
     return value
 
@@ -200,7 +193,7 @@ def split_urls(value: object) -> object:
 
 def check_otlp_endpoint(value: str) -> str:
     """Return the value if it is the whole URL of a receiver of OTLP metrics over HTTP. Raises ValueError."""
-    if not urlsplit(check_webhook_url(value)).path.strip("/"):
+    if not urlsplit(check_url(value)).path.strip("/"):
         raise ValueError("must be a whole URL such as http://collector:4318/v1/metrics")
     return value
 
@@ -259,7 +252,7 @@ OtherExporters = Annotated[tuple[Annotated[str, AfterValidator(check_exporter)],
 BaseUrl = Annotated[str, AfterValidator(check_base_url)]
 MessagesUrl = Annotated[str, AfterValidator(check_messages_url)]
 BaseUrls = Annotated[tuple[BaseUrl, ...], BeforeValidator(split_patterns)]
-WebhookUrls = Annotated[tuple[Annotated[str, AfterValidator(check_webhook_url)], ...], BeforeValidator(split_urls)]
+WebhookUrls = Annotated[tuple[Annotated[str, AfterValidator(check_url)], ...], BeforeValidator(split_urls)]
 _HostName = Annotated[
     str, _matching("[A-Za-z0-9*_.-]+", "the name of a host without a port, such as lagwarden.example.com")
 ]

@@ -4,8 +4,6 @@ Each export has the values of its moment. Nothing is kept for a receiver that is
 The memory is bounded by the data points of one request.
 """
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import socket
@@ -13,12 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from importlib import metadata
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 from urllib.parse import urlsplit
 
 import structlog
 from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
-from opentelemetry.sdk.metrics.export import MetricsData, ResourceMetrics, ScopeMetrics
+from opentelemetry.sdk.metrics.export import Metric, MetricsData, ResourceMetrics, ScopeMetrics
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
@@ -28,9 +26,6 @@ from exporters.readmodel import OTLP_FAILURES, MonitorStatus, OtlpStatus, rows_t
 from exporters.text.exposition import PublishedSnapshot
 from stream.config.options import OtlpOptions
 from stream.otlp.request import send
-
-if TYPE_CHECKING:
-    from opentelemetry.sdk.metrics.export import Metric
 
 _log = structlog.get_logger(__name__)
 FAILURES: Final = (

@@ -40,7 +40,7 @@ REFUSED: Final[list[tuple[dict[str, str], str]]] = [
     ({"checkpoint.s3_region": "eu-west-1"}, "s3_region.*has no effect with a directory"),
     ({**STORE, "checkpoint.shared": "true"}, "shared.*has no effect with s3a://bucket/a/b.*remove it"),
     ({**STORE, "checkpoint.s3_endpoint": "minio:9000"}, "must be a URL such as https://minio.example.com:9000"),
-    ({**STORE, "checkpoint.s3_endpoint": "http://u:p@minio:9000"}, "without user name and password"),
+    ({**STORE, "checkpoint.s3_endpoint": "http://u:p@minio:9000"}, "without user name, password"),
     ({**STORE, "webhook.url": "https://hooks"}, "webhook.url.*needs a checkpoint in a directory for its queue"),
     ({**STORE, "job.spark_options": "spark.hadoop.fs.s3a.secret.key=x"}, "is set by the environment of the process"),
     ({**STORE, "job.spark_options": "spark.hadoop.fs.s3a.endpoint=x"}, "is set by checkpoint.s3_endpoint"),
