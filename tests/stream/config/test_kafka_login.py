@@ -85,7 +85,7 @@ UNSAFE = {
     "http://login.test/token": CLEAR,
     "http://127.0.0.1.login.test/token": CLEAR,
     "https://u:hunter2@login.test/": "without user name",
-    "https://login.test/#x": "without user name, password and fragment",
+    "https://login.test/#x": "without user name, password, fragment",
     "login.test/token": "must be a URL",
     "https://[::1/token": "must be a URL",
     "https://login.test:x/": "must be a URL",
