@@ -144,11 +144,9 @@ def _text_of_evidence(name: str, value: str, now: float) -> tuple[str, str]:
     if name in _VERDICT_LISTS:
         return phrase(value), ""
     then = unix_time(value) if name.endswith(("_time", "_since")) else None
-    return (printable(value), "") if then is None else (_when(then, now), printable(value))
-
-
-def _when(then: float, now: float) -> str:
-    return ago(then, now) if then <= now else f"in {duration(then - now)}"
+    if then is None:
+        return printable(value), ""
+    return (ago(then, now) if then <= now else f"in {duration(then - now)}"), printable(value)
 
 
 def unix_time(text: EvidenceValue) -> float | None:

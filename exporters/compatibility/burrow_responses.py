@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.compatibility.snapshot_tables import BURROW_CODES
+from exporters.group_search import rows_where
 from exporters.readmodel import Snapshot
 
 Json = dict[str, Any]
@@ -87,8 +88,7 @@ def topic_list(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
 
 def topic_detail(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
     """Return the end offsets of the partitions of a topic, by partition. Unknown ones are left out, as in Burrow."""
-    ends = _with_end(snapshot)
-    rows = ends.filter(_equal(ends, "topic", request.names["topic"])).sort_by("partition")
+    rows = rows_where(_with_end(snapshot), topic=request.names["topic"]).sort_by("partition")
     if not len(rows):
         return request.error("cluster or topic not found")
     return request.response("topic offsets returned", {"offsets": rows.column("high_watermark").to_pylist()})
@@ -96,8 +96,7 @@ def topic_detail(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
 
 def topic_consumers(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
     """Return the groups with a commit in a topic; none for an unknown topic, as in Burrow."""
-    rows = _committed(snapshot)
-    found = _names(rows.filter(_equal(rows, "topic", request.names["topic"])).column("group"))
+    found = _names(rows_where(_committed(snapshot), topic=request.names["topic"]).column("group"))
     return request.response("consumers of topic returned", {"consumers": sorted(found)})
 
 
@@ -179,7 +178,7 @@ def _topics_of(snapshot: Snapshot, group: str) -> dict[str, list[Json]] | None:
     Burrow numbers partitions by their place in the list, so those without a commit and an owner stand there empty. If
     the number of a topic's partitions is not known, the list ends with the last one that has either.
     """
-    mask = _equal(snapshot.partitions, "group", group)
+    mask = pc.equal(snapshot.partitions.column("group"), pa.scalar(group))
     rows = snapshot.partitions.filter(mask).to_pylist() if len(snapshot.compatibility) else []
     if all(row["committed_offset"] is None for row in rows):
         return None
@@ -222,10 +221,6 @@ def _with_end(snapshot: Snapshot) -> pa.Table:
 
 def _committed(snapshot: Snapshot) -> pa.Table:
     return snapshot.partitions.filter(snapshot.partitions.column("committed_offset").is_valid())
-
-
-def _equal(table: pa.Table, column: str, name: str) -> pa.ChunkedArray:
-    return pc.equal(table.column(column).cast(pa.string()), pa.scalar(name, pa.string()))
 
 
 def _names(column: pa.ChunkedArray) -> Sequence[str]:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from exporters.catalogue.metric import ValueConversion
 from exporters.cluster.model import ClusterFacts
 from exporters.compatibility.other_exporter import OtherExporter, OtherSource, gauge
+from exporters.group_search import rows_where
 
 _TOPIC: Final = ("topic",)
 _PARTITION: Final = ("topic", "partition")
@@ -83,10 +84,6 @@ KAFKA_EXPORTER: Final = OtherExporter(
 )
 
 
-_CLEANUP_POLICY: Final = "cleanup.policy"
-_TOPIC_SCOPE: Final = "topic"
-
-
 def other_cluster_facts(facts: ClusterFacts) -> ClusterFacts:
     """Return the facts with the tables of the other exporters."""
     columns = {
@@ -137,13 +134,9 @@ def _broker_addresses(brokers: pa.Table) -> dict[str, Any]:
 
 
 def _topics(facts: ClusterFacts) -> dict[str, Any]:
-    topics, configs = facts.cluster_topics, facts.configs
+    topics = facts.cluster_topics
     names = topics.column("topic").cast(pa.string()).combine_chunks()
-    is_policy = pc.and_(
-        pc.equal(configs.column("scope").cast(pa.string()), _TOPIC_SCOPE),
-        pc.equal(configs.column("key").cast(pa.string()), _CLEANUP_POLICY),
-    )
-    policies = configs.filter(is_policy)
+    policies = rows_where(facts.configs, scope="topic", key="cleanup.policy")
     of_topic = policies.column("name").cast(pa.string()).combine_chunks()
     policy = policies.column("value").cast(pa.string()).combine_chunks().take(pc.index_in(names, value_set=of_topic))
     return {

@@ -125,17 +125,13 @@ class Admission:
         return True
 
 
-_UNKNOWN: Final = "unknown"
-_IPV6_NETWORK_BITS: Final = 64
-
-
 def address_key(host: str | None) -> str:
     """Return the key under which the limits count a client: an IPv4 address, or the /64 network of an IPv6 address.
 
     A single IPv6 host commonly has all addresses of a /64.
     """
     if host is None:
-        return _UNKNOWN
+        return "unknown"
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -144,7 +140,7 @@ def address_key(host: str | None) -> str:
         return str(address)
     if address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
-    return str(ipaddress.ip_network((address, _IPV6_NETWORK_BITS), strict=False))
+    return str(ipaddress.ip_network((address, 64), strict=False))
 
 
 PROBES: Final = frozenset({"/livez", "/readyz"})

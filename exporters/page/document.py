@@ -45,8 +45,6 @@ _ICON: Final = (
     "%3Crect x='11' y='1' width='3' height='14'/%3E%3Cstyle%3Erect{{fill:%23{colour}}}%3C/style%3E%3C/svg%3E"
 )
 """The icon of the tab as a data URL: the content security policy allows no other images."""
-_CALM: Final = "56616a"
-_ALARM: Final = "d32f2f"
 
 
 @functools.cache
@@ -85,7 +83,7 @@ class Page:
     @property
     def icon(self) -> str:
         """The URL of the icon of the tab."""
-        return _ICON.format(colour=_ALARM if self.alarm else _CALM)
+        return _ICON.format(colour="d32f2f" if self.alarm else "56616a")
 
     def html(self) -> bytes:
         """Return the HTML document."""

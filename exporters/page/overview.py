@@ -175,15 +175,6 @@ def _attention_counts(snapshot: Snapshot) -> dict[str, int]:
     return {severity: severities[severity] for severity in reversed(ATTENTION) if severity in severities}
 
 
-def _headline(snapshot: Snapshot) -> str:
-    """Return the summary for the heading of the page."""
-    if groups := sum(_attention_counts(snapshot).values()):
-        return f"{count(groups, 'group')} need{'s' if groups == 1 else ''} attention"
-    if snapshot.groups.column("severity").null_count == len(snapshot.groups):
-        return "No verdicts yet"
-    return "No group needs attention"
-
-
 def _summary(
     snapshot: Snapshot, status: MonitorStatus, now: float, group_filter: GroupFilter, facts: ClusterFacts | None
 ) -> Element:
@@ -195,6 +186,10 @@ def _summary(
     is_named = status.cluster_name is not None or status.cluster_id is not None
     cluster: Content = ["Cluster ", _cluster(status), " \N{MIDDLE DOT} "] if is_named else None
     age = snapshot_age(snapshot.taken_at, now, ready=status.ready)
+    has_verdicts = snapshot.groups.column("severity").null_count < len(snapshot.groups)
+    headline = "No group needs attention" if has_verdicts else "No verdicts yet"
+    if groups := sum(_attention_counts(snapshot).values()):
+        headline = f"{count(groups, 'group')} need{'s' if groups == 1 else ''} attention"
     severities = counts(snapshot.groups, "severity")
     worst = max((SEVERITIES.index(word) for word in severities if word in SEVERITIES), default=1)
     of_severity = [
@@ -203,7 +198,7 @@ def _summary(
     ]
     return el(
         "section",
-        el("h1", _headline(snapshot)),
+        el("h1", headline),
         el("p", cluster, age, el("a", "Search", href="#filter", class_="to-filter"), class_="fresh"),
         [ui.note(el("b", "Mixed versions: "), f"{printable(sentence)}.") for sentence in mixed],
         el("ul", of_severity, class_="chips big", aria_label="Groups by severity"),

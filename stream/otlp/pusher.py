@@ -9,7 +9,7 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import metadata
 from typing import Final, Self
 from urllib.parse import urlsplit
@@ -57,7 +57,11 @@ class OtlpPusher:
         self._options = options
         self._clock = clock
         version = metadata.version("lagwarden")
-        self._resource = Resource(resource_attributes(options.resource_attributes, version))
+        # Prometheus makes the labels `job` and `instance` from `service.name` and `service.instance.id`.
+        defaults = {"service.name": "lagwarden", "service.version": version}
+        with contextlib.suppress(OSError):
+            defaults["service.instance.id"] = socket.gethostname()
+        self._resource = Resource({**defaults, **options.resource_attributes})
         self._scope = InstrumentationScope("lagwarden", version)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="otlp", daemon=True)
@@ -141,14 +145,3 @@ class OtlpPusher:
         # Without path and query, which may have a secret.
         url = urlsplit(str(self._options.endpoint))
         return f"{url.scheme}://{url.hostname}" + (f":{url.port}" if url.port else "")
-
-
-def resource_attributes(configured: Mapping[str, str], version: str) -> dict[str, str]:
-    """Return the attributes of the resource: the configured ones, and defaults for the name and the instance.
-
-    Prometheus makes the labels `job` and `instance` from `service.name` and `service.instance.id`.
-    """
-    defaults = {"service.name": "lagwarden", "service.version": version}
-    with contextlib.suppress(OSError):
-        defaults["service.instance.id"] = socket.gethostname()
-    return {**defaults, **configured}
