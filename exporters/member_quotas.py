@@ -56,7 +56,11 @@ def quotas_of_members(members: Sequence[MemberDetail], quotas: Quotas) -> list[Q
             if not math.isfinite(value):  # limits nothing, but applies instead of a less specific quota
                 continue
             limit = f"{value:,.10g}{_UNITS[key]} per broker for {_entity_text(entity)} ({key})"
-            who = f"{count} of {len(members)} members{_condition(entity, has_users=has_users)}"
+            # What must be true of the user of a member, which lagwarden does not know.
+            condition = ", if their user has no quota of its own" if has_users else ""
+            if _is_user(entity):
+                condition = ", if that is their user"
+            who = f"{count} of {len(members)} members{condition}"
             sentence = f"May be throttled by the quota of {limit}: {who}."
             found.append(QuotaDetail(*entity, key, value, count, sentence))
     return found
@@ -94,13 +98,6 @@ def _entities(client_id: str, quotas: Mapping[_Entity, float]) -> list[_Entity]:
 
 def _is_user(entity: _Entity) -> bool:
     return entity.user not in {"", _DEFAULT}
-
-
-def _condition(entity: _Entity, *, has_users: bool) -> str:
-    """Return what must be true of the user of a member, which lagwarden does not know."""
-    if _is_user(entity):
-        return ", if that is their user"
-    return ", if their user has no quota of its own" if has_users else ""
 
 
 def _entity_text(entity: _Entity) -> str:

@@ -53,13 +53,18 @@ def snapshot_age(taken_at: float, now: float, *, ready: bool = True) -> Content:
 
 
 def _facts(published: PublishedSnapshot | None, status: MonitorStatus, now: float) -> list[tuple[str, Content]]:
+    tick = status.tick
+    retention: Content = ui.UNKNOWN
+    if tick.offsets_retention_seconds is not None:
+        source = el("small", f"({printable(tick.offsets_retention_source)})")
+        retention = [duration(tick.offsets_retention_seconds), " ", source]
     facts: list[tuple[str, Content]] = [
         ("Cluster", _cluster(status)),
         ("Kafka", "reachable" if status.kafka_reachable else el("span", "not reachable", class_="bad")),
         ("Snapshot", ago(published.snapshot.taken_at, now) if published else "none yet"),
         ("Last batch", "none yet" if status.query.last_at is None else ago(status.query.last_at, now)),
-        ("Series", number(status.tick.series)),
-        ("Offsets retention", _retention(status)),
+        ("Series", number(tick.series)),
+        ("Offsets retention", retention),
     ]
     errors = pc.sum(status.records.errors.column("records")).as_py()
     if errors:
@@ -74,13 +79,6 @@ def _cluster(status: MonitorStatus) -> Content:
     if status.cluster_id is None:
         return ui.named(status.cluster_name)
     return [ui.named(status.cluster_name), " ", el("small", f"({printable(status.cluster_id)})")]
-
-
-def _retention(status: MonitorStatus) -> Content:
-    tick = status.tick
-    if tick.offsets_retention_seconds is None:
-        return ui.UNKNOWN
-    return [duration(tick.offsets_retention_seconds), " ", el("small", f"({printable(tick.offsets_retention_source)})")]
 
 
 def _progress(status: MonitorStatus) -> Content:

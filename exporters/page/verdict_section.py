@@ -60,7 +60,13 @@ def commands_section(row: Mapping[str, Any], links: PageLinks, root: str = "") -
         el(
             "li",
             el("p", words),
-            el("code", _with_address(command, root), id=f"command-{at}"),
+            # The script fills the element with the option `--url`.
+            el(
+                "code",
+                [_EXPLAIN, el("span", data_keep=True, data_root=root)] if command.startswith(_EXPLAIN) else None,
+                command.removeprefix(_EXPLAIN),
+                id=f"command-{at}",
+            ),
             " ",
             el("button", "Copy", type="button", data_copies=f"command-{at}", aria_label=f"Copy: {words}"),
         )
@@ -70,13 +76,6 @@ def commands_section(row: Mapping[str, Any], links: PageLinks, root: str = "") -
     if links.command_config is not None:
         needed = ui.note(f"{links.command_config} has your TLS and SASL settings for Kafka's tools.")
     return ui.titled("Commands", el("ul", commands, class_="commands"), needed)
-
-
-def _with_address(command: str, root: str) -> Content:
-    """Return a command; one of lagwarden has an element that the script fills with the option `--url`."""
-    if not command.startswith(_EXPLAIN):
-        return command
-    return [_EXPLAIN, el("span", data_keep=True, data_root=root), command.removeprefix(_EXPLAIN)]
 
 
 _NEAR_SECONDS: Final = 300.0

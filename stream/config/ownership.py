@@ -132,15 +132,19 @@ _Length = Annotated[
     BeforeValidator(parse_seconds, json_schema_input_type=float | str),
     Field(gt=0, le=_LONGEST_WINDOW),
 ]
-_Pattern = Annotated[str, AfterValidator(check_pattern)]
 
 
-class OwnerEntry(BaseModel):
-    """The owner of the groups whose names match a pattern. At least one label is needed."""
+class _Entry(BaseModel):
+    """An entry for the groups whose names match a pattern."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    groups: _Pattern
+    groups: Annotated[str, AfterValidator(check_pattern)]
+
+
+class OwnerEntry(_Entry):
+    """The owner of the groups whose names match a pattern. At least one label is needed."""
+
     team: _Text | None = None
     tier: _Text | None = None
     link: Annotated[_Text, AfterValidator(_check_link)] | None = None
@@ -153,12 +157,9 @@ class OwnerEntry(BaseModel):
         return self
 
 
-class MaintenanceEntry(BaseModel):
+class MaintenanceEntry(_Entry):
     """A maintenance window of the groups whose names match a pattern: `from` and `to`, or a weekly schedule."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    groups: _Pattern
     start: AwareDatetime | None = Field(default=None, alias="from")
     end: AwareDatetime | None = Field(default=None, alias="to")
     days: (
@@ -192,12 +193,9 @@ class MaintenanceEntry(BaseModel):
         return WeeklyWindow(days, dt.time(int(hour), int(minute)), self.length or 0.0, self.timezone or "UTC")
 
 
-class SilenceEntry(BaseModel):
+class SilenceEntry(_Entry):
     """A silence of the groups whose names match a pattern: the reason, and the end if it has one."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    groups: _Pattern
     reason: _Text
     until: AwareDatetime | None = None
 

@@ -77,7 +77,9 @@ class RequireLogin:
         if accepted is None:
             refusal = JSONResponse({"error": "too many logins at once"}, 503, {"retry-after": "1"})
         else:
-            refusal = JSONResponse({"error": "login required"}, 401, {"www-authenticate": _challenge(valid)})
+            basic = ['Basic realm="lagwarden", charset="UTF-8"'] if valid.users else []
+            bearer = ['Bearer realm="lagwarden"'] if valid.token is not None else []
+            refusal = JSONResponse({"error": "login required"}, 401, {"www-authenticate": ", ".join(basic + bearer)})
         await refusal(scope, receive, send)
 
     async def _is_user(self, encoded: str, valid: Credentials, scope: Scope) -> bool | None:
@@ -122,16 +124,6 @@ def _check(password: str, name: str, users: Mapping[str, bytes]) -> bool:
         return digest in [each for each in hashes.values() if bcrypt.checkpw(password.encode(), each)]
     except ValueError:
         return False
-
-
-def _challenge(valid: Credentials) -> str:
-    """Return the value of `WWW-Authenticate`."""
-    schemes = []
-    if valid.users:
-        schemes.append('Basic realm="lagwarden", charset="UTF-8"')
-    if valid.token is not None:
-        schemes.append('Bearer realm="lagwarden"')
-    return ", ".join(schemes)
 
 
 class AllowedHosts:

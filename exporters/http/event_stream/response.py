@@ -69,9 +69,8 @@ class RecentEvents:
                 self._events.clear()
                 self._bytes = 0
                 self._appended += dropped
-            for event in events:
-                self._events.append(event)
-                self._bytes += len(event.body)
+            self._events.extend(events)
+            self._bytes += sum(len(event.body) for event in events)
             self._appended += len(events)
             while len(self._events) > self._most_events or self._bytes > self._most_bytes:
                 self._bytes -= len(self._events.popleft().body)
@@ -209,12 +208,10 @@ def _call_on(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> N
 
 
 async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
-    try:
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(max(seconds, 0.0)):
             await event.wait()
-    except TimeoutError:
-        return False
-    return True
+    return event.is_set()
 
 
 async def _write(send: Send, body: bytes) -> None:
