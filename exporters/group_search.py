@@ -63,12 +63,6 @@ def rows_where(table: pa.Table, **values: str) -> pa.Table:
     return table
 
 
-def known_verdicts(snapshot: Snapshot) -> list[str]:
-    """Return the verdicts of the rules in use; none before the first evaluation."""
-    verdicts: list[str] = snapshot.verdict_groups.column("verdict").to_pylist()
-    return verdicts
-
-
 def _matching(snapshot: Snapshot, query: GroupQuery, search: MemberSearch | None) -> pa.Table:
     groups = snapshot.groups
     if query.filter:

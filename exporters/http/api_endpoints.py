@@ -11,7 +11,7 @@ from exporters.cluster.exposition import PublishedCluster, ServedMetrics
 from exporters.cluster.model import ClusterFacts
 from exporters.compatibility.burrow_responses import BurrowCluster
 from exporters.group_query import GroupQuery, GroupQueryError
-from exporters.group_search import MemberSearch, known_verdicts, rows_where
+from exporters.group_search import MemberSearch, rows_where
 from exporters.http.api import encode, group_json, groups_json, no_such_group, readiness_json, topic_groups_json
 from exporters.http.event_stream.response import EventStream, RecentEvents
 from exporters.http.openapi.document import openapi_json
@@ -171,7 +171,7 @@ class ApiEndpoints:
         """Return the query of a request. Raises GroupQueryError."""
         query = GroupQuery.parse(request.query_params.multi_items(), without=without)
         if published is not None:
-            query.check_verdicts(known_verdicts(published.snapshot))
+            query.check_verdicts(published.snapshot.verdict_groups.column("verdict").to_pylist())
         return query
 
     async def no_snapshot(self, _request: Request, _error: Exception) -> Response:

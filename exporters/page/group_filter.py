@@ -21,8 +21,6 @@ MEMBER_TEXTS: Final = ("client", "host")
 """The filters by members, which may be hidden."""
 TEXTS: Final = ("topic", *MEMBER_TEXTS, "owner")
 """The filters by an exact text."""
-UNKNOWN_VALUE: Final = UNKNOWN
-"""The value of a query parameter that matches null."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -156,7 +154,7 @@ def counts(groups: pa.Table, column: str) -> dict[str | None, int]:
 
 def chip(group_filter: GroupFilter, column: str, word: str | None, groups: int, class_: str) -> Element:
     """Return a count that links to its groups, or, if the filter already selects them, to all groups."""
-    value = UNKNOWN_VALUE if word is None else word
+    value = UNKNOWN if word is None else word
     current = bool(value) and getattr(group_filter, column) == value
     url = group_filter.url_with(**{column: "" if current else value})
     words: Content = [el("b", number(groups)), " ", phrase(value)]
