@@ -1,8 +1,6 @@
 """The metrics of kafka_exporter (danielqsj/kafka_exporter, kafka_exporter.go), all of type gauge.
 
-Derives the tables of the other exporters' metrics from the facts about the cluster.
-
-The rules are those of `exporters.compatibility.snapshot_tables`.
+Derives the tables of all other exporters' metrics from the facts about the cluster, by the rules of `snapshot_tables`.
 """
 
 import dataclasses

@@ -1,7 +1,5 @@
 """All exporters whose names lagwarden can show, and the configured ones with the name of their cluster.
 
-The metrics of burrow_exporter and of Burrow's own `/metrics`, all of type gauge.
-
 burrow_exporter reads Burrow's API (jirwin/burrow_exporter, metrics.go); Burrow's own metrics are in linkedin/Burrow,
 core/internal/httpserver/prometheus.go. Both have the status by Burrow's rules, which are applied beside lagwarden's own
 (`stream.health.burrow`).

@@ -157,10 +157,8 @@ def _detail(detail: GroupDetail | None) -> dict[str, Any]:
             for topic, partition, finding in detail.partition_findings
         ],
         "verdicts": [as_json(change) for change in detail.verdicts],
-        "quotas": None if detail.quotas is None else [as_json(quota) for quota in detail.quotas],
-        "by_share_partition": None
-        if detail.share_partitions is None
-        else [as_json(each) for each in detail.share_partitions],
+        "quotas": None if detail.quotas is None else list(map(as_json, detail.quotas)),
+        "by_share_partition": None if (parts := detail.share_partitions) is None else list(map(as_json, parts)),
         "share_progress_time": None if detail.share_progress_time is None else rfc3339(detail.share_progress_time),
     }
 

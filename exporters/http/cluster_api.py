@@ -81,6 +81,7 @@ def topic_json(published: PublishedCluster | None, topic: str) -> BodyAndCode:
 
 
 def _cluster(facts: ClusterFacts) -> api_types.ClusterResponse:
+    is_unknown = SHARE_GROUPS_FACT in facts.unknown_facts["fact"].to_pylist()
     return {
         "time": rfc3339(facts.taken_at),
         "cluster_id": facts.cluster_id,
@@ -99,7 +100,7 @@ def _cluster(facts: ClusterFacts) -> api_types.ClusterResponse:
         "versions": _versions(facts),
         "quotas": None if _total(facts, "quotas") is None else list(map(_quota, table_rows(facts.quotas))),
         "disks": table_rows(facts.broker_disks),
-        "share_groups": _share_groups(facts),
+        "share_groups": None if is_unknown else table_rows(facts.share_partitions),
         "unknown": table_rows(facts.unknown_facts),
     }
 
@@ -121,11 +122,6 @@ def _quorum(facts: ClusterFacts) -> api_types.QuorumObject | None:
         "voters_behind": _total(facts, "quorum_voters_behind"),
         "replicas": table_rows(facts.quorum_replicas),
     }
-
-
-def _share_groups(facts: ClusterFacts) -> list[api_types.SharePartitionRow] | None:
-    unknown = pc.any(pc.equal(facts.unknown_facts["fact"].cast("string"), SHARE_GROUPS_FACT)).as_py()
-    return None if unknown else table_rows(facts.share_partitions)
 
 
 def _versions(facts: ClusterFacts) -> api_types.VersionsObject | None:

@@ -73,15 +73,11 @@ def _default(field: FieldInfo, shown: str | None) -> str:
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True, validated_data={})
-    match value:
-        case _ if value in (None, (), {}):
-            return "none"
-        case bool():
-            return f"`{str(value).lower()}`"
-        case float():
-            return f"`{value:g}`"
-        case _:
-            return f"`{value}`"
+    if value in (None, (), {}):
+        return "none"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
 
 
 def _limits(field: FieldInfo) -> str:

@@ -1,6 +1,4 @@
-"""Keeps the alerts of the latest snapshot for one or several Alertmanagers, of which each gets all of them.
-
-The unhealthy groups of a snapshot as alerts of Alertmanager's API v2. Pure.
+"""Keeps the alerts of the latest snapshot for one or several Alertmanagers (API v2), of which each gets all of them.
 
 An alert has the name, the labels and the links of the alert of the shipped rules about the same verdict, so that the
 same routes apply. The verdict is a label, so a change of the verdict ends one alert and begins another.

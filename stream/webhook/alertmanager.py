@@ -17,6 +17,8 @@ from stream.config.options import WebhookOptions
 from stream.webhook.sender import Deliveries, pause_seconds
 
 Labels = tuple[tuple[str, str], ...]
+LabelledAlert = tuple[Labels, dict[str, Any]]
+"""The labels and the JSON object of an alert."""
 
 RESEND_SECONDS: Final = 60.0
 """The time between two requests without a change."""
@@ -39,12 +41,7 @@ class Alertmanager(Deliveries):
     """
 
     def __init__(
-        self,
-        url: str,
-        options: WebhookOptions,
-        alerts: Callable[[float], list[tuple[Labels, dict[str, Any]]]],
-        *,
-        pace: float,
+        self, url: str, options: WebhookOptions, alerts: Callable[[float], list[LabelledAlert]], *, pace: float
     ) -> None:
         super().__init__(url, options, "alerts", pace)
         self._alerts = alerts
