@@ -9,8 +9,7 @@ from exporters.catalogue.groups import GROUPS
 from exporters.catalogue.partitions import PARTITIONS, TOPICS
 from exporters.catalogue.verdicts import COMMON_CAUSES
 from exporters.readmodel import group_detail
-
-EvidenceValue = str | float | int | bool | None
+from exporters.wording import EvidenceValue
 
 GroupRow = Annotated[Json, row("GroupRow", GROUPS)]
 PartitionRow = Annotated[Json, row("PartitionRow", PARTITIONS, "group")]

@@ -161,13 +161,11 @@ def _about(
 def _setting(key: str, value: str) -> Content:
     """Return a configured value; durations and sizes in words, and -1 as no limit."""
     unit = key.rpartition(".")[2]
-    if unit == "ms" and value.isdecimal():
-        return el("span", duration(int(value) / 1000), title=f"{value} ms")
-    if unit == "bytes" and value.isdecimal():
-        return el("span", size(int(value)), title=f"{value} bytes")
-    if unit in {"ms", "bytes"} and value == "-1":
+    if unit not in {"ms", "bytes"} or not (value == "-1" or value.isdecimal()):
+        return printable(value)
+    if value == "-1":
         return el("span", "no limit", title=value)
-    return printable(value)
+    return el("span", size(int(value)) if unit == "bytes" else duration(int(value) / 1000), title=f"{value} {unit}")
 
 
 _OWNER: Final = ui.PageColumn("Owner", lambda row: ui.owner_link(row["team"]) or ui.NONE)
