@@ -71,7 +71,8 @@ def group_page(
         cells = partitions.to_pylist()
         table_of_partitions = tables.partitions_section(partitions, detail, severities, now, root)
     else:
-        cells = [dataclasses.asdict(each) for each in (detail and detail.share_partitions) or ()]
+        shares = () if detail is None else detail.share_partitions or ()
+        cells = [dataclasses.asdict(each) for each in shares]
         table_of_partitions = tables.share_partitions_section(detail, severities, now, root)
     content = [
         _about(snapshot, row, detail, now),

@@ -37,6 +37,6 @@ _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 
 def memory_options(heap: str) -> tuple[str, ...]:
-    """Return the options for a heap of at most this size, such as `1536m` (`stream.config.values.check_heap_size`)."""
+    """Return the options for a heap of at most this size, such as `1536m` (`stream.config.values.HeapSize`)."""
     largest = int(heap[:-1]) << _UNITS[heap[-1].lower()]
     return (f"-Xmx{heap}", f"-Xms{min(_INITIAL_HEAP, largest) >> 10}k", *OPTIONS)
