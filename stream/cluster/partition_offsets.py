@@ -29,27 +29,24 @@ _TOPICS_AT_ONCE: Final = 5_000
 _TOPIC: Final = -1
 
 
-class Leaders:
-    """The leaders of some partitions at one moment."""
-
-    def __init__(self, found: Mapping[tuple[str, int], Leader]) -> None:
-        self._found = found
+class Leaders(dict[tuple[str, int], Leader]):
+    """The leaders of some partitions at one moment, by topic and partition."""
 
     def of(self, topic: str, partition: int) -> Leader:
         """Return the leader of a partition; NOT_FOUND if there is no such partition."""
-        return self._found.get((topic, partition), self._found.get((topic, _TOPIC), ErrorReason.NOT_FOUND))
+        return self.get((topic, partition), self.get((topic, _TOPIC), ErrorReason.NOT_FOUND))
 
 
 def find_leaders(cluster: Cluster, topics: Collection[str]) -> Leaders:
     """Return the leaders of all partitions of these topics. Raises ClusterError when no broker answers at all."""
-    found: dict[tuple[str, int], Leader] = {}
+    found = Leaders()
     for topic in _described(cluster, sorted(set(topics))):
         if not topic.partitions:
             found[topic.name, _TOPIC] = reasons.of_code(topic.error_code) or ErrorReason.NOT_FOUND
         for p in topic.partitions:
             led = p.leader_id >= 0
             found[topic.name, p.partition_index] = (p.leader_id, p.leader_epoch) if led else ErrorReason.NO_LEADER
-    return Leaders(found)
+    return found
 
 
 def _described(cluster: Cluster, names: Sequence[str]) -> Iterator[Any]:

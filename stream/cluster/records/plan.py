@@ -30,7 +30,8 @@ class ReadPlan:
     """Reads these ranges of one topic; `limit` is the time without progress after which the read fails."""
 
     def __init__(self, topic: str, wanted: Iterable[OffsetRange], tally: ReadTally, limit: float) -> None:
-        self._topic = topic
+        self.topic: Final = topic
+        self.tally: Final = tally
         self._limit = limit
         reads = sorted((PartitionRead(topic, each, tally) for each in wanted), key=lambda read: read.partition)
         self._reads = {read.partition: read for read in reads if not read.finished}
@@ -51,7 +52,7 @@ class ReadPlan:
             if not isinstance(leader, ErrorReason):
                 self._reads[partition].set_leader(leader)
             elif leader is ErrorReason.NOT_AUTHORIZED:
-                raise no_topic_right(self._topic, "Read")
+                raise no_topic_right(self.topic, "Read")
             else:
                 self._reads[partition].retry(now, f"there is no leader ({leader.value})", Lookup.LEADER)
 
@@ -61,7 +62,7 @@ class ReadPlan:
             if not isinstance(known, str):
                 self._reads[partition].set_ends(*known, now)
             elif known == ErrorReason.NOT_AUTHORIZED:
-                raise no_topic_right(self._topic, "Read")
+                raise no_topic_right(self.topic, "Read")
             else:
                 self._reads[partition].retry(now, f"the ends of its log are unknown ({known})", Lookup.ENDS)
         self._drop_finished()

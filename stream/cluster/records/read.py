@@ -82,9 +82,9 @@ def read_records(
     counted in `tally`, the latter also logged. Raises ClusterError: at once if it is permanent, else after `limit`
     seconds without progress; a caller can then continue at the positions.
     """
-    counted = ReadTally() if tally is None else tally
+    plan = ReadPlan(topic, wanted, ReadTally() if tally is None else tally, limit)
     pending = _Pending(wanted)
-    for parts in _responses(cluster, topic, wanted, counted, ahead=ahead, limit=limit, clock=clock, sleep=sleep):
+    for parts in _responses(cluster, plan, ahead=ahead, clock=clock, sleep=sleep):
         for part in parts:
             if on_aborted is not None:
                 for producer, columns in part.aborted_columns():
@@ -149,28 +149,19 @@ def _joined(columns: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
 
 
 def _responses(
-    cluster: Cluster,
-    topic: str,
-    wanted: Sequence[OffsetRange],
-    tally: ReadTally,
-    *,
-    ahead: bool,
-    limit: float,
-    clock: Callable[[], float],
-    sleep: Callable[[float], None],
+    cluster: Cluster, plan: ReadPlan, *, ahead: bool, clock: Callable[[], float], sleep: Callable[[float], None]
 ) -> Iterator[list[FetchedPart]]:
     """Yield the parts of each round of requests, and none before a pause; with `ahead`, during the next round."""
-    plan = ReadPlan(topic, wanted, tally, limit)
     parts: list[FetchedPart] = []
     with ThreadPoolExecutor(1, thread_name_prefix="fetch") as pool:  # starts its thread with the first call
         while not plan.finished:
-            skipped = collections.Counter(tally.skipped)
-            _look_up(cluster, topic, plan, clock)
+            skipped = collections.Counter(plan.tally.skipped)
+            _look_up(cluster, plan, clock)
             calls, sent = plan.calls(clock()), clock()
             send = functools.partial(
                 cluster.call_all,
                 [
-                    (node, requests.fetch({topic: positions}, most_bytes=RESPONSE_BYTES, committed=True))
+                    (node, requests.fetch({plan.topic: positions}, most_bytes=RESPONSE_BYTES, committed=True))
                     for node, positions in calls
                 ],
             )
@@ -185,25 +176,26 @@ def _responses(
                 yield []
             if not calls and not plan.finished:
                 sleep(plan.pause(clock()))
-            if new := tally.skipped - skipped:
-                _log.warning("offsets skipped", topic=topic, **{reason.value: count for reason, count in new.items()})
+            if new := plan.tally.skipped - skipped:
+                counts = {reason.value: count for reason, count in new.items()}
+                _log.warning("offsets skipped", topic=plan.topic, **counts)
     yield parts
 
 
-def _look_up(cluster: Cluster, topic: str, plan: ReadPlan, clock: Callable[[], float]) -> None:
+def _look_up(cluster: Cluster, plan: ReadPlan, clock: Callable[[], float]) -> None:
     """Look up the leaders and the ends that the plan needs."""
     if unled := plan.needing(Lookup.LEADER, clock()):
         try:
-            leaders = find_leaders(cluster, [topic])
+            leaders = find_leaders(cluster, [plan.topic])
         except ClusterError as error:
             plan.failed(unled, error, clock())
         else:
-            plan.set_leaders({partition: leaders.of(topic, partition) for partition in unled}, clock())
+            plan.set_leaders({partition: leaders.of(plan.topic, partition) for partition in unled}, clock())
     if endless := plan.needing(Lookup.ENDS, clock()):
         try:
             ends = {
                 row["partition"]: row["error"] or (row["log_start_offset"], row["last_stable_offset"])
-                for row in read_ends(cluster, [topic]).to_pylist()
+                for row in read_ends(cluster, [plan.topic]).to_pylist()
             }
         except ClusterError as error:
             plan.failed(endless, error, clock())
