@@ -1,9 +1,10 @@
 """Builds the parts of the service from the configuration: the only place that converts its options and their units."""
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from stream.checkpoint.directory import CheckpointDirectory
 from stream.checkpoint.files import CheckpointPath
@@ -196,23 +197,11 @@ def verdict_evaluator(config: Config, slot_ms: int, store: VerdictStore) -> Verd
 
 def health_limits(config: Config, slot_ms: int) -> HealthLimits:
     """Return the limits of the rules (ms); `slot_ms` is the checkpoint's."""
-    health = config.health
-    return HealthLimits(
-        tick=_ms(config.job.tick_interval),
-        slot=slot_ms,
-        pause=_ms(health.pause),
-        hide_members=config.http.hide_members,
-        restart_grace=_ms(health.restart_grace),
-        static_restart_grace=_ms(health.static_restart_grace),
-        first_commit_grace=_ms(health.first_commit_grace),
-        rebalance_limit=_ms(health.rebalance_limit),
-        storm_window=_ms(health.storm_window),
-        rolling_deploy=_ms(health.rolling_deploy),
-        share_pause=_ms(health.share_pause),
-        loss_notice=_ms(health.loss_notice),
-        expiry_notice=_ms(health.expiry_notice),
-        day_one=_ms(health.day_one),
-    )
+    # An option has the name of its limit.
+    names = type(config.health).model_fields.keys() & {each.name for each in dataclasses.fields(HealthLimits)}
+    limits: dict[str, Any] = {name: _ms(getattr(config.health, name)) for name in names}
+    tick, hide_members = _ms(config.job.tick_interval), config.http.hide_members
+    return HealthLimits(tick=tick, slot=slot_ms, hide_members=hide_members, **limits)
 
 
 def lookup_limits(config: Config, slot_ms: int, keep_slots: int) -> LookupLimits:
