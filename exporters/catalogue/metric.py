@@ -9,7 +9,7 @@ import dataclasses
 import enum
 import functools
 from collections.abc import Collection
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -107,14 +107,6 @@ class ValueConversion(enum.Enum):
     BUCKETS = "a histogram: a cumulative count per bound, the count and the sum"
 
 
-class Evaluated(Protocol):
-    """A snapshot, of which only the verdicts of severity fine are known here."""
-
-    @property
-    def fine_verdicts(self) -> tuple[str, ...]:
-        """Those verdicts; empty before the first evaluation."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Metric:
     """One family of samples: its name, its meaning, and the source of each sample.
@@ -153,10 +145,6 @@ class Metric:
         """Return whether it is one of these names, of samples or of families. No names select all metrics."""
         return not names or self.name in names or self.family in names
 
-    def omitted_values(self, snapshot: Evaluated) -> tuple[str, ...]:
-        """Return the values of the column that have no sample in this snapshot."""
-        return snapshot.fine_verdicts if self.omits_fine else ()
-
     def is_in(self, preset: Preset, hidden_labels: Collection[str] = ()) -> bool:
         """Return whether a preset has it. Series with `hidden_labels` are not shown at all."""
         if not self.multiplying_labels.isdisjoint(hidden_labels):
@@ -178,10 +166,4 @@ class Metric:
     @property
     def family(self) -> str:
         """The name without the suffix that is part of the type in OpenMetrics."""
-        match self.kind:
-            case MetricKind.COUNTER:
-                return self.name.removesuffix("_total")
-            case MetricKind.INFO:
-                return self.name.removesuffix("_info")
-            case MetricKind.GAUGE | MetricKind.HISTOGRAM:
-                return self.name
+        return self.name.removesuffix({MetricKind.COUNTER: "_total", MetricKind.INFO: "_info"}.get(self.kind, ""))

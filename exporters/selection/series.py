@@ -250,4 +250,4 @@ def _selected_rows(table: pa.Table, filters: dict[str, NameFilter]) -> pa.Table:
 
 def _series_count(shown: readmodel.Snapshot, metric: Metric) -> int:
     column = metric.source.rows(shown).column(metric.column)
-    return int(pc.sum(has_sample(column, metric.omitted_values(shown))).as_py() or 0)
+    return int(pc.sum(has_sample(column, shown.fine_verdicts if metric.omits_fine else ())).as_py() or 0)

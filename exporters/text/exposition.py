@@ -177,7 +177,7 @@ def _families(
     for metric in metrics:
         if table.column(metric.column).null_count == len(table):
             continue
-        omitted = metric.omitted_values(snapshot)
+        omitted = snapshot.fine_verdicts if metric.omits_fine else ()
         parts = (*map(digest, metric.labels), digest(metric.column), repr((len(table), omitted, cluster)).encode())
         made_from = hashlib.blake2b(b"".join(parts)).digest()
         family = kept.get(metric.name)

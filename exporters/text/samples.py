@@ -87,7 +87,7 @@ def value_texts(metric: Metric, table: pa.Table, omitted: Sequence[str] = ()) ->
     """Return each row's value as text, null if the row has no sample.
 
     Whole numbers are exact to 64 bits; true is 1 and false is 0. Times (`timestamp("ms")`) become seconds with three
-    decimals, also exact. `omitted` are values without a sample (`Metric.omitted_values`); only `ONE` uses them.
+    decimals, also exact. `omitted` are values without a sample (`Metric.omits_fine`); only `ONE` uses them.
     """
     column = one_array(table.column(metric.column))
     if metric.conversion is ValueConversion.ONE:

@@ -99,11 +99,11 @@ def acl_commands(principal: str, bootstrap_server: str, command_config: str | No
     An ACL with a cost is a comment.
     """
     lines = []
-    for acl in REQUIRED_ACLS:
+    objects = acl_objects(principal, bootstrap_server, command_config)
+    for acl, command in zip(REQUIRED_ACLS, (each["command"] for each in objects), strict=True):
         need = "optional" if acl.optional else "required"
-        command = _command(acl, principal, bootstrap_server, command_config)
         lines += [f"# {need}: {acl.purpose}", *(f"#   {line}" for line in acl.cost)]
-        lines.append(f"# {command}" if acl.cost else command)
+        lines.append(f"# {command}" if acl.cost else f"{command}")
     return lines
 
 
@@ -112,21 +112,12 @@ def acl_objects(principal: str, bootstrap_server: str, command_config: str | Non
 
     `granted` is false for an ACL with a cost, which the script only shows.
     """
-    return [
-        {
-            **dataclasses.asdict(acl),
-            "granted": not acl.cost,
-            "command": _command(acl, principal, bootstrap_server, command_config),
-        }
-        for acl in REQUIRED_ACLS
-    ]
-
-
-def _command(acl: RequiredAcl, principal: str, bootstrap_server: str, command_config: str | None) -> str:
     words = ["bin/kafka-acls.sh", "--bootstrap-server", bootstrap_server]
-    if command_config is not None:
-        words += ["--command-config", command_config]
+    words += [] if command_config is None else ["--command-config", command_config]
     words += ["--add", "--allow-principal", principal]
-    for operation in acl.operations:
-        words += ["--operation", operation]
-    return shlex.join([*words, *acl.resource])
+    objects = []
+    for acl in REQUIRED_ACLS:
+        operations = [word for operation in acl.operations for word in ("--operation", operation)]
+        command = shlex.join([*words, *operations, *acl.resource])
+        objects.append({**dataclasses.asdict(acl), "granted": not acl.cost, "command": command})
+    return objects
