@@ -72,11 +72,11 @@ class InstanceClient:
         handlers: list[urllib.request.BaseHandler] = [_LoginKeeper()]
         if _is_loopback(_host(url)):
             handlers.append(urllib.request.ProxyHandler({}))
-        access = instance_login(os.environ if environment is None else environment)
-        if access.ca_file is not None:
-            handlers.append(urllib.request.HTTPSHandler(context=_tls(access.ca_file)))
+        authorization, ca_file = instance_login(os.environ if environment is None else environment)
+        if ca_file is not None:
+            handlers.append(urllib.request.HTTPSHandler(context=_tls(ca_file)))
         self._opener = urllib.request.build_opener(*handlers)
-        self._headers = {} if access.authorization is None else {"Authorization": access.authorization}
+        self._headers = {} if authorization is None else {"Authorization": authorization}
 
     def groups(self, query: GroupQuery = ALL_GROUPS) -> Answer:
         """Return the groups of a query. Raises Refusal."""

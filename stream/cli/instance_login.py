@@ -4,7 +4,6 @@ There are no options for it: every user of a machine can read the arguments of a
 """
 
 import base64
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -21,30 +20,24 @@ VARIABLES: Final = {
 LOGIN_ADVICE: Final = "set LAGWARDEN_USER and LAGWARDEN_PASSWORD (or LAGWARDEN_PASSWORD_FILE), or LAGWARDEN_TOKEN_FILE"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class InstanceLogin:
-    """What a client sends, and whom it trusts."""
+def instance_login(environment: Mapping[str, str]) -> tuple[str | None, Path | None]:
+    """Return the value of the header `Authorization` and the file of the authorities to trust, by these variables.
 
-    authorization: str | None = dataclasses.field(default=None, repr=False)
-    """The value of the header `Authorization`."""
-    ca_file: Path | None = None
-
-
-def instance_login(environment: Mapping[str, str]) -> InstanceLogin:
-    """Return the login of these variables; an empty variable is not set. Raises Refusal."""
+    An empty variable is not set. Raises Refusal.
+    """
     user, password, password_file, token_file, ca_file = (environment.get(name) or None for name in VARIABLES)
     ca = None if ca_file is None else Path(ca_file)
     if token_file is not None:
         if user is not None:
             raise Refusal("LAGWARDEN_USER and LAGWARDEN_TOKEN_FILE exclude each other", "unset one", ExitCode.USAGE)
-        return InstanceLogin(f"Bearer {_token(token_file)}", ca)
+        return f"Bearer {_token(token_file)}", ca
     if user is None:
-        return InstanceLogin(None, ca)
+        return None, ca
     if password is None and password_file is not None:
         password = _content("LAGWARDEN_PASSWORD_FILE", password_file)
     if password is None:
         raise Refusal("LAGWARDEN_USER is set without a password", LOGIN_ADVICE, ExitCode.USAGE)
-    return InstanceLogin("Basic " + base64.b64encode(f"{user}:{password}".encode()).decode(), ca)
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode(), ca
 
 
 def _token(file: str) -> str:

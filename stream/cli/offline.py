@@ -31,10 +31,7 @@ from stream.cli.render.stdout import print_lines, print_notes, print_problems, p
 from stream.errors import ExitCode, Refusal, imports_of_extra
 
 if TYPE_CHECKING:
-    from stream.cli.capture_groups import CaptureGroups
-    from stream.cli.group_source import Answer
     from stream.offline.rows import LogRow, RowSource
-    from stream.offline.timeline import TimelineEvent
 
 Topic = Annotated[str, typer.Option(metavar="TOPIC", help="The internal topic of the records.")]
 Topics = Annotated[
@@ -139,10 +136,10 @@ def capture(
         from stream.offline.capture import CaptureWriter
     from stream.offline.folder import open_source
     from stream.offline.paths import display_path
-    from stream.offline.rows import TimeRange, UnwritableRefusal, parse_time
+    from stream.offline.rows import UnwritableRefusal, parse_time, rows_between
 
     try:
-        time_range = TimeRange(*(None if text is None else parse_time(text) for text in (since, until)))
+        start, end = (None if text is None else parse_time(text) for text in (since, until))
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     with contextlib.ExitStack() as stack:
@@ -157,7 +154,7 @@ def capture(
             typer.echo(torn, err=True)
         written = 0
         try:
-            for row in time_range.filter(source.rows(dict(writer.last))):
+            for row in rows_between(source.rows(dict(writer.last)), start, end):
                 writer.write(row)
                 written += 1
                 if log_dir is not None and written % 10_000 == 0:
@@ -191,6 +188,10 @@ def replay(
 ) -> int:
     """Run the pipeline over a capture or a log: all groups, as `groups --capture`, or the history of one group."""
     from stream.cli.capture_groups import CaptureGroups, configured_retention
+    from stream.cli.group_source import WORST_FIRST, unix_time
+    from stream.cli.render import replay as rendering
+    from stream.cli.render.group_tables import transitions_table
+    from stream.cli.render.tables import print_tables
     from stream.config.options import GroupsOptions
     from stream.offline.folder import open_source
     from stream.offline.rows import RowList
@@ -200,44 +201,28 @@ def replay(
     retention = configured_retention(load_section(GroupsOptions, config))
     if group is None:
         groups = CaptureGroups(opened, retention)
-        _print_groups(groups, as_json=as_json)
+        answer = groups.groups(WORST_FIRST)
+        if as_json:
+            print_lines(map(printable_json, rendering.replay_json(answer, groups)))
+        elif answer["groups"]:
+            now = unix_time(answer["snapshot_time"]) or 0.0
+            print_tables([rendering.replay_table(answer["groups"], now, groups)])
+        else:
+            typer.echo("there are no groups", err=True)
         return print_notes(groups.notes, groups.problems)
     rows = list(records_of_group(opened.rows(), group))
     if not rows:
         problem = f"no record belongs to group {group!r}"
         raise Refusal(problem, "without --group all groups are listed", ExitCode.NO_SUCH_GROUP)
     groups = CaptureGroups(RowList(rows, opened.origin, opened.problems, opened.notes), retention)
-    _print_history(group, groups.group(group), list(timeline(rows, group)), as_json=as_json)
-    return print_notes(groups.notes, groups.problems)
-
-
-def _print_groups(groups: CaptureGroups, *, as_json: bool) -> None:
-    from stream.cli.group_source import WORST_FIRST, unix_time
-    from stream.cli.render.replay import replay_json, replay_table
-    from stream.cli.render.tables import print_tables
-
-    answer = groups.groups(WORST_FIRST)
+    transitions, events = (groups.group(group) or {"transitions": []})["transitions"], timeline(rows, group)
     if as_json:
-        print_lines(map(printable_json, replay_json(answer, groups)))
-    elif answer["groups"]:
-        print_tables([replay_table(answer["groups"], unix_time(answer["snapshot_time"]) or 0.0, groups)])
-    else:
-        typer.echo("there are no groups", err=True)
-
-
-def _print_history(name: str, group: Answer | None, events: Sequence[TimelineEvent], *, as_json: bool) -> None:
-    """Print the transitions of a group, as `history`, and the events of its records."""
-    from stream.cli.render.group_tables import transitions_table
-    from stream.cli.render.replay import events_table, json_line
-    from stream.cli.render.tables import print_tables
-
-    transitions = [] if group is None else group["transitions"]
-    if as_json:
-        records = [dataclasses.asdict(event) for event in events]
-        print_lines([printable_json(json_line({"group": name, "transitions": transitions, "records": records}))])
+        answer = {"group": group, "transitions": transitions, "records": [dataclasses.asdict(each) for each in events]}
+        print_lines([printable_json(rendering.json_line(answer))])
     else:
         tables = [transitions_table(transitions)] if transitions else []
-        print_tables([*tables, events_table(events)])
+        print_tables([*tables, rendering.events_table(events)])
+    return print_notes(groups.notes, groups.problems)
 
 
 def _connect(

@@ -13,6 +13,7 @@ import dataclasses
 import datetime as dt
 import enum
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
@@ -189,22 +190,15 @@ def parse_time(text: str) -> int:
     return round(with_zone.timestamp() * 1000)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TimeRange:
-    """The times from `start` to before `end`, in Unix ms. None: no limit."""
+def rows_between(rows: Iterable[LogRow], start: int | None, end: int | None) -> Iterable[LogRow]:
+    """Return the rows with a timestamp from `start` to before `end`, in Unix ms; None: no limit.
 
-    start: int | None = None
-    end: int | None = None
-
-    def contains(self, timestamp: int | None) -> bool:
-        """Return whether a timestamp is in the range; None is only in the range without limits."""
-        if timestamp is None:
-            return self.start is None and self.end is None
-        return (self.start is None or timestamp >= self.start) and (self.end is None or timestamp < self.end)
-
-    def filter(self, rows: Iterable[LogRow]) -> Iterator[LogRow]:
-        """Return the rows with a timestamp in the range."""
-        return (row for row in rows if self.contains(row.timestamp))
+    A row without a timestamp is only in the range without limits.
+    """
+    if start is None and end is None:
+        return rows
+    first, last = -math.inf if start is None else start, math.inf if end is None else end
+    return (row for row in rows if row.timestamp is not None and first <= row.timestamp < last)
 
 
 def _short(text: str) -> str:

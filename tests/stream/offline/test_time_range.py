@@ -2,7 +2,7 @@
 
 import pytest
 
-from stream.offline.rows import TimeRange, parse_time
+from stream.offline.rows import parse_time, rows_between
 from tests.stream.offline.captures import row
 
 
@@ -15,14 +15,8 @@ def test_times_are_parsed() -> None:
         parse_time("noon")
 
 
-def test_time_range_excludes_records_without_timestamp() -> None:
-    """A record without a timestamp is only in the range without limits."""
-    assert TimeRange().contains(None)
-    assert not TimeRange(start=0).contains(None)
-    assert [at for at in range(5) if TimeRange(1, 3).contains(at)] == [1, 2]
-
-
-def test_time_range_filters_rows() -> None:
-    """The start of the range is inclusive, its end is exclusive."""
-    rows = [row(at, None, None, time=at) for at in range(5)]
-    assert [each.offset for each in TimeRange(1, 3).filter(rows)] == [1, 2]
+def test_a_range_of_times_filters_rows() -> None:
+    """The start is inclusive, the end exclusive. A row without a timestamp is only in the range without limits."""
+    rows = [row(at, None, None, time=at) for at in range(5)] + [row(5, None, None)._replace(timestamp=None)]
+    for start, end, offsets in ((1, 3, [1, 2]), (3, None, [3, 4]), (None, 1, [0]), (None, None, list(range(6)))):
+        assert [each.offset for each in rows_between(rows, start, end)] == offsets
