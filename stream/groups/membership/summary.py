@@ -32,9 +32,8 @@ NEWER_KINDS: Final[tuple[GroupKind, ...]] = get_args(GroupKind)
 CLASSIC_GROUP_TYPE: Final = _CLASSIC_GROUP
 """The only record type of classic groups."""
 
-TYPES_OF_KIND: Final[Mapping[GroupKind, frozenset[int]]] = {kind: types_with(group_kind=kind) for kind in NEWER_KINDS}
 KIND_OF_TYPE: Final[Mapping[int, GroupKind]] = {
-    number: kind for kind, numbers in TYPES_OF_KIND.items() for number in numbers
+    number: kind for kind in NEWER_KINDS for number in types_with(group_kind=kind)
 }
 
 SUBSCRIBED_TOPICS_TYPES: Final = types_with(RecordContent.SUBSCRIBED_TOPICS)
@@ -44,10 +43,6 @@ TOPIC_NAME_TYPES: Final = types_with(RecordContent.SUBSCRIBED_TOPICS, RecordCont
 TARGET_TYPES: Final = types_with(RecordContent.TARGET_ASSIGNMENT)
 TARGET_EPOCH_TYPES: Final = types_with(RecordContent.TARGET_EPOCH)
 """Types that are written whenever a group gets a target assignment."""
-GROUP_TYPES: Final[Mapping[GroupKind, frozenset[int]]] = {
-    kind: numbers - SUBSCRIBED_TOPICS_TYPES for kind, numbers in TYPES_OF_KIND.items()
-}
-"""By kind, the types that make a group."""
 MEMBERSHIP_TYPES: Final = frozenset(KIND_OF_TYPE) - TARGET_TYPES - TOPIC_NAME_TYPES
 """Types from which the membership of a newer group is read."""
 STATE_TYPES: Final = MEMBERSHIP_TYPES - types_with(RecordContent.RESOLVED_REGEX)
@@ -66,7 +61,7 @@ _CLASSIC_FIELDS: Final = frozenset(
     ("protocol_type", "generation", "current_state_timestamp", "members", "member_id", "group_instance_id")
 )
 """The fields that are decoded of a classic group."""
-_KIND_OF_TYPE: Final = {number: kind for kind, numbers in GROUP_TYPES.items() for number in numbers}
+_KIND_OF_TYPE: Final = {number: kind for number, kind in KIND_OF_TYPE.items() if number not in SUBSCRIBED_TOPICS_TYPES}
 """The newer kind of a group that has a record of this type."""
 _LONG: Final = 1024
 """Bytes of a record of which the rows are dropped; for most, dropping them costs more than they do."""
@@ -214,7 +209,7 @@ def _valid(by_kind: Mapping[str, _Records]) -> _Records | None:
     A group that is being converted and has records of both kinds is of the newer kind, whose records Kafka writes
     first and deletes last.
     """
-    for kind in (*GROUP_TYPES, CLASSIC):
+    for kind in (*NEWER_KINDS, CLASSIC):
         if kind in by_kind and by_kind[kind].exists:
             return by_kind[kind]
     return None
