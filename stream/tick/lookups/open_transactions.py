@@ -88,13 +88,6 @@ class TransactionLogLookup:
         _log.info("transaction log lookup failed", topic=LOG_NAME, reason=error.what, advice=error.advice)
 
 
-def incomplete_producers(table: pa.Table) -> set[int]:
-    """Return the producers of incomplete rows (schema OPEN_TRANSACTIONS), -1 for a row without a producer id."""
-    return {
-        -1 if row["producer_id"] is None else row["producer_id"] for row in table.to_pylist() if _is_incomplete(row)
-    }
-
-
 def completed(
     table: pa.Table, topic: str, last_stable: int, requested_at: int, found: OngoingTransactionsByProducer
 ) -> pa.Table:
@@ -124,12 +117,8 @@ def _with_producer(
         # The log names every producer that writes to a partition in a transaction before it writes. This one was never
         # in the log, or compaction removed it after its transactional id expired: the transaction hangs.
         return row if found.undecoded else row | {"hanging": True}
-    current = found.open.get(record.transactional_id)
-    is_counted = (
-        current is not None
-        and current.producer_id == row["producer_id"]
-        and _has_partition(current, topic, row["partition"])
-    )
+    transaction, counted = (record.transactional_id, row["producer_id"]), found.on(topic, row["partition"])
+    is_counted = any((each.transactional_id, each.producer_id) == transaction for each in counted)
     # A transaction that ended after the request to the leader did not hang.
     hanging = False if is_counted else None if record.last_update_timestamp >= requested_at - _SKEW_MS else True
     return row | _coordinator_columns(record) | {"hanging": hanging}
@@ -143,26 +132,12 @@ def _with_oldest(
     The last stable offset is the start of that transaction. One that started after the partition was seen to be
     blocked cannot block it.
     """
-    oldest = next(
-        (
-            record
-            for record in found.on(topic, row["partition"])
-            if (record.start_timestamp or 0) <= requested_at + _SKEW_MS
-        ),
-        None,
-    )
+    latest = requested_at + _SKEW_MS
+    oldest = next((each for each in found.on(topic, row["partition"]) if (each.start_timestamp or 0) <= latest), None)
     if oldest is None:
         return row
-    producer = {
-        "start_offset": last_stable,
-        "producer_id": oldest.producer_id,
-        "producer_epoch": oldest.producer_epoch,
-    }
-    return row | producer | _coordinator_columns(oldest) | {"hanging": False}
-
-
-def _has_partition(record: TransactionStateRecorded, topic: str, partition: int) -> bool:
-    return any(name == topic and partition in numbers for name, numbers in record.partitions)
+    producer = {"producer_id": oldest.producer_id, "producer_epoch": oldest.producer_epoch}
+    return row | producer | _coordinator_columns(oldest) | {"start_offset": last_stable, "hanging": False}
 
 
 def _coordinator_columns(record: TransactionStateRecorded) -> dict[str, Any]:
@@ -229,7 +204,8 @@ class OpenTransactionLookup:
                 break  # no broker answers; the next tick tries again
             for partition in partitions:
                 rows = table.filter(pc.equal(table.column("partition"), partition))
-                incomplete = frozenset(incomplete_producers(rows))
+                producers = [row["producer_id"] for row in rows.to_pylist() if _is_incomplete(row)]
+                incomplete = frozenset(-1 if producer is None else producer for producer in producers)
                 self._results[topic, partition] = _Result(now, blocked[topic, partition], rows, incomplete)
         self._complete(now)
         return self._by_topic()
