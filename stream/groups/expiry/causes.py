@@ -126,34 +126,22 @@ def transition_sentence(
         case TransitionType.CONVERTED:
             return f"became a {transition.kind_after} group, was a {transition.kind_before} one"
         case TransitionType.REBALANCED:
-            return f"rebalanced: {_member_changes(transition.joined, transition.left)}"
+            changes = ((transition.joined, "joined"), (transition.left, "left"))
+            members = [f"{_counted(number, 'member')} {verb}" for number, verb in changes if number]
+            return f"rebalanced: {', '.join(members) or 'the same members'}"
         case TransitionType.EMPTIED:
-            return (
-                f"the last {_counted(transition.left, 'member')} left"
-                if transition.left > 1
-                else "the last member left"
-            )
+            last = _counted(transition.left, "member") if transition.left > 1 else "member"
+            return f"the last {last} left"
     return _removal_sentence(transition, cause or RemovalCause.UNKNOWN, retention)
-
-
-def _member_changes(joined: int, left: int) -> str:
-    if not joined and not left:
-        return "the same members"
-    return ", ".join(
-        f"{_counted(number, 'member')} {verb}" for number, verb in ((joined, "joined"), (left, "left")) if number
-    )
 
 
 def _removal_sentence(transition: Transition, cause: RemovalCause, retention: OffsetsRetention | None) -> str:
     removal = transition.removal
     if removal is None:
         return str(cause)
-    removed = [_removed_offsets(removal)] if transition.type is TransitionType.OFFSETS_REMOVED else []
-    return f"{cause}: " + ", ".join([*removed, *_evidence(removal, cause, retention)])
-
-
-def _removed_offsets(removal: Removal) -> str:
-    return f"{_counted(removal.offsets, 'offset')} of {_topics(removal)}"
+    removed = [f"{_counted(removal.offsets, 'offset')} of {_topics(removal)}"]
+    is_of_offsets = transition.type is TransitionType.OFFSETS_REMOVED
+    return f"{cause}: " + ", ".join([*(removed if is_of_offsets else ()), *_evidence(removal, cause, retention)])
 
 
 def _evidence(removal: Removal, cause: RemovalCause, retention: OffsetsRetention | None) -> list[str]:
