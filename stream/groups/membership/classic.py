@@ -4,7 +4,6 @@ The broker does not decode these blobs (except for the subscribed topics): clien
 group names. The protocols of consumers, Kafka Streams and Connect are decoded here; others are left unknown.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from decoders import blobs
@@ -30,7 +29,8 @@ def membership(event: ClassicGroupRecorded) -> model.Membership:
     assigned = [assigned_rows(event, member) for member in event.members]
     clients = tuple(_client(event, member, rows) for member, rows in zip(event.members, assigned, strict=True))
     shares = [client.owned for client in clients if client.owned is not None]
-    is_known = event.protocol_type == CONSUMER and len(shares) == len(clients)
+    is_consumer = event.protocol_type == CONSUMER
+    topics = [client.subscribed for client in clients if client.subscribed is not None]
     idle = [is_idle(event, member, rows) for member, rows in zip(event.members, assigned, strict=True)]
     return model.Membership(
         kind=model.CLASSIC if event.protocol_type or event.members else model.SIMPLE,
@@ -41,9 +41,10 @@ def membership(event: ClassicGroupRecorded) -> model.Membership:
         generation=event.generation,
         state_time=event.state_timestamp,
         member_names=frozenset(model.identity(member.member_id, member.group_instance_id) for member in event.members),
-        subscribed=_subscribed(event, clients),
+        # One member that cannot be decoded makes them unknown (ClassicGroup#computeSubscribedTopics).
+        subscribed=model.union(topics) if is_consumer and len(topics) == len(clients) else None,
         idle=None if None in idle else sum(map(bool, idle)),
-        owned=model.union_of_shares(shares) if is_known else None,
+        owned=model.union_of_shares(shares) if is_consumer and len(shares) == len(clients) else None,
         clients=clients,
     )
 
@@ -102,11 +103,3 @@ def _client(event: ClassicGroupRecorded, member: ClassicMember, rows: AssignedRo
         subscribed=model.topics_of_blob(member.subscription) if is_consumer else None,
         owned=model.merge_owned(rows) if is_consumer and rows is not None else None,
     )
-
-
-def _subscribed(event: ClassicGroupRecorded, clients: Sequence[model.MemberClient]) -> frozenset[str] | None:
-    """Return the union of the members' topics (ClassicGroup#computeSubscribedTopics); None if one cannot be decoded."""
-    if event.protocol_type != CONSUMER:
-        return None
-    sets = [client.subscribed for client in clients if client.subscribed is not None]
-    return model.union(sets) if len(sets) == len(clients) else None
