@@ -148,6 +148,7 @@ def section(
     class_: str | None = None,
     *,
     total: int | None = None,
+    foot: Content = None,
     **more: Any,
 ) -> Element:
     """Return a table with its title and the number of rows: `total`, if these are not all; at most ROWS are shown.
@@ -156,7 +157,7 @@ def section(
     """
     total = len(rows) if total is None else total
     shown = number(total) if total <= ROWS else f"{number(ROWS)} of {number(total)}"
-    return titled(title, table(title, columns, rows[:ROWS], key, class_, **more), shown=shown)
+    return titled(title, table(title, columns, rows[:ROWS], key, class_, **more), foot, shown=shown)
 
 
 def table(
@@ -168,7 +169,9 @@ def table(
     *,
     id_of: Callable[[Any], str] | None = None,
 ) -> Element:
-    """Return a table, in which the first cell of a row is a head. A table wider than the window scrolls on its own.
+    """Return a table, in which the first cell of a row is a head if it has no class.
+
+    A table wider than the window scrolls on its own.
 
     `id_of` returns the id of a row, for links to it.
     """
@@ -181,10 +184,10 @@ def table(
             "tr",
             [
                 el(
-                    "td" if at else "th",
+                    "td" if each.class_ or at else "th",
                     each.cell(row),
-                    scope=None if at else "row",
-                    class_=(each.class_ or None) if at else None,
+                    scope=None if each.class_ or at else "row",
+                    class_=each.class_ or None,
                     title=None if each.title is None else each.title(row),
                 )
                 for at, each in enumerate(columns)
