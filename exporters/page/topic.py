@@ -224,10 +224,8 @@ def _partitions_section(snapshot: Snapshot, name: str) -> Content:
             slowest[row["partition"]] = row
     no_group = {"group": None, "lag": None}
     rows = [row | {"kept": _kept(row)} | slowest.get(row["partition"], no_group) for row in ends]
-    return [
-        ui.section("Partitions", _PARTITIONS, rows, operator.itemgetter("partition"), "lines"),
-        ui.note(
-            "Share of kept: the part of the kept offsets that the slowest group has not read. Near 100 %, retention is",
-            " about to remove offsets that the group has not read. It has removed none while the log starts at 0.",
-        ),
-    ]
+    foot = ui.note(
+        "Share of kept: the part of the kept offsets that the slowest group has not read. Near 100 %, retention is",
+        " about to remove offsets that the group has not read. It has removed none while the log starts at 0.",
+    )
+    return ui.section("Partitions", _PARTITIONS, rows, operator.itemgetter("partition"), "lines", foot=foot)
