@@ -196,7 +196,8 @@ class HttpServer:
     ) -> None:
         """`limits` are those on connections; `access` has TLS and logins, None: neither. `allowed_hosts` are names."""
         self._host = host
-        self._port = port
+        self.port = port
+        """The port. If 0 was requested, the port that the system chose, after `start`."""
         admission = Admission(limits or ConnectionLimits())
         self.status = with_http(served.status, admission)
         """Returns the status with the values of this server, as `/metrics` shows it."""
@@ -220,11 +221,6 @@ class HttpServer:
         self._uvicorn = uvicorn.Server(config)
         self._thread: threading.Thread | None = None
 
-    @property
-    def port(self) -> int:
-        """The port. If 0 was requested, the port that the system chose, after `start`."""
-        return self._port
-
     def start(self) -> None:
         """Bind the address and start to serve. When it returns, connections are accepted.
 
@@ -232,8 +228,8 @@ class HttpServer:
         """
         if self._thread:
             raise RuntimeError("a server can be started only once")
-        listener = _listen(self._host, self._port)
-        self._port = listener.getsockname()[1]
+        listener = _listen(self._host, self.port)
+        self.port = listener.getsockname()[1]
         # A daemon thread does not keep the process alive after the job has ended.
         self._thread = threading.Thread(target=self._uvicorn.run, args=([listener],), name="http", daemon=True)
         self._thread.start()

@@ -183,11 +183,12 @@ def _chart(kind: str) -> Element:
 def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
     """Return the facts of the group, without those that are not given, or that its kind or a dead group lacks."""
     link, created = row["link"], row["created_time"]
+    parts = [f"{number(row[f'members_{how}'])} {how}" for how in ("idle", "away") if row[f"members_{how}"]]
     live_facts: list[tuple[str, Content]] = [
         ("Lag", ui.offsets(row["lag_sum"])),
         ("Greatest lag of a partition", ui.offsets(row["lag_max"])),
         ("Time lag", ui.time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
-        ("Members", _members(row)),
+        ("Members", [ui.known(row["members"]), *([" ", el("small", f"({', '.join(parts)})")] if parts else [])]),
         ("Partitions", ui.known(row["partitions"])),
         ("Last commit", ui.since(row["last_commit_time"], now)),
         ("First offset expires", ui.expiry(row["first_offset_expiry_time"], now)),
@@ -208,11 +209,6 @@ def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
         *((label, number(row[column])) for column, label in numbers.items() if row[column] is not None),
     ]
     return [fact for fact in facts if fact[1]]
-
-
-def _members(row: dict[str, Any]) -> Content:
-    parts = [f"{number(row[f'members_{how}'])} {how}" for how in ("idle", "away") if row[f"members_{how}"]]
-    return [ui.known(row["members"]), " ", el("small", f"({', '.join(parts)})")] if parts else ui.known(row["members"])
 
 
 def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
