@@ -75,6 +75,13 @@ def advance(memory: Memory, inputs: HealthInputs, lag: Lag, history: EndHistory,
     )
     judged = np.flatnonzero(still)
     if len(judged):
+        # Of other runs it is not known for how much time their records were written, see `_last_runs`.
+        oldest, (_, rate) = (
+            history.oldest_end(history_row[judged]),
+            _mean_rates(history, history_row[judged], inputs.now),
+        )
+        judged = judged[(rate > 0) | (inputs.spans.last_offset[judged] >= oldest)]
+    if len(judged):
         after = _with_runs(after, inputs, history, history_row, judged)
     return {name: getattr(after, name) for name in _COLUMNS} | {"schedule_unknown_until": _unknown_until(after, inputs)}
 
@@ -163,7 +170,7 @@ def _last_runs(slots: Slots, inputs: HealthInputs, history: EndHistory, history_
     row = history_row[rows]
     (written_first, quality), (written_last, _) = history.time_of(row, first_offset), history.time_of(row, last_offset)
     exact = quality == BracketQuality.BETWEEN
-    oldest, rate = history.of_rows(row, lambda rows: _mean_rates(history, rows, inputs.now))
+    oldest, rate = _mean_rates(history, row, inputs.now)
     has_rate = rate > 0
     by_rate = ((last_offset - first_offset) / np.where(has_rate, rate, 1.0)).astype(np.int64)
     worth = np.where(exact, written_last - written_first, by_rate)
@@ -177,14 +184,19 @@ def _last_runs(slots: Slots, inputs: HealthInputs, history: EndHistory, history_
     )
 
 
-def _mean_rates(history: EndHistory, row: Ints, now: int) -> tuple[Ints, Reals]:
+def _mean_rates(history: EndHistory, rows: Ints, now: int) -> tuple[Ints, Reals]:
     """Return the oldest time and the mean rate of partitions since their first record (offsets per ms; 0: unknown)."""
-    oldest, end = history.oldest_time(row), history.end_at(row, np.full(len(row), now))
-    # A topic may be younger than its history, which then begins with a long time without a record.
-    started, _ = history.time_of(row, history.oldest_end(row))
-    written, over = end - history.oldest_end(row), now - np.maximum(oldest, started)
-    has_rate = (oldest >= 0) & (over >= _STANDS_STILL) & (written > 0)
-    return oldest, np.where(has_rate, written / np.maximum(over, 1), 0.0)
+
+    def of_partitions(row: Ints) -> tuple[Ints, Reals]:
+        oldest, end = history.oldest_time(row), history.end_at(row, np.full(len(row), now))
+        # A topic may be younger than its history, which then begins with a long time without a record.
+        started, _ = history.time_of(row, history.oldest_end(row))
+        written, over = end - history.oldest_end(row), now - np.maximum(oldest, started)
+        has_rate = (oldest >= 0) & (over >= _STANDS_STILL) & (written > 0)
+        return oldest, np.where(has_rate, written / np.maximum(over, 1), 0.0)
+
+    oldest, rate = history.of_rows(rows, of_partitions)
+    return oldest, rate
 
 
 def _first_of_runs(slots: Slots, spans: Spans, rows: Ints) -> tuple[Ints, Ints, Flags]:

@@ -42,7 +42,7 @@ class RowMemory(KeptColumns[Memory]):
         row of its partition in the `history` of ends.
         """
         before = self._of_same_topics(self.aligned(inputs, keys), inputs)
-        skips, has_skipped = skipped_ranges.advance(before, inputs, lag, history, history_row)
+        skips, skipped = skipped_ranges.advance(before, inputs, lag, history, history_row)
         after = dataclasses.replace(
             before,
             **idle_pauses.advance_idle_pauses(before, inputs, lag),
@@ -54,8 +54,7 @@ class RowMemory(KeptColumns[Memory]):
             **batch_schedule.advance(before, inputs, lag, history, history_row),
             **idle_pauses.advance_own_deletes(before, inputs, lag, history, history_row),
         )
-        passed = np.where(has_skipped & (after.skip_planned == 0), after.skip_to - after.skip_from, 0)
-        self._count_skipped(inputs, passed)
+        self._count_skipped(inputs, skipped[after.skip_planned[skipped] == 0], after.skip_to - after.skip_from)
         self.keep(after, inputs)
         return after
 
@@ -88,11 +87,11 @@ class RowMemory(KeptColumns[Memory]):
         for place in list(self._gone)[: max(len(self._gone) - _MOST_GONE, 0)]:
             del self._gone[place]
 
-    def _count_skipped(self, inputs: HealthInputs, passed: Ints) -> None:
+    def _count_skipped(self, inputs: HealthInputs, rows: Ints, passed: Ints) -> None:
         names = inputs.groups.names
         if self.inputs is None or self.inputs.groups.names is not names:
             self.skipped = {name: self.skipped.get(name, 0) for name in names}
-        for row in np.flatnonzero(passed).tolist():
+        for row in rows.tolist():
             self.skipped[names[int(inputs.group[row])]] += int(passed[row])
 
 

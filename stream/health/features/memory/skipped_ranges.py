@@ -57,7 +57,7 @@ _DAY: Final = 86_400_000
 def advance(
     memory: Memory, inputs: HealthInputs, lag: Lag, history: EndHistory, history_row: Ints
 ) -> tuple[Changes, Flags]:
-    """Return the columns of skipped ranges after a tick, and the rows that have skipped one since the last tick."""
+    """Return the columns of skipped ranges after a tick, and the numbers of the rows that skip one at this tick."""
     committed, time = inputs.spans.last_offset, inputs.spans.last_time
     known = lag.known & (committed >= 0)
     if inputs.hidden is not None:
@@ -66,22 +66,27 @@ def advance(
     if len(inputs.ends.place):
         end = np.where(known, inputs.ends.high_watermark[lag.row], memory.last_end)
         start = inputs.ends.log_start[lag.row]
-    moved = known & (memory.last_committed >= 0) & (committed > memory.last_committed)
-    owner = _owners(inputs)
-    is_other = (memory.last_owner >= 0) & (owner >= 0) & (owner != memory.last_owner)
-    spent = np.maximum(time - _began(memory, inputs, is_other), _LEAST_TIME)
-    set_by_tool = known & _while_empty(inputs)
-    planned = moved & set_by_tool
-    first = _first_passed(memory, planned, start)
-    step = np.where(moved, np.clip(committed - first, 0, _LARGEST_STEP), 0)
-    records = np.maximum(step - np.maximum(memory.open_offsets, 0), 0)
-    begins_again = is_other & _was_removed_early(memory, inputs)
-    beyond_reach = np.clip(committed - start - _FASTEST * spent, 0, _LARGEST_STEP)
+    owner, set_by_tool = _owners(inputs), known & _while_empty(inputs)
+    # From here on only the rows that have moved.
+    at = np.flatnonzero(known & (memory.last_committed >= 0) & (committed > memory.last_committed))
+    before, best_rate = memory.last_committed[at], memory.best_rate[at]
+    is_other = (memory.last_owner[at] >= 0) & (owner[at] >= 0) & (owner[at] != memory.last_owner[at])
+    spent = np.maximum(time[at] - _began(memory, inputs, at, is_other), _LEAST_TIME)
+    first = np.maximum(before, start[at])
+    # What the group has read before; after a tool has set it back, it reads that again.
+    first = np.where(set_by_tool[at], first, np.maximum(first, memory.furthest[at]))
+    step = np.clip(committed[at] - first, 0, _LARGEST_STEP)
+    records = np.maximum(step - np.maximum(memory.open_offsets[at], 0), 0)
+    begins_again = is_other & _was_removed_early(memory, inputs, at)
+    beyond_reach = np.clip(committed[at] - start[at] - _FASTEST * spent, 0, _LARGEST_STEP)
     to_read = np.where(begins_again, beyond_reach, records)
-    skips = (step > 0) & (planned | _is_skip(memory, inputs, committed, to_read, spent, is_other))
-    read = moved & ~skips
-    waits = read & (memory.last_committed < memory.end_before) & (committed < memory.last_end)
-    is_slow = waits & (_SLOWER * (step * _DAY // spent) < memory.best_rate)
+    skips = (step > 0) & (set_by_tool[at] | _is_skip(memory, inputs, at, to_read, spent, is_other))
+    waits = ~skips & (before < memory.end_before[at]) & (committed[at] < memory.last_end[at])
+    is_slow = waits & (_SLOWER * (step * _DAY // spent) < best_rate)
+    backlog_ticks, rates = np.maximum(memory.backlog_ticks, 0), memory.best_rate.copy()
+    change = np.where(is_slow, -_BACKLOG_TICKS, waits)
+    backlog_ticks[at] = np.clip(backlog_ticks[at] + change, 0, 2 * _BACKLOG_TICKS)
+    rates[at] = np.where(skips, best_rate, np.maximum(best_rate, records * _DAY // spent))
     without_offset = np.where(committed < 0, 1, memory.without_offset)
     changes = {
         "last_committed": np.where(known, committed, memory.last_committed),
@@ -92,25 +97,14 @@ def advance(
         "without_offset": np.where(known, committed < start, without_offset),
         "in_transaction": _in_transaction(inputs, lag, known, committed),
         **_open_offsets(memory, inputs, lag, known, committed),
-        "backlog_ticks": _backlog_ticks(memory, waits, is_slow),
-        "best_rate": np.where(read, np.maximum(memory.best_rate, records * _DAY // spent), memory.best_rate),
+        "backlog_ticks": backlog_ticks,
+        "best_rate": rates,
         "last_owner": np.where(known & (time >= inputs.groups.since[inputs.group]), owner, memory.last_owner),
     }
     if skips.any():
-        changes |= _new_skips(memory, np.flatnonzero(skips), inputs, history, history_row, planned, first)
-    return changes, skips
-
-
-def _backlog_ticks(memory: Memory, waits: Flags, is_slow: Flags) -> Ints:
-    change = np.where(is_slow, -_BACKLOG_TICKS, waits)
-    ticks: Ints = np.clip(np.maximum(memory.backlog_ticks, 0) + change, 0, 2 * _BACKLOG_TICKS)
-    return ticks
-
-
-def _first_passed(memory: Memory, planned: Flags, start: Ints) -> Ints:
-    """Return the first offset between the last commit and the next one that the group has not read before."""
-    first = np.maximum(memory.last_committed, start)
-    return np.where(planned, first, np.maximum(first, memory.furthest))
+        rows = at[skips]
+        changes |= _new_skips(memory, rows, inputs, history, history_row, set_by_tool[rows], first[skips])
+    return changes, at[skips]
 
 
 def _furthest(memory: Memory, known: Flags, set_by_tool: Flags, committed: Ints, end: Ints) -> Ints:
@@ -131,26 +125,23 @@ def _checksums(clients: Sequence[MemberClient]) -> Ints:
     return np.array([zlib.crc32(client.member_id.encode()) for client in clients], np.int64)
 
 
-def _was_removed_early(memory: Memory, inputs: HealthInputs) -> Flags:
-    """Return the rows without an offset because the broker removed it before its time."""
+def _was_removed_early(memory: Memory, inputs: HealthInputs, at: Ints) -> Flags:
+    """Return which of these rows have no offset because the broker removed it before its time."""
     if inputs.removed is None:
-        return np.zeros(len(inputs), np.bool_)
-    return (memory.without_offset > 0) & (inputs.removed.forgotten > memory.last_commit_time)
+        return np.zeros(len(at), np.bool_)
+    return (memory.without_offset[at] > 0) & (inputs.removed.forgotten[at] > memory.last_commit_time[at])
 
 
-def _began(memory: Memory, inputs: HealthInputs, is_other: Flags) -> Ints:
+def _began(memory: Memory, inputs: HealthInputs, at: Ints, is_other: Flags) -> Ints:
     """Return when each group can have begun to read: at its last commit, or when it had members again after that.
 
     An owner that `is_other` than that at the last commit begins with the last rebalance.
     """
-    groups = inputs.groups
-    joined = np.maximum(groups.refilled, NOT_KNOWN)[inputs.group]
-    formed = groups.since[inputs.group]
-    is_new = (memory.without_offset > 0) | is_other
-    joined = np.where(is_new & (formed <= inputs.spans.last_time), np.maximum(joined, formed), joined)
-    return np.where(
-        joined <= inputs.spans.last_time, np.maximum(memory.last_commit_time, joined), memory.last_commit_time
-    )
+    group, time, before = inputs.group[at], inputs.spans.last_time[at], memory.last_commit_time[at]
+    joined, formed = np.maximum(inputs.groups.refilled, NOT_KNOWN)[group], inputs.groups.since[group]
+    is_new = (memory.without_offset[at] > 0) | is_other
+    joined = np.where(is_new & (formed <= time), np.maximum(joined, formed), joined)
+    return np.where(joined <= time, np.maximum(before, joined), before)
 
 
 def _while_empty(inputs: HealthInputs) -> Flags:
@@ -161,17 +152,18 @@ def _while_empty(inputs: HealthInputs) -> Flags:
 
 
 def _is_skip(  # noqa: PLR0917 - columns of one table
-    memory: Memory, inputs: HealthInputs, committed: Ints, records: Ints, spent: Ints, is_other: Flags
+    memory: Memory, inputs: HealthInputs, at: Ints, records: Ints, spent: Ints, is_other: Flags
 ) -> Flags:
     if inputs.gapless is None:
-        return np.zeros(len(records), np.bool_)
-    can_tell = (memory.without_offset > 0) | (memory.backlog_ticks >= _BACKLOG_TICKS)
-    too_far = (memory.best_rate > 0) & (records > _FASTER * (memory.best_rate / _DAY) * spent)
-    from_afar = (memory.end_before >= 0) & ((memory.last_committed < memory.end_before) | is_other)
-    from_afar &= committed >= memory.end_before
-    is_skip: Flags = can_tell & too_far & from_afar & inputs.gapless & (memory.in_transaction <= 0)
+        return np.zeros(len(at), np.bool_)
+    best_rate, end_before = memory.best_rate[at], memory.end_before[at]
+    can_tell = (memory.without_offset[at] > 0) | (memory.backlog_ticks[at] >= _BACKLOG_TICKS)
+    too_far = (best_rate > 0) & (records > _FASTER * (best_rate / _DAY) * spent)
+    from_afar = (end_before >= 0) & ((memory.last_committed[at] < end_before) | is_other)
+    from_afar &= inputs.spans.last_offset[at] >= end_before
+    is_skip: Flags = can_tell & too_far & from_afar & inputs.gapless[at] & (memory.in_transaction[at] <= 0)
     if inputs.answered_since is not None:
-        is_skip &= inputs.answered_since <= memory.last_commit_time
+        is_skip &= inputs.answered_since[at] <= memory.last_commit_time[at]
     return is_skip
 
 
@@ -213,13 +205,13 @@ def _new_skips(  # noqa: PLR0917 - columns of one table
     planned: Flags,
     first: Ints,
 ) -> Changes:
-    """Return the columns of the last skipped ranges after new ones in these rows."""
-    first, last = first[rows], inputs.spans.last_offset[rows]
+    """Return the columns of the last skipped ranges after new ones in these rows, of which `first` are the first."""
+    last = inputs.spans.last_offset[rows]
     new = {
         "skip_from": first,
         "skip_to": last,
         "skip_time": inputs.spans.last_time[rows],
-        "skip_planned": planned[rows],
+        "skip_planned": planned,
     }
     for name, offset in (("skip_written_from", first), ("skip_written_to", last - 1)):
         written, quality = history.time_of(np.maximum(history_row[rows], 0), offset)
