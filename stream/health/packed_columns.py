@@ -147,7 +147,7 @@ def _narrowed(column: NDArray[np.int64]) -> tuple[NDArray[Any], int | None]:
     unknown = None
     if low == NOT_KNOWN and high - low > np.iinfo(np.uint8).max:
         unknown = column == NOT_KNOWN
-        low = int(column.min(where=~unknown, initial=high))
+        low = int(column.view(np.uint64).min())  # -1 is the greatest of these
     for dtype in _NARROW if low > np.iinfo(np.int64).min else ():
         if high - low < np.iinfo(dtype).max:
             codes = (column - (low - 1)).astype(dtype)

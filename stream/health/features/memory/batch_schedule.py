@@ -19,7 +19,7 @@ from stream.groups.commits.slots import Slots
 from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, max_by_owner, sum_by_owner
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
-from stream.health.features.memory.columns import Changes, Memory
+from stream.health.features.memory.columns import Changes, Memory, replaced
 from stream.health.features.patience import slots_of_rows
 from stream.health.inputs import HealthInputs
 
@@ -59,8 +59,8 @@ def advance(memory: Memory, inputs: HealthInputs, lag: Lag, history: EndHistory,
     reached = inputs.spans.reached_time
     after = dataclasses.replace(
         memory,
-        first_seen=np.where(memory.first_seen >= 0, memory.first_seen, inputs.now),
-        first_lag=np.where((memory.first_lag < 0) & lag.known, lag.lag, memory.first_lag),
+        first_seen=replaced(memory.first_seen, memory.first_seen < 0, inputs.now),
+        first_lag=replaced(memory.first_lag, (memory.first_lag < 0) & lag.known, lag.lag),
         reached=reached,
     )
     known = (memory.reached >= 0) & (memory.known_committed >= 0) & (inputs.now - memory.known_tick <= LONG_PAUSE)

@@ -171,6 +171,11 @@ class Memory(RowColumns):
         return [name for name, each in cls.declared().items() if each.stored and each.stored.startswith(words)]
 
 
+def replaced(column: Ints, rows: Flags, value: Ints | int) -> Ints:
+    """Return the column with this value in these rows; the column itself, which stays packed, if there are none."""
+    return np.where(rows, value, column) if rows.any() else column
+
+
 def advance_subscriptions(memory: Memory, inputs: HealthInputs) -> Changes:
     """Return the columns of subscriptions after a tick.
 

@@ -34,7 +34,7 @@ from stream.health.features import control_records
 from stream.health.features import lag as lags
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
-from stream.health.features.memory.columns import Changes, Memory
+from stream.health.features.memory.columns import Changes, Memory, replaced
 from stream.health.features.patience import slots_of_rows
 from stream.health.inputs import KEPT_FOREVER, HealthInputs
 
@@ -55,7 +55,7 @@ def advance_idle_pauses(memory: Memory, inputs: HealthInputs, lag: Lag) -> Chang
     if len(inputs.ends.place):
         end = np.where(known, inputs.ends.high_watermark[lag.row], NOT_KNOWN)
     grew = known & (memory.known_end >= 0) & (end != memory.known_end)
-    written_after = np.where(grew, memory.known_tick, memory.written_after)
+    written_after = replaced(memory.written_after, grew, memory.known_tick)
     is_still = known & (end == memory.known_end) & (committed == memory.known_committed)
     still = np.where(is_still, memory.still_ticks + 1, 0)
     distance = _distances(inputs, lag, end, (still >= _STILL) & (inputs.spans.reached_time >= written_after))
@@ -66,11 +66,11 @@ def advance_idle_pauses(memory: Memory, inputs: HealthInputs, lag: Lag) -> Chang
     moved = known & was_idle & (committed > memory.known_committed)
     confirmed = moved & (since_idle > 0) & (since_idle <= _AT_ONCE)
     same = memory.idle_distance == memory.usual_distance
-    count = np.where(confirmed, np.where(same, memory.idle_pauses + 1, 1), memory.idle_pauses)
+    count = replaced(memory.idle_pauses, confirmed, np.where(same, memory.idle_pauses + 1, 1))
     together = _all_at_one(inputs, distance, known & (end > 0))
     is_judged = moved | (since_idle > _AT_ONCE)
-    usual = np.where(together, 1, np.where(confirmed, memory.idle_distance, memory.usual_distance))
-    pauses = np.where(together, np.maximum(count, _LEAST_PAUSES), count)
+    usual = replaced(replaced(memory.usual_distance, confirmed, memory.idle_distance), together, 1)
+    pauses = replaced(count, together, np.maximum(count, _LEAST_PAUSES))
     return {
         "known_committed": np.where(known, committed, memory.known_committed),
         "known_end": np.where(known, end, memory.known_end),
@@ -147,7 +147,7 @@ def advance_own_deletes(
     read_until = inputs.now if inputs.read_until is None else inputs.read_until
     is_proven = (inputs.spans.last_offset < memory.log_start) & (memory.known_tick <= read_until)
     return {
-        "log_start": np.where(known, start, memory.log_start),
+        "log_start": replaced(memory.log_start, known & (start != memory.log_start), start),
         "start_moves": moves,
         "deletes_own": own,
         "loss_unproven": own & ~is_proven,

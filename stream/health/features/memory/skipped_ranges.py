@@ -35,7 +35,7 @@ from stream.groups.short_cache import keep_last
 from stream.health.columns import NOT_KNOWN, Flags, Ints
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
-from stream.health.features.memory.columns import Changes, Memory
+from stream.health.features.memory.columns import Changes, Memory, replaced
 from stream.health.features.open_transaction import MOST_MARKERS
 from stream.health.inputs import HealthInputs
 
@@ -88,6 +88,7 @@ def advance(
     backlog_ticks[at] = np.clip(backlog_ticks[at] + change, 0, 2 * _BACKLOG_TICKS)
     rates[at] = np.where(skips, best_rate, np.maximum(best_rate, records * _DAY // spent))
     without_offset = np.where(committed < 0, 1, memory.without_offset)
+    is_by_owner = known & (time >= inputs.groups.since[inputs.group])
     changes = {
         "last_committed": np.where(known, committed, memory.last_committed),
         "last_commit_time": np.where(known, time, memory.last_commit_time),
@@ -99,7 +100,7 @@ def advance(
         **_open_offsets(memory, inputs, lag, known, committed),
         "backlog_ticks": backlog_ticks,
         "best_rate": rates,
-        "last_owner": np.where(known & (time >= inputs.groups.since[inputs.group]), owner, memory.last_owner),
+        "last_owner": replaced(memory.last_owner, is_by_owner & (owner != memory.last_owner), owner),
     }
     if skips.any():
         rows = at[skips]
