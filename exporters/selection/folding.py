@@ -66,7 +66,7 @@ class GroupFolder:
 
         `snapshot` has its dead groups apart, in `dead_groups`.
         """
-        if self._rules == FoldRules():
+        if not self._rules.patterns and self._rules.generated_from is None:
             return snapshot
         live, dead = _names(snapshot.groups), _names(snapshot.dead_groups)
         rows = self._rows_by_name([*live, *dead], live=len(live))

@@ -233,7 +233,7 @@ def without_share_numbers(snapshot: readmodel.Snapshot) -> readmodel.Snapshot:
 def filter_by_name(model: Model, selection: SeriesSelection) -> Model:
     """Return the model with the rows of selected groups and topics only, in every table with these columns."""
     by_label = (("group", selection.groups), ("topic", selection.topics))
-    filters = {label: names for label, names in by_label if names != NameFilter()}
+    filters = {label: names for label, names in by_label if names.allow or names.deny}
     if not filters:
         return model
     names = [field.name for field in dataclasses.fields(model)]

@@ -16,8 +16,8 @@ from exporters.readmodel import DEATHS, EXPIRY_CHECKS, Histogram, TerminationCou
 from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.broker_rules import UNKNOWN, OffsetsRetention
 from stream.groups.expiry.causes import RemovalCause, transition_sentence
-from stream.groups.expiry.check import BOUNDS, ExpiryCheck, PredictionOutcome, predict_removed
-from stream.groups.expiry.predict import ExpiryPrediction, Times
+from stream.groups.expiry.check import BOUNDS, ExpiryCheck, PredictionOutcome
+from stream.groups.expiry.predict import ExpiryPrediction, Times, predict_removed
 from stream.groups.lifecycle.model import Transition, TransitionType
 from stream.groups.membership.memberships import Membership
 from stream.groups.membership.model import SIMPLE

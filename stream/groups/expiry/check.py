@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from stream.groups.commits.run_table import find_rows
 from stream.groups.expiry.broker_rules import NEVER, OffsetsRetention
 from stream.groups.expiry.causes import TOLERANCE_MS, late_after, missing_after
-from stream.groups.expiry.predict import CommitTimesByOffset, Times, predict_commits
-from stream.groups.membership.memberships import Membership
+from stream.groups.expiry.predict import Times
 from stream.groups.row_order import RemovedOffset
 
 BOUNDS: Final = (0.0, 1.0, 5.0, 15.0, 60.0, 120.0, 240.0, 360.0, 480.0, 600.0, 660.0, 1200.0, 3600.0)
@@ -155,16 +154,3 @@ def _max_early(retention: OffsetsRetention) -> int:
     """
     share = late_after(retention) if retention.retention_ms is None else retention.retention_ms // 10
     return max(min(late_after(retention), share), TOLERANCE_MS)
-
-
-def predict_removed(
-    removed: Sequence[RemovedOffset], memberships: Mapping[str, Membership], retention: OffsetsRetention
-) -> Times:
-    """Return the predictions for removed offsets; `memberships` are those from before the tombstones."""
-    commits = CommitTimesByOffset(
-        pa.array([each.group for each in removed], pa.string()).dictionary_encode(),
-        pa.array([each.topic for each in removed], pa.string()).dictionary_encode(),
-        np.array([each.last_time for each in removed], np.int64),
-        np.array([-1 if each.expire_time is None else each.expire_time for each in removed], np.int64),
-    )
-    return predict_commits(commits, memberships, retention)

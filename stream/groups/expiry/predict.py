@@ -24,6 +24,7 @@ from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry import broker_rules
 from stream.groups.expiry.broker_rules import NEVER, UNKNOWN, ExpiryRules, OffsetsRetention, RetentionStart
 from stream.groups.membership.memberships import CLASSIC, Membership
+from stream.groups.row_order import RemovedOffset
 from stream.groups.short_cache import keep_last
 
 _SINCE_EMPTY: Final = -3
@@ -32,22 +33,6 @@ _SINCE_EMPTY: Final = -3
 _MAX_TIME: Final = np.iinfo(np.int64).max
 
 Times = np.ndarray[tuple[int], np.dtype[np.int64]]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class CommitTimesByOffset:
-    """The last commits of some offsets: group, topic, time (ms), and the stored expire timestamp (-1: none)."""
-
-    group: pa.DictionaryArray
-    topic: pa.DictionaryArray
-    time: Times
-    stored: Times
-
-    @property
-    def codes(self) -> Times:
-        """The dictionary index of each row's group."""
-        codes: Times = self.group.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        return codes
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,13 +62,12 @@ def predict(columns: GroupColumns, retention: OffsetsRetention) -> ExpiryPredict
     An offset with an expire timestamp of its own (value version 1) follows that, if the retention counts for its group.
     An empty group expires with its last offset; an empty group without offsets is due since it became empty.
     """
-    commits = CommitTimesByOffset(columns.group, columns.topic, columns.runs.spans.last_time, columns.runs.expire_time)
-    groups = _group_rules(commits.group, commits.topic, columns.memberships, retention.rules)
-    offset = _predict_offsets(commits, groups, retention)
+    groups = _group_rules(columns.group, columns.topic, columns.memberships, retention.rules)
+    offset = _predict_offsets(groups, columns.runs.spans.last_time, columns.runs.expire_time, retention)
     pending = columns.pending if retention.rules is ExpiryRules.NONE_PENDING else frozenset()
     if pending:
         offset[find_rows(pa.array(sorted(pending), pa.binary()), columns.runs.keys) >= 0] = NEVER
-    soonest, group = _predict_groups(offset, commits.codes, groups)
+    soonest, group = _predict_groups(offset, groups)
     if pending:  # the broker keeps these groups, also without offsets
         kept = {group_of_commit_key(key) for key in pending}
         group[[name in kept for name in groups.names]] = NEVER
@@ -93,34 +77,36 @@ def predict(columns: GroupColumns, retention: OffsetsRetention) -> ExpiryPredict
     return ExpiryPrediction(offset, groups.names, soonest, group)
 
 
-def predict_commits(
-    commits: CommitTimesByOffset, memberships: Mapping[str, Membership], retention: OffsetsRetention
+def predict_removed(
+    removed: Sequence[RemovedOffset], memberships: Mapping[str, Membership], retention: OffsetsRetention
 ) -> Times:
-    """Return the predictions of `predict` for some offsets; `UNKNOWN` if the time of the commit is negative."""
-    names = set(commits.group.dictionary.to_pylist())
-    groups = _GroupRules(
-        commits.group,
-        commits.topic,
-        {name: memberships[name] for name in names if name in memberships},
-        retention.rules,
-    )
-    offset = _predict_offsets(commits, groups, retention)
-    offset[(commits.time < 0) & (offset >= 0)] = UNKNOWN
+    """Return the predictions for removed offsets; `UNKNOWN` if the time of the commit is negative.
+
+    `memberships` are those from before the tombstones.
+    """
+    names = ([getattr(each, name) for each in removed] for name in ("group", "topic"))
+    group, topic = (pa.array(each, pa.string()).dictionary_encode() for each in names)
+    concerned = {each.group: memberships[each.group] for each in removed if each.group in memberships}
+    time = np.array([each.last_time for each in removed], np.int64)
+    stored = np.array([-1 if each.expire_time is None else each.expire_time for each in removed], np.int64)
+    offset = _predict_offsets(_GroupRules(group, topic, concerned, retention.rules), time, stored, retention)
+    offset[(time < 0) & (offset >= 0)] = UNKNOWN
     return offset
 
 
-def _predict_offsets(commits: CommitTimesByOffset, groups: _GroupRules, retention: OffsetsRetention) -> Times:
-    codes = commits.codes
+def _predict_offsets(groups: _GroupRules, time: Times, stored: Times, retention: OffsetsRetention) -> Times:
+    """Return the predictions for offsets by their last commits: time (ms), stored expire timestamp (-1: none)."""
+    codes = groups.codes
     start = groups.retention_start[codes]
     # Before 2.1 an offset expired one millisecond after its expire timestamp.
     extra = int(retention.rules is ExpiryRules.PER_OFFSET)
     offset = np.full(len(codes), UNKNOWN, np.int64)
     if retention.retention_ms is not None:
-        start_time = np.where(start == RetentionStart.STATE, groups.since[codes], commits.time)
+        start_time = np.where(start == RetentionStart.STATE, groups.since[codes], time)
         offset = np.maximum(_add(start_time, retention.retention_ms + extra), 0)
-    offset = np.where(commits.stored >= 0, _add(commits.stored, extra), offset)
+    offset = np.where(stored >= 0, _add(stored, extra), offset)
     offset[start == RetentionStart.UNKNOWN] = UNKNOWN
-    offset[(start == RetentionStart.STOPPED) | groups.exempt(codes, commits.topic)] = NEVER
+    offset[(start == RetentionStart.STOPPED) | groups.exempt(codes)] = NEVER
     return offset
 
 
@@ -131,7 +117,10 @@ def _add(time: Times, duration: int) -> Times:
 
 
 class _GroupRules:
-    """The rules that apply to each group, by its number: its index in the dictionary, or a number above."""
+    """The rules that apply to each group, by its number: its index in the dictionary, or a number above.
+
+    `group` and `topic` are those of each offset.
+    """
 
     def __init__(
         self,
@@ -140,6 +129,7 @@ class _GroupRules:
         memberships: Mapping[str, Membership],
         rules: ExpiryRules,
     ) -> None:
+        self._group, self._topic = group, topic
         with_offsets = group.dictionary.to_pylist()
         known = set(with_offsets)
         self.names = (*with_offsets, *(name for name in memberships if name not in known))
@@ -171,13 +161,19 @@ class _GroupRules:
                 self._exempt[1].extend(codes)
         self.retention_start[number] = start
 
-    def exempt(self, codes: Times, topic: pa.DictionaryArray) -> NDArray[np.bool_]:
+    @property
+    def codes(self) -> Times:
+        """The number of each offset's group."""
+        codes: Times = self._group.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        return codes
+
+    def exempt(self, codes: Times) -> NDArray[np.bool_]:
         """Return a mask of the rows whose topic is exempt because their group subscribes to it."""
         if not self._exempt[0]:
             return np.zeros(len(codes), np.bool_)
         width = len(self._topics)
         pairs = np.array(self._exempt[0], np.int64) * width + np.array(self._exempt[1], np.int64)
-        rows = codes * width + topic.indices.to_numpy(zero_copy_only=False)
+        rows = codes * width + self._topic.indices.to_numpy(zero_copy_only=False)
         exempt: NDArray[np.bool_] = pc.is_in(pa.array(rows), value_set=pa.array(pairs)).to_numpy(zero_copy_only=False)
         return exempt
 
@@ -185,9 +181,9 @@ class _GroupRules:
 _group_rules = keep_last(_GroupRules)
 
 
-def _predict_groups(offset: Times, codes: Times, groups: _GroupRules) -> tuple[Times, Times]:
+def _predict_groups(offset: Times, groups: _GroupRules) -> tuple[Times, Times]:
     """Return for each group when its first offset expires, and when the group itself does."""
-    count = len(groups.names)
+    count, codes = len(groups.names), groups.codes
     rows = np.bincount(codes, minlength=count)
     unknown = np.bincount(codes[offset == UNKNOWN], minlength=count) > 0
     kept = np.bincount(codes[offset == NEVER], minlength=count)

@@ -283,7 +283,7 @@ def test_predictions_are_checked_group_by_group_if_one_fails(monkeypatch: pytest
 
 
 def real_prediction() -> Callable[..., Any]:
-    from stream.groups.expiry.check import predict_removed
+    from stream.groups.expiry.predict import predict_removed
 
     return predict_removed
 

@@ -21,8 +21,8 @@ from stream.cluster.transport.client import Cluster
 from stream.groups.driver_state import DriverState, GroupColumns
 from stream.groups.expiry.broker_rules import NEVER, ExpiryRules, OffsetsRetention
 from stream.groups.expiry.causes import RemovalCause, cause_of, transition_sentence
-from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, predict_removed
-from stream.groups.expiry.predict import predict
+from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome
+from stream.groups.expiry.predict import predict, predict_removed
 from stream.groups.lifecycle.model import Transition, TransitionType
 from stream.groups.row_order import RemovedOffset
 from tests.integration.folded_log import FoldedLog

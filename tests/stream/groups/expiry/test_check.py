@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from stream.groups.expiry.broker_rules import NEVER, UNKNOWN, OffsetsRetention
 from stream.groups.expiry.causes import SLACK_MS, TOLERANCE_MS
-from stream.groups.expiry.check import BOUNDS, ExpiryCheck, PredictionOutcome, predict_removed
-from stream.groups.expiry.predict import Times
+from stream.groups.expiry.check import BOUNDS, ExpiryCheck, PredictionOutcome
+from stream.groups.expiry.predict import Times, predict_removed
 from stream.groups.membership.memberships import Membership
 from stream.groups.row_order import RemovedOffset
 from tests.support.offsets import Offset
