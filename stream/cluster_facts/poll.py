@@ -130,7 +130,7 @@ class ClusterPoll:
         unknown["quota", "not_shown"] += len((quotas or ())[MOST_QUOTAS:])
         lags = self._follower_lags(topology, unknown)
         tables.count_unknown(unknown, topology, disk.replicas, configs)
-        share_groups = self._share_groups.poll(topology, unknown, now)
+        share = self._share_groups.poll(topology, unknown, now)
         moving_topics = Counter(move.topic for move in moves or ())
         controllers = () if topology.controller is None else (topology.controller,)
         left = self._left_replicas.update(topology, self._absent)
@@ -157,9 +157,9 @@ class ClusterPoll:
             quotas=rows_table((quotas or ())[:MOST_QUOTAS], model.QUOTAS),
             broker_disks=tables.broker_disks_table(all_sizes, left),
             followers=rows_table([each[:4] for each in lags if each.lag is not None], model.FOLLOWERS),
-            share_partitions=share_groups.partitions,
-            share_groups=share_groups.groups,
-            share_reads=share_groups.reads,
+            share_partitions=share.share_partitions,
+            share_groups=share.share_groups,
+            share_reads=share.share_reads,
             topic_sizes=tables.topic_sizes_table(topology, all_sizes, replicas),
             unknown_facts=tables.unknown_table(unknown),
             cleaner_suspect=disk.suspect,
@@ -173,13 +173,7 @@ class ClusterPoll:
         """Return the progress of share groups at `now` (Unix s), and no other facts. Raises ClusterError."""
         unknown = tables.Unknown()
         found = self._share_groups.poll(read_topology(self._cluster), unknown, now)
-        return ClusterFacts(
-            taken_at=now,
-            share_partitions=found.partitions,
-            share_groups=found.groups,
-            share_reads=found.reads,
-            unknown_facts=tables.unknown_table(unknown),
-        )
+        return dataclasses.replace(found, taken_at=now, unknown_facts=tables.unknown_table(unknown))
 
     def _follower_lags(self, topology: Topology, unknown: tables.Unknown) -> list[FollowerLag]:
         """Return the lags of the followers out of sync, as many as are requested at once."""

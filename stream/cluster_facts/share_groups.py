@@ -7,7 +7,7 @@ partitions by group, so each reads all of it.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import pyarrow as pa
 
@@ -17,6 +17,7 @@ from decoders.log.batch import LogRecord
 from decoders.scalar import decode_share_state
 from decoders.schema import Record
 from exporters.cluster import model
+from exporters.cluster.model import ClusterFacts
 from exporters.readmodel import rows_table
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
 from stream.cluster.partition_offsets import is_cut, read_epoch_ends, read_high_watermarks
@@ -39,23 +40,6 @@ _LIMIT_SECONDS: Final = 10.0
 _OF_A_GROUP: Final = (SharePartitionStateRecorded, Removed)
 
 
-class ShareGroupTables(NamedTuple):
-    """The progress of share groups at a read; the schemas are the constants in `exporters.cluster.model`."""
-
-    partitions: pa.Table
-    """SHARE_PARTITIONS."""
-    groups: pa.Table
-    """SHARE_GROUPS."""
-    reads: pa.Table
-    """SHARE_READS."""
-
-
-NOT_KNOWN: Final = ShareGroupTables(
-    model.SHARE_PARTITIONS.empty_table(), model.SHARE_GROUPS.empty_table(), model.SHARE_READS.empty_table()
-)
-"""The tables if share groups are unknown, or if there are none."""
-
-
 class ShareGroups:
     """Reads the topic from poll to poll; used by one thread."""
 
@@ -65,8 +49,7 @@ class ShareGroups:
         self._part = part
         self._kept_seconds = kept_seconds
         self._offsets_partitions = 0
-        self._last = NOT_KNOWN
-        self._read_at = 0.0
+        self._last = ClusterFacts(taken_at=0.0)
         self._clear()
 
     def _clear(self) -> None:
@@ -78,22 +61,25 @@ class ShareGroups:
         self._counts = False
         self._owned: dict[str, bool] = {}
 
-    def poll(self, topology: Topology, unknown: Unknown, now: float) -> ShareGroupTables:
-        """Return the progress as of `now` (Unix s) or, after a failure, as it was; count what is unknown."""
+    def poll(self, topology: Topology, unknown: Unknown, now: float) -> ClusterFacts:
+        """Return facts with the progress alone, as of `now` (Unix s) or, after a failure, as it was.
+
+        Counts what is unknown.
+        """
         try:
             self._last = self._progress(topology, unknown, now)
         except ClusterError as error:
-            is_kept = len(self._last.reads) > 0 and now - self._read_at <= self._kept_seconds
+            read_time = self._last.share_read_time
+            is_kept = read_time is not None and now - read_time / 1000 <= self._kept_seconds
             unknown[model.SHARE_READ_FACT if is_kept else model.SHARE_GROUPS_FACT, of_failure(error)] += 1
-            return self._last if is_kept else NOT_KNOWN
-        self._read_at = now
+            return self._last if is_kept else ClusterFacts(taken_at=now)
         return self._last
 
-    def _progress(self, topology: Topology, unknown: Unknown, now: float) -> ShareGroupTables:
+    def _progress(self, topology: Topology, unknown: Unknown, now: float) -> ClusterFacts:
         ids = topology.ids()
         if NAME not in ids:
             self._clear()
-            return NOT_KNOWN
+            return ClusterFacts(taken_at=now)
         offsets_partitions = 0 if self._part.is_whole else topology.partitions_of(OFFSETS_TOPIC)
         if offsets_partitions != self._offsets_partitions:  # groups belong to other instances than before
             self._clear()
@@ -107,7 +93,8 @@ class ShareGroups:
         unknown["share group record", "not_kept"] += self._state.omitted
         unknown["share partition", "not_shown"] += max(len(partitions) - MOST_PARTITIONS, 0)
         reads = rows_table([(int(now * 1000),)], model.SHARE_READS)
-        return ShareGroupTables(*self._tables(partitions, ends), reads)
+        of_partitions, of_groups = self._tables(partitions, ends)
+        return ClusterFacts(taken_at=now, share_partitions=of_partitions, share_groups=of_groups, share_reads=reads)
 
     def _owns(self, group: str) -> bool:
         if self._part.is_whole:

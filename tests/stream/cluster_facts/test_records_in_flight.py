@@ -93,7 +93,7 @@ def test_records_in_flight_are_between_the_returned_ones_and_the_lag(make_broker
             unknown = Unknown()
             found: list[dict[str, Any]] = reader.poll(
                 read_topology(cluster), unknown, time.time()
-            ).partitions.to_pylist()
+            ).share_partitions.to_pylist()
             return {row["group"]: Bounds(row["start_offset"], row["returned"], row["lag"]) for row in found}
 
         def all_hold() -> bool:

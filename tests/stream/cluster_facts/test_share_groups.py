@@ -103,7 +103,8 @@ def topic(monkeypatch: pytest.MonkeyPatch) -> StateTopic:
 def poll(reader: ShareGroups, of: Any = None, now: float = NOW) -> tuple[list[Any], list[Any], Unknown]:
     """Return the rows of partitions (lag, acknowledged, archived) and of groups, and what is unknown."""
     unknown = Unknown()
-    partitions, groups, _ = reader.poll(of or topology(), unknown, now)
+    found = reader.poll(of or topology(), unknown, now)
+    partitions, groups = found.share_partitions, found.share_groups
     found = [
         (row["group"], row["topic"], row["lag"], row["acknowledged"], row["archived"]) for row in partitions.to_pylist()
     ]
@@ -171,7 +172,7 @@ def test_the_last_numbers_stay_for_a_while(topic: StateTopic) -> None:
     topic.failure = Unreachable("no answer", "see")
     unknown = Unknown()
     kept = reader.poll(topology(), unknown, NOW + 100)
-    assert kept.reads.column("read_time").cast("int64").to_pylist() == [NOW * 1000]
+    assert kept.share_read_time == NOW * 1000
     assert poll(reader, now=NOW + 100) == (*known[:2], {("share group read", "unreachable"): 1})
     assert poll(reader, now=NOW + 101) == ([], [], {("share groups", "unreachable"): 1})
     topic.failure = None
@@ -233,7 +234,7 @@ def test_lag_is_that_of_the_tool(make_broker: MakeBroker, tmp_path: Path) -> Non
         reader, unknown = ShareGroups(cluster), Unknown()
 
         def rows() -> list[dict[str, Any]]:
-            found = reader.poll(read_topology(cluster), unknown, time.time()).partitions
+            found = reader.poll(read_topology(cluster), unknown, time.time()).share_partitions
             return cast("list[dict[str, Any]]", found.to_pylist())
 
         assigned = "all groups to be assigned"
