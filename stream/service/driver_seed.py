@@ -80,13 +80,13 @@ class DriverSeed:
         """Apply the first read of an earlier process to the driver state, and return it; None if it is damaged."""
         first = FirstRead.of_kept(self.options, kept, folder)
         try:
-            read = result_of(first)
+            changes, _ = result_of(first)
         except FirstReadError as error:
             _log.warning("first read of an earlier start not usable; the query reads the topic", cause=str(error))
             return None
         _log.info("first read of an earlier start taken over")
         self.status.progress = CatchUpProgress(first.ends.positions, self.ends.last_stable)
-        self.publisher.apply(read.changes, catching_up=True)
+        self.publisher.apply(changes, catching_up=True)
         return first
 
     def _read_first(self, folder: Path) -> FirstRead | None:
@@ -112,7 +112,8 @@ class DriverSeed:
         if read is None:
             status.phase = STARTING
             return None
-        self.publisher.apply(read.changes, catching_up=True)
-        status.count(read.stats)
+        changes, stats = read
+        self.publisher.apply(changes, catching_up=True)
+        status.count(stats)
         progress.finish(first.ends.positions)
         return first

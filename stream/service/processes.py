@@ -163,14 +163,6 @@ class Descriptors(RoleTable):
         return (opened, int(soft)) if soft.isdigit() and int(soft) > 0 else None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Resources:
-    """What the query uses; its parts are empty while they are not known."""
-
-    heap: HeapUsage = dataclasses.field(default_factory=HeapUsage)
-    checkpoint: CheckpointSpace = dataclasses.field(default_factory=CheckpointSpace)
-
-
 class ResourcePoller:
     """Reads the resources at most every 15 s."""
 
@@ -180,8 +172,8 @@ class ResourcePoller:
         self._read_at: float | None = None
         self._shrink_at = clock() + _SETTLE_SECONDS
 
-    def poll(self, checkpoint: CheckpointPath) -> Resources | None:
-        """Return the resources now; None if the last reading is recent enough."""
+    def poll(self, checkpoint: CheckpointPath) -> tuple[HeapUsage, CheckpointSpace] | None:
+        """Return what the query uses now; None if the last reading is recent enough."""
         now = self._clock()
         if self._read_at is not None and now - self._read_at < _POLL_SECONDS:
             return None
@@ -190,7 +182,7 @@ class ResourcePoller:
             self._shrink_at = now + _SHRINK_SECONDS
             shrink_heap(self._spark)
             end_planners(os.getpid())
-        return Resources(heap_usage(self._spark), checkpoint_space(checkpoint))
+        return heap_usage(self._spark), checkpoint_space(checkpoint)
 
 
 def _running_children(processes: Iterable[int], proc: Path) -> list[int]:

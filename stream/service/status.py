@@ -18,7 +18,7 @@ from stream.checkpoint.usage import SideFiles
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.placement import EVERY_GROUP, InstancePart, owner_of
 from stream.service.catch_up import CatchUpProgress
-from stream.service.processes import Descriptors, ProcessUsage, Resources
+from stream.service.processes import Descriptors, ProcessUsage
 from stream.service.system_limits import memory_limit
 from stream.tick.offsets_topic_lag import UnansweredPartition
 from stream.tick.run_tick import TickResult
@@ -75,8 +75,9 @@ class ServiceStatus:
     failure_of: Callable[[int], object] = lambda _: None
     """Returns why the last request to a broker failed; None if it was answered."""
     files: SideFiles = dataclasses.field(default_factory=SideFiles)
-    resources: Resources = dataclasses.field(default_factory=Resources)
-    """Heap and checkpoint as of the last poll."""
+    heap: readmodel.HeapUsage = dataclasses.field(default_factory=readmodel.HeapUsage)
+    checkpoint: readmodel.CheckpointSpace = dataclasses.field(default_factory=readmodel.CheckpointSpace)
+    """As of the last poll, as the heap."""
     executors: Callable[[], readmodel.ExecutorCount] | None = None
     """Returns how many executors there are; None with a local master."""
     storage_trouble: Callable[[], str | None] = lambda: None
@@ -180,8 +181,8 @@ class ServiceStatus:
             descriptors=self._descriptors.table(),
             processes=self._processes.table(),
             memory_limit_bytes=memory_limit(),
-            heap=self.resources.heap,
-            checkpoint=self.resources.checkpoint,
+            heap=self.heap,
+            checkpoint=self.checkpoint,
             executors=None if self.executors is None else self.executors(),
             webhook=None if self.webhook is None else self.webhook(),
             otlp=None if self.otlp is None else self.otlp(),

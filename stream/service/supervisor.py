@@ -238,7 +238,8 @@ class QuerySupervisor:
         The first batches may read millions of records, which takes longer than the watchdog's limit on a slow link.
         """
         status, report = self._status, last_report(running.query)
-        status.resources = running.resources.poll(self._state.checkpoint.folder) or status.resources
+        if used := running.resources.poll(self._state.checkpoint.folder):
+            status.heap, status.checkpoint = used
         if status.progress is not None and status.progress.offsets_read > self._offsets_read:
             self._offsets_read = status.progress.offsets_read
             self._beat(running)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import pickle
 import shutil
@@ -30,16 +29,12 @@ PROGRAM: Final = "stream.service.first_read.worker"
 """The module that the processes run; stands in their command lines."""
 
 
+FirstResult = tuple[list[tuple[int, ShardChange]], DecodeStats]
+"""What was read: the change of each shard, and the decode statistics."""
+
+
 class FirstReadError(RuntimeError):
     """The topic was not read to the end; the message is the reason."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FirstResult:
-    """What was read: the change of each shard, and the decode statistics."""
-
-    changes: list[tuple[int, ShardChange]]
-    stats: DecodeStats
 
 
 def read_first(read: FirstRead, stopped: Callable[[], bool]) -> FirstResult | None:
@@ -107,7 +102,7 @@ def result_of(read: FirstRead) -> FirstResult:
     """Return what was read, when all processes have ended. Raises FirstReadError."""
     stats = DecodeStats()
     try:
-        return FirstResult(list(_changes(read, stats)), stats)
+        return list(_changes(read, stats)), stats
     except (OSError, pa.ArrowException, ValueError, TypeError, LookupError, struct.error) as error:
         raise FirstReadError(f"a result cannot be read: {error}") from error
 

@@ -59,7 +59,7 @@ def test_heap_in_use_is_what_is_not_free(tmp_path: Path) -> None:
     for fault, heap in heaps:
         found = ResourcePoller(session(Runtime(fault))).poll(tmp_path)
         assert found is not None
-        assert (found.heap, found.checkpoint.used) == (heap, 5)
+        assert (found[0], found[1].used) == (heap, 5)
 
 
 def test_resources_are_read_every_fifteen_seconds(tmp_path: Path) -> None:

@@ -63,9 +63,10 @@ def test_the_result_has_all_changes_and_counts(monkeypatch: pytest.MonkeyPatch, 
     write_results(monkeypatch, read)
     result = read_first(read, wait_a_little)
     assert result is not None
-    assert result.stats.records == {1: 8}
+    changes, stats = result
+    assert stats.records == {1: 8}
     state = DriverState()
-    for shard, change in result.changes * 2:
+    for shard, change in changes * 2:
         state.apply(shard, change)
     columns = state.columns()
     found = zip(columns.group.to_pylist(), columns.runs.spans.last_offset.tolist(), strict=True)
