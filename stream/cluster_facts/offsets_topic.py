@@ -1,7 +1,7 @@
 """The size of `__consumer_offsets` on the brokers, and whether its log cleaner works."""
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,14 +17,6 @@ from stream.groups.placement import InstancePart, partition_for
 
 _RECORDS_OF_A_MEMBER: Final = 3
 """Records of a member in newer group types: metadata, target and current assignment. A group has as many."""
-
-
-class EvaluatedSizes(NamedTuple):
-    """The offsets topic's replicas (REPLICA_SIZES), and the state of the log cleaner derived from them."""
-
-    replicas: pa.Table
-    suspect: bool | None
-    evidence: tuple[str, ...]
 
 
 class OffsetsTopicSizes:
@@ -44,15 +36,18 @@ class OffsetsTopicSizes:
         brokers: Mapping[int, Settings],
         *,
         snapshot: Snapshot | None,
-    ) -> EvaluatedSizes:
-        """Evaluate the sizes at `now` (Unix s): `offsets` are the topic's partitions (TOPIC_PARTITIONS)."""
+    ) -> tuple[pa.Table, bool | None, tuple[str, ...]]:
+        """Evaluate the sizes at `now` (Unix s): `offsets` are the topic's partitions (TOPIC_PARTITIONS).
+
+        Returns its replicas (REPLICA_SIZES), whether the log cleaner is suspect (None: unknown), and the evidence.
+        """
         replicas = replicas_of(replicas, NAME) if len(offsets) else REPLICA_SIZES.empty_table()
         evidence, limits = _turned_off(topic, brokers), _limits(topic)
         current = replicas.filter(pc.fill_null(pc.invert(replicas["future"]), fill_value=False))
         evaluated = limits is not None and len(current) > 0
         if limits is not None and evaluated:
             evidence += self._cleaner.evaluate(self._sizes(now, current, offsets, snapshot), limits)
-        return EvaluatedSizes(replicas, bool(evidence) if evidence or evaluated else None, tuple(evidence))
+        return replicas, bool(evidence) if evidence or evaluated else None, tuple(evidence)
 
     def _sizes(
         self, now: float, replicas: pa.Table, offsets: pa.Table, snapshot: Snapshot | None

@@ -121,15 +121,17 @@ class ClusterPoll:
             self._cluster, None if asks_all else of_topic, None if asks_all or of_topic else ()
         )
         of_offsets = of_topics.get(NAME, {})
-        disk = self._offsets_topic.evaluate(now, offsets, replicas, of_offsets, of_brokers, snapshot=snapshot)
-        sizes = size_per_broker(disk.replicas)
+        own_replicas, suspect, evidence = self._offsets_topic.evaluate(
+            now, offsets, replicas, of_offsets, of_brokers, snapshot=snapshot
+        )
+        sizes = size_per_broker(own_replicas)
         all_sizes = size_per_broker(replicas) if asks_all else {}
         moves = unknown.take("reassignments", read_reassignments(self._cluster, topology.controller))
         versions = unknown.take_each("broker versions", read_versions(self._cluster, nodes))
         quotas = None if self._options.hide_clients else unknown.take("quotas", read_quotas(self._cluster))
         unknown["quota", "not_shown"] += len((quotas or ())[MOST_QUOTAS:])
         lags = self._follower_lags(topology, unknown)
-        tables.count_unknown(unknown, topology, disk.replicas, configs)
+        tables.count_unknown(unknown, topology, own_replicas, configs)
         share = self._share_groups.poll(topology, unknown, now)
         moving_topics = Counter(move.topic for move in moves or ())
         controllers = () if topology.controller is None else (topology.controller,)
@@ -139,13 +141,13 @@ class ClusterPoll:
             cluster_id=topology.cluster_id,
             controller=topology.controller,
             controller_unknown_reason=topology.controller_error,
-            polls=rows_table([(disk.suspect, int(now * 1000), time.perf_counter() - began)], model.POLLS),
+            polls=rows_table([(suspect, int(now * 1000), time.perf_counter() - began)], model.POLLS),
             brokers=tables.brokers_table(topology),
             controllers=rows_table([(node, True) for node in controllers], model.CONTROLLERS),
             cluster_topics=topics_table(topology, of_topics),
             topic_partitions=partitions,
             partitions_shown=shown,
-            offsets_replicas=tables.offsets_replicas_table(sizes, self._growth.update(now, sizes), disk.replicas),
+            offsets_replicas=tables.offsets_replicas_table(sizes, self._growth.update(now, sizes), own_replicas),
             configs=configs,
             configs_shown=tables.shown_configs(configs, self._options.topic_settings),
             cluster_totals=tables.totals_table(partitions, topology.quorum, moves, versions, quotas),
@@ -162,8 +164,8 @@ class ClusterPoll:
             share_reads=share.share_reads,
             topic_sizes=tables.topic_sizes_table(topology, all_sizes, replicas),
             unknown_facts=tables.unknown_table(unknown),
-            cleaner_suspect=disk.suspect,
-            cleaner_evidence=disk.evidence,
+            cleaner_suspect=suspect,
+            cleaner_evidence=evidence,
             mixed_versions=tuple(mixed_versions(versions)),
             failed_log_dirs=failed_directories(replicas),
             is_whole=True,

@@ -14,7 +14,7 @@ same way. See docs/internals/decisions/0013-replicas-left-on-absent-brokers.md.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +25,8 @@ from exporters.cluster.model import CLUSTER_TOPICS, TOPIC_PARTITIONS
 from stream.cluster.configs import Settings
 from stream.cluster.topology import Topology
 
-
-class _Replica(NamedTuple):
-    """A replica of a topic; a topic that is created again has another id."""
-
-    topic: str
-    topic_id: bytes | None
-    partition: int
+_Replica = tuple[str, bytes | None, int]
+"""Topic, its id, and partition of a replica; a topic that is created again has another id."""
 
 
 class LeftReplicas:
@@ -58,10 +53,10 @@ class LeftReplicas:
         self._assigned = assigned
         if removed:
             listed = set(topology.topics["topic"].to_pylist())
-            unlisted = {replica.topic for _, replica in removed} - listed
+            unlisted = {replica[0] for _, replica in removed} - listed
             described = set(topology.topics.filter(pc.is_valid(topology.topics["partitions"]))["topic"].to_pylist())
             known = described.union(absent(unlisted) if unlisted else ())
-            self._counts.update(node for node, replica in removed if replica.topic in known)
+            self._counts.update(node for node, replica in removed if replica[0] in known)
         return self._counts
 
 
@@ -75,7 +70,7 @@ def _replicas_of_absent(topology: Topology, live: Collection[int]) -> dict[int, 
     found: dict[int, set[_Replica]] = {}
     columns = (nodes.filter(is_absent).to_pylist(), rows["topic"].to_pylist(), rows["partition"].to_pylist())
     for node, topic, partition in zip(*columns, strict=True):
-        found.setdefault(node, set()).add(_Replica(topic, ids.get(topic), partition))
+        found.setdefault(node, set()).add((topic, ids.get(topic), partition))
     return found
 
 
