@@ -25,13 +25,8 @@ _ANY_EPOCH: Final = -1
 _Partitions = dict[str, list[tuple[int, int]]]
 
 
-class Follower(NamedTuple):
-    """A replica that is not in sync, on a live broker, with the leader of its partition."""
-
-    topic: str
-    partition: int
-    broker: int
-    leader: int
+Follower = tuple[str, int, int, int]
+"""Topic, partition and live broker of a replica that is not in sync, and the leader of the partition."""
 
 
 class FollowerLag(NamedTuple):
@@ -50,7 +45,7 @@ def followers_out_of_sync(topology: Topology) -> list[Follower]:
     names = ("topic", "partition", "leader", "replicas", "in_sync", "offline")
     columns = (topology.partitions[name].to_pylist() for name in names)
     return [
-        Follower(topic, partition, node, leader)
+        (topic, partition, node, leader)
         for topic, partition, leader, replicas, in_sync, offline in zip(*columns, strict=True)
         if leader is not None and len(in_sync) < len(replicas)
         for node in sorted((set(replicas) & alive) - set(in_sync) - set(offline))
@@ -60,8 +55,8 @@ def followers_out_of_sync(topology: Topology) -> list[Follower]:
 def read_follower_lags(cluster: Cluster, followers: Sequence[Follower]) -> list[FollowerLag]:
     """Look up the first MOST_FOLLOWERS followers and their leaders, all at once. Raises nothing."""
     wanted = list(followers[:MOST_FOLLOWERS])
-    of_leaders = _by_node({(each.leader, each.topic, each.partition) for each in wanted})
-    of_followers = _by_node({(each.broker, each.topic, each.partition) for each in wanted})
+    of_leaders = _by_node({(leader, topic, partition) for topic, partition, _, leader in wanted})
+    of_followers = _by_node({(broker, topic, partition) for topic, partition, broker, _ in wanted})
     answers = cluster.call_all(
         [(node, requests.list_offsets(some, requests.LATEST)) for node, some in of_leaders]
         + [(node, requests.replica_ends(some)) for node, some in of_followers]

@@ -10,8 +10,8 @@ from stream.cluster.transport.errors import ErrorReason
 from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
 from tests.support.topologies import layout
 
-ONE = Follower("t", 0, broker=2, leader=1)
-OTHER = Follower("t", 1, broker=1, leader=2)
+ONE = ("t", 0, 2, 1)
+OTHER = ("t", 1, 1, 2)
 
 
 def read(offsets: dict[tuple[int | None, int], Any], followers: list[Follower]) -> list[FollowerLag]:
@@ -31,11 +31,11 @@ def read(offsets: dict[tuple[int | None, int], Any], followers: list[Follower]) 
 def test_only_live_followers_out_of_sync_are_looked_up() -> None:
     """Followers that are in sync, on an unavailable broker, on a failed disk or without a leader are not looked up."""
     topology = layout({"a": [(0, [0, 1], [0, 1]), (0, [0, 1, 2, 7], [0])], "b": [(None, [0, 1], [])]}, brokers=3)
-    assert followers_out_of_sync(topology) == [Follower("a", 1, 1, 0), Follower("a", 1, 2, 0)]
+    assert followers_out_of_sync(topology) == [("a", 1, 1, 0), ("a", 1, 2, 0)]
     failed = pa.array([[], [2], []], topology.partitions.schema.field("offline").type)
     at = topology.partitions.column_names.index("offline")
     partitions = topology.partitions.set_column(at, "offline", failed)
-    assert followers_out_of_sync(dataclasses.replace(topology, partitions=partitions)) == [Follower("a", 1, 1, 0)]
+    assert followers_out_of_sync(dataclasses.replace(topology, partitions=partitions)) == [("a", 1, 1, 0)]
 
 
 def test_the_lag_is_the_distance_to_the_high_watermark() -> None:
