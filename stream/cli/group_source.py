@@ -6,7 +6,6 @@ has what reads those answers: times, and the error for an unknown group.
 
 import datetime as dt
 import difflib
-from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
 from exporters.group_query import ALL_GROUPS, GroupQuery, SortKey
@@ -42,20 +41,15 @@ class GroupSource(Protocol):
 def find_group(source: GroupSource, name: str) -> Answer:
     """Return one group. Raises Refusal with the nearest names if there is none of that name."""
     answer = source.group(name)
-    if answer is None:
-        raise no_such_group(name, [group["group"] for group in source.groups()["groups"]])
-    return answer
-
-
-def no_such_group(name: str, names: Iterable[str]) -> Refusal:
-    """Return the error for a name that no group has."""
-    every = list(names)
+    if answer is not None:
+        return answer
+    every = [group["group"] for group in source.groups()["groups"]]
     near = difflib.get_close_matches(name, every, _NEAR) or [other for other in every if name in other][:_NEAR]
     if near:
         advice = f"did you mean {' or '.join(map(display_text, near))}?"
     else:
         advice = "`lagwarden groups` lists all groups" if every else "there are no groups"
-    return Refusal(f"there is no group named {display_text(name)}", advice, ExitCode.NO_SUCH_GROUP)
+    raise Refusal(f"there is no group named {display_text(name)}", advice, ExitCode.NO_SUCH_GROUP)
 
 
 def unix_time(text: str | None) -> float | None:
