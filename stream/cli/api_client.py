@@ -81,8 +81,9 @@ class InstanceClient:
     def groups(self, query: GroupQuery = ALL_GROUPS) -> Answer:
         """Return the groups of a query. Raises Refusal."""
         answer = self._current(f"/api/v1/groups{_parameters(query)}") or self._refuse_foreign()
-        notes = (note_of_cluster(answer), note_of_part(answer))
-        self.notes = list(dict.fromkeys([*self.notes, *filter(None, notes)]))
+        name, part = answer.get("cluster_name"), note_of_part(answer)
+        notes = [f"cluster: {display_text(str(name))}"] if name else []
+        self.notes = list(dict.fromkeys([*self.notes, *notes, *([part] if part else [])]))
         return answer
 
     def group(self, name: str) -> Answer | None:
@@ -185,12 +186,6 @@ def keeps_login(url: str, other: str) -> bool:
     is_upgrade = (first.scheme, second.scheme) == ("http", "https") and ports == list(_DEFAULT_PORTS.values())
     is_same = first.scheme == second.scheme and ports[0] == ports[1]
     return first.hostname == second.hostname and (is_same or is_upgrade)
-
-
-def note_of_cluster(answer: Answer) -> str:
-    """Return a line that names the cluster of the groups; empty if its name is not configured."""
-    name = answer.get("cluster_name")
-    return f"cluster: {display_text(str(name))}" if name else ""
 
 
 def note_of_part(answer: Answer) -> str:
