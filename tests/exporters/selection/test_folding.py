@@ -14,6 +14,7 @@ from exporters.selection.series import (
     maintenance_table,
     not_alerted_table,
     owner_table,
+    partition_verdict_table,
 )
 from tests.exporters.snapshots import snapshot, table
 
@@ -31,14 +32,14 @@ def world(*groups: dict[str, Any]) -> Snapshot:
     """Return a snapshot of these groups; each live one has a partition, an unknown lag, a transition and a target."""
     names = [row["group"] for row in groups if row["state"] != "Dead"]
     made = snapshot(
-        partitions=[{"group": name, "topic": "t", "partition": 0, "lag": 1} for name in names],
+        partitions=[{"group": name, "topic": "t", "partition": 0, "lag": 1, "verdict": "stopped"} for name in names],
         groups=list(groups),
         unknown_lags=[{"group": name, "reason": "no leader", "partitions": 2} for name in names],
         transitions=[{"group": name, "transition": "created", "count": 1} for name in names],
         topics=[{"group": name, "topic": "t", "lag_sum": 1} for name in names],
     )
     targets = [{"group": name, "time_lag_target": 60.0 - at} for at, name in enumerate(names)]
-    return dataclasses.replace(made, targets=table(TARGETS, targets))
+    return dataclasses.replace(made, targets=table(TARGETS, targets), partition_verdicts=partition_verdict_table(made))
 
 
 def consoles(number: int) -> list[dict[str, Any]]:
@@ -88,7 +89,7 @@ def test_a_folded_row_has_sums_and_the_worst_verdict() -> None:
 def test_folded_groups_have_no_finer_series_and_no_counters() -> None:
     """Folded groups lose partitions, topics and transitions; unknown lags are added; the shortest target applies."""
     shown = folded(world(group("orders"), *consoles(3)), FoldRules(generated_from=3))
-    for finer in (shown.partitions, shown.topics, shown.transitions):
+    for finer in (shown.partitions, shown.partition_verdicts, shown.topics, shown.transitions):
         assert finer.column("group").to_pylist() == ["orders"]
     assert shown.unknown_lags.to_pylist() == [
         {"group": "orders", "reason": "no leader", "partitions": 2},

@@ -304,6 +304,22 @@ def test_the_budget_has_a_quarter_for_the_cluster() -> None:
     assert SeriesSelection().budgets == (None, None)
 
 
+def test_verdicts_of_partitions_are_counted_over_all_topics() -> None:
+    """The number of partitions by verdict does not depend on the selected topics, and fine ones have no series."""
+    verdicts = (("shown", "stopped"), ("hidden", "stopped"), ("hidden", "stalled"), ("shown", "ok"))
+    world = snapshot(
+        partitions=[
+            {"group": "a", "topic": topic, "partition": at, "verdict": verdict}
+            for at, (topic, verdict) in enumerate(verdicts)
+        ],
+        groups=[{"group": "a", "state": "Stable"}],
+        verdict_groups=[{"verdict": "ok", "severity": "fine", "groups": 0}],
+    )
+    rendered = samples(world, SeriesSelection(Preset.STANDARD, topics=NameFilter(deny=("hidden",))))
+    counts = {each.labels["verdict"]: each.value for each in rendered if each.name.endswith("partitions_by_verdict")}
+    assert counts == {"stopped": 2.0, "stalled": 1.0}
+
+
 OWNED = {"team": "payments", "tier": "1", "link": None, "max_severity": "warning", "maintenance_until": NOON + 60_000}
 
 
