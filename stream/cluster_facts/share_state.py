@@ -9,7 +9,7 @@ PersisterStateBatchCombiner; KIP-932, KIP-1226.
 import dataclasses
 import enum
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from decoders.events import RecordEvent, Removed, SharePartitionStateRecorded
@@ -168,7 +168,7 @@ def _changed(before: SharePartition | None, event: SharePartitionStateRecorded) 
     start = None if event.start_offset < 0 else event.start_offset
     batches = tuple(StateBatch(*each) for each in event.batches)
     if event.snapshot or before is None:
-        return SharePartition(start, event.delivery_complete_count, tuple(_from(start, batches)))
+        return SharePartition(start, event.delivery_complete_count, _from(start, batches))
     start = before.start_offset if start is None else start
     count = before.finished if event.delivery_complete_count is None else event.delivery_complete_count
     if before.batches is None:
@@ -176,24 +176,19 @@ def _changed(before: SharePartition | None, event: SharePartitionStateRecorded) 
     merged = before.batches
     for each in batches:
         merged = _with_batch(merged, each)
-    return SharePartition(start, count, tuple(_from(start, merged)))
+    return SharePartition(start, count, _from(start, merged))
 
 
-def _from(start: int | None, batches: Iterable[StateBatch]) -> Iterator[StateBatch]:
-    """Yield the parts of the batches at or after the start offset, in order; equal neighbours are one batch."""
-    last: StateBatch | None = None
+def _from(start: int | None, batches: Iterable[StateBatch]) -> tuple[StateBatch, ...]:
+    """Return the parts of the batches at or after the start offset, in order; equal neighbours are one batch."""
+    found: list[StateBatch] = []
     for each in sorted(batches):
-        if start is not None and each.last < start:
-            continue
-        part = each if start is None else each._replace(first=max(each.first, start))
-        if last is not None and last.last + 1 == part.first and last[2:] == part[2:]:
-            last = last._replace(last=part.last)
-            continue
-        if last is not None:
-            yield last
-        last = part
-    if last is not None:
-        yield last
+        if start is None or each.last >= start:
+            part = each if start is None else each._replace(first=max(each.first, start))
+            if found and found[-1].last + 1 == part.first and found[-1][2:] == part[2:]:
+                part = found.pop()._replace(last=part.last)
+            found.append(part)
+    return tuple(found)
 
 
 def _with_batch(batches: tuple[StateBatch, ...], new: StateBatch) -> tuple[StateBatch, ...]:

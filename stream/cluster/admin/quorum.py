@@ -139,11 +139,8 @@ def _replica(state: Any, role: QuorumRole, leader_end: int | None) -> QuorumRepl
 
 def _one_per_node(replicas: Iterable[QuorumReplica]) -> Iterator[QuorumReplica]:
     newest: dict[tuple[bool, int], QuorumReplica] = {}
-    for each in replicas:
-        key = (each.role is QuorumRole.OBSERVER, each.replica)
-        other = newest.get(key)
-        if other is None or (each.last_fetch_time or 0) > (other.last_fetch_time or 0):
-            newest[key] = each
+    for each in sorted(replicas, key=lambda each: each.last_fetch_time or 0, reverse=True):
+        newest.setdefault((each.role is QuorumRole.OBSERVER, each.replica), each)
     yield from (newest[key] for key in sorted(newest))
 
 
