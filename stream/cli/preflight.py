@@ -18,8 +18,7 @@ from stream.config.kafka_login import login_from_options
 from stream.config.options import Config
 from stream.config.values import is_loopback
 from stream.errors import Caution, ExitCode, Refusal
-from stream.service.web_access import open_web_access
-from stream.service.wiring import checkpoint_root, object_storage
+from stream.service.wiring import checkpoint_root, object_storage, open_web_access
 from stream.spark.executors.driver_machine import address_for, check_python, check_reachable
 from stream.spark.java import find_java
 from stream.spark.jvm_process import NO_JAVA, JvmStartError, start_refusal

@@ -29,7 +29,6 @@ from stream.service.startup import check_part, read_tombstone_seconds, wait_for_
 from stream.service.status import CATCHING_UP, STARTING, ServiceStatus
 from stream.service.supervisor import QuerySupervisor
 from stream.service.ticker import HistoryFiles, Ticker, TickThread
-from stream.service.web_access import page_links
 from stream.spark.errors import SparkCallError, SparkFailure, spark_call
 from stream.spark.pipeline import start
 from stream.spark.task_progress import ProgressReceiver
@@ -76,7 +75,7 @@ class MonitorJob:
         # The queue of CloudEvents needs a directory: the options refuse it with a checkpoint in an object store.
         queue = folder if isinstance(folder, Path) else None
         webhook = WebhookSender.running(self.config.webhook, queue)
-        alerts = AlertPoster.running(self.config.webhook, topic.cluster_id, page_links(self.config))
+        alerts = AlertPoster.running(self.config.webhook, topic.cluster_id, wiring.page_links(self.config))
         with contextlib.closing(state), webhook as sender, alerts as poster:
             used = sender or poster
             self.status.webhook = None if used is None else used.status

@@ -27,12 +27,11 @@ from stream.config.options import Config
 from stream.config.values import is_loopback
 from stream.errors import ExitCode, Refusal
 from stream.otlp.export import otlp_export
+from stream.service import wiring
 from stream.service.early_jvm import StartedJvm
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
-from stream.service.web_access import open_web_access, page_links, served_burrow, served_details
-from stream.service.wiring import executor_files, session_options
 from stream.spark.executors.executor_check import check_executors
 from stream.spark.executors.watch import ExecutorWatch
 from stream.spark.jvm_process import JvmProcess
@@ -84,7 +83,7 @@ def run(config: Config, jvm: StartedJvm, follower: ConfigFollower | None = None)
         otlp_export(config.otlp, publisher.current, watch.current, server.status) as status.otlp,
     ):
         executors = _executor_watch(config, status)
-        opened, ready = _open_session(config, session_options(config, jvm.options), jvm.process, executors)
+        opened, ready = _open_session(config, wiring.session_options(config, jvm.options), jvm.process, executors)
         try:
             with Cluster(
                 config.kafka.bootstrap_servers,
@@ -112,20 +111,20 @@ def _http_server(
     config: Config, publisher: Publisher, status: ServiceStatus, watch: ClusterWatch, events: RecentEvents
 ) -> Iterator[HttpServer]:
     http = config.http
-    access = open_web_access(http)
+    access = wiring.open_web_access(http)
     if not access.credentials().needed and not is_loopback(http.host):
         _log.warning("http server open without a login", host=http.host, port=http.port, advice="see docs/http.md")
     served = ServedData(
         publisher.current,
         status.monitor_status,
-        served_details(http, publisher.details, watch.current),
+        wiring.served_details(http, publisher.details, watch.current),
         watch.current,
         search=None if http.hide_members else publisher.groups_of_client,
         events=events,
-        burrow=served_burrow(config),
+        burrow=wiring.served_burrow(config),
         other_instance=status.other_instance,
         on_failure=status.answer_failed,
-        links=page_links(config),
+        links=wiring.page_links(config),
     )
     limits = ConnectionLimits(http.max_connections, http.max_connections_per_address)
     server = HttpServer(http.host, http.port, served, limits=limits, access=access, allowed_hosts=http.allowed_hosts)
@@ -177,7 +176,7 @@ def _open_session(
             if config.job.master_url.is_on_other_machines:
                 checkpoint = config.checkpoint
                 folder = checkpoint.dir if checkpoint.shared and isinstance(checkpoint.dir, Path) else None
-                check_executors(session, options.shuffle_partitions, folder, executor_files(config))
+                check_executors(session, options.shuffle_partitions, folder, wiring.executor_files(config))
             ready.set_result(session)
         except BaseException as error:  # noqa: BLE001 - raised where the session is used
             ready.set_exception(error)

@@ -2,10 +2,22 @@
 
 import dataclasses
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import structlog
+
+from exporters.cluster.exposition import PublishedCluster
+from exporters.compatibility.burrow_responses import BurrowCluster
+from exporters.compatibility.selection import BURROW
+from exporters.group_search import hidden_members
+from exporters.http.access.web_access import WebAccess
+from exporters.http.access.web_config import WebConfigError
+from exporters.member_quotas import with_quotas
+from exporters.page.links import PageLinks
+from exporters.readmodel import GroupDetail
 from stream.checkpoint.directory import CheckpointDirectory
 from stream.checkpoint.files import CheckpointPath
 from stream.checkpoint.manifest import MANIFEST, Layout
@@ -15,8 +27,9 @@ from stream.cluster.transport.client import Cluster
 from stream.config.config_follower import selection_from_options
 from stream.config.kafka_login import login_from_options
 from stream.config.object_address import ObjectAddress
-from stream.config.options import Config, JobOptions
+from stream.config.options import Config, HttpOptions, JobOptions
 from stream.config.secret_sources import SecretFile
+from stream.errors import ExitCode, Refusal
 from stream.groups.expiry.broker_rules import OffsetsRetention
 from stream.groups.placement import Placement
 from stream.groups.shard import StateLimits
@@ -38,6 +51,9 @@ _REGION_VARIABLES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _READ_SHARE: Final = 0.9
 """The part of the watchdog's limit that all attempts of a task wait for brokers: the query then fails with their error,
 not by the watchdog."""
+_COMMAND_CONFIG: Final = "client.properties"
+"""The file that the commands of the pages name for TLS and SASL settings: that of Kafka's own documentation."""
+_log = structlog.get_logger(__name__)
 
 
 def read_tasks(config: Config) -> int:
@@ -211,3 +227,53 @@ def lookup_limits(config: Config, slot_ms: int, keep_slots: int) -> LookupLimits
 
 def _ms(seconds: float) -> int:
     return int(seconds * 1000)
+
+
+def open_web_access(http: HttpOptions, clock: Callable[[], float] = time.monotonic) -> WebAccess:
+    """Return the access to the HTTP server; changes of its files are logged. Raises Refusal."""
+    try:
+        return WebAccess(
+            http.web_config,
+            http.bearer_token_file,
+            on_fault=lambda why: _log.error("web configuration unusable; the previous one stays in force", cause=why),
+            on_reload=lambda: _log.info("web configuration read again"),
+            clock=clock,
+        )
+    except WebConfigError as error:
+        raise Refusal(
+            str(error), "correct the files of http.web_config and http.bearer_token_file", ExitCode.USAGE
+        ) from error
+
+
+def served_burrow(config: Config) -> BurrowCluster | None:
+    """Return the cluster of Burrow's API with its configured names; None if `metrics.compatibility` has no `burrow`."""
+    if BURROW.name not in config.metrics.compatibility:
+        return None
+    refresh = max(round(config.job.tick_interval), 1)
+    return BurrowCluster(config.metrics.other_cluster, config.kafka.bootstrap_servers, refresh)
+
+
+def page_links(config: Config) -> PageLinks:
+    """Return the links of the pages to other services, what their commands name, and the name of the cluster."""
+    http, kafka = config.http, config.kafka
+    return PageLinks(
+        http.grafana_url,
+        http.runbook_url,
+        kafka.bootstrap_servers,
+        _COMMAND_CONFIG if kafka.uses_tls or kafka.uses_sasl else None,
+        config.metrics.cluster_name,
+        http.messages_url,
+        http.external_url,
+    )
+
+
+def served_details(
+    http: HttpOptions,
+    details: Callable[[str], GroupDetail | None],
+    cluster: Callable[[], PublishedCluster | None] = lambda: None,
+) -> Callable[[str], GroupDetail | None]:
+    """Return the function that gives API and pages the details of a group.
+
+    They have the quotas of its members, which `cluster` knows; if so configured, members are hidden, and so are quotas.
+    """
+    return hidden_members(details) if http.hide_members else lambda group: with_quotas(details(group), cluster())

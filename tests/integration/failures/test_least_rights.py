@@ -17,7 +17,7 @@ from stream.config.kafka_login import login_from_options
 from stream.config.loader import load
 from stream.config.options import Config
 from stream.health.verdict import SEVERITY, Severity, Verdict
-from stream.service.web_access import page_links
+from stream.service.wiring import page_links
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.verdicts.columns import unreadable_tails
 from tests.integration.failures.secured_broker import PLAIN_LOGIN, SecuredBroker, login

@@ -20,7 +20,7 @@ from stream.config.options import HttpOptions
 from stream.errors import ExitCode, Refusal
 from stream.service import run
 from stream.service.status import ServiceStatus
-from stream.service.web_access import open_web_access, page_links, served_burrow, served_details
+from stream.service.wiring import open_web_access, page_links, served_burrow, served_details
 from tests.exporters.snapshots import detail
 
 USER = f"basic_auth_users: {{alice: {bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode()}}}"
