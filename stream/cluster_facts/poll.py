@@ -16,16 +16,9 @@ import pyarrow.compute as pc
 from exporters.cluster import model
 from exporters.cluster.model import ClusterFacts
 from exporters.readmodel import Snapshot, rows_table
+from stream.cluster import configs
 from stream.cluster.admin.features import finalized_features, mixed_versions, read_quotas, read_versions
 from stream.cluster.admin.followers import FollowerLag, followers_out_of_sync, read_follower_lags, read_reassignments
-from stream.cluster.configs import (
-    Settings,
-    failed_directories,
-    read_broker_configs,
-    read_replica_sizes,
-    read_topic_configs,
-    size_per_broker,
-)
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.topology import Topology, read_topology
 from stream.cluster.transport.client import Cluster
@@ -110,28 +103,28 @@ class ClusterPoll:
         partitions = partitions_table(topology)
         shown = tables.shown_partitions(partitions, self._options.partitions_shown)
         unknown["partition series", "not_shown"] += len(partitions) - len(shown)
-        of_brokers = read_broker_configs(self._cluster, nodes, BROKER_SETTINGS)
+        of_brokers = configs.read_broker_configs(self._cluster, nodes, BROKER_SETTINGS)
         of_topics, unknown["topic setting", ErrorReason.NOT_ASKED] = self._topic_settings(topology, snapshot)
-        configs = tables.configs_table(of_brokers, of_topics)
+        config_rows = tables.configs_table(of_brokers, of_topics)
         offsets = partitions.filter(pc.equal(partitions["topic"], NAME))
         asks_all = (pc.sum(partitions["replicas"]).as_py() or 0) <= MOST_REPLICAS
         unknown["size on disk", ErrorReason.NOT_ASKED] += 0 if asks_all else len(nodes)
         of_topic = {NAME: offsets["partition"].to_pylist()} if len(offsets) else {}
-        replicas = read_replica_sizes(
+        replicas = configs.read_replica_sizes(
             self._cluster, None if asks_all else of_topic, None if asks_all or of_topic else ()
         )
         of_offsets = of_topics.get(NAME, {})
         own_replicas, suspect, evidence = self._offsets_topic.evaluate(
             now, offsets, replicas, of_offsets, of_brokers, snapshot=snapshot
         )
-        sizes = size_per_broker(own_replicas)
-        all_sizes = size_per_broker(replicas) if asks_all else {}
+        sizes = configs.size_per_broker(own_replicas)
+        all_sizes = configs.size_per_broker(replicas) if asks_all else {}
         moves = unknown.take("reassignments", read_reassignments(self._cluster, topology.controller))
         versions = unknown.take_each("broker versions", read_versions(self._cluster, nodes))
         quotas = None if self._options.hide_clients else unknown.take("quotas", read_quotas(self._cluster))
         unknown["quota", "not_shown"] += len((quotas or ())[MOST_QUOTAS:])
         lags = self._follower_lags(topology, unknown)
-        tables.count_unknown(unknown, topology, own_replicas, configs)
+        tables.count_unknown(unknown, topology, own_replicas, config_rows)
         share = self._share_groups.poll(topology, unknown, now)
         moving_topics = Counter(move.topic for move in moves or ())
         controllers = () if topology.controller is None else (topology.controller,)
@@ -148,8 +141,8 @@ class ClusterPoll:
             topic_partitions=partitions,
             partitions_shown=shown,
             offsets_replicas=tables.offsets_replicas_table(sizes, self._growth.update(now, sizes), own_replicas),
-            configs=configs,
-            configs_shown=tables.shown_configs(configs, self._options.topic_settings),
+            configs=config_rows,
+            configs_shown=tables.shown_configs(config_rows, self._options.topic_settings),
             cluster_totals=tables.totals_table(partitions, topology.quorum, moves, versions, quotas),
             quorum_replicas=tables.quorum_table(topology.quorum),
             reassignments=rows_table(moves or (), model.REASSIGNMENTS),
@@ -167,7 +160,7 @@ class ClusterPoll:
             cleaner_suspect=suspect,
             cleaner_evidence=evidence,
             mixed_versions=tuple(mixed_versions(versions)),
-            failed_log_dirs=failed_directories(replicas),
+            failed_log_dirs=configs.failed_directories(replicas),
             is_whole=True,
         )
 
@@ -185,7 +178,7 @@ class ClusterPoll:
         unknown["follower", ErrorReason.NOT_ASKED] += len(followers) - len(lags)
         return lags
 
-    def _topic_settings(self, topology: Topology, snapshot: Snapshot | None) -> tuple[dict[str, Settings], int]:
+    def _topic_settings(self, topology: Topology, snapshot: Snapshot | None) -> tuple[dict[str, configs.Settings], int]:
         """Return the settings by topic, and the number of topics that groups read whose settings were not read.
 
         With several instances, any existing topic may be one that groups read.
@@ -197,9 +190,9 @@ class ClusterPoll:
             read = existing
         requested = sorted(read - {NAME})[:MOST_TOPICS]
         wanted = sorted({*self._options.topic_settings, *TOPIC_SETTINGS})
-        settings = read_topic_configs(self._cluster, requested, wanted)
+        settings = configs.read_topic_configs(self._cluster, requested, wanted)
         if NAME in existing:
-            settings |= read_topic_configs(self._cluster, [NAME], OFFSETS_SETTINGS)
+            settings |= configs.read_topic_configs(self._cluster, [NAME], OFFSETS_SETTINGS)
         return settings, len(read - {NAME}) - len(requested)
 
     def _absent(self, topics: Collection[str]) -> list[str]:
