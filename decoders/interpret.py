@@ -1,4 +1,4 @@
-"""Converts decoded records to events: one function per record type for its value. A tombstone removes what it names.
+"""Converts decoded records to events: one function for each content of a value. A tombstone removes what it names.
 
 The events depend on this record alone, and have what the product uses; the record has all fields.
 """
@@ -10,7 +10,7 @@ from decoders import events as facts
 from decoders import group_events as newer
 from decoders.events import RecordEvent
 from decoders.group_events import AssignmentRows
-from decoders.schema import Fields, Record
+from decoders.schema import Fields, Record, RecordContent
 
 _TRANSACTION_STATES: Final = (
     *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead"),
@@ -24,7 +24,8 @@ def event_of(record: Record) -> RecordEvent:
     """Return the event of a record."""
     if record.value is None:
         return facts.Removed(record.type, record.key)
-    return _EVENTS[record.type.name]({**record.value, **record.key, "kind": record.type.group_kind})
+    fields = {**record.value, **record.key, "kind": record.type.group_kind}
+    return _EVENTS[record.type.content or record.type.name](fields)
 
 
 def _none_if_unset(number: int) -> int | None:
@@ -195,31 +196,21 @@ def _tasks(fields: Fields, name: str) -> AssignmentRows:
     )
 
 
-_EVENTS: Final[Mapping[str, Callable[[Fields], RecordEvent]]] = {
-    "LEGACY_OFFSET_COMMIT": _offset_committed,
-    "OFFSET_COMMIT": _offset_committed,
-    "GROUP_METADATA": _classic_group,
-    "CONSUMER_GROUP_METADATA": _group_epoch,
-    "CONSUMER_GROUP_PARTITION_METADATA": _partition_metadata,
-    "CONSUMER_GROUP_MEMBER_METADATA": _member,
-    "CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA": _target_epoch,
-    "CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target,
-    "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment,
-    "CONSUMER_GROUP_REGULAR_EXPRESSION": lambda fields: newer.TopicRegexResolved(
+_EVENTS: Final[Mapping[RecordContent | str, Callable[[Fields], RecordEvent]]] = {
+    RecordContent.OFFSET: _offset_committed,
+    RecordContent.CLASSIC_GROUP: _classic_group,
+    RecordContent.GROUP_EPOCH: _group_epoch,
+    RecordContent.SUBSCRIBED_TOPICS: _partition_metadata,
+    RecordContent.MEMBER: _member,
+    RecordContent.TARGET_EPOCH: _target_epoch,
+    RecordContent.TARGET_ASSIGNMENT: _member_target,
+    RecordContent.CURRENT_ASSIGNMENT: _member_assignment,
+    RecordContent.RESOLVED_REGEX: lambda fields: newer.TopicRegexResolved(
         fields["group_id"], fields["regular_expression"], fields["topics"]
     ),
-    "SHARE_GROUP_METADATA": _group_epoch,
-    "SHARE_GROUP_MEMBER_METADATA": _member,
-    "SHARE_GROUP_TARGET_ASSIGNMENT_METADATA": _target_epoch,
-    "SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target,
-    "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment,
-    "SHARE_GROUP_STATE_PARTITION_METADATA": _share_topics,
-    "STREAMS_GROUP_METADATA": _group_epoch,
-    "STREAMS_GROUP_MEMBER_METADATA": _member,
-    "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA": _target_epoch,
-    "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target,
-    "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment,
-    "STREAMS_GROUP_TOPOLOGY": _topology,
+    RecordContent.SHARE_TOPICS: _share_topics,
+    RecordContent.TOPOLOGY: _topology,
+    # Of other topics, by record type.
     "TRANSACTION_LOG": _transaction,
     "SHARE_SNAPSHOT": _share_partition,
     "SHARE_UPDATE": _share_partition,
