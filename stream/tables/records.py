@@ -53,16 +53,17 @@ def _details(decoded: DecodedCommits, none: NDArray[np.bool_]) -> Columns:
     return {
         "leader_epoch": lambda: pa.array(epoch, pa.int32(), mask=none | (epoch == -1)),
         # Invalid UTF-8 as Java reads it.
-        "metadata": lambda: pc.if_else(pa.array(none), _NULL, _texts(details["metadata"], java_text)),
+        "metadata": lambda: _texts(details["metadata"], java_text, none),
         "expire_time": lambda: times(details["expire_time"], none),
-        "topic_id": lambda: _texts(details["topic_id"], jsonform.uuid_text),
+        "topic_id": lambda: _texts(details["topic_id"], jsonform.uuid_text, none),
     }
 
 
-def _texts(raw: pa.Array, text_of: Callable[[bytes], str]) -> pa.StringArray:
-    """Return bytes as texts; each distinct text is decoded once."""
+def _texts(raw: pa.Array, text_of: Callable[[bytes], str], none: NDArray[np.bool_]) -> pa.StringArray:
+    """Return bytes as texts, null where `none`; each distinct text is decoded once."""
     encoded = raw.dictionary_encode()
-    return pa.array(map(text_of, encoded.dictionary.to_pylist()), pa.string()).take(encoded.indices)
+    texts = pa.array(map(text_of, encoded.dictionary.to_pylist()), pa.string()).take(encoded.indices)
+    return pc.if_else(pa.array(none), _NULL, texts) if none.any() else texts
 
 
 def _errors(asked: AskedRecords, at: NDArray[np.int64]) -> pa.StringArray:
