@@ -117,7 +117,7 @@ class CaptureGroups:
 
     @functools.cached_property
     def commit_facts(self) -> Mapping[str, Mapping[TopicAndPartition, Answer]]:
-        """What the API omits, per partition of each group: leader epoch and metadata of the last commit, counts.
+        """Facts that the API omits, per partition of each group: leader epoch and metadata of the last commit, counts.
 
         `commits` and `rewinds` count since the previous tombstone of the offset; `leader_epoch` is null if the commit
         has none.
