@@ -94,14 +94,6 @@ class Patience:
     """Time (ms) that the row may be without progress before that is a fault: `time`, or that of a first pause."""
 
 
-def suspect_rows(unread: Flags, age: Ints, tick: int) -> Ints:
-    """Return the numbers of the rows whose oldest unread record is older than two ticks.
-
-    Nothing shorter than two ticks is ever a fault, so the expensive columns are computed for these rows only.
-    """
-    return np.flatnonzero(unread & (age > 2 * tick))
-
-
 def learn_patience(  # noqa: PLR0917 - columns of one table
     inputs: HealthInputs,
     history: EndHistory,

@@ -25,7 +25,7 @@ from stream.health.features.open_transaction import (
     rows_of_hanging_transactions,
 )
 from stream.health.features.partition_history import Observation, PartitionHistory
-from stream.health.features.patience import Patience, learn_patience, slots_of_rows, suspect_rows, transaction_patience
+from stream.health.features.patience import Patience, learn_patience, slots_of_rows, transaction_patience
 from stream.health.features.time_lag import (
     Rates,
     RisingSpan,
@@ -36,10 +36,8 @@ from stream.health.features.time_lag import (
     produce_and_consume_rates,
     restarting_rows,
     rising_span,
-    unheard_rows,
     written_since,
     young_rows,
-    young_uncommitted_rows,
 )
 from stream.health.inputs import NO_COMMIT, GroupStage, HealthInputs
 from stream.health.limits import HealthLimits
@@ -155,7 +153,8 @@ def measure_pace(tick: RecordedTick, measured: Measurements) -> Pace:
     past, row, lag, end = tick.history.high_watermark, measured.history_row, measured.lag, measured.ends.high_watermark
     span = rising_span(inputs.slots, measured.known_until, inputs.now)
     rates = produce_and_consume_rates(span, inputs.spans.last_offset, lag, past, row, end=end, now=inputs.now)
-    suspects = suspect_rows(measured.unread, measured.time_lag.age, tick.limits.tick)
+    # Nothing shorter than two ticks is ever a fault: the expensive columns are computed for these rows only.
+    suspects = np.flatnonzero(measured.unread & (measured.time_lag.age > 2 * tick.limits.tick))
     slots = slots_of_rows(inputs.slots, suspects, len(inputs))  # once: selecting them is a tenth of a tick
     patience = learn_patience(inputs, past, tick.limits, row, suspects, slots, tick.observation.memory.longest_pause)
     trend = trend_of_rows(slots, suspects, past, row, lag=lag, end=end, window_start=span.start_time)
@@ -230,8 +229,10 @@ def undecided(tick: RecordedTick, measured: Measurements, pace: Pace, progress: 
     young = young_rows(unread, measured.time_lag, pace.trend, patience, needed_since, observed)
     empty = measured.ends.high_watermark <= measured.ends.log_start
     formed_since = now - progress.settled_time
-    young |= young_uncommitted_rows(progress.uncommitted, empty, progress.stuck, formed_since, observed)
+    # What was written before a partition without a commit was first observed, after its group formed, is not known.
+    young |= progress.uncommitted & ~empty & ~progress.stuck & (observed > formed_since)
     # The commit window of a late row with an outage in it shows no usual pace.
     outage = (progress.outage_end > pace.span.start_time) & (age > 2 * limits.tick)
-    unheard = unheard_rows(unread, measured.known_until, patience, outage, now)
+    # Commits that are not known yet may have read everything.
+    unheard = unread & ((now - measured.known_until > patience) | outage)
     return young | measured.tail.pending | progress.paused | unheard

@@ -217,22 +217,6 @@ def young_rows(  # noqa: PLR0917 - columns of one table
     return young
 
 
-def young_uncommitted_rows(uncommitted: Flags, empty: Flags, stuck: Flags, formed_since: Ints, observed: Ints) -> Flags:
-    """Return the rows without a commit whose partition was first observed after their group formed.
-
-    What was written in between is not known. Rows of empty partitions and rows that are stuck are decided.
-    """
-    return uncommitted & ~empty & ~stuck & (observed > formed_since)
-
-
-def unheard_rows(unread: Flags, known_until: Ints, patience: Ints, outage: Flags, now: int) -> Flags:
-    """Return the unread rows whose commits are not known for longer than their patience, and those with an outage.
-
-    The unknown commits may have read everything.
-    """
-    return unread & ((now - known_until > patience) | outage)
-
-
 def excused_rows(outage_end: Ints, settled_since: Ints, known_until: Ints, grace: Ints, rebalance: int) -> Flags:
     """Return the rows that regained their coordinator or leader within the last `grace` ms.
 
