@@ -4,10 +4,8 @@ Beyond the budget, whole metrics are left out, the least important first: those 
 of dead groups, then those of partitions, then those of topics, then those of groups. A metric has samples for all
 groups or for none, because a sum over half of its series would look like a correct result.
 
-Name patterns: allow and deny lists of groups and topics, and the first match in a list of patterns.
-
-A pattern is a regular expression in the syntax of Prometheus (RE2, which matches in linear time) and must match the
-whole name, as in Prometheus. Names are Arrow columns; each distinct name is matched once.
+A name pattern is a regular expression in the syntax of Prometheus (RE2, which matches in linear time) and must match
+the whole name, as in Prometheus. Names are Arrow columns; each distinct name is matched once.
 """
 
 import dataclasses

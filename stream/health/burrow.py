@@ -1,9 +1,9 @@
 """The exact rules of Burrow (LinkedIn), for users who migrate from it and want to compare.
 
 `evaluate` has its six rules over the windows of commits (`Rings`), those of core/internal/evaluator/caching.go, here
-over whole columns. The known peculiarities are kept: a single commit with lag
-is STOP at once, a group whose slots were all filled in late is WARN, and time is compared in whole seconds. Which
-groups are evaluated (Burrow's lists, and its expiration of groups without a commit for a week) is up to the caller.
+over whole columns. The known peculiarities are kept: a single commit with lag is STOP at once, a group whose slots were
+all filled in late is WARN, and time is compared in whole seconds. Which groups are evaluated (Burrow's lists, and its
+expiration of groups without a commit for a week) is up to the caller.
 
 `BurrowStatusTracker` applies them tick after tick, whatever rules decide the verdicts. Burrow reads every commit. Here
 only the newest commit of each tick is known, which is what Burrow does with its option `min-distance` at the length of

@@ -1,8 +1,5 @@
 """Offsets partitions blocked by an open transaction, the commits that it hides, and how a tick adds them. Pure.
 
-The job reads committed records, so an open transaction on a partition of `__consumer_offsets` hides all records behind
-its last stable offset: groups that commit look as if they had stopped. Until it ends, the tick reads these records.
-
 A key that the log has keeps its row. A key that the log does not have (the group's first commit of a partition is
 hidden) gets a row after the others, if the ends of its partition are known; without the row the partition would count
 as never committed. Offsets that were deleted behind the transaction are removed afterwards

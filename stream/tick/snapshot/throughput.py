@@ -1,7 +1,5 @@
 """How often groups commit, what they have not read, which partitions are hot, and what more members would cure. Pure.
 
-The lag of a group that more members would cure, and the number of members that can have work. Pure.
-
 A partition is read by one member. Its lag shrinks with a further member only if it has no owner, or if its owner has
 other partitions with lag, of which the new member takes some. The lag of a member's only partition with lag does not: a
 scaler that counts it adds members that stay idle, and each addition is a rebalance. The assignor `range` gives the
