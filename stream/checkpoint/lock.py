@@ -3,7 +3,6 @@
 import dataclasses
 import errno
 import fcntl
-from pathlib import Path
 from typing import IO, Final
 
 from stream.checkpoint.files import CheckpointPath, DamagedError, check_regular
@@ -37,16 +36,9 @@ CheckpointLock = FileLock | ObjectLease
 
 def take_lock(folder: CheckpointPath) -> CheckpointLock:
     """Return the lock of a checkpoint. Raises Refusal if another process has it, or it cannot be created."""
-    if not isinstance(folder, ObjectPath):
-        return _lock_file(folder)
     try:
-        return ObjectLease.acquire(folder / "lock")
-    except OSError as error:
-        raise unusable(folder, error) from error
-
-
-def _lock_file(folder: Path) -> CheckpointLock:
-    try:
+        if isinstance(folder, ObjectPath):
+            return ObjectLease.acquire(folder / "lock")
         folder.mkdir(parents=True, exist_ok=True)
         check_regular(folder / "lock")
         handle = (folder / "lock").open("a")

@@ -129,6 +129,7 @@ class ClusterPoll:
         moving_topics = Counter(move.topic for move in moves or ())
         controllers = () if topology.controller is None else (topology.controller,)
         left = self._left_replicas.update(topology, self._absent)
+        disks = [(node, size, left.get(node, 0)) for node, size in sorted(all_sizes.items()) if size is not None]
         return ClusterFacts(
             taken_at=now,
             cluster_id=topology.cluster_id,
@@ -150,7 +151,7 @@ class ClusterPoll:
             features=rows_table(finalized_features(versions).items(), model.FEATURES),
             broker_features=tables.broker_features_table(versions),
             quotas=rows_table((quotas or ())[:MOST_QUOTAS], model.QUOTAS),
-            broker_disks=tables.broker_disks_table(all_sizes, left),
+            broker_disks=rows_table(disks, model.BROKER_DISKS),
             followers=rows_table([each[:4] for each in lags if each.lag is not None], model.FOLLOWERS),
             share_partitions=share.share_partitions,
             share_groups=share.share_groups,

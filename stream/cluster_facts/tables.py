@@ -137,12 +137,6 @@ def broker_features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
     return rows_table(rows, model.BROKER_FEATURES)
 
 
-def broker_disks_table(sizes: Mapping[int, int | None], left: Mapping[int, int]) -> pa.Table:
-    """Return a row per broker whose `sizes` are known (BROKER_DISKS), with the number of replicas `left` on it."""
-    rows = [(node, size, left.get(node, 0)) for node, size in sorted(sizes.items()) if size is not None]
-    return rows_table(rows, model.BROKER_DISKS)
-
-
 def topic_sizes_table(topology: Topology, sizes: Mapping[int, int | None], replicas: pa.Table) -> pa.Table:
     """Return the size of each topic all of whose replicas are on brokers with known `sizes` (TOPIC_SIZES)."""
     known = pa.array([node for node, size in sizes.items() if size is not None], pa.int32())
