@@ -43,9 +43,13 @@ def named(error: BaseException, where: str, security_protocol: str) -> ClusterEr
     tls = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
     if tls is not None:
         return _tls(tls, where)
-    for kinds, explain in _BY_CLASS:
-        if isinstance(error, kinds):
-            return explain(error, where, security_protocol)
+    explained = (
+        _refused(error, where, security_protocol)
+        or _not_understood(error, where, security_protocol)
+        or _away(error, where)
+    )
+    if explained is not None:
+        return explained
     return Malformed(
         f"the exchange with {where} failed in the client: {type(error).__name__}: {error}",
         "this is an error in lagwarden; please report it with this line",
@@ -112,56 +116,57 @@ def _words(reason: str) -> str:
     return reason.lower().replace("_", " ")
 
 
-def _login(error: BaseException, where: str, _: str) -> ClusterError:
-    # The library prefixes the broker's message with the class of the error, and the error with its number.
-    text = re.sub(r"^(\[Error \d+\] )?(\w+Error: )*", "", str(error))
-    return LoginRefused(f"{where} refuses the login: {text or 'no reason given'}", _CHECK_LOGIN)
+def _refused(error: BaseException, where: str, security_protocol: str) -> ClusterError | None:
+    """Return the error for a login or a request that the broker refuses; None for any other."""
+    if isinstance(error, kafka.errors.SaslAuthenticationFailedError):
+        # The library prefixes the broker's message with the class of the error, and the error with its number.
+        text = re.sub(r"^(\[Error \d+\] )?(\w+Error: )*", "", str(error))
+        return LoginRefused(f"{where} refuses the login: {text or 'no reason given'}", _CHECK_LOGIN)
+    if isinstance(error, kafka.errors.UnsupportedSaslMechanismError):
+        mechanisms = re.search(r"SASL mechanism .+; it offers .+", str(error))
+        return LoginRefused(
+            f"{where} does not offer the {mechanisms[0] if mechanisms else 'SASL mechanism'}",
+            "set kafka.sasl_mechanism to one that the broker's listener enables",
+        )
+    if isinstance(error, kafka.errors.IllegalSaslStateError):
+        wanted = "SSL" if security_protocol == "SASL_SSL" else "PLAINTEXT"
+        return WrongProtocol(
+            f"{where} does not accept a login on this listener", f"set kafka.security_protocol={wanted}"
+        )
+    if isinstance(error, kafka.errors.AuthorizationError):
+        return NotAuthorised(
+            f"{where} denies a request because a right is missing ({error})",
+            "grant what `lagwarden acls` prints to lagwarden's user",
+        )
+    return None
 
 
-def _mechanism(error: BaseException, where: str, _: str) -> ClusterError:
-    mechanisms = re.search(r"SASL mechanism .+; it offers .+", str(error))
-    return LoginRefused(
-        f"{where} does not offer the {mechanisms[0] if mechanisms else 'SASL mechanism'}",
-        "set kafka.sasl_mechanism to one that the broker's listener enables",
-    )
+def _not_understood(error: BaseException, where: str, security_protocol: str) -> ClusterError | None:
+    """Return the error for a server that does not speak the protocol as expected; None for any other."""
+    if isinstance(error, kafka.errors.IncompatibleBrokerVersion):
+        if "MetadataRequest" in str(error):
+            return WrongProtocol(
+                f"{where} is a KRaft controller, not a broker", "name brokers in kafka.bootstrap_servers"
+            )
+        return Unsupported(
+            f"the broker {where} does not support a request ({error})", "see docs/support.md for supported versions"
+        )
+    if isinstance(error, SpeaksTlsError):
+        wanted = "SASL_SSL" if security_protocol.startswith("SASL") else "SSL"
+        return WrongProtocol(f"{where} speaks TLS, not {security_protocol}", f"set kafka.security_protocol={wanted}")
+    if isinstance(error, kafka.errors.KafkaProtocolError):
+        return WrongProtocol(
+            f"what answers at {where} is not a Kafka broker ({error})", "check kafka.bootstrap_servers"
+        )
+    return None
 
 
-def _no_sasl_here(_: BaseException, where: str, security_protocol: str) -> ClusterError:
-    wanted = "SSL" if security_protocol == "SASL_SSL" else "PLAINTEXT"
-    return WrongProtocol(f"{where} does not accept a login on this listener", f"set kafka.security_protocol={wanted}")
-
-
-def _speaks_tls(_: BaseException, where: str, security_protocol: str) -> ClusterError:
-    wanted = "SASL_SSL" if security_protocol.startswith("SASL") else "SSL"
-    return WrongProtocol(f"{where} speaks TLS, not {security_protocol}", f"set kafka.security_protocol={wanted}")
-
-
-def _no_kafka(error: BaseException, where: str, _: str) -> ClusterError:
-    return WrongProtocol(f"what answers at {where} is not a Kafka broker ({error})", "check kafka.bootstrap_servers")
-
-
-def _denied(error: BaseException, where: str, _: str) -> ClusterError:
-    return NotAuthorised(
-        f"{where} denies a request because a right is missing ({error})",
-        "grant what `lagwarden acls` prints to lagwarden's user",
-    )
-
-
-def _too_old(error: BaseException, where: str, _: str) -> ClusterError:
-    if "MetadataRequest" in str(error):
-        return WrongProtocol(f"{where} is a KRaft controller, not a broker", "name brokers in kafka.bootstrap_servers")
-    return Unsupported(
-        f"the broker {where} does not support a request ({error})", "see docs/support.md for supported versions"
-    )
-
-
-def _timed_out(_: BaseException, where: str, __: str) -> ClusterError:
-    return TimedOut(f"{where} does not answer in time", _CHECK_ADDRESS)
-
-
-def _away(error: BaseException, where: str, _: str) -> ClusterError:
+def _away(error: BaseException, where: str) -> ClusterError | None:
+    """Return the error for a broker that is not reachable, or does not answer; None for any other."""
+    if not isinstance(error, _OF_CONNECTIONS):
+        return None
     text = str(error)
-    if "timed out" in text:
+    if isinstance(error, _OF_TIME) or "timed out" in text:
         return TimedOut(f"{where} does not answer in time", _CHECK_ADDRESS)
     if "ECONNREFUSED" in text:
         return Unreachable(f"{where} refuses the connection: nothing listens there", _CHECK_ADDRESS)
@@ -172,25 +177,12 @@ def _away(error: BaseException, where: str, _: str) -> ClusterError:
     return Unreachable(f"{where} is not reachable ({reason})", _CHECK_ADDRESS)
 
 
-_BY_CLASS: Final = (
-    (kafka.errors.SaslAuthenticationFailedError, _login),
-    (kafka.errors.UnsupportedSaslMechanismError, _mechanism),
-    (kafka.errors.IllegalSaslStateError, _no_sasl_here),
-    (kafka.errors.AuthorizationError, _denied),
-    (kafka.errors.IncompatibleBrokerVersion, _too_old),
-    (SpeaksTlsError, _speaks_tls),
-    ((kafka.errors.KafkaTimeoutError, kafka.errors.RequestTimedOutError), _timed_out),
-    (kafka.errors.CorrelationIdError, _no_kafka),
-    (kafka.errors.KafkaProtocolError, _no_kafka),
-    (
-        (
-            kafka.errors.KafkaConnectionError,
-            kafka.errors.NodeNotReadyError,
-            kafka.errors.UnknownBrokerIdError,
-            kafka.errors.Cancelled,
-            OSError,
-        ),
-        _away,
-    ),
+_OF_TIME: Final = (kafka.errors.KafkaTimeoutError, kafka.errors.RequestTimedOutError)
+_OF_CONNECTIONS: Final = (
+    *_OF_TIME,
+    kafka.errors.KafkaConnectionError,
+    kafka.errors.NodeNotReadyError,
+    kafka.errors.UnknownBrokerIdError,
+    kafka.errors.Cancelled,
+    OSError,
 )
-"""The first row whose class matches builds the error. Order matters if one class is a subclass of another."""
