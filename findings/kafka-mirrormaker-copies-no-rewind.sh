@@ -121,7 +121,7 @@ reset=("${kafka[@]}" "$work/Reset.java" "127.0.0.1:$port")
 "${kafka[@]}" org.apache.kafka.connect.mirror.MirrorMaker "$work/mirror.properties" >"$work/mirror.log" 2>&1 &
 mirror=$!
 "${reset[@]}" wait 2>"$work/wait.log" | tee "$work/seen"
-diff "$work/seen" - <<'TEXT' || { tail -20 "$work"/*.log; exit 1; }
+diff "$work/seen" - <<'TEXT' || { tail -n 20 "$work"/*.log; exit 1; }
 at the end: source 100, target 100
 later copied: true
 latest copied: true

@@ -139,7 +139,7 @@ groups=(java -Xmx256m -Dstate="$work/state" -cp "$work/jars/*" "$work/Groups.jav
 "${kafka[@]}" org.apache.kafka.connect.mirror.MirrorMaker "$work/mirror.properties" >"$work/mirror.log" 2>&1 &
 mirror=$!
 (echo "mirrored:" && "${groups[@]}" wait 2>"$work/wait.log") | tee -a "$work/seen"
-diff "$work/seen" - <<'TEXT' || { tail -20 "$work"/*.log; exit 1; }
+diff "$work/seen" - <<'TEXT' || { tail -n 20 "$work"/*.log; exit 1; }
 before:
 classic: t true, a.t false
 consumer: t true, a.t false

@@ -78,7 +78,7 @@ commit orders 20 20 20 10
   commit audit 20
   echo "orders beside audit: $(top)"
 } | tee "$work/seen"
-diff "$work/seen" - <<'TEXT' || { tail -20 "$work"/*.log; exit 1; }
+diff "$work/seen" - <<'TEXT' || { tail -n 20 "$work"/*.log; exit 1; }
 orders alone: partitions 4, lag_max 10
 orders beside audit: partitions 1, lag_max 0
 TEXT

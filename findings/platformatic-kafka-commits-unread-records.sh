@@ -74,7 +74,7 @@ JAVASCRIPT
 run() { "$work/node/node_modules/.bin/node" "$work/node/client.mjs" "127.0.0.1:$port" "$1" 2>"$work/$1.log"; }
 run produce
 { run hold || true; run next; } | tee "$work/seen"
-diff "$work/seen" - <<'TEXT' || { tail -20 "$work"/*.log; exit 1; }
+diff "$work/seen" - <<'TEXT' || { tail -n 20 "$work"/*.log; exit 1; }
 held: record 0, committed: 100
 the next member begins at record 100
 TEXT
