@@ -51,11 +51,6 @@ class CompactionConfig:
         """Return the largest size in bytes that a log with a clean part of this size may have before compaction."""
         return clean / (1 - min(self.dirty_ratio, 0.99)) + _SEGMENTS * self.segment_bytes
 
-    @property
-    def patience(self) -> float:
-        """The time a log may be overdue, in seconds."""
-        return PATIENCE_SECONDS + self.lag_seconds
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OffsetsPartitionSizes:
@@ -104,8 +99,9 @@ class CleanerWatch:
         self._since = {
             (each.sign, each.replica): self._since.get((each.sign, each.replica), sizes.time) for each in found
         }
+        patience = PATIENCE_SECONDS + limits.lag_seconds
         return _worst_of_each_broker(
-            [each for each in found if sizes.time - self._since[each.sign, each.replica] >= limits.patience]
+            [each for each in found if sizes.time - self._since[each.sign, each.replica] >= patience]
         )
 
     def _measure(self, sizes: OffsetsPartitionSizes) -> None:

@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, Self
 
 from kafka.net.selector import NetworkSelector
@@ -122,7 +122,7 @@ class Cluster:
 
     def failure_of(self, node: int) -> ClusterError | None:
         """Return why the last request to a broker failed; None if it was answered."""
-        return self._exchange.failure_of(node)
+        return self._exchange.last_error.get(node)
 
     def metadata(self, topics: Collection[str] | None = (), *, operations: bool = False) -> Any:
         """Return the metadata of the brokers and of these topics (None: all topics), and update the known brokers.
@@ -166,7 +166,7 @@ class Cluster:
         """
         if not self._closed and not self._connections.closed:
             with contextlib.suppress(ClusterError):
-                self._run(self._exchange.close, GRACE_SECONDS)
+                self._run(self._connections.close, GRACE_SECONDS)
         self._closed = True
         io_thread = self._net._io_thread  # noqa: SLF001 -- None after `stop`, which does not say whether it has ended
         self._net.stop(timeout_ms=1000)
@@ -175,8 +175,8 @@ class Cluster:
         else:
             threading.Thread(target=_close_after, args=(io_thread, self._net), name="kafka-close", daemon=True).start()
 
-    def _run(self, work: Callable[[], Coroutine[Any, Any, Any]], seconds: float) -> Any:
-        """Run a coroutine on the I/O thread and wait for it with a limit, because a DNS lookup can block it."""
+    def _run(self, work: Callable[[], Any], seconds: float) -> Any:
+        """Run a function or a coroutine on the I/O thread, and wait with a limit: a DNS lookup can block the thread."""
         if self._closed or self._connections.closed:
             raise _closed_error()
         done = threading.Event()

@@ -88,16 +88,9 @@ class Exchange:
     _connections: Connections
     _protocol: str
     _seconds: float
-    _last_error: dict[object, ClusterError] = dataclasses.field(default_factory=dict)
+    last_error: dict[object, ClusterError] = dataclasses.field(default_factory=dict)
+    """The error of the last exchange with a node; none if it succeeded. May be read by any thread."""
     _preferred: object = None
-
-    def failure_of(self, node: object) -> ClusterError | None:
-        """Return the error of the last exchange with a node; None if it succeeded. May be called by any thread."""
-        return self._last_error.get(node)
-
-    async def close(self) -> None:
-        """Close all connections."""
-        self._connections.close()
 
     async def metadata(self, request: Any) -> Any:
         """Return the first metadata answer with brokers. Raises the first permanent ClusterError, else the first."""
@@ -216,7 +209,7 @@ class Exchange:
             answer = await self._until(sent, guard)
         except Exception as error:  # noqa: BLE001 -- every failure becomes a named value
             return self._named(node, connection, error)
-        self._last_error.pop(node, None)
+        self.last_error.pop(node, None)
         return answer
 
     async def _until(self, future: Any, guard: float) -> Any:
@@ -224,15 +217,15 @@ class Exchange:
         return await self._connections.wait_for(future, max(guard - time.monotonic(), 0.0) * 1000)
 
     def _named(self, node: object, connection: Any, error: Exception) -> ClusterError:
-        if isinstance(error, NodeNotReadyError) and node in self._last_error:
-            return self._last_error[node]  # in its reconnect back-off: the cause is the last error
+        if isinstance(error, NodeNotReadyError) and node in self.last_error:
+            return self.last_error[node]  # in its reconnect back-off: the cause is the last error
         named = causes.named(error, self._where(node), self._protocol)
         if isinstance(named, TimedOut) and connection is not None and connection.awaits is not None:
             named = causes.login_waits(self._where(node), connection.awaits)
         was_connected = connection is not None and connection.init_future.succeeded()
         if was_connected and isinstance(error, KafkaConnectionError) and isinstance(named, Unreachable):
             named = CutOff(named.what, named.advice)
-        self._last_error[node] = named
+        self.last_error[node] = named
         return named
 
     def _where(self, node: object) -> str:

@@ -26,19 +26,16 @@ class TlsContext:
 
         Files that are written one after the other do not match for a moment: then only this connection fails.
         """
-        versions = self._current_versions()
-        if self._context is None or versions != self._versions:
-            self._context = self._load()
-            self._versions = versions
-        return self._context
-
-    def _current_versions(self) -> tuple[_Version, ...]:
         named = {
             "ssl_ca_file": self._files.authorities,
             "ssl_certificate_file": self._files.certificate,
             "ssl_key_file": self._files.key,
         }
-        return tuple(_version(option, path) for option, path in named.items() if path is not None)
+        versions = tuple(_version(option, path) for option, path in named.items() if path is not None)
+        if self._context is None or versions != self._versions:
+            self._context = self._load()
+            self._versions = versions
+        return self._context
 
     def _load(self) -> ssl.SSLContext:
         files = self._files
