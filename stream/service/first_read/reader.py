@@ -65,13 +65,13 @@ class FirstReader:
 
     def __enter__(self) -> Self:
         """Start the processes. Raises FirstReadError."""
-        read = self._read
+        read, request = self._read, self._read.folder / "request"
         self._output, writer = OutputReader.open("first read")
         try:
             read.folder.mkdir(exist_ok=True)
-            read.request.write_bytes(pickle.dumps(read))
+            request.write_bytes(pickle.dumps(read))
             self._process = subprocess.Popen(
-                [sys.executable, "-m", PROGRAM, str(read.request), str(os.getpid())],
+                [sys.executable, "-m", PROGRAM, str(request), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=writer,
                 stderr=subprocess.STDOUT,

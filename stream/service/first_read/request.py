@@ -67,11 +67,6 @@ class FirstRead:
         """Record that all results are written, for the next start. Raises OSError."""
         KeptRead(self.reading.starts, self.ends, self.tasks).write(self.folder)
 
-    @property
-    def request(self) -> Path:
-        """The file with this request."""
-        return self.folder / "request"
-
     def result(self, task: int) -> Path:
         """Return the file with the result of a task."""
         return result_file(self.folder, task)
