@@ -18,7 +18,7 @@ from exporters.cluster.model import ClusterFacts
 from exporters.readmodel import Snapshot, rows_table
 from stream.cluster import configs
 from stream.cluster.admin.features import finalized_features, mixed_versions, read_quotas, read_versions
-from stream.cluster.admin.followers import FollowerLag, followers_out_of_sync, read_follower_lags, read_reassignments
+from stream.cluster.admin.followers import followers_out_of_sync, read_follower_lags, read_reassignments
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.topology import Topology, read_topology
 from stream.cluster.transport.client import Cluster
@@ -123,7 +123,10 @@ class ClusterPoll:
         versions = unknown.take_each("broker versions", read_versions(self._cluster, nodes))
         quotas = None if self._options.hide_clients else unknown.take("quotas", read_quotas(self._cluster))
         unknown["quota", "not_shown"] += len((quotas or ())[MOST_QUOTAS:])
-        lags = self._follower_lags(topology, unknown)
+        followers = followers_out_of_sync(topology)
+        lags = read_follower_lags(self._cluster, followers)
+        unknown.update(("follower", each.reason) for each in lags if each.reason is not None)
+        unknown["follower", ErrorReason.NOT_ASKED] += len(followers) - len(lags)
         tables.count_unknown(unknown, topology, own_replicas, config_rows)
         share = self._share_groups.poll(topology, unknown, now)
         moving_topics = Counter(move.topic for move in moves or ())
@@ -170,14 +173,6 @@ class ClusterPoll:
         unknown = tables.Unknown()
         found = self._share_groups.poll(read_topology(self._cluster), unknown, now)
         return dataclasses.replace(found, taken_at=now, unknown_facts=tables.unknown_table(unknown))
-
-    def _follower_lags(self, topology: Topology, unknown: tables.Unknown) -> list[FollowerLag]:
-        """Return the lags of the followers out of sync, as many as are requested at once."""
-        followers = followers_out_of_sync(topology)
-        lags = read_follower_lags(self._cluster, followers)
-        unknown.update(("follower", each.reason) for each in lags if each.reason is not None)
-        unknown["follower", ErrorReason.NOT_ASKED] += len(followers) - len(lags)
-        return lags
 
     def _topic_settings(self, topology: Topology, snapshot: Snapshot | None) -> tuple[dict[str, configs.Settings], int]:
         """Return the settings by topic, and the number of topics that groups read whose settings were not read.

@@ -59,7 +59,11 @@ def start_jvm(config: Config, *, many_rows: bool = False) -> Iterator[StartedJvm
         if config.job.spark_ui_port is not None:
             variables |= UI_ENVIRONMENT
         jars = () if config.checkpoint.s3_jars is None else find_jars(config.checkpoint.s3_jars)
-        options = JvmOptions(config.job.driver_memory, _class_archive(config), folder, variables, jars, many_rows)
+        place = config.job.class_archive
+        classes = ClassArchive.existing(place, metadata.version("pyspark"))
+        if classes is None:
+            _log.debug("archive of the JVM's classes missing; Spark starts slower", folder=str(place))
+        options = JvmOptions(config.job.driver_memory, classes, folder, variables, jars, many_rows)
         try:
             process = JvmProcess.start(options)
         except JvmStartError as error:
@@ -77,13 +81,6 @@ def _stop_signals() -> threading.Event:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
     return stopping
-
-
-def _class_archive(config: Config) -> ClassArchive | None:
-    archive = ClassArchive.existing(config.job.class_archive, metadata.version("pyspark"))
-    if archive is None:
-        _log.debug("archive of the JVM's classes missing; Spark starts slower", folder=str(config.job.class_archive))
-    return archive
 
 
 @contextlib.contextmanager
