@@ -72,18 +72,14 @@ class StorageWatch:
         asked_at, problem = self._asked_at, self._error
         if asked_at is not None and self._clock() - asked_at >= _SILENT_SECONDS:
             problem = "no answer"
-        self._log(problem)
-        return None if problem is None else f"the storage of the checkpoint {self._folder} is away: {problem}"
-
-    def _log(self, problem: str | None) -> None:
         with self._log_lock:
-            if problem == self._logged_problem:
-                return
+            has_changed = problem != self._logged_problem
             self._logged_problem = problem
-        if problem is None:
+        if has_changed and problem is None:
             _log.info("checkpoint storage answers again", folder=str(self._folder))
-        else:
+        elif has_changed:
             _log.warning("checkpoint storage away", folder=str(self._folder), cause=problem)
+        return None if problem is None else f"the storage of the checkpoint {self._folder} is away: {problem}"
 
     def _repeat(self, step: Callable[[], object]) -> None:
         while not self._closing.wait(_POLL_SECONDS):

@@ -93,9 +93,18 @@ class Exchange:
     _preferred: object = None
 
     async def metadata(self, request: Any) -> Any:
-        """Return the first metadata answer with brokers. Raises the first permanent ClusterError, else the first."""
+        """Return the first metadata answer with brokers, and update the brokers and the cluster id from it.
+
+        Raises the first permanent ClusterError, else the first.
+        """
         node, answer = await self._first(self._metadata_of, request)
-        self._update_brokers(node, answer)
+        brokers_only = copy.copy(answer)
+        brokers_only.topics = []
+        self._connections.cluster.update_metadata(brokers_only)
+        if self._connections.cluster.is_bootstrap(node):
+            self._connections.close(node)
+        else:
+            self._preferred = node
         return answer
 
     async def any(self, request: Any) -> Any:
@@ -103,10 +112,15 @@ class Exchange:
         return (await self._first(self._ask, request))[1]
 
     async def _first(self, ask: Callable[[object, Any, float], Awaitable[Any]], request: Any) -> tuple[object, Any]:
-        """Return the first node that answers, and its answer, within the limit of one request."""
+        """Return the first node that answers, and its answer, within the limit of one request.
+
+        Tries the one that answered last, the other brokers, then the bootstrap addresses.
+        """
         deadline = time.monotonic() + self._seconds
         errors: list[ClusterError] = []
-        for node in self._candidates():
+        known = [broker.node_id for broker in self._connections.cluster.brokers()]
+        known.sort(key=lambda node: node != self._preferred)
+        for node in known + [broker.node_id for broker in self._connections.cluster.bootstrap_brokers()]:
             left = deadline - time.monotonic()
             if left <= 0:
                 break
@@ -128,12 +142,6 @@ class Exchange:
             return answer
         return Unreachable(f"{self._where(node)} does not know any broker yet", "it has just started; wait")
 
-    def _candidates(self) -> list[object]:
-        """Return the nodes to try: the one that answered last, the other brokers, then the bootstrap addresses."""
-        known = [broker.node_id for broker in self._connections.cluster.brokers()]
-        known.sort(key=lambda node: node != self._preferred)
-        return known + [broker.node_id for broker in self._connections.cluster.bootstrap_brokers()]
-
     async def _first_answer(self, node: object, request: Any, seconds: float) -> Any:
         """Return a node's first answer; if it closes the connection, retry, because the broker may only be stopping."""
         answer = await self._ask(node, request, seconds)
@@ -144,16 +152,6 @@ class Exchange:
         if not isinstance(answer, CutOff):
             return answer
         return causes.closed_on_first_request(self._where(node), self._protocol)  # without a login
-
-    def _update_brokers(self, node: object, answer: Any) -> None:
-        """Update the brokers and the cluster id from a metadata answer; its topics are not kept."""
-        brokers_only = copy.copy(answer)
-        brokers_only.topics = []
-        self._connections.cluster.update_metadata(brokers_only)
-        if self._connections.cluster.is_bootstrap(node):
-            self._connections.close(node)
-        else:
-            self._preferred = node
 
     async def _ask(self, node: object, request: Any, seconds: float) -> Any:
         """Return a node's answer to one request, or the ClusterError."""
