@@ -14,7 +14,7 @@ same way. See docs/internals/decisions/0013-replicas-left-on-absent-brokers.md.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -102,20 +102,20 @@ def topics_table(topology: Topology, settings: Mapping[str, Settings]) -> pa.Tab
     The brokers apply at most the number of replicas as the minimum in sync (Kafka's Partition.effectiveMinIsr).
     """
     facts = partitions_table(topology)
-    topic: pa.DictionaryArray = _one(facts["topic"])
+    topic: pa.DictionaryArray = facts["topic"].combine_chunks()
     # Rows are sorted by topic, so a topic's first row is its first partition.
     numbers, first, at, count = np.unique(
         topic.indices.to_numpy(), return_index=True, return_inverse=True, return_counts=True
     )
     under, preferred, led = (
-        np.bincount(at[_one(rows).to_numpy(zero_copy_only=False)], minlength=len(numbers))
+        np.bincount(at[rows.combine_chunks().to_numpy(zero_copy_only=False)], minlength=len(numbers))
         for rows in (facts["under_replicated"], facts["preferred_leader"], pc.is_valid(facts["leader"]))
     )
-    factor = _one(facts["replicas"]).to_numpy().astype(np.int64)[first]
-    lists = _one(topology.partitions["in_sync"])
+    factor = facts["replicas"].combine_chunks().to_numpy().astype(np.int64)[first]
+    lists = topology.partitions["in_sync"].combine_chunks()
     in_sync = _per_broker(at[pc.list_parent_indices(lists).to_numpy()], pc.list_flatten(lists))
     hosts = np.bincount(in_sync[0], minlength=len(numbers))
-    leader = _one(topology.partitions["leader"])
+    leader = topology.partitions["leader"].combine_chunks()
     leading = _per_broker(at[leader.is_valid().to_numpy(zero_copy_only=False)], leader.drop_null())
     names = pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), topic.dictionary)
     min_isr = {name: each[MIN_ISR].number() for name, each in settings.items() if MIN_ISR in each}
@@ -144,8 +144,10 @@ def topics_table(topology: Topology, settings: Mapping[str, Settings]) -> pa.Tab
 
 def _by_min_isr(facts: pa.Table, wanted: Int64s, at: Int64s, topics: int) -> tuple[Int64s, Int64s]:
     """Return the partitions at and under the `wanted` number of replicas in sync, by topic."""
-    replicas, in_sync = (_one(facts[name]).to_numpy().astype(np.int64) for name in ("replicas", "in_sync_replicas"))
-    has_leader = _one(facts["leader"]).is_valid().to_numpy(zero_copy_only=False)
+    replicas, in_sync = (
+        facts[name].combine_chunks().to_numpy().astype(np.int64) for name in ("replicas", "in_sync_replicas")
+    )
+    has_leader = facts["leader"].combine_chunks().is_valid().to_numpy(zero_copy_only=False)
     effective = np.minimum(wanted, replicas)
     at_min = has_leader & (in_sync == effective)
     under = ~has_leader | (in_sync < effective)
@@ -168,8 +170,3 @@ def _above(topic: Int64s, partitions: Int64s, total: Int64s, hosts: Int64s) -> I
     share = -(-total // divisor)
     above = topic[partitions > share[topic]]
     return 100 * np.bincount(above, minlength=len(hosts)) // divisor
-
-
-def _one(column: pa.ChunkedArray) -> Any:
-    """Return a column as one array; an empty column has no chunk."""
-    return column.combine_chunks()
