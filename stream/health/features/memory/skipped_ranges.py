@@ -56,7 +56,7 @@ _DAY: Final = 86_400_000
 
 def advance(
     memory: Memory, inputs: HealthInputs, lag: Lag, history: EndHistory, history_row: Ints
-) -> tuple[Changes, Flags]:
+) -> tuple[Changes, Ints]:
     """Return the columns of skipped ranges after a tick, and the numbers of the rows that skip one at this tick."""
     committed, time = inputs.spans.last_offset, inputs.spans.last_time
     known = lag.known & (committed >= 0)
