@@ -188,7 +188,7 @@ def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
         ("Lag", ui.offsets(row["lag_sum"])),
         ("Greatest lag of a partition", ui.offsets(row["lag_max"])),
         ("Time lag", ui.time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
-        ("Members", [ui.known(row["members"]), *([" ", el("small", f"({', '.join(parts)})")] if parts else [])]),
+        ("Members", [ui.known(row["members"]), [" ", el("small", f"({', '.join(parts)})")] if parts else None]),
         ("Partitions", ui.known(row["partitions"])),
         ("Last commit", ui.since(row["last_commit_time"], now)),
         ("First offset expires", ui.expiry(row["first_offset_expiry_time"], now)),

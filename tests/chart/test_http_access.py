@@ -44,7 +44,8 @@ def test_the_server_reads_the_files_of_the_pod(
     schemes = {_probe(rendered, name).get("scheme", "HTTP") for name in ("startup", "liveness", "readiness")}
     assert schemes == {"HTTPS" if access.has_tls else "HTTP"}
     assert variables.get("LAGWARDEN_URL", "http:").startswith("https:") is access.has_tls
-    assert (instance_login(variables).authorization == "Bearer a-token") is (login == "token")
+    authorization, _ = instance_login(variables)
+    assert (authorization == "Bearer a-token") is (login == "token")
 
 
 def _file(variables: dict[str, str], option: str) -> Path | None:

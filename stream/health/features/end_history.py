@@ -181,8 +181,7 @@ class EndHistory:
 
     def brackets(self, rows: Ints, offset: Ints) -> Brackets:
         """Return the points between which these offsets were written."""
-        after = self._search(self._offset, rows, offset)
-        times, left, right, quality = self._bracket(rows, after)
+        times, left, right, quality = self._bracket(rows, self._search(self._offset, rows, offset))
         ends = self._offset.reshape(-1)
         since = np.where(quality == BracketQuality.OLDER, -1, times[left])
         return Brackets(since, times[right], ends[left], ends[right], quality)
@@ -202,8 +201,7 @@ class EndHistory:
 
     def time_of(self, rows: Ints, offset: Ints) -> tuple[Ints, Codes]:
         """Return when the records with these offsets were written (ms), and the `BracketQuality` of each answer."""
-        after = self._search(self._offset, rows, offset)
-        times, left, right, quality = self._bracket(rows, after)
+        times, left, right, quality = self._bracket(rows, self._search(self._offset, rows, offset))
         ends = self._offset.reshape(-1)
         share = (offset - ends[left] + 0.5) / np.maximum(ends[right] - ends[left], 1)
         # Beyond the points both neighbours are the same one.
@@ -270,10 +268,8 @@ class EndHistory:
     def _thin(self, rows: Ints, count: Ints, now: int) -> None:
         """Drop points of full rows, and in turn of those that soon will be, so that no tick thins all of them."""
         self._turn += 1
-        due = (count == self._points) | (
-            (count > self._points - self._spare) & ((rows + self._turn) % self._spare == 0)
-        )
-        full = rows[due & (count > self._points - self._spare)]
+        is_due = (count == self._points) | ((rows + self._turn) % self._spare == 0)
+        full = rows[is_due & (count > self._points - self._spare)]
         for size in np.unique(self._count[full]).tolist():
             self._thin_rows(full[self._count[full] == size], size, now)
 
