@@ -32,7 +32,6 @@ _KEYS: Final = {
     if (key := BY_NUMBER[number].key) is not None
 }
 _VALUE: Final = shapes.OFFSET_COMMIT_VALUE
-_NO_TEXT: Final = pa.scalar(None, pa.string())
 _MINIMUM_PARTITION: Final = shapes.OFFSET_COMMIT_KEY.struct.fields[-1].minimum or 0
 
 
@@ -135,7 +134,7 @@ def decode_keys(keys: pa.BinaryArray) -> KeyColumns:
     negative = (at["partition"] >= 0) & (partition < _MINIMUM_PARTITION)
     declined = (at["end"] < 0) | ~group_fits | ~topic_fits | negative
     if declined.any():
-        group, topic = (pc.if_else(pa.array(declined), _NO_TEXT, each) for each in (group, topic))
+        group, topic = (pc.if_else(pa.array(declined), pa.scalar(None, pa.string()), each) for each in (group, topic))
     return KeyColumns(
         record_type=record_type,
         declined=declined,

@@ -20,7 +20,6 @@ _DETAILS: Final = frozenset(("leader_epoch", "metadata", "expire_time", "topic_i
 """The columns of commits that most queries do not ask for, and that cost as much as all others."""
 _DECODED: Final = frozenset(("json", "error", "version"))
 """The columns for which a record must be decoded."""
-_NULL: Final = pa.scalar(None, pa.string())
 
 
 def commit_rows(asked: AskedRecords, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -63,7 +62,7 @@ def _texts(raw: pa.Array, text_of: Callable[[bytes], str], none: NDArray[np.bool
     """Return bytes as texts, null where `none`; each distinct text is decoded once."""
     encoded = raw.dictionary_encode()
     texts = pa.array(map(text_of, encoded.dictionary.to_pylist()), pa.string()).take(encoded.indices)
-    return pc.if_else(pa.array(none), _NULL, texts) if none.any() else texts
+    return pc.if_else(pa.array(none), pa.scalar(None, pa.string()), texts) if none.any() else texts
 
 
 def _errors(asked: AskedRecords, at: NDArray[np.int64]) -> pa.StringArray:

@@ -46,12 +46,15 @@ def test_a_worker_is_forked_with_its_modules(daemon: subprocess.Popen[bytes]) ->
     wait_until(lambda: daemon.poll() is not None, "the daemon to end", limit=30)
 
 
-def test_no_module_starts_a_thread_or_imports_pandas() -> None:
-    """The import of the daemon starts no thread, because a fork copies locks without the threads that hold them.
+@pytest.mark.parametrize(
+    ("module", "then"), [(worker_daemon.__name__, "pa.array([1]); "), ("stream.service.first_read.worker", "")]
+)
+def test_no_module_starts_a_thread_or_imports_pandas(module: str, then: str) -> None:
+    """The import of a program that forks starts no thread, because a fork copies locks without the threads with them.
 
-    Nor does it import pandas, or let Arrow import it into each worker.
+    Nor does it import pandas, or, in the daemon, let Arrow import it into each worker.
     """
-    program = f"import sys, threading, {worker_daemon.__name__}, pyarrow as pa; pa.array([1])"
-    program += "; print(threading.active_count(), 'pandas' in sys.modules)"
+    program = f"import sys, threading, {module}, pyarrow as pa; {then}"
+    program += "print(threading.active_count(), 'pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout == "1 False\n"
