@@ -31,6 +31,7 @@ _EACH_AT_FIRST: Final = 32 << 10
 _EACH_ALONE: Final = 1 << 20
 _AT_ONCE: Final = 500
 _ROUNDS: Final = 8
+_GREATEST_OFFSET: Final = (1 << 63) - 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class _PendingTail:
         self.wanted = wanted
         self.position = wanted.data_from
         self.batches: list[LogBatch] = []
+        self.first_time: int | None = None
         self.node, self.epoch = (-1, -1) if isinstance(leader, ErrorReason) else leader
         self.read = TailRead(wanted, reason=leader) if isinstance(leader, ErrorReason) else None
 
@@ -84,18 +86,17 @@ class _PendingTail:
         try:
             if fetched.fault is not None:
                 raise fetched.fault
+            if self.wanted.with_time and self.first_time is None:
+                self.first_time = _first_time(fetched, self.wanted.data_from)
             if self.position >= self.wanted.end or (alone and self.position == previous):
-                first_time = _first_time(self.batches, self.wanted) if self.wanted.with_time else None
-                self.end(data_end=data_end(self.batches, self.wanted), first_time=first_time)
+                self.end(data_end=data_end(self.batches, self.wanted))
         except Damaged:
             self.end(reason=ErrorReason.OTHER)
         return len(raw)
 
-    def end(
-        self, *, data_end: int | None = None, reason: ErrorReason | None = None, first_time: int | None = None
-    ) -> None:
+    def end(self, *, data_end: int | None = None, reason: ErrorReason | None = None) -> None:
         """Set the result and release the batches."""
-        self.read = TailRead(self.wanted, data_end, reason, first_time)
+        self.read = TailRead(self.wanted, data_end, reason, None if data_end is None else self.first_time)
         self.batches = []
 
 
@@ -151,10 +152,14 @@ def data_end(batches: Sequence[LogBatch], wanted: TailRequest) -> int:
     return wanted.data_from
 
 
-def _first_time(batches: Sequence[LogBatch], wanted: TailRequest) -> int | None:
-    """Return the time of the first record at or after the start of a tail. Raises Damaged."""
-    records = (each for batch in batches if not batch.is_control for each in batch.records())
-    return next((each.timestamp for each in records if each.offset >= wanted.data_from), None)
+def _first_time(fetched: FetchedBatches, start: int) -> int | None:
+    """Return the time of the first record at or after an offset, None if there is none. Raises Damaged."""
+
+    def fail(_batch: LogBatch, fault: Damaged) -> None:
+        raise fault
+
+    pieces = fetched.columns(start, _GREATEST_OFFSET, fail)
+    return next((int(each.timestamp[0]) for each in pieces if len(each.timestamp)), None)
 
 
 def _last_record(batch: LogBatch) -> int:
