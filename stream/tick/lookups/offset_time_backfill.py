@@ -32,6 +32,8 @@ FINE: Final = (
 """Requested ages (ms before now) for few partitions."""
 COARSE: Final = (_MINUTE, 5 * _MINUTE, 15 * _MINUTE, _HOUR, 6 * _HOUR)
 """Requested ages (ms before now) for many partitions."""
+_ODD_SECONDS: Final = 0.5
+"""Time in which first unread records are read after those that are first in their partition: the first tick waits."""
 
 
 def backfill(
@@ -73,7 +75,7 @@ def drop_odd_records(
     is_late = (inputs.spans.last_offset != NO_COMMIT) & (end_row >= 0) & ((newest < 0) | (newest > first))
     is_late &= (first < inputs.ends.high_watermark[end_row]) & (offsets[end_row] != NOT_ANSWERED).any(axis=1)
     waiting = sorted({(int(end_row[row]), int(first[row])) for row in np.flatnonzero(is_late).tolist()})
-    deadline = clock() + limits.request_seconds
+    deadline = clock() + _ODD_SECONDS
     odd: set[TopicPartition] = set()
     while waiting and clock() < deadline:
         number_of = dict(reversed(waiting[: limits.tails]))
