@@ -80,7 +80,8 @@ def read_everything(folder: Path, content: bytes) -> None:
     for file in (log, folder / "partition.metadata"):
         file.write_bytes(content)
     with opened(folder, limit=LIMIT) as partition:
-        rows = sum(len(piece.columns.offset) for piece in partition_records(partition, with_aborted=False))
+        pieces = partition_records(partition, with_aborted=False)
+        rows = sum(int((piece.columns.offset >= 0).sum()) for piece in pieces)  # of the first batch it yields all
         errors = {(each.fault, each.offset) for each in partition.errors}
         assert rows == sum(1 for _ in partition.records())
         assert errors == {(each.fault, each.offset) for each in partition.errors}
