@@ -49,16 +49,17 @@ class UnknownFormatError(ValueError):
     """The bytes are not a packed shard, or are of a format that this version does not know."""
 
 
-def pack(shard: ShardState | ShardDelta | ShardChange, *, compressed: bool = False) -> bytes:
-    """Return a shard as bytes; compress what is kept, not what is read again at once.
+def pack(shard: ShardState | ShardDelta | ShardChange, *, small: bool = False) -> bytes:
+    """Return a shard as bytes; `small` is for what is kept, and costs twice the CPU for half of the bytes.
 
-    Records and histories that are unchanged since they were read are written as the bytes they were read from: most
-    batches have commits only.
+    What is read again at once is compressed, too: it passes the JVM as a dozen copies, and for each few megabytes of
+    them the JVM collects its heap. Records and histories that are unchanged since they were read are written as the
+    bytes they were read from: most batches have commits only.
     """
-    runs = _write(_runs_batch(shard.runs), compressed=compressed) if len(shard.runs) else b""
+    runs = _write(_runs_batch(shard.runs), small=small) if len(shard.runs) else b""
     tables = (shard.runs.slots, *(getattr(shard, name, None) for name in _TABLES))
     parts = [_MAGIC.pack(b"LWS", FORMAT), _HEADER[FORMAT].pack(shard.position, shard.time)]
-    for section in (runs, *(_section(each, compressed=compressed) for each in tables)):
+    for section in (runs, *(_section(each, small=small) for each in tables)):
         parts += [_LENGTH.pack(len(section)), section]
     return b"".join(parts)
 
@@ -97,15 +98,15 @@ def _unpack(kind: type[_Shard], data: bytes) -> tuple[_Shard, int]:
     return kind(runs=runs, position=position, time=time[0] if time else NEVER, **tables), version
 
 
-def _section(table: KeyTable | None, *, compressed: bool) -> bytes:
+def _section(table: KeyTable | None, *, small: bool) -> bytes:
     if table is None or not len(table):
         return b""
-    return getattr(table, "packed", None) or _write(_table_batch(table), compressed=compressed)
+    return getattr(table, "packed", None) or _write(_table_batch(table), small=small)
 
 
-def _write(batch: pa.RecordBatch, *, compressed: bool) -> bytes:
+def _write(batch: pa.RecordBatch, *, small: bool) -> bytes:
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd" if compressed else None, use_threads=False)
+    options = pa.ipc.IpcWriteOptions(compression="zstd" if small else "lz4", use_threads=False)
     with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     written: bytes = sink.getvalue().to_pybytes()
