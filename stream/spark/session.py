@@ -57,6 +57,8 @@ SETTINGS: Final = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
+    # Each task of the stateful stage sorts in pages of the heap, by default of 32 MiB: for some hundred rows.
+    "spark.buffer.pageSize": "1m",
     # The driver heap of a job that runs for years.
     "spark.sql.streaming.numRecentProgressUpdates": "20",
     "spark.sql.ui.retainedExecutions": "10",
