@@ -17,13 +17,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stream.groups.commits.counts import CommitCounts
-from stream.groups.commits.run_table import Runs, concat_runs, no_runs
+from stream.groups.commits.run_table import Runs, no_runs
 from stream.groups.commits.tombstones import AbortedCommits
 from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.memberships import Member, Membership
 from stream.groups.membership.model import LongSubscriptions
-from stream.groups.row_order import ChangeEvents, RowLabels, RowOrder, ShardCopy, share_runs
+from stream.groups.row_order import NO_EVENTS, ChangeEvents, RowLabels, RowOrder, ShardCopy
 from stream.groups.shard import ShardChange, ShardState
+from stream.groups.state_rows import StateRows
 
 _NO_GROUPS: Final = frozenset[str]()
 
@@ -72,13 +73,9 @@ class GroupColumns:
     def select(self, groups: AbstractSet[str]) -> GroupColumns:
         """Return the columns of these groups only, without faults."""
         rows = self.rows_of(groups)
-        # Encoded again, because a dictionary must not have groups and topics without rows.
-        group, topic = (
-            column.take(pa.array(rows)).cast(pa.string()).dictionary_encode() for column in (self.group, self.topic)
-        )
         memberships = {name: each for name, each in self.memberships.items() if name in groups}
         histories = {name: each for name, each in self.histories.items() if name in groups}
-        labels = RowLabels([(group, topic, self.partition[rows])])
+        labels = RowLabels([self.row_order.labels.take(rows)], is_sorted=self.row_order.labels.is_sorted)
         return dataclasses.replace(
             self,
             runs=self.runs.take(rows) if len(rows) else no_runs(),
@@ -103,8 +100,8 @@ class DriverState:
         self._subscriptions = LongSubscriptions()
         # By shard, the groups whose current coordinator is in another shard.
         self._moved: dict[int, AbstractSet[str]] = {}
-        self._labels = RowLabels([])
-        self._row_order = RowOrder(self._labels, frozenset())
+        self._rows = StateRows(commit_counts)
+        self._row_order = RowOrder(self._rows.labels, frozenset())
         self._columns: GroupColumns | None = None
 
     def seed(self, shard: int, state: ShardState) -> None:
@@ -119,8 +116,11 @@ class DriverState:
 
         The commits that are read while `catching_up` are not counted.
         """
-        self._columns, counts = None, None if catching_up else self.commit_counts
-        return self._shards.setdefault(shard, ShardCopy(self._subscriptions)).apply(change, counts)
+        self._columns, copy = None, self._shards.setdefault(shard, ShardCopy(self._subscriptions))
+        if change.position < copy.position:
+            return NO_EVENTS
+        self._rows.add(shard, change.runs, copy.position, are_counted=not catching_up)
+        return copy.apply(change)
 
     def drop_dead(self, died_before: int, now: int) -> None:
         """Drop the groups that died before this time (ms).
@@ -153,9 +153,8 @@ class DriverState:
 
     def _copied(self, records_of: Collection[str]) -> GroupColumns:
         moved = self._moved = self._moved_groups()
-        with_rows = [
-            (moved.get(number, _NO_GROUPS), shard) for number, shard in sorted(self._shards.items()) if len(shard.runs)
-        ]
+        self._rows.merge()
+        runs, labels = self._rows.without(moved)
         shards = [(moved.get(number, _NO_GROUPS), shard) for number, shard in self._shards.items()]
         memberships = {
             name: membership
@@ -169,15 +168,12 @@ class DriverState:
             for name, history in shard.histories.items()
             if name not in excluded
         }
-        parts = [shard.rows_without(excluded) for excluded, shard in with_rows] if moved else []
-        labels = [labels for _, labels in parts] if moved else [shard.labels() for _, shard in with_rows]
-        self._labels = self._labels.for_shards(labels)
-        self._row_order = self._row_order.for_labels(self._labels, memberships.keys() | histories.keys())
+        self._row_order = self._row_order.for_labels(labels, memberships.keys() | histories.keys())
         return GroupColumns(
-            runs=concat_runs([runs for runs, _ in parts]) if parts else share_runs([shard for _, shard in with_rows]),
-            group=self._labels.group,
-            topic=self._labels.topic,
-            partition=self._labels.partition,
+            runs=runs,
+            group=labels.group,
+            topic=labels.topic,
+            partition=labels.partition,
             memberships=memberships,
             histories=histories,
             row_order=self._row_order,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -22,11 +23,13 @@ class KeyTable:
     """The columns of bytes, with the names under which `codec` stores them; numbers have the names of their fields."""
 
     @classmethod
-    def columns(cls) -> list[str]:
+    @functools.cache
+    def columns(cls) -> Sequence[str]:
         """Return the names of the columns."""
         return [field.name for field in dataclasses.fields(cls) if field.name != "packed"]
 
     @classmethod
+    @functools.cache
     def empty(cls) -> Self:
         """Return a table without rows."""
         numbers = np.empty(0, np.int64)

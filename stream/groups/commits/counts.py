@@ -37,18 +37,16 @@ class CommitCounts:
         return dict(self._commits)
 
 
-def new_commits(before: Spans, after: Spans, before_rows: NDArray[np.int64], position: int) -> NDArray[np.int64]:
+def new_commits(
+    first_position: NDArray[np.int64], commits: NDArray[np.int64], after: Spans, position: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Return how many commits of each run in `after` were read after the record at `position`.
 
-    `before_rows` has the row of the same key in `before`, the runs as of `position`; -1: none. A commit that a
-    tombstone follows in the same change is not in a run, and does not count.
+    `first_position` and `commits` are those of the run of the same key as of `position`; -1 and 0: none. A commit that
+    a tombstone follows in the same change is not in a run, and does not count.
     """
-    earlier = np.zeros(len(after), np.int64)
-    is_continued = np.zeros(len(after), np.bool_)
-    if len(before):
-        row = np.maximum(before_rows, 0)
-        is_continued = (before_rows >= 0) & (after.first_position == before.first_position[row])
-        earlier = np.where(is_continued, before.commits[row], 0)
+    is_continued = after.first_position == first_position
     # A run that replaces one which was partly seen (`reduce`): how many of its commits are new is not known.
     is_new = is_continued | (after.first_position > position)
+    earlier = np.where(is_continued, commits, 0)
     return np.where(is_new & (after.commits > 0), np.maximum(after.commits - earlier, 0), 0)

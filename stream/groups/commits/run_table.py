@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,8 @@ _OFFSET_TYPES: Final = sorted(types_with(RecordContent.OFFSET))
 _CANONICAL_TYPE: Final = _OFFSET_TYPES[-1]
 """Type 1: brokers since 0.9 write it, and load keys of type 0 into the same entry."""
 _CANONICAL_START: Final = _CANONICAL_TYPE.to_bytes(2, "big")
+_DETAILS: Final = ("leader_epoch", "expire_time", "metadata", "topic_id")
+"""The columns of `Runs` that depend on the last commit only."""
 LONGEST_NAME: Final = 32767
 """Maximum number of bytes of a string in a key: its length is an int16."""
 
@@ -164,8 +166,51 @@ class Runs:
             slots=slots,
         )
 
+    def replace(self, rows: NDArray[np.int64], runs: Runs) -> Runs:
+        """Return the table with other runs of the keys of these rows; a column that does not change is the same one."""
+        names = [field.name for field in dataclasses.fields(Spans)]
+        spans = {name: _replaced(getattr(self.spans, name), rows, getattr(runs.spans, name)) for name in names}
+        return dataclasses.replace(
+            self,
+            spans=Spans(**spans),
+            **{name: _replaced(getattr(self, name), rows, getattr(runs, name)) for name in _DETAILS},
+            slots=self.slots.replace(rows, runs.slots, len(self)),
+        )
+
+    def shared(self) -> Runs:
+        """Return the table for many readers: no array can be changed, and a number that all rows have is in it once."""
+        spans = Spans(*map(_shared, run_columns.columns_of(self.spans)))
+        numbers = {name: _shared(getattr(self, name)) for name in ("leader_epoch", "expire_time")}
+        slots = Slots(*map(_shared, run_columns.columns_of(self.slots)))
+        return dataclasses.replace(self, spans=spans, slots=slots, **numbers)
+
     def __len__(self) -> int:
         return len(self.keys)
+
+
+def _shared(column: NDArray[Any]) -> NDArray[Any]:
+    if column.flags.writeable and len(column) and (column == column[0]).all():
+        return np.broadcast_to(column[0], len(column))
+    column.flags.writeable = False
+    return column
+
+
+_Column = TypeVar("_Column", "NDArray[Any]", pa.Array)
+
+
+def _replaced(column: _Column, rows: NDArray[np.int64], values: _Column) -> _Column:
+    """Return the column with other values in these rows; the same object if they are equal."""
+    if isinstance(column, np.ndarray):
+        if np.array_equal(column[rows], values):
+            return column
+        changed = column.copy()
+        changed[rows] = values
+        return changed
+    if column.take(pa.array(rows)).equals(values):
+        return column
+    at = np.arange(len(column))
+    at[rows] = len(column) + np.arange(len(rows))
+    return pa.concat_arrays([column, values]).take(pa.array(at))
 
 
 def join_runs(parts: Sequence[Runs], keep_slots: int) -> Runs:
@@ -191,12 +236,10 @@ def join_runs(parts: Sequence[Runs], keep_slots: int) -> Runs:
 
 def last_commit_details(runs: Runs, rows: NDArray[np.intp]) -> dict[str, Any]:
     """Return, for these rows, the columns of `Runs` that depend on the last commit only."""
-    indices = pa.array(rows)
+    columns, indices = {name: getattr(runs, name) for name in _DETAILS}, pa.array(rows)
     return {
-        "leader_epoch": runs.leader_epoch[rows],
-        "expire_time": runs.expire_time[rows],
-        "metadata": runs.metadata.take(indices),
-        "topic_id": runs.topic_id.take(indices),
+        name: column[rows] if isinstance(column, np.ndarray) else column.take(indices)
+        for name, column in columns.items()
     }
 
 

@@ -35,6 +35,14 @@ class Slots(KeyTable):
     """Timestamp (ms) of the last commit in the slot."""
     commits: NDArray[np.int64]
 
+    def replace(self, rows: NDArray[np.int64], slots: Slots, count: int) -> Slots:
+        """Return the slots of a table of `count` rows in which these have others; `slots` are numbered by `rows`."""
+        is_kept = np.ones(count, np.bool_)
+        is_kept[rows] = False
+        new = dataclasses.replace(slots, row=rows[slots.row])
+        both = Slots.concat([self.take(is_kept[self.row]), new])
+        return both.take(np.argsort(both.row, kind="stable"))
+
 
 def merge(slots: Slots, keep: int) -> Slots:
     """Join slots of equal row and number, and keep the newest `keep` of each row; equal slots are in log order."""

@@ -125,10 +125,7 @@ class HiddenGroupStates:
 def _order_of(order: RowOrder, kept: bytes, groups: frozenset[str]) -> RowOrder:
     """Return the order of those rows that are `kept`, a byte per row, and of the groups that exist now."""
     labels, rows = order.labels, np.frombuffer(kept, np.bool_)
-    group, topic = (
-        each.filter(pa.array(rows)).cast(pa.string()).dictionary_encode() for each in (labels.group, labels.topic)
-    )
-    return RowOrder(RowLabels([(group, topic, labels.partition[rows])]), groups)
+    return RowOrder(RowLabels([labels.take(rows)], is_sorted=labels.is_sorted), groups)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

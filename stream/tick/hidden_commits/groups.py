@@ -27,6 +27,7 @@ from stream.cluster.transport.client import Cluster
 from stream.groups.commits.run_table import join_runs
 from stream.groups.driver_state import GroupColumns
 from stream.groups.placement import EVERY_GROUP, InstancePart, partition_for
+from stream.groups.row_order import decode_names
 from stream.tick.context import TickFacts
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.group_states import HiddenGroupStates
@@ -34,7 +35,6 @@ from stream.tick.hidden_commits.overlay import (
     BlockedOffsetsPartition,
     HiddenCommits,
     Overlay,
-    decode_names,
     nothing_hidden,
 )
 from stream.tick.hidden_commits.tail import HiddenTail

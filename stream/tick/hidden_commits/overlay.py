@@ -16,12 +16,11 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import pyarrow as pa
 
-from decoders.columnar import decode_keys
 from exporters.readmodel import OFFSETS_HELD_BACK, rows_table
 from stream.groups.commits.run_table import Runs, concat_runs, find_rows, join_runs, no_runs
 from stream.groups.driver_state import GroupColumns
 from stream.groups.membership.memberships import Memberships
-from stream.groups.row_order import RowLabels, RowOrder, ShardLabels
+from stream.groups.row_order import KeyLabels, RowLabels, RowOrder, decode_names
 from stream.groups.short_cache import keep_last
 from stream.health.columns import Flags, Ints
 from stream.tick.ends_index import EndsIndex
@@ -159,13 +158,7 @@ def _longer_order(order: RowOrder, new_keys: tuple[bytes, ...]) -> RowOrder:
     return RowOrder(RowLabels([(labels.group, labels.topic, labels.partition), new]), frozenset(order.groups))
 
 
-def decode_names(keys: pa.BinaryArray) -> ShardLabels:
-    """Return group, topic and partition of each key."""
-    columns = decode_keys(keys)
-    return columns.group.dictionary_encode(), columns.topic.dictionary_encode(), columns.partition
-
-
-def _have_ends(ends: EndsIndex, names: ShardLabels) -> Flags:
+def _have_ends(ends: EndsIndex, names: KeyLabels) -> Flags:
     """Return for which keys the ends of their partition were requested."""
     _, topic, partition = names
     number = topic.indices.to_numpy(zero_copy_only=False).astype(np.int64)

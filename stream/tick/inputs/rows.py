@@ -49,14 +49,18 @@ class InputRows:
     """The row of the driver state, -1 where there is no commit."""
     omitted: int = 0
     """Rows without a commit that exceed `MOST`."""
+    are_of_state: bool = False
+    """They are the rows of the driver state, in its order."""
+    committed: Flags = dataclasses.field(init=False, compare=False, repr=False)
+    """Mask of the rows with a commit."""
 
-    @property
-    def committed(self) -> Flags:
-        """Mask of the rows with a commit."""
-        return self.state_row >= 0
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "committed", self.state_row >= 0)
 
     def align(self, column: NDArray[_Kind], missing: Any) -> NDArray[_Kind]:
         """Return a column of the driver state in the order of these rows, with `missing` where there is no commit."""
+        if self.are_of_state:
+            return column
         if len(self.state_row) == len(column):
             return column[self.state_row]
         aligned = np.full((len(self.state_row), *column.shape[1:]), missing, column.dtype)
@@ -65,6 +69,8 @@ class InputRows:
 
     def align_slots(self, slots: Slots) -> Slots:
         """Return the slots of the driver state, which are sorted by its rows, in the order of these rows."""
+        if self.are_of_state:
+            return slots
         rows = len(self.state_row)
         counts = np.bincount(slots.row, minlength=max(int(self.state_row.max(initial=-1)) + 1, 1))
         starts = np.cumsum(counts) - counts
@@ -116,7 +122,8 @@ def _are_same(previous: tuple[Any, ...], current: tuple[Any, ...]) -> bool:
 
 def _rows(state: GroupColumns, counts: Mapping[str, int], names: Mapping[bytes, str], most: int) -> InputRows:
     ranks = state.row_order
-    committed = InputRows(ranks.groups, ranks.topics, ranks.group, ranks.topic, ranks.partition, ranks.order)
+    columns = (ranks.groups, ranks.topics, ranks.group, ranks.topic, ranks.partition, ranks.order)
+    committed = InputRows(*columns, are_of_state=ranks.labels.is_sorted)
     belonging = itertools.chain(
         _belonging_partitions(state.memberships, counts, names),
         _left_out_by_simple_groups(committed, state.memberships, counts),

@@ -106,8 +106,8 @@ def offsets(shown: HiddenCommits) -> dict[tuple[str, str], tuple[int, bool]]:
 
 
 def commits(shown: HiddenCommits, group: str = GROUP) -> int:
-    names = shown.state.group.to_pylist()
-    return int(shown.state.runs.spans.commits[names.index(group)])
+    names = zip(shown.state.group.to_pylist(), shown.state.topic.to_pylist(), strict=True)
+    return int(shown.state.runs.spans.commits[[*names].index((group, "t"))])
 
 
 @pytest.fixture

@@ -1,0 +1,173 @@
+"""The rows of all shards as one table, in the order of output, and the changes of batches that are not in it yet.
+
+A tick reads all rows, and a batch touches some. So batches are collected and merged into the table once per tick. A row
+keeps its place while its group commits on; then columns whose values did not change stay the same objects.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from decoders.columnar import decode_keys
+from stream.groups.commits.counts import CommitCounts, new_commits
+from stream.groups.commits.run_table import Runs, concat_runs, no_runs
+from stream.groups.row_order import KeyLabels, RowLabels, RowOrder
+
+_MOST_PENDING: Final = 65_536
+"""Changed rows that always wait for the next tick; more do while the table has more rows."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _PendingRuns:
+    """The runs that one batch changed in a shard."""
+
+    runs: Runs
+    shard: int
+    position: int
+    """The log position of the shard before the batch."""
+    are_counted: bool
+
+
+class StateRows:
+    """The rows of all shards, sorted by group, topic and partition. Not thread-safe.
+
+    A group whose coordinator moved may have a row of the same labels in two shards.
+    """
+
+    def __init__(self, counts: CommitCounts | None = None) -> None:
+        """Start without rows; `counts` counts the commits of the changes that `are_counted`."""
+        self.runs = no_runs()
+        self.labels = RowLabels([], is_sorted=True)
+        self._counts = counts
+        self._shard = np.empty(0, np.int32)
+        # What a search compares: the pairs of group and topic that have rows, and pair and partition of each row.
+        self._pairs = self._places = np.empty(0, np.int64)
+        self._pending: list[_PendingRuns] = []
+        self._unmerged = 0
+
+    def add(self, shard: int, runs: Runs, position: int, *, are_counted: bool) -> None:
+        """Add the runs that a batch changed in a shard, which had this position before; those without commits end."""
+        if not len(runs):
+            return
+        self._pending.append(_PendingRuns(runs, shard, position, are_counted))
+        self._unmerged += len(runs)
+        if self._unmerged > max(len(self.runs), _MOST_PENDING):
+            self.merge()
+
+    def merge(self) -> None:
+        """Merge all changes into the table. Arrays that were read from it before do not change."""
+        pending, self._pending, self._unmerged = self._pending, [], 0
+        if not pending:
+            return
+        runs, sizes = concat_runs([each.runs for each in pending]), [len(each.runs) for each in pending]
+        shard, position, counted = (
+            np.repeat(np.array(values), sizes)
+            for values in zip(*((each.shard, each.position, each.are_counted) for each in pending), strict=True)
+        )
+        read = decode_keys(runs.keys)
+        if read.declined.any():  # a state of an earlier version may have runs of keys that are rejected now
+            kept = np.flatnonzero(~read.declined)
+            runs, shard, position, counted = runs.take(kept), shard[kept], position[kept], counted[kept]
+            read = decode_keys(runs.keys)
+        labels = read.group.dictionary_encode(), read.topic.dictionary_encode(), read.partition
+        row, previous = self._find(labels, shard), np.full(len(runs), -1, np.int64)
+        if len({each.shard for each in pending}) < len(pending):  # else each key is in there once
+            previous = _previous(runs.keys, shard)
+        if self._counts is not None and counted.any():
+            commits = self._new_commits(runs, position, row, previous)
+            self._counts.add(runs, np.where(counted, commits, 0))
+        is_last = np.ones(len(runs), np.bool_)
+        is_last[previous[previous >= 0]] = False
+        self._replace(runs, labels, shard, row, np.flatnonzero(is_last))
+        self.runs = self.runs.shared()
+
+    def without(self, groups: Mapping[int, AbstractSet[str]]) -> tuple[Runs, RowLabels]:
+        """Return the rows except those of these groups in these shards, and their labels."""
+        kept = np.ones(len(self.runs), np.bool_)
+        codes, names = self.labels.group.indices.to_numpy(zero_copy_only=False), self.labels.group.dictionary
+        for shard, excluded in groups.items():
+            kept &= (self._shard != shard) | ~np.array([name in excluded for name in names.to_pylist()])[codes]
+        if kept.all():
+            return self.runs, self.labels
+        return self.runs.take(kept), RowLabels([self.labels.take(kept)], is_sorted=True)
+
+    def _find(self, labels: KeyLabels, shard: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the row of each key in its shard, -1 where it has none."""
+        group, topic, partition = labels
+        group_code, topic_code = _codes(group, self.labels.group), _codes(topic, self.labels.topic)
+        pair = np.where(topic_code < 0, -1, group_code * len(self.labels.topic.dictionary) + topic_code)
+        at_pair = np.minimum(np.searchsorted(self._pairs, pair), max(len(self._pairs) - 1, 0))
+        rows, at = np.full(len(pair), -1, np.int64), np.empty(len(pair), np.int64)
+        left = np.flatnonzero(self._pairs[at_pair] == pair) if len(self._pairs) else at[:0]
+        place = (at_pair << 31) | partition
+        at[left] = np.searchsorted(self._places, place[left])
+        while len(left):
+            left = left[at[left] < len(self._places)]
+            left = left[self._places[at[left]] == place[left]]
+            is_found = self._shard[at[left]] == shard[left]
+            rows[left[is_found]] = at[left[is_found]]
+            left = left[~is_found]
+            at[left] += 1
+        return rows
+
+    def _new_commits(
+        self, runs: Runs, position: NDArray[np.int64], row: NDArray[np.int64], previous: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return how many commits each run has that are not in the one before it: an earlier change, or a row."""
+        spans, has_row, has_previous = self.runs.spans, (row >= 0) & (previous < 0), previous >= 0
+        first, commits = np.full(len(runs), -1, np.int64), np.zeros(len(runs), np.int64)
+        for column, name in ((first, "first_position"), (commits, "commits")):
+            column[has_row] = getattr(spans, name)[row[has_row]]
+            column[has_previous] = getattr(runs.spans, name)[previous[has_previous]]
+        return new_commits(first, commits, runs.spans, position)
+
+    def _replace(
+        self, runs: Runs, labels: KeyLabels, shard: NDArray[np.int32], row: NDArray[np.int64], last: NDArray[np.intp]
+    ) -> None:
+        """Replace the rows of the `last` runs of their keys by these, or add and remove rows and sort again."""
+        if len(last) < len(runs):
+            runs, shard, row = runs.take(last), shard[last], row[last]
+            labels = RowLabels([labels]).take(last)
+        has_commits = runs.spans.commits > 0
+        if has_commits.all() and (row >= 0).all():
+            self.runs = self.runs.replace(row, runs)
+            return
+        untouched = np.ones(len(self.runs), np.bool_)
+        untouched[row[row >= 0]] = False
+        rows = concat_runs([self.runs.take(untouched), runs.take(has_commits)])
+        shards = np.concatenate([self._shard[untouched], shard[has_commits]])
+        order = RowOrder(RowLabels([self.labels.take(untouched), RowLabels([labels]).take(has_commits)]), frozenset())
+        names = (order.group, order.groups), (order.topic, order.topics)
+        group, topic = (
+            pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(each, pa.string()))
+            for codes, each in names
+        )
+        self.runs, self._shard = rows.take(order.order), shards[order.order]
+        self.labels = RowLabels([(group, topic, order.partition)], is_sorted=True)
+        pairs = order.group * len(order.topics) + order.topic
+        is_first = np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]
+        self._pairs = pairs[is_first]
+        self._places = (np.cumsum(is_first) - 1 << 31) | order.partition
+
+
+def _codes(names: pa.DictionaryArray, known: pa.DictionaryArray) -> NDArray[np.int64]:
+    """Return the index of each name in the dictionary of the known ones, -1 for another one."""
+    of_dictionary = pc.index_in(names.dictionary, value_set=known.dictionary).fill_null(-1).to_numpy()
+    codes: NDArray[np.int64] = of_dictionary.astype(np.int64)[names.indices.to_numpy(zero_copy_only=False)]
+    return codes
+
+
+def _previous(keys: pa.BinaryArray, shard: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return for each run the one before it of the same key and shard, -1 for the first one."""
+    code = keys.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    order = np.lexsort((shard, code))
+    same = (code[order][1:] == code[order][:-1]) & (shard[order][1:] == shard[order][:-1])
+    previous = np.full(len(keys), -1, np.int64)
+    previous[order[1:][same]] = order[:-1][same]
+    return previous
