@@ -1,11 +1,12 @@
 """Results that are kept: of short arguments, so that what clients write decides no memory, and of unchanged ones."""
 
 import functools
-from collections.abc import Callable, Sized
-from typing import Any, Final, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping, Sized
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 _Arguments = ParamSpec("_Arguments")
 _Argument = TypeVar("_Argument", bound=Sized)
+_Value = TypeVar("_Value")
 _Result = TypeVar("_Result")
 
 
@@ -48,6 +49,35 @@ def keep_last(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _
         return kept[1]
 
     return of_arguments
+
+
+def keep_each(
+    function: Callable[Concatenate[_Value, _Arguments], _Result],
+) -> Callable[Concatenate[Mapping[str, _Value], _Arguments], Mapping[str, _Result]]:
+    """Return a function that applies this one to each value of a mapping.
+
+    The result of a name is kept while its value stays the same object, and the further arguments are unchanged as in
+    `keep_last`.
+    """
+    kept: dict[str, tuple[_Value, _Result]] = {}
+    last: tuple[Any, ...] = ()
+
+    def of_each(
+        values: Mapping[str, _Value], /, *further: _Arguments.args, **named: _Arguments.kwargs
+    ) -> Mapping[str, _Result]:
+        nonlocal kept, last
+        previous, given = kept, (*further, *named.values())
+        if not is_same(last, given):
+            previous, last = {}, given
+        kept = {}
+        for name, value in values.items():
+            found = previous.get(name)
+            if found is None or found[0] is not value:
+                found = value, function(value, *further, **named)
+            kept[name] = found
+        return {name: result for name, (_, result) in kept.items()}
+
+    return of_each
 
 
 def is_same(one: Any, other: Any) -> bool:

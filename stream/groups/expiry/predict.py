@@ -11,8 +11,8 @@ Source: `OffsetMetadataManager#cleanupExpiredOffsets`; the rules for one group a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ from stream.groups.expiry import broker_rules
 from stream.groups.expiry.broker_rules import NEVER, UNKNOWN, ExpiryRules, OffsetsRetention, RetentionStart
 from stream.groups.membership.memberships import CLASSIC, Membership
 from stream.groups.row_order import RemovedOffset
-from stream.groups.short_cache import keep_last
+from stream.groups.short_cache import keep_each, keep_last
 
 _SINCE_EMPTY: Final = -3
 """In place of a time: when the group became empty, which is in its history but not in its records."""
@@ -62,7 +62,7 @@ def predict(columns: GroupColumns, retention: OffsetsRetention) -> ExpiryPredict
     An offset with an expire timestamp of its own (value version 1) follows that, if the retention counts for its group.
     An empty group expires with its last offset; an empty group without offsets is due since it became empty.
     """
-    groups = _group_rules(columns.group, columns.topic, columns.memberships, retention.rules)
+    groups = _group_rules(columns.group, columns.topic, _expiry_of(columns.memberships, retention.rules))
     offset = _predict_offsets(groups, columns.runs.spans.last_time, columns.runs.expire_time, retention)
     pending = columns.pending if retention.rules is ExpiryRules.NONE_PENDING else frozenset()
     if pending:
@@ -86,10 +86,11 @@ def predict_removed(
     """
     names = ([getattr(each, name) for each in removed] for name in ("group", "topic"))
     group, topic = (pa.array(each, pa.string()).dictionary_encode() for each in names)
-    concerned = {each.group: memberships[each.group] for each in removed if each.group in memberships}
+    concerned = {each.group for each in removed if each.group in memberships}
+    rules = {name: _group_expiry(memberships[name], retention.rules) for name in concerned}
     time = np.array([each.last_time for each in removed], np.int64)
     stored = np.array([-1 if each.expire_time is None else each.expire_time for each in removed], np.int64)
-    offset = _predict_offsets(_GroupRules(group, topic, concerned, retention.rules), time, stored, retention)
+    offset = _predict_offsets(_GroupRules(group, topic, rules), time, stored, retention)
     offset[(time < 0) & (offset >= 0)] = UNKNOWN
     return offset
 
@@ -116,6 +117,37 @@ def _add(time: Times, duration: int) -> Times:
     return np.minimum(time, _MAX_TIME - duration) + duration
 
 
+class _GroupExpiry(NamedTuple):
+    """What decides when the offsets of one group expire."""
+
+    start: RetentionStart = RetentionStart.COMMIT
+    since: int = _SINCE_EMPTY
+    is_removable: bool = True
+    """The broker removes the group when it has no offsets."""
+    exempt_topics: Collection[str] = ()
+
+
+_OFFSETS_ONLY: Final = _GroupExpiry()
+
+
+def _group_expiry(group: Membership, rules: ExpiryRules) -> _GroupExpiry:
+    start, topics = broker_rules.retention_start(group, rules), None
+    if start is RetentionStart.COMMIT:
+        topics = broker_rules.exempt_topics(group, rules)
+        if topics is None:
+            is_known = group.kind == CLASSIC and not group.unresolved
+            start = RetentionStart.STOPPED if is_known else RetentionStart.UNKNOWN
+    return _GroupExpiry(
+        start,
+        group.state_time if group.state_time is not None and group.state_time >= 0 else _SINCE_EMPTY,
+        group.state == broker_rules.EMPTY and group.kind != "share",
+        topics or (),
+    )
+
+
+_expiry_of = keep_each(_group_expiry)
+
+
 class _GroupRules:
     """The rules that apply to each group, by its number: its index in the dictionary, or a number above.
 
@@ -126,40 +158,23 @@ class _GroupRules:
         self,
         group: pa.DictionaryArray,
         topic: pa.DictionaryArray,
-        memberships: Mapping[str, Membership],
-        rules: ExpiryRules,
+        found: Mapping[str, _GroupExpiry],
     ) -> None:
         self._group, self._topic = group, topic
         with_offsets = group.dictionary.to_pylist()
         known = set(with_offsets)
-        self.names = (*with_offsets, *(name for name in memberships if name not in known))
-        count = len(self.names)
-        self.retention_start = np.full(count, RetentionStart.COMMIT, np.int8)
-        self.since = np.full(count, _SINCE_EMPTY, np.int64)
-        # Whether the broker removes the group when it has no offsets.
-        self.is_removable = np.ones(count, np.bool_)
+        self.names = (*with_offsets, *(name for name in found if name not in known))
+        each = [found.get(name, _OFFSETS_ONLY) for name in self.names]
+        self.retention_start = np.array([one.start for one in each], np.int8)
+        self.since = np.array([one.since for one in each], np.int64)
+        self.is_removable = np.array([one.is_removable for one in each], np.bool_)
         self._topics: dict[str, int] = {name: code for code, name in enumerate(topic.dictionary.to_pylist())}
-        self._exempt: tuple[list[int], list[int]] = [], []
-        for number, name in enumerate(self.names):
-            group = memberships.get(name)
-            if group is not None:
-                self._add(number, group, rules)
-
-    def _add(self, number: int, group: Membership, rules: ExpiryRules) -> None:
-        start = broker_rules.retention_start(group, rules)
-        if group.state_time is not None and group.state_time >= 0:
-            self.since[number] = group.state_time
-        self.is_removable[number] = group.state == broker_rules.EMPTY and group.kind != "share"
-        if start is RetentionStart.COMMIT:
-            topics = broker_rules.exempt_topics(group, rules)
-            if topics is None:
-                is_known = group.kind == CLASSIC and not group.unresolved
-                start = RetentionStart.STOPPED if is_known else RetentionStart.UNKNOWN
-            else:
-                codes = [self._topics[topic] for topic in topics if topic in self._topics]
-                self._exempt[0].extend([number] * len(codes))
-                self._exempt[1].extend(codes)
-        self.retention_start[number] = start
+        self._exempt = [
+            (number, self._topics[name])
+            for number, one in enumerate(each)
+            for name in one.exempt_topics
+            if name in self._topics
+        ]
 
     @property
     def codes(self) -> Times:
@@ -169,10 +184,10 @@ class _GroupRules:
 
     def exempt(self, codes: Times) -> NDArray[np.bool_]:
         """Return a mask of the rows whose topic is exempt because their group subscribes to it."""
-        if not self._exempt[0]:
+        if not self._exempt:
             return np.zeros(len(codes), np.bool_)
         width = len(self._topics)
-        pairs = np.array(self._exempt[0], np.int64) * width + np.array(self._exempt[1], np.int64)
+        pairs = np.array(self._exempt, np.int64) @ np.array([width, 1])
         rows = codes * width + self._topic.indices.to_numpy(zero_copy_only=False)
         exempt: NDArray[np.bool_] = pc.is_in(pa.array(rows), value_set=pa.array(pairs)).to_numpy(zero_copy_only=False)
         return exempt

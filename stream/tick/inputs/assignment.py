@@ -1,7 +1,7 @@
 """Subscriptions and owners per row, from the membership records of the groups. Pure."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,8 +16,6 @@ from stream.tick.inputs.rows import InputRows
 
 _PARTITION_BITS: Final = 16
 """Bits of a key that hold the partition; `HIGHEST` fits."""
-_NO_NAME: Final = ""
-"""No topic has this name."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,36 +36,108 @@ class PartitionAssignment:
     """See `HealthInputs.subscribers`."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _GroupAssignment:
+    """What one group subscribes to, and its members."""
+
+    membership: Membership | None
+    described: str | None
+    topics: frozenset[str] | None
+    """The topics of all members; None if they are not known."""
+    subscribers: tuple[Subscribers, ...]
+    clients: tuple[MemberClient, ...]
+    is_known: bool
+    """It is known what each member owns."""
+
+
 class AssignmentInputs:
-    """Builds the assignment columns of each tick; unchanged rows and described states reuse the last ones."""
+    """Builds the assignment columns of each tick; only the rows of groups that changed are computed again."""
 
     def __init__(self) -> None:
-        self._last: tuple[InputRows, Mapping[str, str], PartitionAssignment] | None = None
+        self._names: Mapping[bytes, str] = {}
+        self._groups: dict[str, _GroupAssignment] = {}
+        self._rows: InputRows | None = None
+        # Per row: see `HealthInputs.subscribed`, and the position of the owner among the members of its group.
+        self._subscribed, self._member = np.empty(0, np.int8), np.empty(0, np.int64)
+        self._built: PartitionAssignment | None = None
 
     def build(self, rows: InputRows, state: GroupColumns, context: ClusterContext) -> PartitionAssignment:
         """Return subscription and owner of each row."""
-        last = self._last
-        if last is None or last[0] is not rows or last[1] != context.described_states:
-            last = self._last = rows, context.described_states, _assignment(rows, state, context)
-        return last[2]
+        if self._names != context.topic_names:
+            self._names, self._groups = context.topic_names, {}
+        previous, self._groups = self._groups, {}
+        changed = []
+        for number, name in enumerate(rows.groups):
+            membership, described = state.memberships.get(name), context.described_states.get(name)
+            group = previous.get(name)
+            if group is None or group.membership is not membership or group.described != described:
+                group = _group_assignment(membership, described, self._names)
+                changed.append(number)
+            self._groups[name] = group
+        if self._built is None or self._rows is not rows:
+            self._rows, changed = rows, list(range(len(rows.groups)))
+            self._subscribed, self._member = np.empty(len(rows), np.int8), np.empty(len(rows), np.int64)
+        elif not changed:
+            return self._built
+        groups = list(self._groups.values())
+        self._update(rows, groups, changed)
+        first = np.cumsum([0, *(len(group.clients) for group in groups)])
+        owner = np.where(self._member >= 0, self._member + first[rows.group], self._member)
+        clients = [client for group in groups for client in group.clients]
+        subscribers = {number: group.subscribers for number, group in enumerate(groups) if group.subscribers}
+        self._built = PartitionAssignment(self._subscribed, owner, clients, subscribers)
+        return self._built
+
+    def _update(self, rows: InputRows, groups: Sequence[_GroupAssignment], changed: Sequence[int]) -> None:
+        """Compute the columns of the rows of these groups."""
+        is_changed = np.zeros(len(groups), np.bool_)
+        is_changed[changed] = True
+        at = np.flatnonzero(is_changed[rows.group])
+        pair, first = consecutive_pairs(rows.group[at], rows.topic[at])
+        pairs = zip(rows.group[at][first].tolist(), rows.topic[at][first].tolist(), strict=True)
+        subscribed = [_is_subscribed(rows.topics[topic], groups[group].topics) for group, topic in pairs]
+        self._subscribed, self._member = self._subscribed.copy(), self._member.copy()
+        self._subscribed[at] = np.array(subscribed, np.int8)[pair]
+        is_known = np.array([group.is_known for group in groups], np.bool_)
+        member = _members(rows, at, groups, changed, self._names)
+        self._member[at] = np.where(is_known[rows.group[at]] & (rows.partition[at] <= HIGHEST), member, NOT_KNOWN)
 
 
-def _assignment(rows: InputRows, state: GroupColumns, context: ClusterContext) -> PartitionAssignment:
-    pair, first = consecutive_pairs(rows.group, rows.topic)
-    topics = [_subscribed_topics(state.memberships.get(group)) for group in rows.groups]
-    subscribed = [
-        _is_subscribed(rows.topics[topic], topics[group])
-        for group, topic in zip(rows.group[first].tolist(), rows.topic[first].tolist(), strict=True)
-    ]
-    return PartitionAssignment(
-        np.array(subscribed, np.int8)[pair],
-        *_owners(rows, state, context),
-        {
-            number: found
-            for number, group in enumerate(rows.groups)
-            if len(found := _subscribers(state.memberships.get(group))) > 1
-        },
-    )
+def _group_assignment(
+    membership: Membership | None, described: str | None, names: Mapping[bytes, str]
+) -> _GroupAssignment:
+    found = GroupStage.UNKNOWN if membership is None else stage(membership, described)
+    clients = membership.clients if membership is not None and found is GroupStage.STABLE else ()
+    is_known = membership is not None and membership.owned is not None and found is GroupStage.STABLE
+    if any(not isinstance(ref, str) and ref not in names for client in clients for ref, _ in client.owned or ()):
+        is_known = False
+    is_known |= found is GroupStage.EMPTY
+    topics, subscribers = _subscribed_topics(membership), _subscribers(membership)
+    return _GroupAssignment(membership, described, topics, subscribers, clients if is_known else (), is_known)
+
+
+def _members(
+    rows: InputRows, at: Ints, groups: Sequence[_GroupAssignment], changed: Sequence[int], names: Mapping[bytes, str]
+) -> Ints:
+    """Return the position of the owner of these rows among the members of its group, `NO_OWNER` where there is none."""
+    topics = {name: number for number, name in enumerate(rows.topics)}
+    masks, bases, members = [], [], []
+    for group in changed:
+        for number, client in enumerate(groups[group].clients):
+            for ref, mask in client.owned or ():
+                topic = topics.get(ref if isinstance(ref, str) else names[ref])
+                if topic is not None:
+                    masks.append(mask.to_bytes((mask.bit_length() + 7) // 8, "little"))
+                    bases.append(group * len(topics) + topic)
+                    members.append(number)
+    sizes = np.array([len(mask) for mask in masks], np.int64) * 8
+    bits = np.flatnonzero(np.unpackbits(np.frombuffer(b"".join(masks), np.uint8), bitorder="little"))
+    of_bit = np.searchsorted(np.cumsum(sizes), bits, side="right")
+    partition = bits - (np.cumsum(sizes) - sizes)[of_bit]
+    # A client-made assignment may give a partition to two members; either may be shown.
+    owned, first = np.unique((np.array(bases, np.int64)[of_bit] << _PARTITION_BITS) + partition, return_index=True)
+    found = find_keys(owned, (rows.group[at] * len(topics) + rows.topic[at] << _PARTITION_BITS) + rows.partition[at])
+    return np.append(np.array(members, np.int64)[of_bit][first], NO_OWNER)[found]
 
 
 def _subscribers(membership: Membership | None) -> tuple[Subscribers, ...]:
@@ -95,54 +165,3 @@ def _subscribed_topics(membership: Membership | None) -> frozenset[str] | None:
 
 def _is_subscribed(topic: str, topics: frozenset[str] | None) -> int:
     return NOT_KNOWN if topics is None else int(topic in topics)
-
-
-def _owners(rows: InputRows, state: GroupColumns, context: ClusterContext) -> tuple[Ints, Sequence[MemberClient]]:
-    """Return the fields `owner` and `clients` of `PartitionAssignment`."""
-    topics = {name: number for number, name in enumerate(rows.topics)}
-    is_known = np.zeros(len(rows.groups), np.bool_)
-    keys, owners = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    clients: list[MemberClient] = []
-    for group, name in enumerate(rows.groups):
-        shares = _shares_by_name(state.memberships.get(name), context, name)
-        if shares is None:
-            continue
-        is_known[group] = True
-        for client, share in shares:
-            for topic, mask in share.items():
-                if topic in topics:
-                    partitions = _partitions(mask)
-                    keys.append((group * len(topics) + topics[topic] << _PARTITION_BITS) + partitions)
-                    owners.append(np.full(len(partitions), len(clients)))
-            clients.append(client)
-    # A client-made assignment may give a partition to two members; either may be shown.
-    owned, first = np.unique(np.concatenate(keys), return_index=True)
-    at = find_keys(owned, (rows.group * len(topics) + rows.topic << _PARTITION_BITS) + rows.partition)
-    owner = np.append(np.concatenate(owners)[first], NO_OWNER)[at]
-    return np.where(is_known[rows.group] & (rows.partition <= HIGHEST), owner, NOT_KNOWN), clients
-
-
-def _shares_by_name(
-    membership: Membership | None, context: ClusterContext, group: str
-) -> list[tuple[MemberClient, dict[str, int]]] | None:
-    """Return each member with its partitions by topic name; None if they are not known."""
-    if membership is None:
-        return None
-    found = stage(membership, context.described_states.get(group))
-    if found is GroupStage.EMPTY:
-        return []
-    if found is not GroupStage.STABLE or membership.owned is None:
-        return None
-    shares = [(client, dict(_named(client.owned or (), context))) for client in membership.clients]
-    return None if any(_NO_NAME in share for _, share in shares) else shares
-
-
-def _named(share: tuple[tuple[str | bytes, int], ...], context: ClusterContext) -> Iterator[tuple[str, int]]:
-    """Yield topics with masks; `_NO_NAME` stands for a topic whose name is not known."""
-    for ref, mask in share:
-        yield ref if isinstance(ref, str) else context.topic_names.get(ref, _NO_NAME), mask
-
-
-def _partitions(mask: int) -> Ints:
-    bits = np.frombuffer(mask.to_bytes((mask.bit_length() + 7) // 8, "little"), np.uint8)
-    return np.flatnonzero(np.unpackbits(bits, bitorder="little"))

@@ -127,11 +127,11 @@ class FencedInstances:
             membership = memberships.get(name)
             if membership is None:
                 continue
-            before, histories = previous.get(name, (None, dict[str, _History]()))
-            if before is not membership:
-                histories = _recorded(histories, membership, now)
-            self._groups[name] = membership, histories
-            self._often_changed += [(number, *each) for each in histories.items() if len(each[1]) > _LEAST_CHANGES]
+            known = previous.get(name)
+            if known is None or known[0] is not membership:
+                known = membership, _recorded({} if known is None else known[1], membership, now)
+            self._groups[name] = known
+            self._often_changed += [(number, *each) for each in known[1].items() if len(each[1]) > _LEAST_CHANGES]
 
 
 def _recorded(histories: Mapping[str, _History], membership: Membership, now: int) -> dict[str, _History]:

@@ -12,7 +12,6 @@ removed.
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import is_
 from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
@@ -106,7 +105,8 @@ class RowFinder:
         """Return the rows of this tick; `counts` are the partitions of each topic, `names` those of topics by id."""
         sources = (state.row_order, state.memberships, counts, names)
         if self._rows is None or not _are_same(self._sources, sources):
-            self._sources, self._rows = sources, _rows(state, counts, names, self._most)
+            self._rows = _rows(state, counts, names, self._most)
+        self._sources = sources
         return self._rows
 
 
@@ -116,8 +116,17 @@ def _are_same(previous: tuple[Any, ...], current: tuple[Any, ...]) -> bool:
         previous[0] is ranks
         and previous[2:] == tuple(others)
         and list(previous[1]) == list(memberships)
-        and all(map(is_, previous[1].values(), memberships.values()))
+        and all(map(_have_same_partitions, previous[1].values(), memberships.values()))
     )
+
+
+def _have_same_partitions(one: Membership, other: Membership) -> bool:
+    return one is other or _facts(one) == _facts(other)
+
+
+def _facts(membership: Membership) -> tuple[object, ...]:
+    """Return what decides which partitions belong to a group."""
+    return bool(membership.members), membership.kind, membership.subscribed, membership.owned
 
 
 def _rows(state: GroupColumns, counts: Mapping[str, int], names: Mapping[bytes, str], most: int) -> InputRows:

@@ -9,7 +9,7 @@ import pytest
 from stream.groups.membership import memberships
 from stream.groups.reduce import reduce
 from stream.groups.shard import StateLimits, empty_state
-from stream.groups.short_cache import keep_last
+from stream.groups.short_cache import keep_each, keep_last
 from tests.stream.groups.written import (
     ORDERS,
     Written,
@@ -85,3 +85,19 @@ def test_a_result_is_kept_while_its_sources_are_the_same() -> None:
     assert sizes(list(names), {"a": 2}, ("t", 2)) == (2, 2)
     assert sizes(names, {"a": 2}) == sizes(names, {"a": 2}) == (2, 2)
     assert asked == [1, 1, 1, 0]
+
+
+def test_each_result_is_kept_while_its_value_is_the_same() -> None:
+    """A value that is replaced, even by an equal one, is computed again, and all values when another argument changes."""
+    asked: list[str] = []
+
+    @keep_each
+    def joined(value: list[str], end: str) -> str:
+        asked.append("".join(value))
+        return f"{asked[-1]}{end}"
+
+    one, two = ["one"], ["two"]
+    assert joined({"a": one, "b": two}, ".") == joined({"a": one, "b": two}, ".") == {"a": "one.", "b": "two."}
+    assert joined({"b": [*two], "c": one}, ".") == {"b": "two.", "c": "one."}
+    assert joined({"b": two}, "!") == {"b": "two!"}
+    assert asked == ["one", "two", "two", "one", "two"]

@@ -165,6 +165,43 @@ def test_aborted_commits_are_found_by_row() -> None:
     assert aborts_by_row(rows, AbortedCommits.empty()) == {}
 
 
+MEMBER = st.tuples(st.sampled_from("mn"), st.sampled_from(["t", "u"]), st.sets(st.integers(0, 2), max_size=2))
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("members"), st.sampled_from("abc"), st.lists(MEMBER, max_size=2, unique_by=lambda m: m[0])),
+        st.tuples(st.just("commit"), st.sampled_from("abc"), st.tuples(st.sampled_from("tu"), st.integers(0, 3))),
+        st.tuples(st.just("described"), st.sampled_from("abc"), st.sampled_from(["PreparingRebalance", "Stable", ""])),
+    ),
+    max_size=8,
+)
+
+
+@examples(60)
+@given(STEPS)
+def test_kept_rows_and_assignments_equal_new_ones(steps: list[tuple[str, str, Any]]) -> None:
+    """After any history, what is kept of the groups that did not change equals what is computed from the start."""
+    shard, described = shard_of([("a", "t", 0), ("b", "u", 1)]), dict[str, str]()
+    finder, assignment = RowFinder(), AssignmentInputs()
+    for what, group, value in steps:
+        if what == "described":
+            described = {**described, group: value} if value else {}
+        elif what == "commit":
+            shard.read([(commit_key(group, *value), commit_value(9, 9))])
+        else:
+            members = [
+                written.classic_member(name, wants=written.subscription(topic), has=written.assignment({"t": [*owned]}))
+                for name, topic, owned in value
+            ]
+            shard.read([written.classic(*members, group=group)])
+        state, context = shard.driver_state.columns(), dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
+        rows, again = finder.find(state, *sources_of(t=2, u=1)), RowFinder().find(state, *sources_of(t=2, u=1))
+        assert (named(rows), rows.state_row.tolist()) == (named(again), again.state_row.tolist())
+        kept, new = assignment.build(rows, state, context), AssignmentInputs().build(again, state, context)
+        assert kept.owner.tolist() == new.owner.tolist()
+        assert kept.subscribed.tolist() == new.subscribed.tolist()
+        assert (kept.clients, kept.subscribers) == (new.clients, new.subscribers)
+
+
 def test_the_assignment_is_reused_until_a_state_changes() -> None:
     """A commit does not change the assignment; a described rebalance and a new assignment do."""
     shard, finder, assignment = ShardReader(), RowFinder(), AssignmentInputs()
