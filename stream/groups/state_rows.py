@@ -81,7 +81,7 @@ class StateRows:
             previous = _previous(runs.keys, shard)
         if self._counts is not None and counted.any():
             commits = self._new_commits(runs, position, row, previous)
-            self._counts.add(runs, np.where(counted, commits, 0))
+            self._counts.add(labels[0], np.where(counted, commits, 0))
         is_last = np.ones(len(runs), np.bool_)
         is_last[previous[previous >= 0]] = False
         self._replace(runs, labels, shard, row, np.flatnonzero(is_last))

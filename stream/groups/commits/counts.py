@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stream.groups.commits.run_table import Runs, groups_of_commit_keys
 from stream.groups.commits.runs import Spans
 
 
@@ -20,16 +19,13 @@ class CommitCounts:
     def __init__(self) -> None:
         self._commits: dict[str, int] = {}
 
-    def add(self, runs: Runs, commits: NDArray[np.int64]) -> None:
-        """Add the commits of each run to those of its group."""
-        rows = np.flatnonzero(commits)
-        if not len(rows):
-            return
-        group = groups_of_commit_keys(runs.keys.take(rows)).cast(pa.string()).dictionary_encode()
+    def add(self, group: pa.DictionaryArray, commits: NDArray[np.int64]) -> None:
+        """Add these commits to those of their groups."""
         sums = np.zeros(len(group.dictionary), np.int64)
-        np.add.at(sums, group.indices.to_numpy(zero_copy_only=False), commits[rows])
-        for name, number in zip(group.dictionary.to_pylist(), sums.tolist(), strict=True):
-            self._commits[name] = self._commits.get(name, 0) + number
+        np.add.at(sums, group.indices.to_numpy(zero_copy_only=False), commits)
+        for number in np.flatnonzero(sums).tolist():
+            name = group.dictionary[number].as_py()
+            self._commits[name] = self._commits.get(name, 0) + int(sums[number])
 
     def of_groups(self, groups: Iterable[str]) -> dict[str, int]:
         """Return the number of each of these groups, 0 without any, and forget all other groups."""
