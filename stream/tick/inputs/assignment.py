@@ -66,6 +66,7 @@ class AssignmentInputs:
         if self._names != context.topic_names:
             self._names, self._groups = context.topic_names, {}
         previous, self._groups = self._groups, {}
+        built, self._built = self._built, None  # after an error all rows are computed again
         changed = []
         for number, name in enumerate(rows.groups):
             membership, described = state.memberships.get(name), context.described_states.get(name)
@@ -74,11 +75,12 @@ class AssignmentInputs:
                 group = _group_assignment(membership, described, self._names)
                 changed.append(number)
             self._groups[name] = group
-        if self._built is None or self._rows is not rows:
+        if built is None or self._rows is not rows:
             self._rows, changed = rows, list(range(len(rows.groups)))
             self._subscribed, self._member = np.empty(len(rows), np.int8), np.empty(len(rows), np.int64)
         elif not changed:
-            return self._built
+            self._built = built
+            return built
         groups = list(self._groups.values())
         self._update(rows, groups, changed)
         first = np.cumsum([0, *(len(group.clients) for group in groups)])

@@ -88,7 +88,7 @@ def test_a_result_is_kept_while_its_sources_are_the_same() -> None:
 
 
 def test_each_result_is_kept_while_its_value_is_the_same() -> None:
-    """A value that is replaced, even by an equal one, is computed again, and all values when another argument changes."""
+    """A value that is replaced, even by an equal one, is computed again; all are when another argument changes."""
     asked: list[str] = []
 
     @keep_each

@@ -141,7 +141,7 @@ PLACES: list[Any] = [
     pytest.param(broker_rules, "retention_start", of_generation, id="offset expiration"),
     pytest.param(ownership, "_unowned", of_generation, id="unassigned partitions"),
     pytest.param(assignment, "_subscribed_topics", of_generation, id="subscriptions of members"),
-    pytest.param(assignment, "_shares_by_name", lambda *given: given[-1] == "c", id="shares of members"),
+    pytest.param(assignment, "_group_assignment", of_generation, id="members"),
     pytest.param(snapshot_groups, "_group_fields", lambda name, *_: name == "c", id="row of the snapshot"),
 ]
 
