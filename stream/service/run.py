@@ -27,6 +27,7 @@ from stream.config.options import Config
 from stream.config.values import is_loopback
 from stream.errors import ExitCode, Refusal
 from stream.otlp.export import otlp_export
+from stream.process_memory import collect_seldom
 from stream.service import wiring
 from stream.service.early_jvm import StartedJvm
 from stream.service.job import MonitorJob
@@ -50,6 +51,7 @@ def run(config: Config, jvm: StartedJvm, follower: ConfigFollower | None = None)
 
     The `follower` has the changes of the configuration file.
     """
+    collect_seldom()
     status = ServiceStatus(
         metadata.version("lagwarden"),
         config.job.freshness_limit,
