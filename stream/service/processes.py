@@ -7,10 +7,8 @@ A process that reaches its limit opens no more sockets and files: the HTTP serve
 write its state. The limit applies to each process, so the process nearest to its limit is reported per role.
 """
 
-import contextlib
 import dataclasses
 import os
-import signal
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -37,16 +35,12 @@ that forks them as a daemon. Executors that the JVM starts are JVMs beside it.
 """
 _EXECUTOR: Final = "org.apache.spark.executor."
 """In the command of an executor: the package of its class."""
-PLANNERS: Final = "pyspark.sql.worker."
-"""In the command of a daemon whose workers create a data source or plan its reading: the package of its module."""
-CREATOR: Final = "pyspark.sql.worker.create_data_source"
-"""The daemon whose work is over when the query has started; the other has planned when the first batch has ended."""
 _TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 _USER_TICKS, _SYSTEM_TICKS, _START_TIME = 11, 12, 19
 """Positions in /proc/PID/stat after the name of the program (proc(5): fields 14, 15 and 22)."""
 _POLL_SECONDS: Final = 15.0
 _SETTLE_SECONDS: Final = 90.0
-"""From the start of the query until the processes that planned it are ended; Spark may reuse one for a minute."""
+"""From the start of the query until the first of them, when Spark's first workers have ended."""
 _SHRINK_SECONDS: Final = 600.0
 """Between two full collections of the JVM, which take a fraction of a second. By itself it grows its heap first."""
 
@@ -60,29 +54,6 @@ def processes_by_role(driver: int, proc: Path = PROC) -> Mapping[str, Sequence[i
     executors = _that_run(_EXECUTOR, below, proc)
     daemons = [process for process in below if process not in executors] + _running_children(executors, proc) + readers
     return dict(zip(ROLES, ([driver], jvms + executors, daemons, _running_children(daemons, proc)), strict=True))
-
-
-def end_planning(driver: int, which: str = PLANNERS, proc: Path = PROC) -> None:
-    """End the idle workers that have planned the query; Spark takes others on demand.
-
-    Their daemons must stay while Spark may reuse a worker: it fails if it cannot tell the daemon of one that has ended.
-    """
-    _end(_running_children(_planners(driver, which, proc), proc))
-
-
-def end_planners(driver: int, proc: Path = PROC) -> None:
-    """End the daemons of such workers that have none, a minute after the last; Spark starts them again on demand."""
-    _end(each for each in _planners(driver, PLANNERS, proc) if not _running_children([each], proc))
-
-
-def _planners(driver: int, which: str, proc: Path) -> list[int]:
-    return _that_run(which, processes_by_role(driver, proc)["python_daemon"], proc)
-
-
-def _end(processes: Iterable[int]) -> None:
-    for process in processes:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGTERM)
 
 
 @dataclasses.dataclass(eq=False)
@@ -181,7 +152,6 @@ class ResourcePoller:
         if now >= self._shrink_at:
             self._shrink_at = now + _SHRINK_SECONDS
             shrink_heap(self._spark)
-            end_planners(os.getpid())
         return heap_usage(self._spark), checkpoint_space(checkpoint)
 
 

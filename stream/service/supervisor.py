@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import functools
-import os
 import sys
 import threading
 import time
@@ -19,10 +18,11 @@ from stream.cluster.offsets_topic import NAME
 from stream.errors import ExitCode
 from stream.service.catch_up import CatchUpProgress, CatchUpView
 from stream.service.kept_state import CHECKPOINT_DELETED, KeptState, end_of_query, is_slow_start
-from stream.service.processes import CREATOR, ResourcePoller, end_planning
+from stream.service.processes import ResourcePoller
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING, ServiceStatus
 from stream.service.ticker import TickThread
 from stream.spark.errors import SparkCallError, SparkFailure
+from stream.spark.planners import CREATOR, PLANNER, end_planners, runs_tasks
 from stream.spark.query import Watchdog, failure, kill_jvm, last_report, shrink_heap, stop
 from stream.spark.types import SparkSession, StreamingQuery
 from stream.tick.publisher import Publisher
@@ -171,7 +171,7 @@ class QuerySupervisor:
                 if not self._starts_again(error.failure):
                     raise
             else:
-                end_planning(os.getpid(), CREATOR)
+                end_planners(spark, CREATOR)
                 return query
 
     def _resolve(self, started: futures.Future[StreamingQuery], spark: SparkSession) -> None:
@@ -243,6 +243,9 @@ class QuerySupervisor:
         if status.progress is not None and status.progress.offsets_read > self._offsets_read:
             self._offsets_read = status.progress.offsets_read
             self._beat(running)
+        if not self._is_planned and (runs_tasks(running.spark) or (report is not None and report.worked)):
+            self._is_planned = True
+            end_planners(running.spark, PLANNER)
         if report is None or report.at == self._last_report_at or status.progress is None:
             return
         self._last_report_at = report.at
@@ -256,9 +259,8 @@ class QuerySupervisor:
             status.query = QueryStatus(
                 before.batches + 1, before.state_repairs + report.repairs, report.seconds, time.time(), report.progress
             )
-            if not self._is_planned:
-                self._is_planned, self._slow_starts = True, 0
-                end_planning(os.getpid())
+            self._slow_starts = 0
+            if not before.batches:
                 shrink_heap(running.spark)
 
     def _beat(self, running: RunningQuery) -> None:

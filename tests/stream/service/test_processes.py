@@ -1,16 +1,13 @@
 """Memory and CPU of the monitor's processes by role, from /proc."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from stream.service.first_read.reader import PROGRAM
-from stream.service.processes import CREATOR, ProcessUsage, end_planners, end_planning, processes_by_role
+from stream.service.processes import ProcessUsage, processes_by_role
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -83,33 +80,6 @@ def test_executors_are_counted_with_the_jvm_that_starts_them(tmp_path: Path) -> 
     (tmp_path / "6" / "cmdline").write_text("java\0-Xmx1g\0org.apache.spark.executor.CoarseGrainedExecutorBackend\0")
     wanted = {"driver": [1], "jvm": [2, 6], "python_daemon": [3, 7], "python_worker": [8]}
     assert processes_by_role(1, tmp_path) == wanted
-
-
-def test_processes_that_planned_the_query_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """First the workers, then daemons without any. The source and the daemon of tasks stay; one ends by itself."""
-    for number, children in {1: (2,), 2: (3, 4, 5, 6), 3: (7,), 4: (8,), 5: (), 6: (9,), 7: (), 8: (), 9: ()}.items():
-        process(tmp_path, number, *children)
-    commands = {
-        3: "pyspark.daemon\0pyspark.sql.worker.create_data_source",
-        4: "pyspark.daemon\0pyspark.sql.worker.plan_data_source_read",
-        5: "pyspark.sql.streaming.python_streaming_source_runner",
-        6: "stream.spark.worker_daemon\0pyspark.worker",
-    }
-    for number, command in commands.items():
-        (tmp_path / str(number) / "cmdline").write_text(f"python\0-m\0{command}\0")
-    ended: list[tuple[int, int]] = []
-
-    def kill(process: int, number: int) -> None:
-        ended.append((process, number))
-        if process == 7:
-            raise ProcessLookupError
-
-    monkeypatch.setattr(os, "kill", kill)
-    end_planning(1, CREATOR, tmp_path)
-    end_planning(1, proc=tmp_path)
-    process(tmp_path, 3)
-    end_planners(1, tmp_path)
-    assert ended == [(each, signal.SIGTERM) for each in (7, 7, 8, 3)]
 
 
 def test_memory_and_cpu_are_summed_per_role(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from stream.checkpoint.spark_offsets import SourceOffsets
 from stream.errors import ExitCode
 from stream.service import supervisor
 from stream.service.catch_up import CatchUpProgress
-from stream.service.processes import CREATOR
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING, ServiceStatus
 from stream.service.supervisor import QuerySupervisor
 from stream.service.ticker import TickThread
 from stream.spark.errors import SparkCallError, SparkFailure
+from stream.spark.planners import CREATOR, PLANNER
 from stream.spark.query import BatchReport
 
 
@@ -84,11 +84,12 @@ class Job:
 @pytest.fixture(autouse=True)
 def spark(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Replace Spark; return what it was asked: kills of the JVM, the graces of stops, and the watchdogs."""
-    asked = SimpleNamespace(kills=[], graces=[], planners=[], watchdog=_Part(), view=_Part())
+    asked = SimpleNamespace(kills=[], graces=[], planners=[], runs_tasks=False, watchdog=_Part(), view=_Part())
     monkeypatch.setattr(supervisor, "Watchdog", lambda *_: asked.watchdog)
     monkeypatch.setattr(supervisor, "CatchUpView", lambda _: asked.view)
     monkeypatch.setattr(supervisor, "ResourcePoller", lambda _: _Part())
-    monkeypatch.setattr(supervisor, "end_planning", lambda *which: asked.planners.append(which[1:]))
+    monkeypatch.setattr(supervisor, "end_planners", lambda _, *which: asked.planners.append(which))
+    monkeypatch.setattr(supervisor, "runs_tasks", lambda _: asked.runs_tasks)
     monkeypatch.setattr(supervisor, "shrink_heap", lambda _: asked.planners.append("heap"))
     monkeypatch.setattr(supervisor, "failure", lambda _: None)
     monkeypatch.setattr(supervisor, "last_report", lambda _: None)
@@ -207,8 +208,8 @@ def test_added_partitions_are_read_without_a_restart_of_the_query(monkeypatch: p
 def test_a_progress_report_is_recorded_once(monkeypatch: pytest.MonkeyPatch, spark: SimpleNamespace) -> None:
     """The status has the positions, number and duration of batches, and counts a batch once.
 
-    The worker that created the source ends when the query has started; after the first batch the others that planned
-    the query end, and the heap shrinks.
+    The process that created the source ends when the query has started, the one that planned the reading when the first
+    batch has tasks, or has ended already. After the first batch the heap shrinks.
     """
     report = BatchReport(batch=3, seconds=0.5, offsets=SourceOffsets({0: 5}), at="now", worked=True, repairs=2)
     monkeypatch.setattr(supervisor, "last_report", lambda _: report)
@@ -216,7 +217,11 @@ def test_a_progress_report_is_recorded_once(monkeypatch: pytest.MonkeyPatch, spa
     assert job.opened()()().func == job.made.watch
     query = job.status.query
     assert (query.batches, query.last_seconds, query.state_repairs) == (1, 0.5, 2)
-    assert spark.planners == [(CREATOR,), (), "heap"]
+    assert spark.planners == [(CREATOR,), (PLANNER,), "heap"]
+    monkeypatch.setattr(supervisor, "last_report", lambda _: None)
+    spark.runs_tasks = True
+    Job().opened()()()
+    assert spark.planners[3:] == [(CREATOR,), (PLANNER,)]
 
 
 SLOW = SparkFailure("Python worker failed to connect back.", "Python worker failed to connect back.")
@@ -250,7 +255,7 @@ def test_a_query_that_does_not_start_in_time_is_started_again(
 def test_a_query_that_is_started_again_is_planned_again(
     monkeypatch: pytest.MonkeyPatch, spark: SimpleNamespace
 ) -> None:
-    """The processes that planned it end after its first batch too, and it has as many slow starts as the first one."""
+    """The processes that planned it end too, and it has as many slow starts as the first one; the heap is small."""
     slow: tuple[Any, Any] = None, SLOW
     done = [(BatchReport(at, 0.5, SourceOffsets({0: 1}), str(at), worked=True), None) for at in range(2)]
     polls = [slow, slow, slow, done[0], slow, slow, slow, done[1]]
@@ -260,7 +265,7 @@ def test_a_query_that_is_started_again_is_planned_again(
         monkeypatch.setattr(supervisor, "last_report", lambda _, report=report: report)
         monkeypatch.setattr(supervisor, "failure", lambda _, failed=failed: failed)
         step = step()
-    assert spark.planners == [(CREATOR,)] * 4 + [(), "heap"] + [(CREATOR,)] * 3 + [(), "heap"]
+    assert spark.planners == [(CREATOR,)] * 4 + [(PLANNER,), "heap"] + [(CREATOR,)] * 3 + [(PLANNER,)]
 
 
 def test_a_query_that_never_starts_in_time_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:

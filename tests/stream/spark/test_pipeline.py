@@ -1,5 +1,6 @@
 """The pipeline in Spark over a capture file: it reaches the same state as an offline replay of the file."""
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -11,13 +12,16 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from sandbox.waiting import LoadedLimit
 from stream.groups.codec import unpack_change
 from stream.groups.commits.runs import Spans
 from stream.groups.driver_state import DriverState
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
+from stream.service.processes import processes_by_role
 from stream.spark.delta_source import COLUMNS
 from stream.spark.pipeline import changes, write
+from stream.spark.planners import CREATOR, PLANNER, end_planners
 from stream.spark.session import end_session, open_session
 from stream.spark.shard_processor import OUTPUT
 from tests.stream.offline.captures import RECORDED, capture_of, commit
@@ -76,6 +80,33 @@ def test_job_over_a_capture_reaches_the_state_of_a_replay(spark: SparkSession, t
     assert driver.batches
     assert _rows(driver.driver_state) == _rows(replay.driver_state)
     assert driver.driver_state.columns().memberships == replay.driver_state.columns().memberships
+
+
+def _planners() -> set[str]:
+    """Return the modules of planning processes of this process' JVM."""
+    found = ""
+    for process in processes_by_role(os.getpid())["python_daemon"]:
+        with contextlib.suppress(OSError):
+            found += Path(f"/proc/{process}/cmdline").read_text()
+    return {each for each in (CREATOR, PLANNER) if each in found}
+
+
+def test_processes_that_planned_a_query_end_and_start_again(spark: SparkSession, tmp_path: Path) -> None:
+    """Ended after a batch of one query, they plan the next one, and no task or source ends with them."""
+    job = job_options(tmp_path / "checkpoint")
+    for folder in ("a", "b"):
+        driver, job = _Driver(), job_options(tmp_path / folder)
+        query = write(changes(capture_file(spark, RECORDED, job.reading), job), job, driver)
+        try:
+            query.processAllAvailable()
+            assert _planners() == {CREATOR, PLANNER}
+            end_planners(spark, CREATOR, PLANNER)
+            assert driver.batches
+            limit = LoadedLimit(10.0)
+            while _planners():
+                assert not limit.reached()
+        finally:
+            query.stop()
 
 
 def test_rows_appended_to_a_capture_are_read_once(spark: SparkSession, tmp_path: Path) -> None:
