@@ -16,10 +16,33 @@ NOT_KNOWN: Final = -1
 """In columns of offsets, distances, counts and times: not known."""
 
 
+def replaced(column: Ints, rows: Flags, value: Ints | int) -> Ints:
+    """Return the column with this value in these rows; the column itself where that is none of them.
+
+    So a column that does not change stays packed, and a value of all rows takes no memory.
+    """
+    if not rows.any():
+        return column
+    if rows.all():
+        return value if isinstance(value, np.ndarray) else np.broadcast_to(np.int64(value), column.shape)
+    return np.where(rows, value, column)
+
+
+def assigned(column: Ints, rows: Ints, values: Ints | int) -> Ints:
+    """Return the column with these values in these rows; the column itself if it has them."""
+    if (column[rows] == values).all():
+        return column
+    changed = column.copy()
+    changed[rows] = values
+    return changed
+
+
 def max_by_owner(values: Ints, owner: Ints, owners: int, default: int) -> Ints:
     """Return the greatest value of each of `owners` owners, `default` where it has none; `owner` is that of a value."""
     greatest = np.full(owners, default, np.int64)
-    np.maximum.at(greatest, owner, values)
+    if len(values):  # the rows of an owner mostly follow each other
+        first = np.concatenate(([0], np.flatnonzero(owner[1:] != owner[:-1]) + 1))
+        np.maximum.at(greatest, owner[first], np.maximum.reduceat(values, first))
     return greatest
 
 

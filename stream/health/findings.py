@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from stream.health import hysteresis
-from stream.health.columns import Codes, Flags, Ints
+from stream.health.columns import Codes, Flags, Ints, max_by_owner
 from stream.health.evidence import Value
 from stream.health.features.window import Window
 from stream.health.hysteresis import ShownVerdicts
@@ -64,10 +64,10 @@ class Findings(Generic[_Window]):
         """Return the findings on shown verdicts; only rows that `counts` decide the verdict of a group (None: all)."""
         group, groups = window.inputs.group, len(window.inputs.groups.names)
         code, row, rows = roll_up(shown.verdict, window.lag, group, groups, counts)
-        since = np.full(groups, np.iinfo(np.int64).max)
         has_verdict = shown.verdict == code[group] if len(group) else np.empty(0, np.bool_)
         has_verdict = has_verdict if counts is None else has_verdict & counts
-        np.minimum.at(since, group[has_verdict], shown.since[has_verdict])
+        latest = np.iinfo(np.int64).max
+        since = -max_by_owner(-shown.since[has_verdict], group[has_verdict], groups, -latest)
         return cls(
             window=window,
             verdict=shown.verdict,

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN, Codes, Flags, Ints
+from stream.health.columns import NOT_KNOWN, Codes, Flags, Ints, assigned, replaced
 from stream.health.row_columns import RowColumns, column
 from stream.health.rules import RULES
 from stream.health.rules.rule import Rule
@@ -78,27 +78,34 @@ def advance(
     another, or a notice or "unknown" is shown.
     """
     # A fault that is shown stays: what looks like a batch later, or to a monitor that has restarted, has failed.
-    still_fault = (rule_verdict == _HABIT_UNKNOWN) & _IS_PAUSE[previous.verdict]
-    rule_verdict = np.where(still_fault, previous.verdict, rule_verdict).astype(np.int8)
+    is_pause = _IS_PAUSE[previous.verdict]
+    still_fault = (rule_verdict == _HABIT_UNKNOWN) & is_pause
+    rule_verdict = np.where(still_fault, previous.verdict, rule_verdict)
     if progress_time is not None:
-        went_on = (rule_verdict == UNDECIDED) & _IS_PAUSE[previous.verdict] & (progress_time > previous.since)
+        went_on = (rule_verdict == UNDECIDED) & is_pause & (progress_time > previous.since)
         rule_verdict[went_on] = _UNKNOWN
     undecided = rule_verdict == UNDECIDED
-    candidate = np.where(undecided, previous.candidate, rule_verdict).astype(np.int8)
-    same = candidate == previous.candidate
-    ticks = np.where(undecided, previous.candidate_ticks, np.where(same, previous.candidate_ticks + 1, 1))
-    begun = (undecided | (same & (previous.candidate_ticks > 0))) & (previous.candidate_since != NOT_KNOWN)
-    since = np.where(begun, previous.candidate_since, now)
+    candidate = np.where(undecided, previous.candidate, rule_verdict)
+    changed = candidate != previous.candidate
+    ticks = replaced(previous.candidate_ticks + 1, changed, 1)
+    ticks = replaced(ticks, undecided, previous.candidate_ticks)
+    begins = (changed | (previous.candidate_ticks <= 0)) & ~undecided
+    since = replaced(previous.candidate_since, begins | (previous.candidate_since == NOT_KNOWN), now)
     is_fault = SEVERITIES[candidate] >= Severity.WARNING
-    sick = np.where(undecided, previous.sick_ticks, np.where(is_fault, previous.sick_ticks + 1, 0))
-    well = np.where(undecided, previous.well_ticks, np.where(is_fault, 0, previous.well_ticks + 1))
-    lasted = _has_lasted(previous.verdict, candidate, ticks, sick, well, change)
-    changes = ~undecided & (candidate != previous.verdict) & lasted
+    sick = replaced(replaced(previous.sick_ticks + 1, ~is_fault, 0), undecided, previous.sick_ticks)
+    well = replaced(replaced(previous.well_ticks + 1, is_fault, 0), undecided, previous.well_ticks)
+    # Elsewhere the shown verdict stays, whatever has lasted.
+    differs = np.flatnonzero(~undecided & (candidate != previous.verdict))
+    differs = differs[
+        _has_lasted(previous.verdict[differs], candidate[differs], ticks[differs], sick[differs], well[differs], change)
+    ]
     if briefly_unknown is not None:
-        changes &= ~(briefly_unknown & (candidate == _UNKNOWN))
+        differs = differs[~(briefly_unknown[differs] & (candidate[differs] == _UNKNOWN))]
+    verdict = previous.verdict.copy()
+    verdict[differs] = candidate[differs]
     return ShownVerdicts(
-        verdict=np.where(changes, candidate, previous.verdict).astype(np.int8),
-        since=np.where(changes, since, np.where(previous.since == NOT_KNOWN, now, previous.since)),
+        verdict=verdict,
+        since=assigned(replaced(previous.since, previous.since == NOT_KNOWN, now), differs, since[differs]),
         candidate=candidate,
         candidate_since=since,
         candidate_ticks=ticks,

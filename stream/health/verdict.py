@@ -113,8 +113,7 @@ def representative_rows(rank: Ints, lag: Ints, group: Ints, groups: int) -> tupl
     Among rows of equal rank the one with the greatest lag represents the group, then the first. Rows with a negative
     rank do not count; a group without others has row -1 and a count of 0.
     """
-    worst = np.full(groups, -1, np.int64)
-    np.maximum.at(worst, group, rank)
+    worst = max_by_owner(rank, group, groups, -1)
     candidates = np.flatnonzero((rank >= 0) & (rank == worst[group]))
     count = np.bincount(group[candidates], minlength=groups)
     greatest = max_by_owner(lag[candidates], group[candidates], groups, -1)

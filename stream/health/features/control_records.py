@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stream.health.columns import Flags, Ints
+from stream.health.columns import Flags, Ints, assigned
 from stream.health.features.lag import OffsetDistances
 
 READABLE: Final = 1_000
@@ -93,11 +93,12 @@ def remove_markers_from_lost(
     """Return the distances, with `lost` without the offsets that are known to have held no data."""
     if tails is None or not len(tails.place):
         return ends
-    at = np.minimum(np.searchsorted(tails.place, places), len(tails.place) - 1)
-    holds = (ends.lost > 0) & (tails.place[at] == places) & (tails.end[at] == ends.high_watermark)
-    holds &= tails.data_from[at] <= committed
-    data = np.clip(tails.data_end[at] - committed, 0, ends.lost)
-    return dataclasses.replace(ends, lost=np.where(holds, data, ends.lost))
+    rows = np.flatnonzero(ends.lost > 0)
+    at = np.minimum(np.searchsorted(tails.place, places[rows]), len(tails.place) - 1)
+    holds = (tails.place[at] == places[rows]) & (tails.end[at] == ends.high_watermark[rows])
+    holds &= tails.data_from[at] <= committed[rows]
+    data = np.clip(tails.data_end[at] - committed[rows], 0, ends.lost[rows])
+    return dataclasses.replace(ends, lost=assigned(ends.lost, rows[holds], data[holds]))
 
 
 def worth_fetching(unread: UnreadData, known: Flags, at_rest: Flags, most: int = READABLE) -> Flags:
@@ -155,7 +156,10 @@ def tail_state(  # noqa: PLR0917 - columns of one table
     """
     wanted = worth_fetching(unread, has_position, at_rest)
     refused = unreadable(places, tails)
-    unproven = refused & has_position & may_hold_no_record(unread.lag, next_offset, ends)
+    unproven = refused
+    if refused.any():
+        unproven = refused & has_position & may_hold_no_record(unread.lag, next_offset, ends)
     first = first_unread(next_offset, places, ends.high_watermark, tails)
     pending = wanted & ~refused if tails is not None else np.zeros(len(wanted), np.bool_)
-    return TailState(wanted, pending, unproven, first, unproven | (first > next_offset))
+    in_use = unproven if first is next_offset else unproven | (first > next_offset)
+    return TailState(wanted, pending, unproven, first, in_use)

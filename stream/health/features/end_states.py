@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stream.health.columns import NOT_KNOWN, Flags, Ints
+from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced
 from stream.health.inputs import HealthInputs
 from stream.health.row_columns import RowColumns, column
 
@@ -152,9 +152,9 @@ class EndStates(RowColumns):
 
     def readable_since(self, rows: Ints, next_offset: Ints) -> Ints:
         """Return since when (ms) consumers of committed records can read these offsets; -1: not known to be recent."""
-        if not len(self.peak):
-            return np.full(len(rows), -1, np.int64)
-        return np.where((rows >= 0) & (next_offset >= self.released_from[rows]), self.released[rows], -1)
+        released = _of_rows(self.released, rows, -1)
+        at = np.flatnonzero(released >= 0)
+        return assigned(released, at[next_offset[at] < self.released_from[rows[at]]], -1)
 
     def answered_since(self, rows: Ints) -> Ints:
         """Return since when (ms) the end is known again after it was not; -1: known ever since it was first polled."""
@@ -167,7 +167,8 @@ class EndStates(RowColumns):
         """
         if not len(self.peak):
             return np.zeros(len(rows), np.bool_)
-        return (rows >= 0) & (self.peak[rows] >= 0) & (self.fell[rows] < now)
+        fell = (self.peak >= 0) & (self.fell < now)
+        return (rows >= 0) & fell[rows] if fell.any() else np.zeros(len(rows), np.bool_)
 
     def cut_rows(self, rows: Ints, epoch: NDArray[np.int32], offset: Ints) -> Flags:
         """Return which of these rows have lost their end: a commit of this epoch and offset shows a newer leader.
@@ -240,6 +241,6 @@ class EndStates(RowColumns):
 
 
 def _of_rows(column: Ints, rows: Ints, default: int) -> Ints:
-    if not len(column):
-        return np.full(len(rows), default, np.int64)
-    return np.where(rows >= 0, column[rows], default)
+    if not len(column) or (column == default).all():
+        return np.broadcast_to(np.int64(default), rows.shape)
+    return replaced(column[rows], rows < 0, default)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stream.health.columns import NOT_KNOWN, Flags, Ints
+from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced
 
 BEYOND_END: Final = "beyond_end"
 """The committed offset is above the end: the topic was recreated, or its log was truncated."""
@@ -75,6 +75,9 @@ class Lag:
     known: NDArray[np.bool_]
     beyond_end: NDArray[np.bool_]
     row: NDArray[np.int64]
+    end: NDArray[np.int64]
+    """The high watermark and the log start of its partition; -1 where they are not known."""
+    start: NDArray[np.int64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -108,41 +111,42 @@ def lag(commits: Commits, ends: PartitionEnds) -> Lag:
     """
     if not len(ends.place):
         no = np.zeros(len(commits.place), np.bool_)
-        return Lag(np.zeros(len(no), np.int64), no, no, np.full(len(no), -1, np.int64))
+        none = np.full(len(no), NOT_KNOWN, np.int64)
+        return Lag(np.zeros(len(no), np.int64), no, no, none, none, none)
     at = np.minimum(np.searchsorted(ends.place, commits.place), len(ends.place) - 1)
-    row = np.where(ends.place[at] == commits.place, at, -1)
+    row = replaced(at, ends.place[at] != commits.place, NOT_KNOWN)
     answered = (row >= 0) & ends.known[at]
-    end, start = ends.high_watermark[at], ends.log_start[at]
+    end, start = (replaced(column[at], ~answered, NOT_KNOWN) for column in (ends.high_watermark, ends.log_start))
     beyond_end = answered & (commits.offset > end)
     known = answered & ~beyond_end & ~commits.negative
-    return Lag(np.where(known, end - np.clip(commits.offset, start, end), 0), known, beyond_end, row)
+    distance = replaced(end - np.clip(commits.offset, start, end), ~known, 0)
+    return Lag(distance, known, beyond_end, row, end, start)
 
 
 def distances(committed: Ints, lags: Lag, ends: PartitionEnds) -> OffsetDistances:
     """Return the distances of commits from the ends of their partitions; `lags` is the result of `lag`."""
-    answered = _answered(lags, ends)
-    high, start = (_of_rows(column, lags, answered) for column in (ends.high_watermark, ends.log_start))
-    unknown = np.full(len(committed), NOT_KNOWN, np.int64)
-    stable = unknown if ends.last_stable is None else _of_rows(ends.last_stable, lags, answered)
-    is_valid = lags.known & (committed >= 0)
-    readable = np.maximum(stable - np.maximum(committed, start), 0)
+    start, is_valid = lags.start, lags.known & (committed >= 0)
+    stable, stable_lag = _stable(committed, lags, ends, ~is_valid)
+    lost, margin = (replaced(np.broadcast_to(np.int64(0), committed.shape), ~is_valid, NOT_KNOWN), committed - start)
+    below = np.flatnonzero(is_valid & (margin < 0))
     return OffsetDistances(
-        high_watermark=high,
+        high_watermark=lags.end,
         log_start=start,
         last_stable=stable,
-        stable_lag=np.where(is_valid & (stable >= 0), readable, NOT_KNOWN),
-        lost=np.where(is_valid, np.maximum(start - committed, 0), NOT_KNOWN),
-        margin=np.where(is_valid, np.maximum(committed - start, 0), NOT_KNOWN),
+        stable_lag=stable_lag,
+        lost=assigned(lost, below, -margin[below]),
+        margin=replaced(assigned(margin, below, 0), ~is_valid, NOT_KNOWN),
     )
 
 
-def _answered(lags: Lag, ends: PartitionEnds) -> Flags:
-    if not len(ends.place):
-        return np.zeros(len(lags.row), np.bool_)
-    return (lags.row >= 0) & ends.known[lags.row]
-
-
-def _of_rows(column: Ints, lags: Lag, answered: Flags) -> Ints:
-    if not len(column):
-        return np.full(len(lags.row), NOT_KNOWN, np.int64)
-    return np.where(answered, column[lags.row], NOT_KNOWN)
+def _stable(committed: Ints, lags: Lag, ends: PartitionEnds, invalid: Flags) -> tuple[Ints, Ints]:
+    """Return the last stable offset of the partition of each commit, and the offsets up to it."""
+    stable = ends.last_stable
+    if stable is None or not len(ends.place):
+        unknown = np.broadcast_to(np.int64(NOT_KNOWN), committed.shape)
+        return unknown, unknown
+    if np.array_equal(stable, ends.high_watermark):  # no transaction is open
+        return lags.end, replaced(lags.lag, invalid | (lags.end < 0), NOT_KNOWN)
+    of_rows = replaced(stable[lags.row], lags.end == NOT_KNOWN, NOT_KNOWN)
+    readable = np.maximum(of_rows - np.maximum(committed, lags.start), 0)
+    return of_rows, replaced(readable, invalid | (of_rows < 0), NOT_KNOWN)

@@ -167,7 +167,7 @@ def unowned_rows(inputs: HealthInputs) -> Flags:
     if inputs.owner is not None:
         unowned |= inputs.owner == NO_OWNER
     if inputs.subscribed is not None:
-        unowned |= (inputs.subscribed == 0) & (inputs.groups.members[inputs.group] > 0)
+        unowned |= (inputs.subscribed == 0) & (inputs.groups.members > 0)[inputs.group]
     return unowned
 
 

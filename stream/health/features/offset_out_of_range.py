@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stream.health.columns import NOT_KNOWN, Codes, Ints
+from stream.health.columns import NOT_KNOWN, Codes, Ints, replaced
 from stream.health.features.lag import BEYOND_END, Lag, OffsetDistances, PartitionEnds
 
 RECREATED: Final = "recreated"
@@ -54,15 +54,16 @@ def classify(committed: Ints, lag: Lag, ends: PartitionEnds, origins: CommitOrig
 
     A commit to an earlier topic has no lag, whatever its offset is.
     """
-    same, other = _same_and_other_topic(origins, len(committed))
-    commit_epoch, leader_epoch = _epochs(origins, lag, ends)
-    both = (commit_epoch >= 0) & (leader_epoch >= 0)
-    cut = lag.beyond_end & both & (leader_epoch > commit_epoch)
-    code = np.where(lag.beyond_end, _BEYOND, _SOUND).astype(np.int8)
-    code[lag.beyond_end & same] = _STALE
-    code[lag.beyond_end & ~same & both & (commit_epoch > leader_epoch)] = _RECREATED
-    code[cut] = _TRUNCATED
-    code[other] = _RECREATED
+    code = np.full(len(committed), _SOUND, np.int8)
+    is_known, is_other = _of_known_and_other_topic(origins, len(committed))
+    at = np.flatnonzero(lag.beyond_end)
+    if len(at):
+        same = is_known[at] & ~is_other[at]
+        commit_epoch, leader_epoch = _epochs(origins, lag, ends, at)
+        both = (commit_epoch >= 0) & (leader_epoch >= 0)
+        of_row = np.where(same, _STALE, np.where(both & (commit_epoch > leader_epoch), _RECREATED, _BEYOND))
+        code[at] = np.where(both & (leader_epoch > commit_epoch), _TRUNCATED, of_row)
+    code[is_other] = _RECREATED
     return code
 
 
@@ -71,6 +72,8 @@ def mark_truncated(code: Codes, cut: NDArray[np.bool_], origins: CommitOrigins) 
 
     Without a topic id the topic may as well have been recreated.
     """
+    if not cut.any():
+        return code
     ids = origins.current_topic_id
     has_id = np.zeros(len(code), np.bool_) if ids is None else ids.any(axis=1)
     return np.where(cut & ((code == _STALE) | ((code == _BEYOND) & has_id)), np.int8(_TRUNCATED), code)
@@ -84,25 +87,25 @@ def is_unknown(code: Codes) -> NDArray[np.bool_]:
 
 def clear_distances_of_earlier_topics(ends: OffsetDistances, code: Codes) -> OffsetDistances:
     """Return the distances without those from an offset of an earlier topic of the same name."""
-    lost, margin = (np.where(code == _RECREATED, NOT_KNOWN, column) for column in (ends.lost, ends.margin))
+    is_other = is_unknown(code)
+    lost, margin = (replaced(column, is_other, NOT_KNOWN) for column in (ends.lost, ends.margin))
     return dataclasses.replace(ends, lost=lost, margin=margin)
 
 
-def _same_and_other_topic(origins: CommitOrigins, rows: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which commits are known to belong to the current topic, and which are known not to."""
+def _of_known_and_other_topic(origins: CommitOrigins, rows: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return of which commits the topic is known to be the current one or not, and of which it is not."""
     if origins.topic_id is None or origins.current_topic_id is None:
         no = np.zeros(rows, np.bool_)
         return no, no
     # By halves: numpy is slow along short rows.
     (first, second), (current_first, current_second) = origins.topic_id.T, origins.current_topic_id.T
-    both = ((first | second) != 0) & ((current_first | current_second) != 0)
-    equal = (first == current_first) & (second == current_second)
-    return both & equal, both & ~equal
+    is_known = ((first | second) != 0) & ((current_first | current_second) != 0)
+    return is_known, is_known & ((first != current_first) | (second != current_second))
 
 
-def _epochs(origins: CommitOrigins, lag: Lag, ends: PartitionEnds) -> tuple[NDArray[Any], NDArray[Any]]:
-    unknown = np.full(len(lag.row), -1, np.int32)
-    commit = unknown if origins.leader_epoch is None else origins.leader_epoch
+def _epochs(origins: CommitOrigins, lag: Lag, ends: PartitionEnds, at: Ints) -> tuple[NDArray[Any], NDArray[Any]]:
+    unknown = np.full(len(at), -1, np.int32)
+    commit = unknown if origins.leader_epoch is None else origins.leader_epoch[at]
     if ends.leader_epoch is None or not len(ends.place):
         return commit, unknown
-    return commit, np.where(lag.row >= 0, ends.leader_epoch[lag.row], -1)
+    return commit, np.where(lag.row[at] >= 0, ends.leader_epoch[lag.row[at]], -1)

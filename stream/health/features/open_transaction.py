@@ -21,6 +21,8 @@ def rows_before_transaction(ends: OffsetDistances, next_offset: Ints, known: Fla
     commit is one of them if nothing that was written since its group formed is stable yet.
     """
     is_open = (ends.last_stable >= 0) & (ends.last_stable < ends.high_watermark)
+    if not is_open.any():
+        return is_open
     committed = (ends.stable_lag >= 0) & (ends.stable_lag <= MOST_MARKERS) & (next_offset <= ends.last_stable)
     uncommitted = known & (ends.stable_lag < 0) & (ends.last_stable <= next_offset)
     return is_open & (committed | uncommitted)
@@ -40,4 +42,6 @@ def rows_before_new_transaction(before_transaction: Flags, stable_since: Ints, p
     Until then it may be one of many that end in time. `stable_since` is the time since when the last stable offset has
     not moved, -1 where it is not known.
     """
+    if not before_transaction.any():
+        return before_transaction
     return before_transaction & ((stable_since < 0) | (now - stable_since < patience))

@@ -18,7 +18,7 @@ import numpy as np
 
 from stream.groups.commits.runs import Spans
 from stream.groups.commits.slots import Slots
-from stream.health.columns import NOT_KNOWN, Flags, Ints, consecutive_pairs, max_by_owner
+from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, consecutive_pairs, max_by_owner, replaced
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.inputs import NO_COMMIT, GroupStage, HealthInputs
 from stream.health.limits import HealthLimits
@@ -56,12 +56,15 @@ def mean_interval(spans: Spans) -> Ints:
     It is not known with fewer than three commits, nor where the offset has not moved since the first one: a consumer
     that commits on a timer may advance much more rarely.
     """
-    interval = (spans.last_time - spans.first_time) // np.maximum(spans.commits - 1, 1)
-    return np.where((spans.commits >= 3) & (spans.reached_time > spans.first_time), interval, NOT_KNOWN)
+    rows = np.flatnonzero((spans.commits >= 3) & (spans.reached_time > spans.first_time))
+    interval = (spans.last_time[rows] - spans.first_time[rows]) // (spans.commits[rows] - 1)
+    return assigned(np.broadcast_to(np.int64(NOT_KNOWN), spans.commits.shape), rows, interval)
 
 
 def slots_of_rows(slots: Slots, rows: Ints, count: int) -> Slots:
     """Return the slots of these rows (ascending) out of `count`, numbered by their position in `rows`."""
+    if len(rows) == count:
+        return slots
     position = np.full(count, -1, np.int64)
     position[rows] = np.arange(len(rows))
     row = position[slots.row]
@@ -74,12 +77,10 @@ def _slots_with_progress(slots: Slots) -> tuple[Ints, Ints]:
     if not len(slots):
         none = np.empty(0, np.int64)
         return none, none
-    index = np.arange(len(slots))
     is_first = np.concatenate(([True], slots.row[1:] != slots.row[:-1]))
     moved = np.concatenate(([True], slots.offset[1:] != slots.offset[:-1]))
-    first_with = np.maximum.accumulate(np.where(is_first | moved, index, 0))
-    at = index[moved & ~is_first]
-    return at, first_with[at - 1]
+    at, first_with = np.flatnonzero(moved & ~is_first), np.flatnonzero(moved | is_first)
+    return at, first_with[np.searchsorted(first_with, at - 1, side="right") - 1]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -116,8 +117,8 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
     """
     patience = np.full(len(inputs), 2 * limits.tick, np.int64)
     wait = longest_wait(slots, len(suspects), history, history_row[suspects], limits.slot)
-    wait = np.where(wait == NOT_KNOWN, mean_interval(inputs.spans)[suspects], wait)
-    if remembered_pause is not None:
+    wait = replaced(wait, wait == NOT_KNOWN, mean_interval(inputs.spans)[suspects])
+    if remembered_pause is not None and (remembered_pause >= 0).any():
         wait = np.maximum(wait, remembered_pause[suspects])
     learned = np.maximum(2 * wait + limits.tick, 2 * limits.tick)
     patience[suspects] = np.where(wait == NOT_KNOWN, NOT_KNOWN, learned)
@@ -132,8 +133,8 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
     if len(left_out):
         of_siblings = np.clip(sibling_patience(inputs, patience, limits), limits.restart_grace * 2, None)
         learned[np.isin(suspects, left_out)] = np.minimum(of_siblings[left_out], limits.first_commit_grace)
-    static = inputs.groups.static[inputs.group[suspects]]
-    patience[suspects] = np.where(static, np.maximum(learned, limits.static_restart_grace), learned)
+    static = np.flatnonzero(inputs.groups.static[inputs.group[suspects]])
+    patience[suspects] = assigned(learned, static, np.maximum(learned[static], limits.static_restart_grace))
     longest_pause = np.maximum(patience, limits.pause)
     longest_pause[suspects] = np.maximum(patience[suspects], limits.pause + np.maximum(wait, 0))
     return Patience(patience, is_default, longest_pause)
@@ -166,8 +167,9 @@ def sibling_patience(inputs: HealthInputs, patience: Ints, limits: HealthLimits)
     """
     has_progress = (inputs.spans.reached_time > inputs.spans.first_time) & (patience != NOT_KNOWN)
     pair, first = consecutive_pairs(inputs.group, inputs.topic)
-    longest = max_by_owner(patience[has_progress], pair[has_progress], len(first), NOT_KNOWN)[pair]
-    return np.where(longest == NOT_KNOWN, limits.unlearned, np.clip(longest, limits.restart_grace, limits.unlearned))
+    longest = np.maximum.reduceat(np.where(has_progress, patience, NOT_KNOWN), first)
+    longest = np.where(longest == NOT_KNOWN, limits.unlearned, np.clip(longest, limits.restart_grace, limits.unlearned))
+    return longest[pair]
 
 
 def transaction_patience(patience: Patience, longest_earlier: Ints, limits: HealthLimits) -> Ints:

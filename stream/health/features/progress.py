@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from stream.health.columns import Codes, Flags, Ints
+from stream.health.columns import Codes, Flags, Ints, assigned, replaced
 from stream.health.features import control_records, lag, offset_out_of_range, time_lag
 from stream.health.features.control_records import TailState
 from stream.health.features.end_history import EndHistory
@@ -83,11 +83,13 @@ def measure(tick: RecordedTick) -> Measurements:
     known = raw_lag.known & ~offset_out_of_range.is_unknown(out_of_range)
     distances = lag.distances(committed, raw_lag, ends)
     distances = offset_out_of_range.clear_distances_of_earlier_topics(distances, out_of_range)
-    distances = dataclasses.replace(distances, lost=np.where(observation.memory.loss_unproven, 0, distances.lost))
+    distances = dataclasses.replace(distances, lost=replaced(distances.lost, observation.memory.loss_unproven, 0))
     distances = control_records.remove_markers_from_lost(distances, committed, places, tails)
     end = distances.high_watermark
     next_offset = first_unread_offsets(inputs, history.high_watermark, history_row, known, distances.log_start)
-    distance = np.where(known, np.maximum(end - next_offset, 0), 0)
+    other = np.flatnonzero((committed == NO_COMMIT) | ~known)
+    beyond_next = np.where(known[other], np.maximum(end[other] - next_offset[other], 0), 0)
+    distance = assigned(raw_lag.lag, other, beyond_next)
     unread = control_records.remove_markers(distance, known, places, next_offset=next_offset, end=end, tails=tails)
     # The position of a group without a commit is an assumption: no verdict may rest on the tail of its partition.
     has_position = known & (committed != NO_COMMIT)
@@ -95,8 +97,10 @@ def measure(tick: RecordedTick) -> Measurements:
     tail = control_records.tail_state(unread, has_position, at_rest, next_offset, places, distances, tails)
     # A group that commits the last offset it has read has read the record at its next offset.
     last_read = observation.memory.last_read
-    has_unread = unread.lag > last_read
-    first = np.minimum(tail.first_unread + last_read, np.maximum(end, tail.first_unread))
+    has_unread = unread.lag > 0
+    has_unread[last_read] = unread.lag[last_read] > 1
+    first, at = tail.first_unread, np.flatnonzero(last_read)
+    first = assigned(first, at, np.minimum(first[at] + 1, np.maximum(end[at], first[at])))
     age = time_lag.time_lag(history.high_watermark, history_row, first, has_unread, known, inputs.now)
     return Measurements(
         history_row, known, out_of_range, unread.lag, next_offset, tail, distances, age, known_until(inputs), has_unread
@@ -105,9 +109,8 @@ def measure(tick: RecordedTick) -> Measurements:
 
 def known_until(inputs: HealthInputs) -> Ints:
     """Return the time (ms) up to which all commits of each row are known, never later than the tick."""
-    if inputs.read_until is None:
-        return np.full(len(inputs), inputs.now, np.int64)
-    return np.minimum(inputs.read_until, inputs.now)
+    now = np.broadcast_to(np.int64(inputs.now), inputs.group.shape)
+    return now if inputs.read_until is None else replaced(now, inputs.read_until < inputs.now, inputs.read_until)
 
 
 def first_unread_offsets(
@@ -200,10 +203,12 @@ def measure_progress(tick: RecordedTick, measured: Measurements, pace: Pace) -> 
 
     before_transaction = rows_before_transaction(measured.ends, measured.next_offset, measured.known)
     stable_since = history.states.stable_since(row)
-    until_transaction_ends = transaction_patience(patience, history.states.stood_still(row), limits)
-    allowed = np.where(before_transaction, until_transaction_ends, patience.longest_pause)
-    is_endless = before_transaction & ~uncommitted & rows_of_hanging_transactions(inputs)
-    allowed[is_endless] = np.minimum(allowed[is_endless], 2 * limits.tick)
+    until_transaction_ends = patience.longest_pause
+    if before_transaction.any():
+        until_transaction_ends = transaction_patience(patience, history.states.stood_still(row), limits)
+    allowed = replaced(patience.longest_pause, before_transaction, until_transaction_ends)
+    is_endless = np.flatnonzero(before_transaction & ~uncommitted & rows_of_hanging_transactions(inputs))
+    allowed = assigned(allowed, is_endless, np.minimum(allowed[is_endless], 2 * limits.tick))
 
     has_readers = ~np.isin(inputs.groups.stage, (GroupStage.EMPTY, GroupStage.REBALANCING))[inputs.group]
     stuck = stuck_rows(
@@ -224,13 +229,15 @@ def undecided(tick: RecordedTick, measured: Measurements, pace: Pace, progress: 
     inputs, limits = tick.inputs, tick.limits
     now, unread, patience, age = inputs.now, measured.unread, pace.patience.time, measured.time_lag.age
     ends, row = tick.history.high_watermark, np.maximum(measured.history_row, 0)
-    observed = ends.oldest_time(row) if len(ends) else np.full(len(row), now)
+    observed = np.broadcast_to(np.int64(now), row.shape)
+    if len(ends):
+        (observed,) = ends.of_rows(row, lambda rows: (ends.oldest_time(rows),))
     needed_since = np.minimum(pace.span.start_time, now - patience)
     young = young_rows(unread, measured.time_lag, pace.trend, patience, needed_since, observed)
-    empty = measured.ends.high_watermark <= measured.ends.log_start
-    formed_since = now - progress.settled_time
     # What was written before a partition without a commit was first observed, after its group formed, is not known.
-    young |= progress.uncommitted & ~empty & ~progress.stuck & (observed > formed_since)
+    at = np.flatnonzero(progress.uncommitted & ~progress.stuck)
+    empty = measured.ends.high_watermark[at] <= measured.ends.log_start[at]
+    young[at] |= ~empty & (observed[at] > now - progress.settled_time[at])
     # The commit window of a late row with an outage in it shows no usual pace.
     outage = (progress.outage_end > pace.span.start_time) & (age > 2 * limits.tick)
     # Commits that are not known yet may have read everything.

@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 
 from stream.groups.commits.slots import Slots
-from stream.health.columns import NOT_KNOWN, Codes, Flags, Ints, Reals, max_by_owner
+from stream.health.columns import NOT_KNOWN, Codes, Flags, Ints, Reals, assigned, max_by_owner, replaced
 from stream.health.features import lag_trend
-from stream.health.features.end_history import UNKNOWN_OFFSET, BracketQuality, EndHistory
+from stream.health.features.end_history import BracketQuality, EndHistory
 
 _SECOND: Final = 1_000.0
 _UNSEEN: Final = 30_000
@@ -73,9 +73,8 @@ def time_lag(history: EndHistory, rows: Ints, next_offset: Ints, unread: Flags, 
 
     `unread`: something is unread. `known`: the lag is known. `rows`: rows of the history, -1 for none.
     """
-    age = np.where(known & ~unread, 0, NOT_KNOWN)
-    since = np.full(len(rows), NOT_KNOWN, np.int64)
     exact = known & ~unread
+    age, since = exact.astype(np.int64) - 1, np.full(len(rows), NOT_KNOWN, np.int64)
     at = np.flatnonzero(unread & (rows >= 0))
     time, quality = history.time_of(rows[at], next_offset[at])
     has_time = quality != BracketQuality.UNKNOWN
@@ -102,22 +101,25 @@ def rising_span(slots: Slots, known_until: Ints, now: int) -> RisingSpan:
 
     All commits of a row up to `known_until` (ms) are in its slots.
     """
-    rows = len(known_until)
-    start_time, start_offset, end_time = (np.full(rows, NOT_KNOWN, np.int64) for _ in range(3))
-    overdue = np.zeros(rows, np.bool_)
+    none, overdue = np.broadcast_to(np.int64(NOT_KNOWN), known_until.shape), np.zeros(len(known_until), np.bool_)
     if not len(slots):
-        return RisingSpan(start_time, start_offset, end_time, overdue)
+        return RisingSpan(none, none, none, overdue)
     is_first = np.concatenate(([True], slots.row[1:] != slots.row[:-1]))
     fell = np.concatenate(([False], (slots.offset[1:] < slots.offset[:-1]) & ~is_first[1:]))
     first = np.flatnonzero(is_first)
     last = np.append(first[1:], len(slots)) - 1
-    begin = np.maximum.accumulate(np.where(is_first | fell, np.arange(len(slots)), 0))[last]
-    row = slots.row[last]
-    span = slots.time[last] - slots.time[first]
-    usual = span // np.maximum(last - first, 1)
-    start_time[row], start_offset[row] = slots.time[begin], slots.offset[begin]
-    end_time[row] = np.where(now - slots.time[last] > 2 * usual, now, slots.time[last])
-    overdue[row] = known_until[row] - slots.time[last] > np.maximum(2 * usual, _UNSEEN)
+    begin, row = first, slots.row[last]
+    if fell.any():
+        begin = np.maximum.accumulate(np.where(is_first | fell, np.arange(len(slots)), 0))[last]
+    latest, usual = slots.time[last], np.zeros(len(last), np.int64)
+    several = np.flatnonzero(last > first)
+    usual[several] = (latest[several] - slots.time[first[several]]) // (last - first)[several]
+    end_time = replaced(latest, now - latest > 2 * usual, now)
+    overdue[row] = known_until[row] - latest > np.maximum(2 * usual, _UNSEEN)
+    columns = (slots.time[begin], slots.offset[begin], end_time)
+    start_time, start_offset, end_time = (
+        column if len(row) == len(none) else assigned(none, row, column) for column in columns
+    )
     return RisingSpan(start_time, start_offset, end_time, overdue)
 
 
@@ -126,23 +128,26 @@ def produce_and_consume_rates(
 ) -> Rates:
     """Return how fast each row was written and read over its commit window; `end` is the high watermark, or -1."""
     known = (window.start_time >= 0) & (rows >= 0)
-    at = np.where(known, rows, 0)
     consume = _per_second(committed - window.start_offset, window.end_time - window.start_time, known)
     if not len(history):
         return Rates(np.full(len(rows), np.nan), consume, np.where(lag == 0, 0, NOT_KNOWN), window.late)
-    oldest = np.where(known, history.oldest_time(at), NOT_KNOWN)
+    oldest, end_then = history.of_rows(
+        np.maximum(rows, 0), lambda rows: (history.oldest_time(rows), history.oldest_end(rows))
+    )
+    later = np.flatnonzero(known & (window.start_time > oldest))
+    end_then = assigned(end_then, later, history.end_at(rows[later], window.start_time[later]))
     since = np.maximum(window.start_time, oldest)
-    end_then = np.where(known, history.end_at(at, since), UNKNOWN_OFFSET)
     produce = _per_second(end - end_then, now - since, known & (end_then >= 0) & (end >= 0) & (oldest >= 0))
     gain = consume - produce
-    closes = (lag > 0) & (gain > _SAME_RATE * produce)
-    catch_up = np.where(closes, lag * _SECOND / np.where(closes, gain, 1.0), np.where(lag == 0, 0.0, NOT_KNOWN))
-    return Rates(produce, consume, np.minimum(catch_up, 1e15).astype(np.int64), window.late)
+    closes = np.flatnonzero((lag > 0) & (gain > _SAME_RATE * produce))
+    needed = np.minimum(lag[closes] * _SECOND / gain[closes], 1e15).astype(np.int64)
+    return Rates(produce, consume, assigned((lag == 0).astype(np.int64) - 1, closes, needed), window.late)
 
 
 def _per_second(offsets: Ints, span: Ints, known: Flags) -> Reals:
-    has_rate = known & (span > 0)
-    return np.where(has_rate, np.maximum(offsets, 0) * _SECOND / np.where(has_rate, span, 1), np.nan)
+    rate = np.full(len(span), np.nan)
+    np.divide(np.maximum(offsets, 0) * _SECOND, span, out=rate, where=known & (span > 0))
+    return rate
 
 
 def written_since(time_lag: TimeLag, history: EndHistory, history_row: Ints, committed: Ints, lost: Ints) -> Ints:
@@ -224,6 +229,8 @@ def excused_rows(outage_end: Ints, settled_since: Ints, known_until: Ints, grace
     members; the grace then begins when the group has settled (`settled_since`), if that was at most `rebalance` +
     `grace` ms after the outage.
     """
+    if (outage_end < 0).all():
+        return np.zeros(len(outage_end), np.bool_)
     by_rebalance = (settled_since >= outage_end) & (settled_since - outage_end <= rebalance + grace)
     back_since = np.where(by_rebalance, settled_since, outage_end)
     return (outage_end >= 0) & (known_until - back_since <= grace)

@@ -70,6 +70,8 @@ def forecast(  # noqa: PLR0917 - columns of one table
         return loss_in, near
     rate, span = log_start.of_rows(rows[at_risk], lambda rows: _log_start_rate(log_start, rows, inputs.now))
     rate = np.where(deletes_own[at_risk], 0.0, rate)
+    may_lose = rate > 0 if inputs.retention is None else (rate > 0) | (inputs.retention[at_risk] > 0)
+    at_risk, rate, span = at_risk[may_lose], rate[may_lose], span[may_lose]
     slower = rate - np.nan_to_num(rates.consume[at_risk])
     left = np.where(slower > 0, ends.margin[at_risk] / np.where(slower > 0, slower, 1.0) * 1_000, np.inf)
     close = left < np.minimum(limits.loss_notice, span)
@@ -123,6 +125,8 @@ class Window:
     """Of the lag left after each commit, a code of `stream.health.features.lag_trend`."""
     idle_time: Ints
     """Time for which something has been unread without progress, as far as is known; 0 where nothing is unread."""
+    behind: Flags
+    """The oldest unread record is older than the patience of the group explains. Only the rules need it."""
     patience: Ints
     """Time that a record may usually wait, learned from the commits of the group."""
     longest_pause: Ints
@@ -170,11 +174,6 @@ class Window:
         return self.inputs.spans.reached_time
 
     @property
-    def behind(self) -> Flags:
-        """Rows whose oldest unread record is older than the patience of the group explains."""
-        return self.unread & (self.time_lag.age - (self.now - self.known_until) > self.patience)
-
-    @property
     def habit_unknown(self) -> Flags:
         """Rows of groups that look like a batch whose pauses are not known yet."""
         return self.memory.schedule_unknown_until[:] > self.now
@@ -205,7 +204,8 @@ class Window:
 
         The packed columns of the memory can only be indexed, by rows.
         """
-        return dataclasses.replace(self, inputs=self.inputs.trim(), memory=cast("Memory", memory))
+        none = np.broadcast_to(np.False_, self.behind.shape)
+        return dataclasses.replace(self, inputs=self.inputs.trim(), memory=cast("Memory", memory), behind=none)
 
     def __len__(self) -> int:
         return len(self.lag)
@@ -244,6 +244,7 @@ def build(inputs: HealthInputs, observation: Observation, history: PartitionHist
         rates=pace.rates,
         trend=pace.trend,
         idle_time=progress.idle_time,
+        behind=measured.unread & (measured.time_lag.age > pace.patience.time + (inputs.now - measured.known_until)),
         patience=pace.patience.time,
         longest_pause=pace.patience.longest_pause,
         stuck=progress.stuck & ~measured.tail.pending & ~measured.tail.unproven,

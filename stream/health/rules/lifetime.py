@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import numpy as np
+
 from stream import wording as say
 from stream.health.columns import Flags
 from stream.health.features.window import Window
@@ -44,10 +46,11 @@ def _expiring(window: Window) -> Flags:
     expiry = window.inputs.expiry
     if expiry is None:
         return no_rows(window)
+    matches: Flags = (expiry >= 0) & (expiry - window.now < window.limits.expiry_notice)
     # At most a quarter of the offset's retention ahead: short retentions are for tests.
-    most = (expiry - window.commit_time) // 4
-    left = expiry - window.now
-    return (expiry >= 0) & (left < window.limits.expiry_notice) & (left < most)
+    rows = np.flatnonzero(matches)
+    matches[rows] = expiry[rows] - window.now < (expiry[rows] - window.commit_time[rows]) // 4
+    return matches
 
 
 def _expiring_sentence(window: Window, row: int) -> str:
@@ -71,8 +74,9 @@ EXPIRING = Rule(
 def _was_removed(window: Window) -> Flags:
     """Return the rows of which a committed offset is known that was removed."""
     memory = window.memory
-    removed = (memory.removed >= 0) | (memory.removed_early >= 0) | (memory.last_committed >= 0)
-    was: Flags = (window.committed_offset == NO_COMMIT) & removed
+    was: Flags = window.committed_offset == NO_COMMIT
+    if was.any():
+        was &= (memory.removed >= 0) | (memory.removed_early >= 0) | (memory.last_committed >= 0)
     return was
 
 
@@ -84,8 +88,10 @@ def _forgotten(window: Window) -> Flags:
     may take.
     """
     removed = window.memory.removed_early
-    is_recent = window.now - removed <= window.limits.event_shown
-    lives = (removed >= 0) & (is_recent | (window.committed_offset == NO_COMMIT))
+    lives = removed >= 0
+    if lives.any():
+        is_recent = window.now - removed <= window.limits.event_shown
+        lives &= is_recent | (window.committed_offset == NO_COMMIT)
     matches: Flags = lives | (window.stuck & _was_removed(window) & ~window.habit_unknown)
     return matches
 

@@ -24,14 +24,17 @@ _RESET = (
 
 def _lost_rows(window: Window) -> Flags:
     """Return the rows of which retention has removed records above the commit, as far as the offsets show."""
-    lost = window.ends.lost > window.memory.last_read
-    rows: Flags = lost & window.known & (window.committed_offset != NO_COMMIT)
+    rows = window.ends.lost > 0
+    if rows.any():
+        rows &= (window.ends.lost > window.memory.last_read) & window.known & (window.committed_offset != NO_COMMIT)
     return rows
 
 
 def _losing_data(window: Window) -> Flags:
     """Retention removes records that an active group has not read, has removed them, or is about to."""
     lost = _lost_rows(window) & window.unread
+    if not (lost | window.losing).any():
+        return no_rows(window)
     is_active = window.has_members | (window.silence <= window.patience)
     keeps_starting = lost & (window.inputs.groups.rebalances[window.inputs.group] >= _LEAST_STARTS)
     return ((lost | window.losing) & is_active & window.known) | keeps_starting
@@ -92,6 +95,8 @@ _CAUSES: Final = {
 def _truncated(window: Window) -> Flags:
     """The committed offset is above the end of the partition: the log was cut back, or the topic created again."""
     above = ~window.known & (window.committed_offset > window.ends.high_watermark) & (window.ends.high_watermark >= 0)
+    if not above.any():
+        return above
     cut = window.out_of_range == _TRUNCATED
     # Consumers reset their offset when they next read; a topic that is created again may have no readers yet.
     other = np.isin(window.out_of_range, _OTHER_LOG) & window.has_members

@@ -51,12 +51,14 @@ _NEXT_STEP: Final = "Start the consumers; see why they ended. If the group is no
 
 def leaves_records(window: Window) -> Flags:
     """Return the rows of groups without members whose records wait for longer than a restart or a pause explains."""
+    leaves: Flags = (window.stage == GroupStage.EMPTY) & window.unread & ~window.excused
+    if not leaves.any():
+        return leaves
     without_members = np.minimum(window.idle_time, window.settled_time)
     # The patience covers a job that runs every hour and leaves in between, the restart limit a deployment.
     long = without_members > np.maximum(window.patience, window.limits.restart_grace)
     long &= window.idle_time > window.longest_pause
-    leaves: Flags = (window.stage == GroupStage.EMPTY) & window.unread & ~window.excused & long & ~window.left
-    return leaves
+    return leaves & long & ~window.left
 
 
 def _no_members_sentence(window: Window, row: int) -> str:
@@ -90,6 +92,8 @@ def _rebalance_storm(window: Window) -> Flags:
     normal = 2 * np.maximum(groups.members, 0) + 2
     many = (groups.rebalances >= _LEAST) & (groups.rebalances > normal) & (groups.members != 0)
     # A job that runs every hour and leaves rebalances each time; its records may wait until then.
+    if not many.any():
+        return no_rows(window)
     waits = window.behind & (window.trend != trends.FALLS)
     matches: Flags = many[window.inputs.group] & waits
     return matches
@@ -115,6 +119,14 @@ REBALANCE_STORM = Rule(
 )
 
 
+def _rebalancing_too_long(window: Window) -> Flags:
+    """A rebalance does not end while records wait."""
+    matches: Flags = (window.stage == GroupStage.REBALANCING) & window.unread
+    if matches.any():
+        matches &= np.minimum(window.settled_time, window.idle_time) > window.limits.rebalance_limit
+    return matches
+
+
 def _rebalancing_too_long_sentence(window: Window, row: int) -> str:
     since = window.inputs.groups.since[window.inputs.group[row]]
     for_ = f"for {say.duration(window.now - int(since))}" if since >= 0 else "for a long time"
@@ -123,12 +135,7 @@ def _rebalancing_too_long_sentence(window: Window, row: int) -> str:
 
 REBALANCING_TOO_LONG = Rule(
     verdict=Verdict.REBALANCING_TOO_LONG,
-    text="A rebalance does not end while records wait.",
-    matches=lambda window: (
-        (window.stage == GroupStage.REBALANCING)
-        & window.unread
-        & (np.minimum(window.settled_time, window.idle_time) > window.limits.rebalance_limit)
-    ),
+    matches=_rebalancing_too_long,
     sentence=_rebalancing_too_long_sentence,
     next_step="Find the member that does not rejoin: one that is busy (up to max.poll.interval.ms) delays all others.",
     evidence=("group_since", "members", "lag", "time_lag", "progress_time"),
@@ -139,7 +146,10 @@ REBALANCING_TOO_LONG = Rule(
 def _two_applications(window: Window) -> Flags:
     """Members of the group subscribe to different topics, for longer than a rolling deploy takes: two applications."""
     since = window.memory.split_since
-    return (since >= 0) & (window.now - since > window.limits.rolling_deploy) & (window.members > 0)
+    matches: Flags = since >= 0
+    if matches.any():
+        matches &= (window.now - since > window.limits.rolling_deploy) & (window.members > 0)
+    return matches
 
 
 TWO_APPLICATIONS = Rule(
@@ -162,7 +172,9 @@ def may_be_assigned_soon(window: Window) -> Flags:
 
     Members look for new partitions every few minutes (metadata.max.age.ms).
     """
-    matches: Flags = _unowned(window) & (window.committed_offset == NO_COMMIT) & ~_is_overdue(window)
+    matches = _unowned(window)
+    if matches.any():
+        matches &= (window.committed_offset == NO_COMMIT) & ~_is_overdue(window)
     return matches
 
 
@@ -170,10 +182,12 @@ def _unowned(window: Window) -> Flags:
     owner, subscribed = window.inputs.owner, window.inputs.subscribed
     if owner is None:
         return no_rows(window)
+    unowned: Flags = (owner == NO_OWNER) & window.unread & ~window.excused
+    if not unowned.any():
+        return unowned
     wanted = subscribed != 0 if subscribed is not None else np.ones(len(window), np.bool_)
-    settled = (window.stage != GroupStage.REBALANCING) & (window.members > 0)
-    matches: Flags = (owner == NO_OWNER) & wanted & settled & window.unread & ~window.excused
-    return matches
+    unowned &= wanted & (window.stage != GroupStage.REBALANCING) & (window.members > 0)
+    return unowned
 
 
 def _is_overdue(window: Window) -> Flags:

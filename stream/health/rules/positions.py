@@ -24,8 +24,11 @@ from stream.health.verdict import Verdict
 def _jumped_recently(window: Window) -> Flags:
     """Return the rows that went forward past records within `HealthLimits.event_shown` and have not gone back since."""
     memory = window.memory
-    is_recent = (memory.skip_time >= 0) & (window.now - memory.skip_time <= window.limits.event_shown)
-    return is_recent & (window.committed_offset >= memory.skip_to)
+    jumped: Flags = memory.skip_time >= 0
+    if jumped.any():
+        jumped &= window.now - memory.skip_time <= window.limits.event_shown
+        jumped &= window.committed_offset >= memory.skip_to
+    return jumped
 
 
 def _jump_text(window: Window, row: int) -> str:
@@ -72,8 +75,10 @@ def _goes_on(window: Window) -> Flags:
 
 def _back(window: Window) -> Flags:
     spans = window.inputs.spans
-    is_below = (spans.rewind_time >= 0) & (window.committed_offset < spans.rewind_from)
-    return is_below & window.behind
+    went_back: Flags = spans.rewind_time >= 0
+    if went_back.any():
+        went_back &= (window.committed_offset < spans.rewind_from) & window.behind
+    return went_back
 
 
 def _planned(window: Window) -> Flags:
@@ -87,8 +92,25 @@ def _planned(window: Window) -> Flags:
 def _repeatedly(window: Window) -> Flags:
     """Return the rows that go back again and again, and are seen while they read the records in between again."""
     memory = window.memory
-    climbs = (memory.climbed >= 0) & (window.now - memory.climbed <= LONGEST_SWING)
-    return climbs & (memory.steps_back >= _LEAST_STEPS) & _goes_on(window)
+    climbs: Flags = memory.climbed >= 0
+    if climbs.any():
+        climbs &= (window.now - memory.climbed <= LONGEST_SWING) & (memory.steps_back >= _LEAST_STEPS)
+        climbs &= _goes_on(window)
+    return climbs
+
+
+def _rewound(window: Window) -> Flags:
+    """The group's offset went back on its own, and the group reads records again."""
+    went_back = _back(window) | _repeatedly(window)
+    return went_back & ~_planned(window) if went_back.any() else went_back
+
+
+def _reset(window: Window) -> Flags:
+    """An offset reset moved the group's offset, back or forward."""
+    went_back, jumped = _back(window), _jumped_recently(window)
+    went_back &= _planned(window) if went_back.any() else False
+    jumped &= window.memory.skip_planned > 0
+    return went_back | jumped
 
 
 def _is_repeated(window: Window, row: int) -> bool:
@@ -133,8 +155,7 @@ _NEXT_STEP_IF_REPEATED = (
 
 REWOUND = Rule(
     verdict=Verdict.REWOUND,
-    text="The group's offset went back on its own, and the group reads records again.",
-    matches=lambda window: (_back(window) | _repeatedly(window)) & ~_planned(window),
+    matches=_rewound,
     sentence=_sentence_rewound,
     next_step=_NEXT_STEP,
     next_step_of=lambda window, row: _NEXT_STEP_IF_REPEATED if _is_repeated(window, row) else _NEXT_STEP,
@@ -143,14 +164,17 @@ REWOUND = Rule(
 )
 RESET = Rule(
     verdict=Verdict.RESET,
-    text="An offset reset moved the group's offset, back or forward.",
-    matches=lambda window: (
-        (_back(window) & _planned(window)) | (_jumped_recently(window) & (window.memory.skip_planned > 0))
-    ),
+    matches=_reset,
     sentence=_sentence_reset,
     next_step="Nothing, if it was intended: this ends when the group has read up to its former offset.",
     evidence=(*_EVIDENCE, "jump_from", "jump_to", "jump_time"),
 )
+
+
+def _two_committers(window: Window) -> Flags:
+    """The group's offset alternates between two positions: two clients commit the partition, each its own position."""
+    swings: Flags = window.memory.swings >= _LEAST_STEPS
+    return swings & _goes_on(window) if swings.any() else swings
 
 
 def _two_committers_sentence(window: Window, row: int) -> str:
@@ -166,9 +190,7 @@ def _two_committers_sentence(window: Window, row: int) -> str:
 
 TWO_COMMITTERS = Rule(
     verdict=Verdict.TWO_COMMITTERS,
-    text="The group's offset alternates between two positions: two clients commit the partition, each its own"
-    " position.",
-    matches=lambda window: (window.memory.swings >= _LEAST_STEPS) & _goes_on(window),
+    matches=_two_committers,
     sentence=_two_committers_sentence,
     next_step="Find the second client that commits for this group.id, and give it a group.id of its own. It need not be"
     " a member: a consumer that assigns partitions to itself is not. Records are processed twice, and a restart"

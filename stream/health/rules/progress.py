@@ -108,11 +108,12 @@ def _skewed(window: Window) -> Flags:
         return no_rows(window)
     topic, first = consecutive_pairs(window.inputs.group, window.inputs.topic)
     topics = len(first)
-    partitions = np.bincount(topic[window.known], minlength=topics)
-    others = np.bincount(topic[window.behind], minlength=topics) - 1
-    total = sum_by_owner(window.lag, topic, topics)
-    is_only_one = behind & (partitions[topic] >= _LEAST_PARTITIONS) & (others[topic] == 0)
-    matches: Flags = is_only_one & (window.lag > _SHARE * total[topic])
+    is_only_one = np.bincount(topic[window.behind], minlength=topics) == 1
+    matches: Flags = behind & is_only_one[topic]
+    if matches.any():
+        has_others = np.bincount(topic[window.known], minlength=topics) >= _LEAST_PARTITIONS
+        total = sum_by_owner(window.lag, topic, topics)
+        matches &= has_others[topic] & (window.lag > _SHARE * total[topic])
     return matches
 
 

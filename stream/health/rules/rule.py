@@ -64,6 +64,8 @@ def first_matches(rules: Sequence[Rule[_Window]], window: _Window, rows: int) ->
     code, also = np.full(rows, -1, np.int8), np.zeros(rows, np.int64)
     for rule in rules:
         found = rule.matches(window)
+        if not found.any():
+            continue
         if rule.is_reported_beside:
             also[found] |= 1 << CODE[rule.verdict]
         code[found & (code < 0)] = CODE[rule.verdict]

@@ -120,25 +120,30 @@ def _poison_record(window: Window) -> Flags:
     group has rebalanced since, and a member that joined again does not get past the same offset. Several partitions of
     a member that stand since the same moment have stopped with the member or its client.
     """
-    if not window.stuck.any():
-        return no_rows(window)
-    inputs = window.inputs
-    owner = np.full(len(window), -1, np.int64) if inputs.owner is None else inputs.owner
-    of_member = _siblings(window, owner - NO_OWNER)
-    of_topic = _siblings(window, inputs.topic)
+    inputs, matches = window.inputs, no_rows(window)
+    has_stuck, has_moving = np.zeros((2, len(inputs.groups.names)), np.bool_)
+    has_stuck[inputs.group[window.stuck]] = has_moving[inputs.group[~window.stuck & window.known]] = True
+    rows = np.flatnonzero((has_stuck & has_moving)[inputs.group])
+    if not len(rows):
+        return matches
+    owner = np.full(len(rows), -1, np.int64) if inputs.owner is None else inputs.owner[rows]
+    of_member = _siblings(window, rows, owner - NO_OWNER)
+    of_topic = _siblings(window, rows, inputs.topic[rows])
+    patience, known_until, members = (column[rows] for column in (window.patience, window.known_until, window.members))
     has_siblings = (owner >= 0) & (of_member.stuck + of_member.moving > 1)
-    stand_apart = (of_member.stuck < of_member.moving) & (of_member.apart > window.patience)
+    stand_apart = (of_member.stuck < of_member.moving) & (of_member.apart > patience)
     of_member_only = has_siblings & ((of_member.stuck == 1) | stand_apart)
     # The owner is not known, but there is only one.
-    is_alone = (owner == -1) & (window.members == 1)
-    returned = (window.members > 0) & (inputs.groups.since[inputs.group] > window.progress_time)
+    is_alone = (owner == -1) & (members == 1)
+    returned = (members > 0) & (inputs.groups.since[inputs.group[rows]] > window.progress_time[rows])
     of_topic_only = ~has_siblings & (of_topic.stuck == 1) & (is_alone | returned)
     progress = np.where(has_siblings, of_member.progress, of_topic.progress)
     # Siblings that have stopped with their member may not be stuck yet: they must have gone on for half of the pause.
-    waits_since = window.known_until - window.idle_time
-    moves_on = progress > np.maximum(window.known_until - window.patience, waits_since + window.longest_pause // 2)
+    waits_since = known_until - window.idle_time[rows]
+    moves_on = progress > np.maximum(known_until - patience, waits_since + window.longest_pause[rows] // 2)
     # Without a committed offset there is no record to name.
-    matches: Flags = _stuck_after_a_commit(window) & (of_member_only | of_topic_only) & moves_on
+    is_named = window.stuck[rows] & (window.committed_offset[rows] != NO_COMMIT)
+    matches[rows] = is_named & (of_member_only | of_topic_only) & moves_on
     return matches
 
 
@@ -154,18 +159,19 @@ class _Siblings:
     """The least time (ms) between the moments since which two stuck rows wait; great if there are fewer than two."""
 
 
-def _siblings(window: Window, number: Ints) -> _Siblings:
-    """Return the siblings of each row: those of the same group with the same number."""
-    _, family = np.unique((window.inputs.group << 31) | number, return_inverse=True)
+def _siblings(window: Window, rows: Ints, number: Ints) -> _Siblings:
+    """Return the siblings of each of these rows: those of the same group with the same number."""
+    _, family = np.unique((window.inputs.group[rows] << 31) | number, return_inverse=True)
     families = int(family.max(initial=-1)) + 1
-    moving = ~window.stuck & window.known
+    stuck, progress_time = window.stuck[rows], window.progress_time[rows]
+    moving = ~stuck & window.known[rows]
     # The histories of a new process are too short to know since when records wait.
-    waits_since = np.where(window.time_lag.exact, window.known_until - window.idle_time, window.progress_time)
+    waits_since = np.where(window.time_lag.exact, window.known_until - window.idle_time, window.progress_time)[rows]
     return _Siblings(
-        stuck=np.bincount(family[window.stuck], minlength=families)[family],
+        stuck=np.bincount(family[stuck], minlength=families)[family],
         moving=np.bincount(family[moving], minlength=families)[family],
-        progress=max_by_owner(window.progress_time[moving], family[moving], families, -1)[family],
-        apart=_apart(waits_since[window.stuck], family[window.stuck], families)[family],
+        progress=max_by_owner(progress_time[moving], family[moving], families, -1)[family],
+        apart=_apart(waits_since[stuck], family[stuck], families)[family],
     )
 
 

@@ -180,6 +180,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         ),
         trend=_column(rows, "trend", np.int8),
         idle_time=_column(rows, "idle"),
+        behind=np.array([row.lag > row.last_read and row.age > row.patience for row in rows], np.bool_),
         paused=np.zeros(len(rows), np.bool_),
         before_transaction=np.array([row.stable < row.end and 0 <= row.stable_lag <= 3 for row in rows], np.bool_),
         stable_since=_ago([row.held_for for row in rows]),

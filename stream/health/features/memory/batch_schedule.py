@@ -16,10 +16,10 @@ import numpy as np
 
 from stream.groups.commits.runs import Spans
 from stream.groups.commits.slots import Slots
-from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, max_by_owner, sum_by_owner
+from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, max_by_owner, replaced, sum_by_owner
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
-from stream.health.features.memory.columns import Changes, Memory, replaced
+from stream.health.features.memory.columns import Changes, Memory
 from stream.health.features.patience import slots_of_rows
 from stream.health.inputs import HealthInputs
 
@@ -63,17 +63,16 @@ def advance(memory: Memory, inputs: HealthInputs, lag: Lag, history: EndHistory,
         first_lag=replaced(memory.first_lag, (memory.first_lag < 0) & lag.known, lag.lag),
         reached=reached,
     )
-    known = (memory.reached >= 0) & (memory.known_committed >= 0) & (inputs.now - memory.known_tick <= LONG_PAUSE)
-    resumed = np.flatnonzero(known & (reached - memory.reached >= LONG_PAUSE))
+    resumed = np.flatnonzero(reached - memory.reached >= LONG_PAUSE)
+    known = (memory.reached[resumed] >= 0) & (memory.known_committed[resumed] >= 0)
+    resumed = resumed[known & (inputs.now - memory.known_tick[resumed] <= LONG_PAUSE)]
     if len(resumed):
         pause = _pauses(memory, reached, history, history_row, resumed)
         after = _with_pauses(after, resumed, pause)
-    still = (reached >= 0) & (inputs.now - reached >= _STANDS_STILL)
-    still &= inputs.now - np.maximum(reached, after.first_seen) <= LONG_PAUSE
-    still &= (
-        lag.known & (lag.lag > 0) & (history_row >= 0) & (after.batch_end != reached) & (after.steady_end != reached)
-    )
-    judged = np.flatnonzero(still)
+    judged = np.flatnonzero((lag.lag > 0) & (reached <= inputs.now - _STANDS_STILL))
+    judged = judged[np.maximum(reached[judged], after.first_seen[judged]) >= inputs.now - LONG_PAUSE]
+    end, is_read = reached[judged], history_row[judged] >= 0
+    judged = judged[is_read & (end >= 0) & (after.batch_end[judged] != end) & (after.steady_end[judged] != end)]
     if len(judged):
         # Of other runs it is not known for how much time their records were written, see `_last_runs`.
         oldest, (_, rate) = (
@@ -130,10 +129,11 @@ def _unknown_until(memory: Memory, inputs: HealthInputs) -> Ints:
     batch have no backlog, and some partitions of a failed group had one.
     """
     groups = len(inputs.groups.names)
-    none = np.full(len(inputs), NOT_KNOWN, np.int64)
-    looks = (memory.batch_end >= 0) & (memory.batch_end == inputs.spans.reached_time) & (memory.steady_end < 0)
+    looks = memory.batch_end >= 0
+    if looks.any():
+        looks &= (memory.batch_end == inputs.spans.reached_time) & (memory.steady_end < 0)
     if not looks.any():
-        return none
+        return np.broadcast_to(np.int64(NOT_KNOWN), looks.shape)
     looking = sum_by_owner(looks.astype(np.int64), inputs.group, groups)
     steady = sum_by_owner((memory.steady_end >= 0).astype(np.int64), inputs.group, groups)
     pauses = max_by_owner(memory.batch_pauses, inputs.group, groups, NOT_KNOWN)

@@ -26,7 +26,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN, Flags, Ints
+from stream.groups.commits.runs import Spans
+from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned
 from stream.health.inputs import GroupStage, HealthInputs
 from stream.health.row_columns import RowColumns, column
 
@@ -171,11 +172,6 @@ class Memory(RowColumns):
         return [name for name, each in cls.declared().items() if each.stored and each.stored.startswith(words)]
 
 
-def replaced(column: Ints, rows: Flags, value: Ints | int) -> Ints:
-    """Return the column with this value in these rows; the column itself, which stays packed, if there are none."""
-    return np.where(rows, value, column) if rows.any() else column
-
-
 def advance_subscriptions(memory: Memory, inputs: HealthInputs) -> Changes:
     """Return the columns of subscriptions after a tick.
 
@@ -184,56 +180,70 @@ def advance_subscriptions(memory: Memory, inputs: HealthInputs) -> Changes:
     groups = inputs.groups
     is_split = np.zeros(len(groups.names), np.bool_)
     is_split[list(inputs.subscribers)] = True
-    split_since = np.where(memory.split_since >= 0, memory.split_since, inputs.now)
-    changes = {"split_since": np.where(is_split[inputs.group], split_since, NOT_KNOWN)}
+    rows = np.flatnonzero(is_split[inputs.group]) if is_split.any() else np.empty(0, np.int64)
+    before = memory.split_since[rows]
+    none = np.broadcast_to(np.int64(NOT_KNOWN), inputs.group.shape)
+    changes = {"split_since": assigned(none, rows, np.where(before >= 0, before, inputs.now))}
     if inputs.subscribed is None:
         return changes
-    is_stable = (groups.stage[inputs.group] == GroupStage.STABLE) & (groups.members[inputs.group] > 0)
-    is_left = is_stable & (inputs.subscribed == 0)
-    is_back = (inputs.subscribed == 1) | (~is_left & (inputs.spans.last_time > memory.unsubscribed_until))
-    since = np.where(is_left & (memory.unsubscribed_since < 0), inputs.now, memory.unsubscribed_since)
-    until = np.where(is_left, inputs.now, memory.unsubscribed_until)
+    is_stable = (groups.stage == GroupStage.STABLE) & (groups.members > 0)
+    is_left = inputs.subscribed == 0
+    is_left &= is_stable[inputs.group] if is_left.any() else False
+    rows = np.flatnonzero(is_left | (memory.unsubscribed_until >= 0) | (memory.unsubscribed_since >= 0))
+    left, since, until = is_left[rows], memory.unsubscribed_since[rows], memory.unsubscribed_until[rows]
+    is_back = (inputs.subscribed[rows] == 1) | (~left & (inputs.spans.last_time[rows] > until))
+    since = np.where(left & (since < 0), inputs.now, since)
     return changes | {
-        "unsubscribed_since": np.where(is_back, NOT_KNOWN, since),
-        "unsubscribed_until": np.where(is_back, NOT_KNOWN, until),
+        "unsubscribed_since": assigned(none, rows, np.where(is_back, NOT_KNOWN, since)),
+        "unsubscribed_until": assigned(none, rows, np.where(is_back, NOT_KNOWN, np.where(left, inputs.now, until))),
     }
 
 
 def left_rows(memory: Memory, inputs: HealthInputs, settled: int) -> Flags:
     """Return the rows of groups without members that have left the topic for at least `settled` ms before."""
-    since, until = memory.unsubscribed_since[:], memory.unsubscribed_until[:]
-    lasted = (since >= 0) & (until - since >= settled)
-    left: Flags = lasted & (inputs.groups.stage[inputs.group] == GroupStage.EMPTY)
+    since = memory.unsubscribed_since[:]
+    left: Flags = since >= 0
+    if left.any():
+        left &= memory.unsubscribed_until[:] - since >= settled
+        left &= (inputs.groups.stage == GroupStage.EMPTY)[inputs.group]
     return left
 
 
 LONGEST_SWING: Final = 300_000
 """Time (ms) after which another step back does not belong to the same swings, and a climb is forgotten."""
+_OSCILLATION: Final = Memory.of_observations("turn_")
 _NEAR: Final = 4
 """An offset is near one of two positions if its distance is at most this part of the distance between them."""
 
 
 def advance_oscillation(memory: Memory, inputs: HealthInputs) -> Changes:
     """Return the columns of the oscillation after a tick."""
-    spans = inputs.spans
+    went_back = (inputs.spans.rewinds > memory.rewinds) & (memory.rewinds >= 0)
+    rows = np.flatnonzero(went_back | (memory.back_from >= 0))
+    changes: Changes = {"rewinds": inputs.spans.rewinds}
+    if not len(rows):
+        return changes
+    before = dataclasses.replace(memory, **{name: getattr(memory, name)[rows] for name in _OSCILLATION})
+    after = _turned(before, inputs.spans.take(rows), inputs.now)
+    return changes | {name: assigned(getattr(memory, name), rows, values) for name, values in after.items()}
+
+
+def _turned(memory: Memory, spans: Spans, now: int) -> Changes:
+    """Return the columns of the oscillation of rows that have gone back at least once."""
     new_steps = np.where(memory.rewinds >= 0, spans.rewinds - memory.rewinds, 0)
     went_back = new_steps > 0
-    climbed = np.where(_climbs(memory, inputs, went_back), inputs.now, memory.climbed)
-    if not went_back.any():
-        swings = np.where(climbed == inputs.now, np.minimum(memory.swings, 1), memory.swings)
-        return {"rewinds": spans.rewinds, "climbed": climbed, "swings": swings}
+    climbed = np.where(_climbs(memory, spans, went_back), now, memory.climbed)
     interval = spans.rewind_time - memory.back_time
     follows = went_back & (memory.back_time >= 0) & (interval <= LONGEST_SWING)
-    leaps = (climbed < 0) | (inputs.now - climbed > LONGEST_SWING)
-    continues = follows & leaps & _advances(memory, inputs, new_steps)
+    leaps = (climbed < 0) | (now - climbed > LONGEST_SWING)
+    continues = follows & leaps & _advances(memory, spans, new_steps)
     swings = np.where(continues, np.maximum(memory.swings, 1) + 1, np.where(went_back, 1, memory.swings))
     more_steps = np.maximum(memory.steps_back, 0) + new_steps
     return {
-        "rewinds": spans.rewinds,
         "back_from": np.where(went_back, spans.rewind_from, memory.back_from),
         "back_to": np.where(went_back, spans.rewind_to, memory.back_to),
         "back_time": np.where(went_back, spans.rewind_time, memory.back_time),
-        "swings": np.where(climbed == inputs.now, np.minimum(swings, 1), swings),
+        "swings": np.where(climbed == now, np.minimum(swings, 1), swings),
         "swings_since": np.where(went_back & ~continues, spans.rewind_time, memory.swings_since),
         "back_interval": np.where(follows, interval, np.where(went_back, NOT_KNOWN, memory.back_interval)),
         "climbed": climbed,
@@ -242,21 +252,19 @@ def advance_oscillation(memory: Memory, inputs: HealthInputs) -> Changes:
     }
 
 
-def _advances(memory: Memory, inputs: HealthInputs, new_steps: Ints) -> Flags:
+def _advances(memory: Memory, spans: Spans, new_steps: Ints) -> Flags:
     """Return the rows whose step back advances in both positions, and overlaps with the step before it.
 
     Of several steps between two ticks, only the last one is known; the offset has then advanced by as much from one to
     the next on average.
     """
-    spans = inputs.spans
     advanced = spans.rewind_from - memory.back_from
     depth = spans.rewind_from - spans.rewind_to
     return (advanced > 0) & (spans.rewind_to > memory.back_to) & (depth * new_steps > advanced)
 
 
-def _climbs(memory: Memory, inputs: HealthInputs, went_back: Flags) -> Flags:
+def _climbs(memory: Memory, spans: Spans, went_back: Flags) -> Flags:
     """Return the rows whose offset is between the two positions of the last step back, and near neither."""
-    spans = inputs.spans
     high = np.where(went_back, spans.rewind_from, memory.back_from)
     low = np.where(went_back, spans.rewind_to, memory.back_to)
     offset = spans.last_offset

@@ -29,12 +29,12 @@ from typing import Final
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN, Flags, Ints
+from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced
 from stream.health.features import control_records
 from stream.health.features import lag as lags
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
-from stream.health.features.memory.columns import Changes, Memory, replaced
+from stream.health.features.memory.columns import Changes, Memory
 from stream.health.features.patience import slots_of_rows
 from stream.health.inputs import KEPT_FOREVER, HealthInputs
 
@@ -51,58 +51,59 @@ def advance_idle_pauses(memory: Memory, inputs: HealthInputs, lag: Lag) -> Chang
     """Return the columns of idle pauses after a tick."""
     committed = inputs.spans.last_offset
     known = lag.known & (committed >= 0)
-    end = memory.known_end
-    if len(inputs.ends.place):
-        end = np.where(known, inputs.ends.high_watermark[lag.row], NOT_KNOWN)
-    grew = known & (memory.known_end >= 0) & (end != memory.known_end)
+    same_end, same_commit = lag.end == memory.known_end, committed == memory.known_committed
+    grew = known & ~same_end & (memory.known_end >= 0)
     written_after = replaced(memory.written_after, grew, memory.known_tick)
-    is_still = known & (end == memory.known_end) & (committed == memory.known_committed)
-    still = np.where(is_still, memory.still_ticks + 1, 0)
-    distance = _distances(inputs, lag, end, (still >= _STILL) & (inputs.spans.reached_time >= written_after))
-    is_idle, was_idle = distance >= 0, memory.idle_distance >= 0
-    since_idle = np.where(
-        was_idle & (grew | (memory.ticks_since_idle > 0)), np.maximum(memory.ticks_since_idle, 0) + 1, 0
-    )
-    moved = known & was_idle & (committed > memory.known_committed)
+    still = replaced(memory.still_ticks + 1, ~(known & same_end & same_commit), 0)
+    distance = _distances(inputs, lag, (still >= _STILL) & (inputs.spans.reached_time >= written_after))
+    # From here on only the rows that were idle, and have gone on or may do so.
+    was_idle = memory.idle_distance >= 0
+    at = np.flatnonzero(was_idle & (grew | (memory.ticks_since_idle > 0) | ~same_commit))
+    earlier = memory.idle_distance[at]
+    began = grew[at] | (memory.ticks_since_idle[at] > 0)
+    since_idle = np.where(began, np.maximum(memory.ticks_since_idle[at], 0) + 1, 0)
+    moved = known[at] & (committed[at] > memory.known_committed[at])
     confirmed = moved & (since_idle > 0) & (since_idle <= _AT_ONCE)
-    same = memory.idle_distance == memory.usual_distance
-    count = replaced(memory.idle_pauses, confirmed, np.where(same, memory.idle_pauses + 1, 1))
-    together = _all_at_one(inputs, distance, known & (end > 0))
     is_judged = moved | (since_idle > _AT_ONCE)
-    usual = replaced(replaced(memory.usual_distance, confirmed, memory.idle_distance), together, 1)
-    pauses = replaced(count, together, np.maximum(count, _LEAST_PAUSES))
+    left, gone_on, pauses = distance[at] < 0, at[confirmed], memory.idle_pauses[at]
+    pauses = np.where(earlier == memory.usual_distance[at], pauses + 1, 1)[confirmed]
+    together = _all_at_one(inputs, distance, known & (lag.end > 0))
+    usual = replaced(assigned(memory.usual_distance, gone_on, earlier[confirmed]), together, 1)
+    count = assigned(memory.idle_pauses, gone_on, pauses)
+    count = replaced(count, together & (count < _LEAST_PAUSES), _LEAST_PAUSES)
+    idle_distance = assigned(memory.idle_distance, at[left & is_judged], NOT_KNOWN)
     return {
-        "known_committed": np.where(known, committed, memory.known_committed),
-        "known_end": np.where(known, end, memory.known_end),
-        "known_tick": np.where(known, inputs.now, memory.known_tick),
+        "known_committed": replaced(memory.known_committed, known, committed),
+        "known_end": replaced(memory.known_end, known, lag.end),
+        "known_tick": replaced(memory.known_tick, known, inputs.now),
         "written_after": written_after,
         "still_ticks": still,
-        "idle_distance": np.where(is_idle, distance, np.where(is_judged, NOT_KNOWN, memory.idle_distance)),
-        "ticks_since_idle": np.where(is_idle | is_judged, 0, since_idle),
+        "idle_distance": replaced(idle_distance, distance >= 0, distance),
+        "ticks_since_idle": assigned(
+            np.broadcast_to(np.int64(0), known.shape), at, np.where(left & ~is_judged, since_idle, 0)
+        ),
         "usual_distance": usual,
-        "idle_pauses": pauses,
-        "last_read": (usual == 1) & (pauses >= _LEAST_PAUSES),
+        "idle_pauses": count,
+        "last_read": (usual == 1) & (count >= _LEAST_PAUSES),
     }
 
 
-def _distances(inputs: HealthInputs, lag: Lag, end: Ints, idle: Flags) -> Ints:
+def _distances(inputs: HealthInputs, lag: Lag, idle: Flags) -> Ints:
     """Return the distance of idle rows from the last record; -1 for others, and where its offset is not known."""
-    distance = np.full(len(idle), NOT_KNOWN, np.int64)
-    rows = np.flatnonzero(idle)
-    if not len(rows) or inputs.tails is None:
-        distance[rows] = lag.lag[rows]
+    distance = replaced(np.broadcast_to(np.int64(NOT_KNOWN), idle.shape), idle, lag.lag)
+    if inputs.tails is None:
         return distance
+    rows = np.flatnonzero(idle)
     places = lags.place(inputs.topic[rows], inputs.partition[rows])
     unread = control_records.remove_markers(
         lag.lag[rows],
         np.ones(len(rows), np.bool_),
         places,
-        next_offset=end[rows] - lag.lag[rows],
-        end=end[rows],
+        next_offset=lag.end[rows] - lag.lag[rows],
+        end=lag.end[rows],
         tails=inputs.tails,
     )
-    distance[rows] = np.where((unread.lag == 0) | unread.tail_known, unread.lag, NOT_KNOWN)
-    return distance
+    return assigned(distance, rows, np.where((unread.lag == 0) | unread.tail_known, unread.lag, NOT_KNOWN))
 
 
 def _all_at_one(inputs: HealthInputs, distance: Ints, written: Flags) -> Flags:
@@ -133,9 +134,9 @@ def advance_own_deletes(
     then: the group commits first, but the log start may be known before the commit.
     """
     known = lag.known & (inputs.spans.last_offset >= 0)
-    start = inputs.ends.log_start[lag.row] if len(inputs.ends.place) else memory.log_start
-    moves = memory.start_moves
-    moved = np.flatnonzero(known & (memory.log_start >= 0) & (start > memory.log_start))
+    start, moves = lag.start, memory.start_moves
+    has_moved = known & (start != memory.log_start)
+    moved = np.flatnonzero(has_moved & (memory.log_start >= 0) & (start > memory.log_start))
     if len(moved):
         moves = moves.copy()
         follows, is_refuted = _judged(memory, inputs, lag, history, history_row, moved, moves[moved] != 0)
@@ -144,13 +145,16 @@ def advance_own_deletes(
     own: Flags = moves >= _LEAST_MOVES
     if inputs.kept is not None:
         own |= (inputs.kept == KEPT_FOREVER) & (moves != 0)
-    read_until = inputs.now if inputs.read_until is None else inputs.read_until
-    is_proven = (inputs.spans.last_offset < memory.log_start) & (memory.known_tick <= read_until)
+    unproven = own
+    if own.any():
+        read_until = inputs.now if inputs.read_until is None else inputs.read_until
+        is_proven = (inputs.spans.last_offset < memory.log_start) & (memory.known_tick <= read_until)
+        unproven = own & ~is_proven
     return {
-        "log_start": replaced(memory.log_start, known & (start != memory.log_start), start),
+        "log_start": replaced(memory.log_start, has_moved, start),
         "start_moves": moves,
         "deletes_own": own,
-        "loss_unproven": own & ~is_proven,
+        "loss_unproven": unproven,
     }
 
 
@@ -170,7 +174,7 @@ def _judged(  # noqa: PLR0917 - columns of one table
     """
     committed, earlier = inputs.spans.last_offset[rows], memory.known_committed[rows]
     end_row = lag.row[rows]
-    start = inputs.ends.log_start[end_row]
+    start = lag.start[rows]
     slots = slots_of_rows(inputs.slots, rows, len(inputs))
     exact = (start == committed) | (start == earlier)
     exact[slots.row[slots.offset == start[slots.row]]] = True

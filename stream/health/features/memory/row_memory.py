@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from stream.health.columns import Flags, Ints, find_keys
+from stream.health.columns import Flags, Ints, find_keys, replaced
 from stream.health.features.end_history import EndHistory
 from stream.health.features.lag import Lag
 from stream.health.features.memory import batch_schedule, columns, idle_pauses, skipped_ranges
@@ -102,7 +102,7 @@ def _place(inputs: HealthInputs, row: int) -> _Place:
 
 def _last_answers(memory: Memory, answered: Flags, now: int) -> Changes:
     """Return when the ends were last known: a missing leader is a fault only if it lasts."""
-    return {"end_known_at": np.where(answered | (memory.end_known_at < 0), now, memory.end_known_at)}
+    return {"end_known_at": replaced(memory.end_known_at, answered | (memory.end_known_at < 0), now)}
 
 
 def _removed_offsets(memory: Memory, inputs: HealthInputs) -> Changes:

@@ -32,10 +32,10 @@ import numpy as np
 
 from stream.groups.membership.model import MemberClient
 from stream.groups.short_cache import keep_last
-from stream.health.columns import NOT_KNOWN, Flags, Ints
+from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
-from stream.health.features.memory.columns import Changes, Memory, replaced
+from stream.health.features.memory.columns import Changes, Memory
 from stream.health.features.open_transaction import MOST_MARKERS
 from stream.health.inputs import HealthInputs
 
@@ -62,68 +62,65 @@ def advance(
     known = lag.known & (committed >= 0)
     if inputs.hidden is not None:
         known &= ~inputs.hidden
-    end = start = memory.last_end
-    if len(inputs.ends.place):
-        end = np.where(known, inputs.ends.high_watermark[lag.row], memory.last_end)
-        start = inputs.ends.log_start[lag.row]
-    owner, set_by_tool = _owners(inputs), known & _while_empty(inputs)
-    # From here on only the rows that have moved.
-    at = np.flatnonzero(known & (memory.last_committed >= 0) & (committed > memory.last_committed))
+    start, owner = lag.start, _owners(inputs)
+    astray = replaced(memory.without_offset, committed < 0, 1)
+    changes: Changes = {
+        "last_committed": replaced(memory.last_committed, known, committed),
+        "last_commit_time": replaced(memory.last_commit_time, known, time),
+        "last_end": replaced(memory.last_end, known, lag.end),
+        "end_before": replaced(memory.end_before, known, memory.last_end),
+        "without_offset": replaced(astray, known, (committed < start).astype(np.int64)),
+        "in_transaction": _in_transaction(inputs, lag, known, committed),
+        **_open_offsets(memory, inputs, lag, known, committed),
+    }
+    # From here on only the rows with another owner, and those that have moved or stand elsewhere than ever.
+    at = np.flatnonzero(owner != memory.last_owner)
+    at = at[known[at] & (time[at] >= inputs.groups.since[inputs.group[at]])]
+    changes["last_owner"] = assigned(memory.last_owner, at, owner[at])
+    at = np.flatnonzero(known & (committed != memory.furthest))
+    furthest = np.minimum(np.maximum(memory.furthest[at], committed[at]), lag.end[at])
+    furthest = np.where(_while_empty(inputs, at), committed[at], furthest)
+    changes["furthest"] = assigned(memory.furthest, at, furthest)
+    at = np.flatnonzero(known & (committed > memory.last_committed))
+    at = at[memory.last_committed[at] >= 0]
+    set_by_tool = _while_empty(inputs, at)
     before, best_rate = memory.last_committed[at], memory.best_rate[at]
     is_other = (memory.last_owner[at] >= 0) & (owner[at] >= 0) & (owner[at] != memory.last_owner[at])
     spent = np.maximum(time[at] - _began(memory, inputs, at, is_other), _LEAST_TIME)
     first = np.maximum(before, start[at])
     # What the group has read before; after a tool has set it back, it reads that again.
-    first = np.where(set_by_tool[at], first, np.maximum(first, memory.furthest[at]))
+    first = np.where(set_by_tool, first, np.maximum(first, memory.furthest[at]))
     step = np.clip(committed[at] - first, 0, _LARGEST_STEP)
     records = np.maximum(step - np.maximum(memory.open_offsets[at], 0), 0)
     begins_again = is_other & _was_removed_early(memory, inputs, at)
     beyond_reach = np.clip(committed[at] - start[at] - _FASTEST * spent, 0, _LARGEST_STEP)
     to_read = np.where(begins_again, beyond_reach, records)
-    skips = (step > 0) & (set_by_tool[at] | _is_skip(memory, inputs, at, to_read, spent, is_other))
+    skips = (step > 0) & (set_by_tool | _is_skip(memory, inputs, at, to_read, spent, is_other))
     waits = ~skips & (before < memory.end_before[at]) & (committed[at] < memory.last_end[at])
     is_slow = waits & (_SLOWER * (step * _DAY // spent) < best_rate)
-    backlog_ticks, rates = np.maximum(memory.backlog_ticks, 0), memory.best_rate.copy()
     change = np.where(is_slow, -_BACKLOG_TICKS, waits)
-    backlog_ticks[at] = np.clip(backlog_ticks[at] + change, 0, 2 * _BACKLOG_TICKS)
-    rates[at] = np.where(skips, best_rate, np.maximum(best_rate, records * _DAY // spent))
-    without_offset = np.where(committed < 0, 1, memory.without_offset)
-    is_by_owner = known & (time >= inputs.groups.since[inputs.group])
-    changes = {
-        "last_committed": np.where(known, committed, memory.last_committed),
-        "last_commit_time": np.where(known, time, memory.last_commit_time),
-        "furthest": _furthest(memory, known, set_by_tool, committed, end),
-        "last_end": end,
-        "end_before": np.where(known, memory.last_end, memory.end_before),
-        "without_offset": np.where(known, committed < start, without_offset),
-        "in_transaction": _in_transaction(inputs, lag, known, committed),
-        **_open_offsets(memory, inputs, lag, known, committed),
-        "backlog_ticks": backlog_ticks,
-        "best_rate": rates,
-        "last_owner": replaced(memory.last_owner, is_by_owner & (owner != memory.last_owner), owner),
-    }
+    backlog_ticks = replaced(memory.backlog_ticks, memory.backlog_ticks < 0, 0)
+    backlog = np.clip(backlog_ticks[at] + change, 0, 2 * _BACKLOG_TICKS)
+    changes["backlog_ticks"] = assigned(backlog_ticks, at, backlog)
+    best_rate = np.where(skips, best_rate, np.maximum(best_rate, records * _DAY // spent))
+    changes["best_rate"] = assigned(memory.best_rate, at, best_rate)
     if skips.any():
         rows = at[skips]
-        changes |= _new_skips(memory, rows, inputs, history, history_row, set_by_tool[rows], first[skips])
+        changes |= _new_skips(memory, rows, inputs, history, history_row, set_by_tool[skips], first[skips])
     return changes, at[skips]
-
-
-def _furthest(memory: Memory, known: Flags, set_by_tool: Flags, committed: Ints, end: Ints) -> Ints:
-    """Return the greatest committed offset of each row; after a truncation of the log, it is at most the end."""
-    furthest = np.minimum(np.maximum(memory.furthest, committed), end)
-    return np.where(set_by_tool, committed, np.where(known, furthest, memory.furthest))
 
 
 def _owners(inputs: HealthInputs) -> Ints:
     """Return a checksum of the id of the owner of each row; -1 where it is not known, or there is none."""
     if inputs.owner is None or not inputs.clients:
-        return np.full(len(inputs), NOT_KNOWN, np.int64)
-    return np.where(inputs.owner >= 0, _checksums(inputs.clients)[np.maximum(inputs.owner, 0)], NOT_KNOWN)
+        return np.broadcast_to(np.int64(NOT_KNOWN), inputs.group.shape)
+    return _checksums(inputs.clients)[inputs.owner]
 
 
 @keep_last
 def _checksums(clients: Sequence[MemberClient]) -> Ints:
-    return np.array([zlib.crc32(client.member_id.encode()) for client in clients], np.int64)
+    # The last two are at the positions of `NO_OWNER` and of an owner that is not known.
+    return np.array([*(zlib.crc32(client.member_id.encode()) for client in clients), NOT_KNOWN, NOT_KNOWN], np.int64)
 
 
 def _was_removed_early(memory: Memory, inputs: HealthInputs, at: Ints) -> Flags:
@@ -145,10 +142,10 @@ def _began(memory: Memory, inputs: HealthInputs, at: Ints, is_other: Flags) -> I
     return np.where(joined <= time, np.maximum(before, joined), before)
 
 
-def _while_empty(inputs: HealthInputs) -> Flags:
-    """Return the rows whose last commit was made while their group had no members."""
-    emptied, refilled = inputs.groups.emptied[inputs.group], inputs.groups.refilled[inputs.group]
-    time = inputs.spans.last_time
+def _while_empty(inputs: HealthInputs, at: Ints) -> Flags:
+    """Return which of these rows made their last commit while their group had no members."""
+    emptied, refilled = inputs.groups.emptied[inputs.group[at]], inputs.groups.refilled[inputs.group[at]]
+    time = inputs.spans.last_time[at]
     return (emptied >= 0) & (time > emptied) & ((refilled < emptied) | (time < refilled))
 
 
@@ -172,7 +169,7 @@ def _in_transaction(inputs: HealthInputs, lag: Lag, known: Flags, committed: Int
     """Return 1 for the rows that wait for a transaction to end."""
     stable, is_open = inputs.ends.last_stable, inputs.ends.open_transactions
     if stable is None or not is_open.any():
-        return np.zeros(len(known), np.int64)
+        return np.broadcast_to(np.int64(0), known.shape)
     last_stable = stable[lag.row]
     # A group above the last stable offset reads uncommitted records, and waits for no transaction.
     before = (committed <= last_stable) & (committed + MOST_MARKERS >= last_stable)
@@ -185,16 +182,17 @@ def _open_offsets(memory: Memory, inputs: HealthInputs, lag: Lag, known: Flags, 
     A transaction that is aborted later leaves offsets that no consumer of committed records reads. A group above the
     last stable offset reads uncommitted records: nothing is passed unread because of a transaction.
     """
-    counted, counted_to = np.maximum(memory.open_offsets, 0), memory.open_to
+    counted, counted_to = replaced(memory.open_offsets, memory.open_offsets < 0, 0), memory.open_to
     stable, in_partition = inputs.ends.last_stable, inputs.ends.open_transactions
     if stable is not None and in_partition.any():
-        last_stable, end, is_open = stable[lag.row], inputs.ends.high_watermark[lag.row], known & in_partition[lag.row]
-        reads_uncommitted = is_open & (committed > last_stable)
-        counted = counted + np.where(is_open, np.maximum(end - np.maximum(last_stable, counted_to), 0), 0)
-        counted = np.where(reads_uncommitted, 0, counted)
-        counted_to = np.where(is_open, np.maximum(counted_to, end), counted_to)
-    left = np.maximum(counted_to - committed, 0)
-    return {"open_offsets": np.where(known, np.minimum(counted, left), counted), "open_to": counted_to}
+        at = np.flatnonzero(known & in_partition[lag.row])
+        last_stable, end, reached = stable[lag.row[at]], lag.end[at], counted_to[at]
+        more = np.maximum(end - np.maximum(last_stable, reached), 0)
+        counted = assigned(counted, at, np.where(committed[at] > last_stable, 0, counted[at] + more))
+        counted_to = assigned(counted_to, at, np.maximum(reached, end))
+    at = np.flatnonzero(known & (counted > 0))
+    left = np.maximum(counted_to[at] - committed[at], 0)
+    return {"open_offsets": assigned(counted, at, np.minimum(counted[at], left)), "open_to": counted_to}
 
 
 def _new_skips(  # noqa: PLR0917 - columns of one table

@@ -93,7 +93,7 @@ def test_building_a_window_changes_nothing(seed: int) -> None:
 
 
 def test_a_trimmed_window_keeps_its_columns() -> None:
-    """The trimmed window has all columns of the window and its limits, and no slots."""
+    """The trimmed window has the columns of the window, without `behind`, and its limits, and no slots."""
     window = build_without_history(next(filter(None, sequence(3))), HealthLimits())
     assert len(window.inputs.slots) > 0
     packed = PackedTable.pack(window.memory, {Memory: ()})
@@ -102,5 +102,5 @@ def test_a_trimmed_window_keeps_its_columns() -> None:
     assert (trimmed.now, trimmed.limits) == (window.now, window.limits)
     kept = columns(dataclasses.replace(trimmed, memory=packed.rows()))
     assert kept.keys() == columns(window).keys()
-    for name, column in columns(window).items():
+    for name, column in columns(dataclasses.replace(window, behind=trimmed.behind)).items():
         np.testing.assert_array_equal(kept[name], column)
