@@ -247,10 +247,13 @@ def apply_rules(window: Window) -> tuple[Codes, Ints]:
 
 def _withdraw_unproven(code: Codes, window: Window) -> None:
     """Replace verdicts that rest on offsets of which it is not known whether they hold a record."""
+    tail = window.tail
+    if not (tail.pending | tail.unproven | window.stuck_unproven).any():
+        return
     claims = (code >= 0) & _NEEDS_A_RECORD[code]
     critical = claims & (SEVERITIES[code] == Severity.CRITICAL)
-    code[window.tail.pending & critical] = hysteresis.UNDECIDED
-    code[window.tail.unproven & critical] = CODE[Verdict.UNKNOWN]
+    code[tail.pending & critical] = hysteresis.UNDECIDED
+    code[tail.unproven & critical] = CODE[Verdict.UNKNOWN]
     code[window.stuck_unproven & (claims | (code == hysteresis.UNDECIDED))] = CODE[Verdict.UNKNOWN]
 
 

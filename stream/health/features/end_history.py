@@ -248,7 +248,7 @@ class EndHistory:
         """
         line = column.reshape(-1)
         first = rows * self._points
-        at, size = first.copy(), int(self._count[rows].max(initial=1))
+        at, size = first.copy(), int(self._count.max(initial=1))
         while size > 1:
             half = size // 2
             at += half * (line[at + (half - 1)] <= value)

@@ -115,28 +115,27 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
 
     Any group may pause once for `limits.pause`, which begins up to its longest wait after its last commit.
     """
-    patience = np.full(len(inputs), 2 * limits.tick, np.int64)
+    patience, is_default = np.full(len(inputs), 2 * limits.tick, np.int64), np.zeros(len(inputs), np.bool_)
     wait = longest_wait(slots, len(suspects), history, history_row[suspects], limits.slot)
     wait = replaced(wait, wait == NOT_KNOWN, mean_interval(inputs.spans)[suspects])
     if remembered_pause is not None and (remembered_pause >= 0).any():
         wait = np.maximum(wait, remembered_pause[suspects])
-    learned = np.maximum(2 * wait + limits.tick, 2 * limits.tick)
-    patience[suspects] = np.where(wait == NOT_KNOWN, NOT_KNOWN, learned)
-    uncommitted = inputs.spans.last_offset[suspects] == NO_COMMIT
-    is_default = np.zeros(len(inputs), np.bool_)
-    is_default[suspects] = (wait == NOT_KNOWN) & ~uncommitted
-    unlearned = suspects[wait == NOT_KNOWN]
+    known = wait != NOT_KNOWN
+    unlearned, uncommitted = suspects[~known], suspects[inputs.spans.last_offset[suspects] == NO_COMMIT]
+    patience[suspects[known]] = np.maximum(2 * wait[known] + limits.tick, 2 * limits.tick)
     if len(unlearned):
+        patience[unlearned] = NOT_KNOWN
         patience[unlearned] = sibling_patience(inputs, patience, limits)[unlearned]
-    learned = np.where(uncommitted, limits.first_commit_grace, patience[suspects])
-    left_out = _left_out_rows(inputs, history, history_row, suspects[uncommitted], limits)
-    if len(left_out):
-        of_siblings = np.clip(sibling_patience(inputs, patience, limits), limits.restart_grace * 2, None)
-        learned[np.isin(suspects, left_out)] = np.minimum(of_siblings[left_out], limits.first_commit_grace)
-    static = np.flatnonzero(inputs.groups.static[inputs.group[suspects]])
-    patience[suspects] = assigned(learned, static, np.maximum(learned[static], limits.static_restart_grace))
-    longest_pause = np.maximum(patience, limits.pause)
-    longest_pause[suspects] = np.maximum(patience[suspects], limits.pause + np.maximum(wait, 0))
+        is_default[unlearned] = True
+    is_default[uncommitted] = False
+    left_out = _left_out_rows(inputs, history, history_row, uncommitted, limits)
+    of_siblings = sibling_patience(inputs, patience, limits)[left_out] if len(left_out) else left_out
+    patience[uncommitted] = limits.first_commit_grace
+    patience[left_out] = np.clip(of_siblings, limits.restart_grace * 2, limits.first_commit_grace)
+    static = suspects[inputs.groups.static[inputs.group[suspects]]]
+    patience[static] = np.maximum(patience[static], limits.static_restart_grace)
+    longest_pause, pauses = np.maximum(patience, limits.pause), suspects[wait > 0]
+    longest_pause[pauses] = np.maximum(patience[pauses], limits.pause + wait[wait > 0])
     return Patience(patience, is_default, longest_pause)
 
 

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import numpy as np
-
 from stream import wording as say
 from stream.health.columns import Flags
 from stream.health.features.window import Window
@@ -47,9 +45,9 @@ def _expiring(window: Window) -> Flags:
     if expiry is None:
         return no_rows(window)
     matches: Flags = (expiry >= 0) & (expiry - window.now < window.limits.expiry_notice)
-    # At most a quarter of the offset's retention ahead: short retentions are for tests.
-    rows = np.flatnonzero(matches)
-    matches[rows] = expiry[rows] - window.now < (expiry[rows] - window.commit_time[rows]) // 4
+    if matches.any():
+        # Less than a whole quarter of the offset's retention ahead: short retentions are for tests.
+        matches &= 4 * (expiry - window.now + 1) <= expiry - window.commit_time
     return matches
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from stream.groups.commits.runs import Spans
 from stream.groups.commits.slots import Slots
-from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, max_by_owner, replaced, sum_by_owner
+from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, assigned, max_by_owner, replaced, sum_by_owner
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
 from stream.health.features.memory.columns import Changes, Memory
@@ -168,7 +168,9 @@ def _last_runs(slots: Slots, inputs: HealthInputs, history: EndHistory, history_
     first_time, first_offset, is_whole = _first_of_runs(slots, inputs.spans, rows)
     last_time, last_offset = inputs.spans.reached_time[rows], inputs.spans.last_offset[rows]
     row = history_row[rows]
-    (written_first, quality), (written_last, _) = history.time_of(row, first_offset), history.time_of(row, last_offset)
+    written_first, quality = history.time_of(row, first_offset)
+    moved = np.flatnonzero(last_offset != first_offset)
+    written_last = assigned(written_first, moved, history.time_of(row[moved], last_offset[moved])[0])
     exact = quality == BracketQuality.BETWEEN
     oldest, rate = _mean_rates(history, row, inputs.now)
     has_rate = rate > 0
