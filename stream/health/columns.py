@@ -1,6 +1,6 @@
 """The types of columns that health works with, and sums and maxima of rows by their owner."""
 
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,11 @@ NOT_KNOWN: Final = -1
 """In columns of offsets, distances, counts and times: not known."""
 
 
+def uniform(value: int, rows: NDArray[Any]) -> Ints:
+    """Return a column with this value in each of these rows, not to be written to; it takes no memory."""
+    return np.broadcast_to(np.int64(value), len(rows))
+
+
 def replaced(column: Ints, rows: Flags, value: Ints | int) -> Ints:
     """Return the column with this value in these rows; the column itself where that is none of them.
 
@@ -24,7 +29,7 @@ def replaced(column: Ints, rows: Flags, value: Ints | int) -> Ints:
     if not rows.any():
         return column
     if rows.all():
-        return value if isinstance(value, np.ndarray) else np.broadcast_to(np.int64(value), column.shape)
+        return value if isinstance(value, np.ndarray) else uniform(value, column)
     return np.where(rows, value, column)
 
 

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced
+from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced, uniform
 from stream.health.inputs import HealthInputs
 from stream.health.row_columns import RowColumns, column
 
@@ -242,5 +242,5 @@ class EndStates(RowColumns):
 
 def _of_rows(column: Ints, rows: Ints, default: int) -> Ints:
     if not len(column) or (column == default).all():
-        return np.broadcast_to(np.int64(default), rows.shape)
+        return uniform(default, rows)
     return replaced(column[rows], rows < 0, default)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced
+from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced, uniform
 
 BEYOND_END: Final = "beyond_end"
 """The committed offset is above the end: the topic was recreated, or its log was truncated."""
@@ -127,7 +127,7 @@ def distances(committed: Ints, lags: Lag, ends: PartitionEnds) -> OffsetDistance
     """Return the distances of commits from the ends of their partitions; `lags` is the result of `lag`."""
     start, is_valid = lags.start, lags.known & (committed >= 0)
     stable, stable_lag = _stable(committed, lags, ends, ~is_valid)
-    lost, margin = (replaced(np.broadcast_to(np.int64(0), committed.shape), ~is_valid, NOT_KNOWN), committed - start)
+    lost, margin = (replaced(uniform(0, committed), ~is_valid, NOT_KNOWN), committed - start)
     below = np.flatnonzero(is_valid & (margin < 0))
     return OffsetDistances(
         high_watermark=lags.end,
@@ -143,7 +143,7 @@ def _stable(committed: Ints, lags: Lag, ends: PartitionEnds, invalid: Flags) -> 
     """Return the last stable offset of the partition of each commit, and the offsets up to it."""
     stable = ends.last_stable
     if stable is None or not len(ends.place):
-        unknown = np.broadcast_to(np.int64(NOT_KNOWN), committed.shape)
+        unknown = uniform(NOT_KNOWN, committed)
         return unknown, unknown
     if np.array_equal(stable, ends.high_watermark):  # no transaction is open
         return lags.end, replaced(lags.lag, invalid | (lags.end < 0), NOT_KNOWN)

@@ -18,7 +18,7 @@ import numpy as np
 
 from stream.groups.commits.runs import Spans
 from stream.groups.commits.slots import Slots
-from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, consecutive_pairs, max_by_owner, replaced
+from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, consecutive_pairs, max_by_owner, replaced, uniform
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.inputs import NO_COMMIT, GroupStage, HealthInputs
 from stream.health.limits import HealthLimits
@@ -58,7 +58,7 @@ def mean_interval(spans: Spans) -> Ints:
     """
     rows = np.flatnonzero((spans.commits >= 3) & (spans.reached_time > spans.first_time))
     interval = (spans.last_time[rows] - spans.first_time[rows]) // (spans.commits[rows] - 1)
-    return assigned(np.broadcast_to(np.int64(NOT_KNOWN), spans.commits.shape), rows, interval)
+    return assigned(uniform(NOT_KNOWN, spans.commits), rows, interval)
 
 
 def slots_of_rows(slots: Slots, rows: Ints, count: int) -> Slots:

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from stream.health.columns import Codes, Flags, Ints, assigned, replaced
+from stream.health.columns import Codes, Flags, Ints, assigned, replaced, uniform
 from stream.health.features import control_records, lag, offset_out_of_range, time_lag
 from stream.health.features.control_records import TailState
 from stream.health.features.end_history import EndHistory
@@ -109,7 +109,7 @@ def measure(tick: RecordedTick) -> Measurements:
 
 def known_until(inputs: HealthInputs) -> Ints:
     """Return the time (ms) up to which all commits of each row are known, never later than the tick."""
-    now = np.broadcast_to(np.int64(inputs.now), inputs.group.shape)
+    now = uniform(inputs.now, inputs.group)
     return now if inputs.read_until is None else replaced(now, inputs.read_until < inputs.now, inputs.read_until)
 
 
@@ -229,7 +229,7 @@ def undecided(tick: RecordedTick, measured: Measurements, pace: Pace, progress: 
     inputs, limits = tick.inputs, tick.limits
     now, unread, patience, age = inputs.now, measured.unread, pace.patience.time, measured.time_lag.age
     ends, row = tick.history.high_watermark, np.maximum(measured.history_row, 0)
-    observed = np.broadcast_to(np.int64(now), row.shape)
+    observed = uniform(now, row)
     if len(ends):
         (observed,) = ends.of_rows(row, lambda rows: (ends.oldest_time(rows),))
     needed_since = np.minimum(pace.span.start_time, now - patience)

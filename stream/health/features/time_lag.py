@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from stream.groups.commits.slots import Slots
-from stream.health.columns import NOT_KNOWN, Codes, Flags, Ints, Reals, assigned, max_by_owner, replaced
+from stream.health.columns import NOT_KNOWN, Codes, Flags, Ints, Reals, assigned, max_by_owner, replaced, uniform
 from stream.health.features import lag_trend
 from stream.health.features.end_history import BracketQuality, EndHistory
 
@@ -101,7 +101,7 @@ def rising_span(slots: Slots, known_until: Ints, now: int) -> RisingSpan:
 
     All commits of a row up to `known_until` (ms) are in its slots.
     """
-    none, overdue = np.broadcast_to(np.int64(NOT_KNOWN), known_until.shape), np.zeros(len(known_until), np.bool_)
+    none, overdue = uniform(NOT_KNOWN, known_until), np.zeros(len(known_until), np.bool_)
     if not len(slots):
         return RisingSpan(none, none, none, overdue)
     is_first = np.concatenate(([True], slots.row[1:] != slots.row[:-1]))

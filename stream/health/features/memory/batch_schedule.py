@@ -16,7 +16,7 @@ import numpy as np
 
 from stream.groups.commits.runs import Spans
 from stream.groups.commits.slots import Slots
-from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, assigned, max_by_owner, replaced, sum_by_owner
+from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, assigned, max_by_owner, replaced, sum_by_owner, uniform
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
 from stream.health.features.memory.columns import Changes, Memory
@@ -133,7 +133,7 @@ def _unknown_until(memory: Memory, inputs: HealthInputs) -> Ints:
     if looks.any():
         looks &= (memory.batch_end == inputs.spans.reached_time) & (memory.steady_end < 0)
     if not looks.any():
-        return np.broadcast_to(np.int64(NOT_KNOWN), looks.shape)
+        return uniform(NOT_KNOWN, looks)
     looking = sum_by_owner(looks.astype(np.int64), inputs.group, groups)
     steady = sum_by_owner((memory.steady_end >= 0).astype(np.int64), inputs.group, groups)
     pauses = max_by_owner(memory.batch_pauses, inputs.group, groups, NOT_KNOWN)

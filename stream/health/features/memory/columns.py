@@ -27,7 +27,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from stream.groups.commits.runs import Spans
-from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned
+from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, uniform
 from stream.health.inputs import GroupStage, HealthInputs
 from stream.health.row_columns import RowColumns, column
 
@@ -182,7 +182,7 @@ def advance_subscriptions(memory: Memory, inputs: HealthInputs) -> Changes:
     is_split[list(inputs.subscribers)] = True
     rows = np.flatnonzero(is_split[inputs.group]) if is_split.any() else np.empty(0, np.int64)
     before = memory.split_since[rows]
-    none = np.broadcast_to(np.int64(NOT_KNOWN), inputs.group.shape)
+    none = uniform(NOT_KNOWN, inputs.group)
     changes = {"split_since": assigned(none, rows, np.where(before >= 0, before, inputs.now))}
     if inputs.subscribed is None:
         return changes

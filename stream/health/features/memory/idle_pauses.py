@@ -29,7 +29,7 @@ from typing import Final
 
 import numpy as np
 
-from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced
+from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced, uniform
 from stream.health.features import control_records
 from stream.health.features import lag as lags
 from stream.health.features.end_history import BracketQuality, EndHistory
@@ -79,9 +79,7 @@ def advance_idle_pauses(memory: Memory, inputs: HealthInputs, lag: Lag) -> Chang
         "written_after": written_after,
         "still_ticks": still,
         "idle_distance": replaced(idle_distance, distance >= 0, distance),
-        "ticks_since_idle": assigned(
-            np.broadcast_to(np.int64(0), known.shape), at, np.where(left & ~is_judged, since_idle, 0)
-        ),
+        "ticks_since_idle": assigned(uniform(0, known), at, np.where(left & ~is_judged, since_idle, 0)),
         "usual_distance": usual,
         "idle_pauses": count,
         "last_read": (usual == 1) & (count >= _LEAST_PAUSES),
@@ -90,7 +88,7 @@ def advance_idle_pauses(memory: Memory, inputs: HealthInputs, lag: Lag) -> Chang
 
 def _distances(inputs: HealthInputs, lag: Lag, idle: Flags) -> Ints:
     """Return the distance of idle rows from the last record; -1 for others, and where its offset is not known."""
-    distance = replaced(np.broadcast_to(np.int64(NOT_KNOWN), idle.shape), idle, lag.lag)
+    distance = replaced(uniform(NOT_KNOWN, idle), idle, lag.lag)
     if inputs.tails is None:
         return distance
     rows = np.flatnonzero(idle)

@@ -32,7 +32,7 @@ import numpy as np
 
 from stream.groups.membership.model import MemberClient
 from stream.groups.short_cache import keep_last
-from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced
+from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced, uniform
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
 from stream.health.features.memory.columns import Changes, Memory
@@ -113,7 +113,7 @@ def advance(
 def _owners(inputs: HealthInputs) -> Ints:
     """Return a checksum of the id of the owner of each row; -1 where it is not known, or there is none."""
     if inputs.owner is None or not inputs.clients:
-        return np.broadcast_to(np.int64(NOT_KNOWN), inputs.group.shape)
+        return uniform(NOT_KNOWN, inputs.group)
     return _checksums(inputs.clients)[inputs.owner]
 
 
@@ -169,7 +169,7 @@ def _in_transaction(inputs: HealthInputs, lag: Lag, known: Flags, committed: Int
     """Return 1 for the rows that wait for a transaction to end."""
     stable, is_open = inputs.ends.last_stable, inputs.ends.open_transactions
     if stable is None or not is_open.any():
-        return np.broadcast_to(np.int64(0), known.shape)
+        return uniform(0, known)
     last_stable = stable[lag.row]
     # A group above the last stable offset reads uncommitted records, and waits for no transaction.
     before = (committed <= last_stable) & (committed + MOST_MARKERS >= last_stable)
