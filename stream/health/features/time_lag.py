@@ -156,7 +156,8 @@ def written_since(time_lag: TimeLag, history: EndHistory, history_row: Ints, com
     Where retention is short, the oldest record of the log is always young. Rows without a known time keep that of
     `time_lag`; of a record that is older than the history, the time is that of its oldest point.
     """
-    rows = np.flatnonzero((lost > 0) & (time_lag.since >= 0) & (history_row >= 0))
+    rows = np.flatnonzero(lost > 0)
+    rows = rows[(time_lag.since[rows] >= 0) & (history_row[rows] >= 0)]
     if not len(rows):
         return time_lag.since
     since = time_lag.since.copy()

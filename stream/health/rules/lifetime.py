@@ -15,10 +15,11 @@ def _abandoned(window: Window) -> Flags:
     subscribed = window.inputs.subscribed
     if subscribed is None:
         return no_rows(window)
-    is_silent = window.silence > window.limits.restart_grace
-    has_settled = (window.members > 0) & (window.settled_time > window.limits.restart_grace)
-    matches: Flags = ((subscribed == 0) & is_silent & has_settled) | window.left
-    return matches
+    matches: Flags = subscribed == 0
+    if matches.any():
+        matches &= (window.silence > window.limits.restart_grace) & (window.members > 0)
+        matches &= window.settled_time > window.limits.restart_grace
+    return matches | window.left
 
 
 def _abandoned_sentence(window: Window, row: int) -> str:
@@ -70,12 +71,14 @@ EXPIRING = Rule(
 
 
 def _was_removed(window: Window) -> Flags:
-    """Return the rows of which a committed offset is known that was removed."""
+    """Return which rows without a commit have had one, as far as is known."""
     memory = window.memory
-    was: Flags = window.committed_offset == NO_COMMIT
-    if was.any():
-        was &= (memory.removed >= 0) | (memory.removed_early >= 0) | (memory.last_committed >= 0)
-    return was
+    return (memory.removed >= 0) | (memory.removed_early >= 0) | (memory.last_committed >= 0)
+
+
+def _stuck_without_commit(window: Window) -> Flags:
+    stuck: Flags = window.stuck & (window.committed_offset == NO_COMMIT)
+    return stuck & ~window.habit_unknown if stuck.any() else stuck
 
 
 def _forgotten(window: Window) -> Flags:
@@ -90,8 +93,8 @@ def _forgotten(window: Window) -> Flags:
     if lives.any():
         is_recent = window.now - removed <= window.limits.event_shown
         lives &= is_recent | (window.committed_offset == NO_COMMIT)
-    matches: Flags = lives | (window.stuck & _was_removed(window) & ~window.habit_unknown)
-    return matches
+    uncommitted = _stuck_without_commit(window)
+    return lives | (uncommitted & _was_removed(window)) if uncommitted.any() else lives
 
 
 def _forgotten_sentence(window: Window, row: int) -> str:
@@ -149,6 +152,12 @@ _ASSIGN: Final = (
 )
 
 
+def _never_committed(window: Window) -> Flags:
+    """A partition of the group receives records, and the group has never committed an offset for it."""
+    uncommitted = _stuck_without_commit(window)
+    return uncommitted & ~_was_removed(window) if uncommitted.any() else uncommitted
+
+
 def _never_committed_sentence(window: Window, row: int) -> str:
     since = say.duration(int(window.idle_time[row]))
     others = int((window.committed_offset[rows_of_topic(window, row)] != NO_COMMIT).sum())
@@ -158,10 +167,7 @@ def _never_committed_sentence(window: Window, row: int) -> str:
 
 NEVER_COMMITTED = Rule(
     verdict=Verdict.NEVER_COMMITTED,
-    text="A partition of the group receives records, and the group has never committed an offset for it.",
-    matches=lambda window: (
-        window.stuck & (window.committed_offset == NO_COMMIT) & ~_was_removed(window) & ~window.habit_unknown
-    ),
+    matches=_never_committed,
     sentence=_never_committed_sentence,
     next_step=f"{_LOOK} {_ASSIGN}",
     next_step_of=lambda window, row: _ASSIGN if window.stage[row] == GroupStage.OFFSETS_ONLY else _LOOK,

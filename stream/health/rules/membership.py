@@ -61,6 +61,12 @@ def leaves_records(window: Window) -> Flags:
     return leaves & long & ~window.left
 
 
+def _no_members(window: Window) -> Flags:
+    """Records wait, and the group has no members."""
+    leaves = leaves_records(window)
+    return leaves & ~window.habit_unknown if leaves.any() else leaves
+
+
 def _no_members_sentence(window: Window, row: int) -> str:
     since = window.inputs.groups.since[window.inputs.group[row]]
     for_ = f" for {say.duration(window.now - int(since))}" if since >= 0 else ""
@@ -71,8 +77,7 @@ def _no_members_sentence(window: Window, row: int) -> str:
 
 NO_MEMBERS = Rule(
     verdict=Verdict.NO_MEMBERS,
-    text="Records wait, and the group has no members.",
-    matches=lambda window: leaves_records(window) & ~window.habit_unknown,
+    matches=_no_members,
     sentence=_no_members_sentence,
     next_step=_NEXT_STEP,
     next_step_of=lambda window, row: f"{_NEXT_STEP}{hint(window, row)}",
@@ -198,6 +203,12 @@ def _is_overdue(window: Window) -> Flags:
     return np.minimum(window.idle_time, window.settled_time) > grace
 
 
+def _unassigned(window: Window) -> Flags:
+    """No member of a settled group owns a partition of a topic that the group subscribes to."""
+    unowned = _unowned(window)
+    return unowned & _is_overdue(window) if unowned.any() else unowned
+
+
 def _unassigned_sentence(window: Window, row: int) -> str:
     members = say.count(int(window.members[row]), "member")
     different = subscribers_text(window, row)
@@ -207,8 +218,7 @@ def _unassigned_sentence(window: Window, row: int) -> str:
 
 UNASSIGNED = Rule(
     verdict=Verdict.UNASSIGNED,
-    text="No member of a settled group owns a partition of a topic that the group subscribes to.",
-    matches=lambda window: _unowned(window) & _is_overdue(window),
+    matches=_unassigned,
     sentence=_unassigned_sentence,
     next_step="Members that subscribe to different topics, or a broken assignor, leave it out: restart the group.",
     evidence=("members", "group_since", "lag", "time_lag", "committed_offset"),

@@ -27,9 +27,8 @@ def _habit_unknown(window: Window) -> Flags:
     `stalled`, `no_members` or `never_committed`. A group looks like a batch if its last run read a backlog of at least
     ten minutes, faster than records are written, within 30 minutes, and has not been steady before.
     """
-    if not window.habit_unknown.any():
-        return window.habit_unknown
-    return window.habit_unknown & (window.stuck | membership.leaves_records(window))
+    unknown = window.habit_unknown
+    return unknown & (window.stuck | membership.leaves_records(window)) if unknown.any() else unknown
 
 
 def _habit_unknown_sentence(window: Window, row: int) -> str:

@@ -69,16 +69,15 @@ def advance(memory: Memory, inputs: HealthInputs, lag: Lag, history: EndHistory,
     if len(resumed):
         pause = _pauses(memory, reached, history, history_row, resumed)
         after = _with_pauses(after, resumed, pause)
-    judged = np.flatnonzero((lag.lag > 0) & (reached <= inputs.now - _STANDS_STILL))
-    judged = judged[np.maximum(reached[judged], after.first_seen[judged]) >= inputs.now - LONG_PAUSE]
-    end, is_read = reached[judged], history_row[judged] >= 0
-    judged = judged[is_read & (end >= 0) & (after.batch_end[judged] != end) & (after.steady_end[judged] != end)]
+    judged = np.flatnonzero((lag.lag > 0) & (reached >= 0) & (reached <= inputs.now - _STANDS_STILL))
+    end = reached[judged]
+    is_new = np.maximum(end, after.first_seen[judged]) >= inputs.now - LONG_PAUSE
+    is_new &= (after.batch_end[judged] != end) & (after.steady_end[judged] != end)
+    judged = judged[is_new & (history_row[judged] >= 0)]
     if len(judged):
         # Of other runs it is not known for how much time their records were written, see `_last_runs`.
-        oldest, (_, rate) = (
-            history.oldest_end(history_row[judged]),
-            _mean_rates(history, history_row[judged], inputs.now),
-        )
+        row, (_, rate) = history_row[judged], _mean_rates(history, history_row[judged], inputs.now)
+        (oldest,) = history.of_rows(row, lambda rows: (history.oldest_end(rows),))
         judged = judged[(rate > 0) | (inputs.spans.last_offset[judged] >= oldest)]
     if len(judged):
         after = _with_runs(after, inputs, history, history_row, judged)
