@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stream.groups.commits.runs import Spans, no_spans
 from stream.groups.commits.slots import Slots
 from stream.groups.membership.model import MemberClient
-from stream.health.columns import Codes, Flags, Ints
+from stream.health.columns import NOT_KNOWN, Codes, Flags, Ints, uniform
 from stream.health.features.control_records import LogTails
 from stream.health.features.lag import Lag, PartitionEnds
 from stream.health.features.offset_out_of_range import CommitOrigins
@@ -30,6 +30,10 @@ KEPT_FOREVER: Final = 1 << 62
 """In `HealthInputs.kept`: retention never removes a record."""
 NO_OWNER: Final = -2
 """In `HealthInputs.owner`: the members are known, and none of them owns the partition."""
+
+
+_ONLY_EVALUATED: Final = ("first_offset", "first_position", "first_time", "last_position", "reached_position")
+"""Columns of spans that no sentence needs."""
 
 
 class GroupStage(enum.IntEnum):
@@ -222,8 +226,15 @@ class HealthInputs:
 
     def trim(self) -> HealthInputs:
         """Return the inputs without those that only the evaluation needs; commit windows are most of the memory."""
+        unused: dict[str, Any] = dict.fromkeys(_ONLY_EVALUATED, uniform(NOT_KNOWN, self.group))
         return dataclasses.replace(
-            self, slots=Slots.empty(), origins=CommitOrigins(), lag=None, read_until=None, answered_since=None
+            self,
+            spans=dataclasses.replace(self.spans, **unused),
+            slots=Slots.empty(),
+            origins=CommitOrigins(),
+            lag=None,
+            read_until=None,
+            answered_since=None,
         )
 
     def without_columns(self) -> HealthInputs:

@@ -14,7 +14,7 @@ from stream.health.features.memory.columns import Memory
 from stream.health.features.time_lag import Rates, TimeLag
 from stream.health.features.window import Window
 from stream.health.inputs import HealthInputs, OffsetsOutage
-from stream.health.packed_columns import PackedTable
+from stream.health.packed_columns import PackedColumn, PackedTable
 
 _OF_GROUPS: Final = ("group_verdict", "group_row", "group_rows", "group_since", "group_skipped", "share")
 _TABLES: Final[Mapping[type, Collection[str]]] = {
@@ -32,6 +32,17 @@ _TABLES: Final[Mapping[type, Collection[str]]] = {
 """The dataclasses of an evaluation with one element per row, and their fields that have not."""
 
 
+def _packed_already(window: Window) -> dict[int, PackedColumn]:
+    """Return what is remembered of the rows where it is the same as a column of the tick, by the id of that array."""
+    spans, packed = window.inputs.spans, {}
+    arrays = {"known_committed": spans.last_offset, "last_commit_time": spans.last_time, "reached": spans.reached_time}
+    for name, array in (arrays | {"known_end": window.ends.high_watermark}).items():
+        column = getattr(window.memory, name)
+        if isinstance(column, PackedColumn) and np.array_equal(column[:], array):
+            packed[id(array)] = column
+    return packed
+
+
 class PackedEvaluation:
     """The packed evaluation of one tick. Immutable; any thread may read it."""
 
@@ -39,7 +50,8 @@ class PackedEvaluation:
         """Pack an evaluation."""
         groups = len(evaluation.window.inputs.groups.names)
         self._first = np.searchsorted(evaluation.window.inputs.group, np.arange(groups + 1))
-        self._table: PackedTable[EvaluationResult] = PackedTable.pack(evaluation, _TABLES)
+        known = _packed_already(evaluation.window)
+        self._table: PackedTable[EvaluationResult] = PackedTable.pack(evaluation, _TABLES, known)
 
     @property
     def nbytes(self) -> int:
