@@ -118,18 +118,9 @@ class PackedTable(Generic[_Table]):
         columns = {name: unpacked[id(column)] for name, column in self._packed.items()}
         return self._type(**columns, **self._others)
 
-    def by_array(self, before: _Table, after: _Table) -> dict[int, _Packed]:
-        """Return the packed columns by the ids of their arrays in `before`, which `rows` has returned, and in `after`.
-
-        An array of the table `after` that is equal to the one before is packed already.
-        """
-        known = {id(getattr(before, name)): column for name, column in self._packed.items()}
-        for name, column in self._packed.items():
-            array = getattr(after, name)
-            is_new = isinstance(column, PackedColumn) and id(array) not in known and any(array.strides)
-            if is_new and np.array_equal(array, getattr(before, name)):
-                known[id(array)] = column
-        return known
+    def by_array(self, table: _Table) -> dict[int, _Packed]:
+        """Return the packed columns by the ids of their arrays in `table`, which `rows` has returned."""
+        return {id(getattr(table, name)): column for name, column in self._packed.items()}
 
     @property
     def nbytes(self) -> int:

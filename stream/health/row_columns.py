@@ -210,7 +210,7 @@ class KeptColumns(Generic[_Table]):
 
     def keep(self, columns: _Table, inputs: HealthInputs) -> None:
         """Keep the columns of this tick until the next one; those that did not change since `aligned` stay packed."""
-        self.packed = PackedTable.pack(columns, self._types, self.packed.by_array(self._before, columns))
+        self.packed = PackedTable.pack(columns, self._types, self.packed.by_array(self._before))
         self.inputs, self._before = inputs.without_columns(), self._table.empty(0)
 
     def stored(self) -> dict[str, pa.Array]:

@@ -97,7 +97,7 @@ def test_a_table_is_packed_with_its_tables_and_without_its_other_fields() -> Non
     whole = packed.rows()
     assert whole.lag.tolist() == [1, 2, 300]
     changed = dataclasses.replace(whole, again=np.array([3, 4, 5]), inner=packed.inner)
-    repacked = PackedTable.pack(changed, {_Outer: ("names",), _Inner: ()}, packed.by_array(whole, changed))
+    repacked = PackedTable.pack(changed, {_Outer: ("names",), _Inner: ()}, packed.by_array(whole))
     assert (repacked.lag is packed.lag, repacked.inner is packed.inner) == (True, True), "what did not change"
     assert repacked.rows().again.tolist() == [3, 4, 5]
     assert packed.nbytes == 3 * 2 + 3, "a column of two fields is packed once"
