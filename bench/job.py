@@ -69,7 +69,7 @@ class Job:
         for shard, delta in fold.drain():
             kept = self.states.get(shard)
             state, change = reduce(empty_state() if kept is None else unpack_state(kept), [delta], _RULES)
-            self.states[shard] = pack(state, small=True)
+            self.states[shard] = pack(state)
             yield shard, unpack_change(pack(change))
 
     def _batch(self, chunk: Chunk) -> RecordColumns:

@@ -49,17 +49,17 @@ class UnknownFormatError(ValueError):
     """The bytes are not a packed shard, or are of a format that this version does not know."""
 
 
-def pack(shard: ShardState | ShardDelta | ShardChange, *, small: bool = False) -> bytes:
-    """Return a shard as bytes; `small` is for what is kept, and costs twice the CPU for half of the bytes.
+def pack(shard: ShardState | ShardDelta | ShardChange) -> bytes:
+    """Return a shard as bytes.
 
     What is read again at once is compressed, too: it passes the JVM as a dozen copies, and for each few megabytes of
     them the JVM collects its heap. Records and histories that are unchanged since they were read are written as the
     bytes they were read from: most batches have commits only.
     """
-    runs = _write(_runs_batch(shard.runs), small=small) if len(shard.runs) else b""
+    runs = _write(_runs_batch(shard.runs)) if len(shard.runs) else b""
     tables = (shard.runs.slots, *(getattr(shard, name, None) for name in _TABLES))
     parts = [_MAGIC.pack(b"LWS", FORMAT), _HEADER[FORMAT].pack(shard.position, shard.time)]
-    for section in (runs, *(_section(each, small=small) for each in tables)):
+    for section in (runs, *(_section(each) for each in tables)):
         parts += [_LENGTH.pack(len(section)), section]
     return b"".join(parts)
 
@@ -98,15 +98,15 @@ def _unpack(kind: type[_Shard], data: bytes) -> tuple[_Shard, int]:
     return kind(runs=runs, position=position, time=time[0] if time else NEVER, **tables), version
 
 
-def _section(table: KeyTable | None, *, small: bool) -> bytes:
+def _section(table: KeyTable | None) -> bytes:
     if table is None or not len(table):
         return b""
-    return getattr(table, "packed", None) or _write(_table_batch(table), small=small)
+    return getattr(table, "packed", None) or _write(_table_batch(table))
 
 
-def _write(batch: pa.RecordBatch, *, small: bool) -> bytes:
+def _write(batch: pa.RecordBatch) -> bytes:
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd" if small else "lz4", use_threads=False)
+    options = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
     with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     written: bytes = sink.getvalue().to_pybytes()

@@ -64,7 +64,7 @@ class ShardProcessor(StatefulProcessor):
         now = int(time.time() * 1000)
         limits = self._rules.in_partition(self._placement.offsets_partition(key[0]), self._live_from, now)
         state, change = reduce(state, deltas, limits)
-        self._state.update((pack(state, small=True),))
+        self._state.update((pack(state),))
         yield Row(shard=key[0], change=pack(change), tallies=tallies)
 
     def close(self) -> None:

@@ -94,7 +94,7 @@ def test_aborted_commits_do_not_depend_on_batch_borders(
     order.shuffle(pieces if together else [])
     for deltas in [pieces] if together else [[piece] for piece in pieces]:
         state, change = reduce(state, [unpack_delta(pack(delta)) for delta in deltas], KEEP)
-        state = unpack_state(pack(state, small=True))
+        state = unpack_state(pack(state))
         driver.apply(0, unpack_change(pack(change)))
         driver.apply(0, change)
     restarted.seed(0, state)
