@@ -1,7 +1,11 @@
 """Secrets by reference: an option holds where its secret is, and the secret is read at each use.
 
 A rotated password is therefore used by the next login, and a pickled, printed or logged configuration has no secret.
+
+Tasks import this module: what only the checking of options needs is imported where it is used.
 """
+
+# ruff: noqa: PLC0415 -- see above
 
 from __future__ import annotations
 
@@ -10,14 +14,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-import yaml
-from pydantic_core import core_schema
-
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import core_schema
 
 STARS: Final = "**********"
 
@@ -52,6 +54,8 @@ class Secret:
     @classmethod
     def __get_pydantic_core_schema__(cls, _: Any, __: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         """Accept a Secret, or text as a SecretValue; dump stars."""
+        from pydantic_core import core_schema
+
         return core_schema.no_info_plain_validator_function(
             _validate, serialization=core_schema.plain_serializer_function_ser_schema(lambda _: STARS)
         )
@@ -95,6 +99,8 @@ class SecretEntry(Secret):
 
     def reveal(self) -> str:
         """See Secret."""
+        import yaml
+
         section, _, option = self.key.partition(".")
         try:
             text = yaml.safe_load(self.path.read_text(encoding="utf-8"))[section][option]

@@ -16,7 +16,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import structlog
 
 from decoders.log.batch import LogRecord
 from decoders.log.vectors import LogColumns
@@ -27,8 +26,6 @@ from stream.cluster.records.ranges import OffsetRange, ReadTally
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
-
-_log = structlog.get_logger(__name__)
 
 RESPONSE_BYTES: Final = 8 << 20
 ROWS: Final = 65_536
@@ -177,8 +174,10 @@ def _responses(
             if not calls and not plan.finished:
                 sleep(plan.pause(clock()))
             if new := plan.tally.skipped - skipped:
+                import structlog  # noqa: PLC0415 -- 7 MB of each task, of which hardly any logs
+
                 counts = {reason.value: count for reason, count in new.items()}
-                _log.warning("offsets skipped", topic=plan.topic, **counts)
+                structlog.get_logger(__name__).warning("offsets skipped", topic=plan.topic, **counts)
     yield parts
 
 

@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import structlog
-
 from stream.cluster.transport.errors import ClusterError, LoginRefused, LoginUnavailable, TokenExpired
 from stream.wording import duration_in_one_unit
 
@@ -168,7 +166,6 @@ def _duration(seconds: float) -> str:
     return duration_in_one_unit(seconds * 1_000, exact=False)
 
 
-_log = structlog.get_logger(__name__)
 _RENEWED_AFTER: Final = 0.8
 """The part of its lifetime that a token is used. A connection logs in again after 85 % of its session (KIP-368), which
 is never longer than its token lives: it then gets a new token."""
@@ -222,7 +219,11 @@ class RenewedToken:
             token = self._fetch()
         except ClusterError as error:
             if self._token is not None and self._error is None:
-                _log.warning("token not renewed", cause=str(error), valid_until=self._token.expires_at)
+                # Not imported above: tasks import this module, and structlog is 7 MB of which most log nothing.
+                import structlog  # noqa: PLC0415
+
+                log = structlog.get_logger(__name__)
+                log.warning("token not renewed", cause=str(error), valid_until=self._token.expires_at)
             self._error = error
             return
         lifetime = 0.0 if token.expires_at is None else token.expires_at - now
