@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from hashlib import blake2b
@@ -125,12 +126,12 @@ class GroupRecord:
         rows = self.older_transitions + self.new_transitions
         current = self.current
         return GroupHistory(
-            kind=current.kind or "",
+            kind=sys.intern(current.kind or ""),
             state=DEAD_STATE if current.died is not None else current.state,
             since=current.since,
             created=current.created,
             died=current.died,
-            counts={str(type_): count for type_, count in counts.items()},
+            counts={sys.intern(type_): count for type_, count in counts.items()},
             transitions=tuple(
                 map(_transition, rows if self.keep_transitions is None else rows[-self.keep_transitions :])
             ),
