@@ -1,6 +1,7 @@
 """The types of columns that health works with, and sums and maxima of rows by their owner."""
 
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ Reals: TypeAlias = NDArray[np.float64]
 """Rates and shares; NaN: not known. NaN never leaves the monitor as a number."""
 NOT_KNOWN: Final = -1
 """In columns of offsets, distances, counts and times: not known."""
+
+
+_Column = TypeVar("_Column", Ints, Codes)
 
 
 def uniform(value: int, rows: NDArray[Any]) -> Ints:
@@ -33,13 +37,20 @@ def replaced(column: Ints, rows: Flags, value: Ints | int) -> Ints:
     return np.where(rows, value, column)
 
 
-def assigned(column: Ints, rows: Ints, values: Ints | int) -> Ints:
+def assigned(column: _Column, rows: Ints, values: _Column | int) -> _Column:
     """Return the column with these values in these rows; the column itself if it has them."""
     if (column[rows] == values).all():
         return column
     changed = column.copy()
     changed[rows] = values
     return changed
+
+
+def once_each(rows: Ints, count: int, compute: Callable[[Ints], tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+    """Return the columns that `compute` returns for rows below `count`, for these rows: once each where most repeat."""
+    if not 0 < count < len(rows):
+        return compute(rows)
+    return tuple(column[rows] for column in compute(np.arange(count)))
 
 
 def max_by_owner(values: Ints, owner: Ints, owners: int, default: int) -> Ints:

@@ -180,9 +180,11 @@ def _host_values(evaluated: EvaluatedTick, faults: RowFaults, of_groups: RowFaul
     owned_hosts: dict[int, set[str]] = {}
     if window_inputs.owner is not None:
         clients = window_inputs.clients
-        for row in np.flatnonzero((faults.since >= 0) & (window_inputs.owner >= 0)).tolist():
-            host = clients[int(window_inputs.owner[row])].client_host.removeprefix("/")
-            owned_hosts.setdefault(int(window_inputs.group[row]), set()).add(host)
+        rows = np.flatnonzero((faults.since >= 0) & (window_inputs.owner >= 0))
+        # An owner is a member of one group.
+        for owner, row in zip(*np.unique(window_inputs.owner[rows], return_index=True), strict=True):
+            host = clients[owner].client_host.removeprefix("/")
+            owned_hosts.setdefault(int(window_inputs.group[rows[row]]), set()).add(host)
     names: dict[str, int] = {}
     pairs = [
         (number, names.setdefault(host, len(names)))

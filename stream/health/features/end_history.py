@@ -11,13 +11,11 @@ point takes 16 bytes: 48 points of 200,000 partitions take 154 MB, those of 5,00
 
 import dataclasses
 import enum
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stream.health.columns import Codes, Flags, Ints
+from stream.health.columns import NOT_KNOWN, Codes, Flags, Ints
 
 UNKNOWN_OFFSET: Final = -1
 NO_LATER_RECORD: Final = -1
@@ -62,36 +60,40 @@ class EndHistory:
             raise ValueError(f"a history needs at least 8 points, not {points}")
         self._points = points
         self._spare = points // 4
-        self._time = np.empty((0, points), np.int64)
-        self._offset = np.empty((0, points), np.int64)
-        self._count = np.empty(0, np.int64)
+        self._time, self._offset = np.empty((2, 0, points), np.int64)
+        self._count, self._version = np.empty((2, 0), np.int64)
+        self._changes = 0
         self._turn = 0
 
     def __len__(self) -> int:
         return len(self._count)
 
-    @property
-    def nbytes(self) -> int:
-        """Size of the points in bytes."""
-        return self._time.nbytes + self._offset.nbytes + self._count.nbytes
-
     def grow(self, rows: int) -> None:
         """Add rows without points until there are at least `rows`."""
         more = rows - len(self)
         if more > 0:
-            none = np.full((more, self._points), _UNUSED, np.int64)
-            self._time = np.concatenate([self._time, none])
-            self._offset = np.concatenate([self._offset, none])
-            self._count = np.concatenate([self._count, np.zeros(more, np.int64)])
+            none, new = np.full((more, self._points), _UNUSED, np.int64), np.zeros(more, np.int64)
+            self._time, self._offset = (np.concatenate([each, none]) for each in (self._time, self._offset))
+            self._count, self._version = (np.concatenate([each, new]) for each in (self._count, self._version))
 
     def keep_rows(self, rows: Ints) -> None:
         """Keep these rows, in this order, and drop all others."""
-        self._time, self._offset, self._count = self._time[rows], self._offset[rows], self._count[rows]
+        self._time, self._offset = self._time[rows], self._offset[rows]
+        self._count, self._version = self._count[rows], self._version[rows]
+
+    def versions(self, rows: Ints) -> Ints:
+        """Return a number per row (-1: none) that changes with its answers; the same end again changes none."""
+        return np.append(self._version, NOT_KNOWN)[rows]
+
+    def _record_change(self, rows: Ints) -> None:
+        self._changes += 1
+        self._version[rows] = self._changes
 
     def clear(self, rows: Ints) -> None:
         """Drop the points of these rows, whose topic was recreated or whose log was truncated."""
         self._time[rows] = self._offset[rows] = _UNUSED
         self._count[rows] = 0
+        self._record_change(rows)
 
     def observe(self, rows: Ints, time: int, offset: Ints) -> None:
         """Add the end offsets of these rows (without duplicates) at one time.
@@ -113,10 +115,10 @@ class EndHistory:
             self.clear(rows[cut])
             count = np.where(cut, 0, count)
         still = (count >= 2) & (offsets[last] == offset) & (offsets[np.maximum(last - 1, 0)] == offset)
-        at = np.where(still, count - 1, count)
-        times[flat + at] = time
-        offsets[flat + at] = offset
+        at = count - still
+        times[flat + at], offsets[flat + at] = time, offset
         self._count[rows] = at + 1
+        self._record_change(rows[~still])
         self._thin(rows, at + 1, time)
 
     def seed(self, rows: Ints, time: Ints, offset: Ints) -> None:
@@ -139,6 +141,7 @@ class EndHistory:
         given = np.concatenate([np.broadcast_to(time, (len(rows), width)), old_time], axis=1)
         ends = np.concatenate([bounded, old_offset], axis=1)
         wanted = np.concatenate([usable, np.arange(self._points)[None, :] < count[:, None]], axis=1)
+        self._record_change(rows)
         order = np.argsort(~wanted, axis=1, kind="stable")[:, : self._points]
         self._count[rows] = wanted.sum(axis=1)
         used = np.arange(self._points)[None, :] < self._count[rows][:, None]
@@ -178,6 +181,7 @@ class EndHistory:
             shifted[np.arange(len(rows)), at] = value
             column[rows] = shifted
         self._count[rows] += 1
+        self._record_change(rows)
 
     def brackets(self, rows: Ints, offset: Ints) -> Brackets:
         """Return the points between which these offsets were written."""
@@ -217,12 +221,6 @@ class EndHistory:
         share = (time - times[left]) / np.maximum(times[right] - times[left], 1)
         end = ends[left] + np.rint(share * (ends[right] - ends[left])).astype(np.int64)
         return np.where(after > 0, end, UNKNOWN_OFFSET)
-
-    def of_rows(self, rows: Ints, compute: Callable[[Ints], tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
-        """Return the columns that `compute` returns for rows, for these rows: once each where most of them repeat."""
-        if not 0 < len(self) < len(rows):
-            return compute(rows)
-        return tuple(column[rows] for column in compute(np.arange(len(self))))
 
     def _bracket(self, rows: Ints, after: Ints) -> tuple[Ints, Ints, Ints, Codes]:
         """Return `_neighbours`, and the quality."""
@@ -264,6 +262,7 @@ class EndHistory:
         for column in (self._time, self._offset):
             column[rows] = np.where(is_dropped, _UNUSED, column[rows])
         self._count[rows] = kept
+        self._record_change(rows)
 
     def _thin(self, rows: Ints, count: Ints, now: int) -> None:
         """Drop points of full rows, and in turn of those that soon will be, so that no tick thins all of them."""
@@ -287,6 +286,7 @@ class EndHistory:
         self._offset[rows, :left] = offsets[kept].reshape(-1, left)
         self._time[rows, left:] = self._offset[rows, left:] = _UNUSED
         self._count[rows] = left
+        self._record_change(rows)
 
 
 def _loss(times: Ints, offsets: Ints, inner: Ints) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

@@ -48,12 +48,12 @@ _SHARE_OF_WRITTEN: Final = 0.03
 def trend_of_rows(
     slots: Slots, rows: Ints, history: EndHistory, history_row: Ints, *, lag: Ints, end: Ints, window_start: Ints
 ) -> Codes:
-    """Return a trend for each row of the table: of `rows` their trend, of all others `TOO_SHORT`.
+    """Return the trend of each of these `rows` of the table, `TOO_SHORT` where there are too few slots.
 
     `slots` are those of `rows`, numbered by their position in `rows`. The other columns are of the whole table: the row
     in the history (-1: none), the present lag, the end offset, and the first time (ms) of the commit window.
     """
-    code = np.full(len(lag), TOO_SHORT, np.int8)
+    code = np.full(len(rows), TOO_SHORT, np.int8)
     enough = np.flatnonzero(np.bincount(slots.row, minlength=len(rows)) >= LEAST_SLOTS)
     if not len(enough):
         return code
@@ -61,7 +61,7 @@ def trend_of_rows(
     row = history_row[rows]
     first_end = history.end_at(np.maximum(row, 0), window_start[rows])
     written = np.where(first_end >= 0, end[rows] - first_end, 0)
-    code[rows] = classify_trend(slots, len(rows), history, row, lag[rows], written)
+    code[enough] = classify_trend(slots, len(rows), history, row, lag[rows], written)
     return code
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from stream.health.columns import NOT_KNOWN, Flags, Ints
 from stream.health.features import lag as lags
+from stream.health.features.commit_windows import CommitWindowReader
 from stream.health.features.end_history import EndHistory
 from stream.health.features.end_states import EndStates, NameIds, PartitionIds, row_keys
 from stream.health.features.lag import Lag
@@ -49,6 +50,7 @@ class PartitionHistory:
         `packed` are rows that an earlier process stored; the memory continues with them.
         """
         self.memory = RowMemory(packed)
+        self.commit_windows = CommitWindowReader()
         self.high_watermark = EndHistory(points)
         self.log_start = EndHistory(_LOG_START_POINTS)
         self._groups, self._topics = NameIds(), NameIds()
@@ -61,11 +63,6 @@ class PartitionHistory:
         self._rebalanced: dict[str, int] = {}
         # By group, topic and partition without a commit: since when it belongs to the group, when it was last observed.
         self._uncommitted: dict[tuple[str, str, int], tuple[int, int]] = {}
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the histories in bytes."""
-        return self.high_watermark.nbytes + self.log_start.nbytes
 
     def record(self, inputs: HealthInputs, absence: int) -> Observation:
         """Record one tick and return what it means for the rows of the inputs.

@@ -65,11 +65,14 @@ def slots_of_rows(slots: Slots, rows: Ints, count: int) -> Slots:
     """Return the slots of these rows (ascending) out of `count`, numbered by their position in `rows`."""
     if len(rows) == count:
         return slots
+    if not len(rows):
+        return Slots.empty()
+    first, last = np.searchsorted(slots.row, (rows[0], rows[-1] + 1))
     position = np.full(count, -1, np.int64)
     position[rows] = np.arange(len(rows))
-    row = position[slots.row]
-    chosen = row >= 0
-    return dataclasses.replace(slots.take(chosen), row=row[chosen])
+    row = position[slots.row[first:last]]
+    chosen = np.flatnonzero(row >= 0)
+    return dataclasses.replace(slots.take(first + chosen), row=row[chosen])
 
 
 def _slots_with_progress(slots: Slots) -> tuple[Ints, Ints]:
@@ -101,13 +104,13 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
     limits: HealthLimits,
     history_row: Ints,
     suspects: Ints,
-    slots: Slots,
+    wait: Ints,
     remembered_pause: Ints | None = None,
 ) -> Patience:
     """Return the patience of each row: for suspects twice their longest wait plus one tick, for others two ticks.
 
-    `slots` are those of the suspects, numbered by their position in `suspects`. `remembered_pause` has for each row the
-    longest pause of a batch (ms, -1: none), which its commit window may have forgotten.
+    `wait` has the `longest_wait` of each suspect. `remembered_pause` has for each row the longest pause of a batch (ms,
+    -1: none), which its commit window may have forgotten.
     A suspect without progress since its first commit has no wait of its own. It gets the longest patience of its
     siblings with progress, because the same members read them. A row without a commit gets
     `limits.first_commit_grace`; or that patience if the group, without membership, is younger than the partition, see
@@ -116,7 +119,6 @@ def learn_patience(  # noqa: PLR0917 - columns of one table
     Any group may pause once for `limits.pause`, which begins up to its longest wait after its last commit.
     """
     patience, is_default = np.full(len(inputs), 2 * limits.tick, np.int64), np.zeros(len(inputs), np.bool_)
-    wait = longest_wait(slots, len(suspects), history, history_row[suspects], limits.slot)
     wait = replaced(wait, wait == NOT_KNOWN, mean_interval(inputs.spans)[suspects])
     if remembered_pause is not None and (remembered_pause >= 0).any():
         wait = np.maximum(wait, remembered_pause[suspects])

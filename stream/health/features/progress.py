@@ -8,16 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from stream.health.columns import Codes, Flags, Ints, assigned, replaced, uniform
+from stream.health.columns import Codes, Flags, Ints, assigned, once_each, replaced, uniform
 from stream.health.features import control_records, lag, offset_out_of_range, time_lag
 from stream.health.features.control_records import TailState
 from stream.health.features.end_history import EndHistory
 from stream.health.features.lag import OffsetDistances
-from stream.health.features.lag_trend import (
-    stuck_rows,
-    trend_of_rows,
-    unowned_rows,
-)
+from stream.health.features.lag_trend import TOO_SHORT, stuck_rows, unowned_rows
 from stream.health.features.open_transaction import (
     MOST_MARKERS,
     rows_before_new_transaction,
@@ -25,7 +21,7 @@ from stream.health.features.open_transaction import (
     rows_of_hanging_transactions,
 )
 from stream.health.features.partition_history import Observation, PartitionHistory
-from stream.health.features.patience import Patience, learn_patience, slots_of_rows, transaction_patience
+from stream.health.features.patience import Patience, learn_patience, transaction_patience
 from stream.health.features.time_lag import (
     Rates,
     RisingSpan,
@@ -132,7 +128,7 @@ def first_unread_offsets(
 def ends_at_rest(history: EndHistory, history_row: Ints, end: Ints, since: int) -> Flags:
     """Return the rows whose partition has had the same end offset since a time (ms)."""
     rows = np.maximum(history_row, 0)
-    (earlier,) = history.of_rows(rows, lambda rows: (history.end_at(rows, np.full(len(rows), since)),))
+    (earlier,) = once_each(rows, len(history), lambda rows: (history.end_at(rows, np.full(len(rows), since)),))
     at_rest: Flags = (history_row >= 0) & (earlier == end)
     return at_rest
 
@@ -158,9 +154,21 @@ def measure_pace(tick: RecordedTick, measured: Measurements) -> Pace:
     rates = produce_and_consume_rates(span, inputs.spans.last_offset, lag, past, row, end=end, now=inputs.now)
     # Nothing shorter than two ticks is ever a fault: the expensive columns are computed for these rows only.
     suspects = np.flatnonzero(measured.unread & (measured.time_lag.age > 2 * tick.limits.tick))
-    slots = slots_of_rows(inputs.slots, suspects, len(inputs))  # once: selecting them is a tenth of a tick
-    patience = learn_patience(inputs, past, tick.limits, row, suspects, slots, tick.observation.memory.longest_pause)
-    trend = trend_of_rows(slots, suspects, past, row, lag=lag, end=end, window_start=span.start_time)
+    windows = tick.history.commit_windows.read(
+        inputs,
+        tick.history.memory.keys,
+        past,
+        row,
+        suspects,
+        lag=lag,
+        end=end,
+        window_start=span.start_time,
+        width=tick.limits.slot,
+    )
+    pauses = tick.observation.memory.longest_pause
+    patience = learn_patience(inputs, past, tick.limits, row, suspects, windows.wait[suspects], pauses)
+    trend = np.full(len(inputs), TOO_SHORT, np.int8)
+    trend[suspects] = windows.trend[suspects]
     return Pace(span, rates, patience, trend)
 
 
@@ -231,7 +239,7 @@ def undecided(tick: RecordedTick, measured: Measurements, pace: Pace, progress: 
     ends, row = tick.history.high_watermark, np.maximum(measured.history_row, 0)
     observed = uniform(now, row)
     if len(ends):
-        (observed,) = ends.of_rows(row, lambda rows: (ends.oldest_time(rows),))
+        (observed,) = once_each(row, len(ends), lambda rows: (ends.oldest_time(rows),))
     needed_since = np.minimum(pace.span.start_time, now - patience)
     young = young_rows(unread, measured.time_lag, pace.trend, patience, needed_since, observed)
     # What was written before a partition without a commit was first observed, after its group formed, is not known.

@@ -10,7 +10,18 @@ from typing import Final
 import numpy as np
 
 from stream.groups.commits.slots import Slots
-from stream.health.columns import NOT_KNOWN, Codes, Flags, Ints, Reals, assigned, max_by_owner, replaced, uniform
+from stream.health.columns import (
+    NOT_KNOWN,
+    Codes,
+    Flags,
+    Ints,
+    Reals,
+    assigned,
+    max_by_owner,
+    once_each,
+    replaced,
+    uniform,
+)
 from stream.health.features import lag_trend
 from stream.health.features.end_history import BracketQuality, EndHistory
 
@@ -131,8 +142,8 @@ def produce_and_consume_rates(
     consume = _per_second(committed - window.start_offset, window.end_time - window.start_time, known)
     if not len(history):
         return Rates(np.full(len(rows), np.nan), consume, np.where(lag == 0, 0, NOT_KNOWN), window.late)
-    oldest, end_then = history.of_rows(
-        np.maximum(rows, 0), lambda rows: (history.oldest_time(rows), history.oldest_end(rows))
+    oldest, end_then = once_each(
+        np.maximum(rows, 0), len(history), lambda rows: (history.oldest_time(rows), history.oldest_end(rows))
     )
     later = np.flatnonzero(known & (window.start_time > oldest))
     end_then = assigned(end_then, later, history.end_at(rows[later], window.start_time[later]))

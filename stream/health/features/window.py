@@ -29,7 +29,7 @@ from typing import Final, cast
 
 import numpy as np
 
-from stream.health.columns import Codes, Flags, Ints, Reals
+from stream.health.columns import Codes, Flags, Ints, Reals, once_each
 from stream.health.features import lag_trend as trends
 from stream.health.features.control_records import TailState
 from stream.health.features.end_history import EndHistory
@@ -68,7 +68,7 @@ def forecast(  # noqa: PLR0917 - columns of one table
     at_risk = np.flatnonzero((rows >= 0) & (age.age > 2 * limits.tick) & (trend != trends.FALLS) & (ends.margin >= 0))
     if not len(at_risk):
         return loss_in, near
-    rate, span = log_start.of_rows(rows[at_risk], lambda rows: _log_start_rate(log_start, rows, inputs.now))
+    rate, span = once_each(rows[at_risk], len(log_start), lambda rows: _log_start_rate(log_start, rows, inputs.now))
     rate = np.where(deletes_own[at_risk], 0.0, rate)
     may_lose = rate > 0 if inputs.retention is None else (rate > 0) | (inputs.retention[at_risk] > 0)
     at_risk, rate, span = at_risk[may_lose], rate[may_lose], span[may_lose]

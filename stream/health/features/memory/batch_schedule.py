@@ -16,7 +16,18 @@ import numpy as np
 
 from stream.groups.commits.runs import Spans
 from stream.groups.commits.slots import Slots
-from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, assigned, max_by_owner, replaced, sum_by_owner, uniform
+from stream.health.columns import (
+    NOT_KNOWN,
+    Flags,
+    Ints,
+    Reals,
+    assigned,
+    max_by_owner,
+    once_each,
+    replaced,
+    sum_by_owner,
+    uniform,
+)
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
 from stream.health.features.memory.columns import Changes, Memory
@@ -77,7 +88,7 @@ def advance(memory: Memory, inputs: HealthInputs, lag: Lag, history: EndHistory,
     if len(judged):
         # Of other runs it is not known for how much time their records were written, see `_last_runs`.
         row, (_, rate) = history_row[judged], _mean_rates(history, history_row[judged], inputs.now)
-        (oldest,) = history.of_rows(row, lambda rows: (history.oldest_end(rows),))
+        (oldest,) = once_each(row, len(history), lambda rows: (history.oldest_end(rows),))
         judged = judged[(rate > 0) | (inputs.spans.last_offset[judged] >= oldest)]
     if len(judged):
         after = _with_runs(after, inputs, history, history_row, judged)
@@ -196,7 +207,7 @@ def _mean_rates(history: EndHistory, rows: Ints, now: int) -> tuple[Ints, Reals]
         has_rate = (oldest >= 0) & (over >= _STANDS_STILL) & (written > 0)
         return oldest, np.where(has_rate, written / np.maximum(over, 1), 0.0)
 
-    oldest, rate = history.of_rows(rows, of_partitions)
+    oldest, rate = once_each(rows, len(history), of_partitions)
     return oldest, rate
 
 

@@ -5,8 +5,15 @@ import dataclasses
 import numpy as np
 
 from stream.groups.commits.slots import Slots
+from stream.health.columns import Ints
 from stream.health.features.end_history import EndHistory
-from stream.health.features.patience import Patience, learn_patience, sibling_patience, transaction_patience
+from stream.health.features.patience import (
+    Patience,
+    learn_patience,
+    longest_wait,
+    sibling_patience,
+    transaction_patience,
+)
 from stream.health.inputs import NO_COMMIT
 from stream.health.limits import HealthLimits
 from tests.stream.health.columns import ints
@@ -29,6 +36,11 @@ def history() -> EndHistory:
     return made
 
 
+def waits(slots: Slots, width: int = LIMITS.slot) -> Ints:
+    """Return the longest wait of one row."""
+    return longest_wait(slots, 1, history(), ints(0), width)
+
+
 def test_a_suspect_has_the_patience_of_its_commits() -> None:
     """The patience is learned from slots; a default applies without slots."""
     stories = {
@@ -42,7 +54,7 @@ def test_a_suspect_has_the_patience_of_its_commits() -> None:
         inputs = dataclasses.replace(pane(row).inputs, slots=slots)
         if not minutes:
             inputs = dataclasses.replace(inputs, spans=dataclasses.replace(inputs.spans, commits=ints(1)))
-        found = learn_patience(inputs, history(), LIMITS, ints(0), ints(0), slots)
+        found = learn_patience(inputs, history(), LIMITS, ints(0), ints(0), waits(slots))
         return found.time.tolist(), found.is_default.tolist()
 
     assert wrong(stories, patience) == []
@@ -53,7 +65,7 @@ def test_any_group_may_pause() -> None:
     for minutes, pause in ((1 / 60, LIMITS.pause + SECOND), (2, 4 * MINUTE + TICK)):
         inputs = dataclasses.replace(pane(Row()).inputs, slots=commits_every(minutes))
         limits = dataclasses.replace(LIMITS, slot=SECOND)
-        found = learn_patience(inputs, history(), limits, ints(0), ints(0), inputs.slots)
+        found = learn_patience(inputs, history(), limits, ints(0), ints(0), waits(inputs.slots, SECOND))
         assert found.longest_pause.tolist() == [pause]
 
 
@@ -64,7 +76,7 @@ def test_static_members_may_be_away_for_longer() -> None:
     inputs = dataclasses.replace(window.inputs, groups=groups)
     time = NOW - SECOND * np.arange(5, -1, -1)
     slots = Slots(np.zeros(6, np.int64), np.arange(6), time, time, np.full(6, 9))
-    assert learn_patience(inputs, history(), LIMITS, ints(0), ints(0), slots).time.tolist() == [
+    assert learn_patience(inputs, history(), LIMITS, ints(0), ints(0), waits(slots)).time.tolist() == [
         LIMITS.static_restart_grace
     ]
 

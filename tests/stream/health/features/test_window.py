@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from stream.health.evaluator import apply_rules
+from stream.health.features.commit_windows import CommitWindowReader
 from stream.health.features.memory.columns import Memory
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.features.window import Window, build, build_without_history
@@ -90,6 +91,23 @@ def test_building_a_window_changes_nothing(seed: int) -> None:
         for name, column in first.items():
             np.testing.assert_array_equal(column, again[name])
             np.testing.assert_array_equal(column, other[name])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_kept_commit_windows_equal_new_ones(seed: int) -> None:
+    """What is kept of unchanged rows equals what all commits show, also while histories lose and get points."""
+    limits, random = HealthLimits(), np.random.default_rng(seed)
+    kept, new = (PartitionHistory(12, tick=limits.tick) for _ in range(2))
+    for inputs in filter(None, sequence(seed)):
+        new.commit_windows = CommitWindowReader()
+        found = []
+        rows = random.integers(0, max(len(kept.high_watermark), 1), 3)[: len(kept.high_watermark)]
+        times, ends = inputs.now - random.integers(1, 600_000, len(rows)), random.integers(0, 1_000, len(rows))
+        for history in (kept, new):
+            history.add_past_ends(rows, times, ends)
+            window = build(inputs, history.record(inputs, limits.first_commit_grace), history, limits)
+            found.append((window.patience.tolist(), window.longest_pause.tolist(), window.trend.tolist()))
+        assert found[0] == found[1]
 
 
 def test_a_trimmed_window_keeps_its_columns() -> None:
