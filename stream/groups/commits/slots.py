@@ -37,11 +37,18 @@ class Slots(KeyTable):
 
     def replace(self, rows: NDArray[np.int64], slots: Slots, count: int) -> Slots:
         """Return the slots of a table of `count` rows in which these have others; `slots` are numbered by `rows`."""
-        is_kept = np.ones(count, np.bool_)
-        is_kept[rows] = False
+        is_replaced = np.zeros(count, np.bool_)
+        is_replaced[rows] = True
         new = dataclasses.replace(slots, row=rows[slots.row])
-        both = Slots.concat([self.take(is_kept[self.row]), new])
-        return both.take(np.argsort(both.row, kind="stable"))
+        new, at = new.take(np.argsort(new.row, kind="stable")), np.flatnonzero(is_replaced[self.row])
+        if not np.array_equal(new.row, self.row[at]):
+            both = Slots.concat([self.take(np.delete(np.arange(len(self)), at)), new])
+            return both.take(np.argsort(both.row, kind="stable"))
+        # Each row has as many as before, as in most groups that have committed for a while.
+        columns = {name: getattr(self, name).copy() for name in ("number", "offset", "time", "commits")}
+        for name, column in columns.items():
+            column[at] = getattr(new, name)
+        return dataclasses.replace(self, **columns)
 
 
 def merge(slots: Slots, keep: int) -> Slots:
