@@ -17,7 +17,7 @@ from stream.groups.reduce import reduce
 from stream.groups.shard import ShardChange, StateLimits, empty_state
 
 _RULES: Final = StateLimits(keep_slots=10)
-_SLOT_MS: Final = 30_000
+SLOT_SECONDS: Final = 30
 GROUPS_AT_ONCE: Final = 10_000
 
 
@@ -64,7 +64,7 @@ class Job:
 
     def read(self, chunk: Chunk) -> Iterator[tuple[int, ShardChange]]:
         """Read a chunk as one batch, and yield the change of each shard."""
-        fold = Fold(self._placement, slot_ms=_SLOT_MS, keep_slots=_RULES.keep_slots)
+        fold = Fold(self._placement, slot_ms=SLOT_SECONDS * 1000, keep_slots=_RULES.keep_slots)
         fold.add(self._batch(chunk))
         for shard, delta in fold.drain():
             kept = self.states.get(shard)

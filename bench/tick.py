@@ -9,6 +9,7 @@ import argparse
 import dataclasses
 import gc
 import hashlib
+import itertools
 import json
 import multiprocessing
 import pickle
@@ -24,7 +25,7 @@ import pyarrow as pa
 
 from bench import report
 from bench.encoding import TOPIC_ID
-from bench.job import Job, commit_round, initial_records
+from bench.job import SLOT_SECONDS, Job, commit_round, initial_records
 from bench.processes import parse_stat
 from bench.traffic import Traffic
 from exporters.selection.series import SeriesSelector
@@ -75,25 +76,27 @@ def ends_of(traffic: Traffic) -> pa.Table:
     return pa.table(arrays, schema=ENDS)
 
 
-def make(traffic: Traffic, shards: int, committing: int, folder: Path) -> None:
-    """Write the state after the initial records, and the changes of `TICKS` more batches, to a folder."""
+def make(traffic: Traffic, shards: int, committing: int, slots: int, folder: Path) -> None:
+    """Write the state after commits in this many slots, and the changes of `TICKS` more batches, to a folder."""
     job = Job(traffic, shards)
-    for chunk in initial_records(traffic):
+    later = (commit_round(traffic, traffic.groups, number * SLOT_SECONDS) for number in range(1, slots))
+    for chunk in itertools.chain(initial_records(traffic), later):
         for _ in job.read(chunk):
             pass
     (folder / "states").write_bytes(pickle.dumps(job.states))
     rounds = [
         [(shard, pack(change)) for shard, change in job.read(commit_round(traffic, committing, number + 1))]
-        for number in range(TICKS)
+        for number in range(slots * SLOT_SECONDS, slots * SLOT_SECONDS + TICKS)
     ]
     (folder / "rounds").write_bytes(pickle.dumps(rounds))
 
 
-def measure(traffic: Traffic, shards: int, committing: int) -> dict[str, Any]:
+def measure(traffic: Traffic, shards: int, committing: int, slots: int) -> dict[str, Any]:
     """Build the state in another process, then seed a driver state with it here, and tick."""
     with tempfile.TemporaryDirectory(prefix="lagwarden-bench-") as scratch:
         folder = Path(scratch)
-        maker = multiprocessing.get_context("spawn").Process(target=make, args=(traffic, shards, committing, folder))
+        given = traffic, shards, committing, slots, folder
+        maker = multiprocessing.get_context("spawn").Process(target=make, args=given)
         maker.start()
         maker.join()
         if maker.exitcode:
@@ -241,11 +244,12 @@ def main() -> None:
     parser.add_argument("--partitions", type=int, default=20, help="partitions with a commit per group")
     parser.add_argument("--shards", type=int, default=256)
     parser.add_argument("--committing", type=int, default=2000, help="groups that commit before each tick")
+    parser.add_argument("--slots", type=int, default=10, help="slots with commits per partition; 10 are a full window")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the figures as JSON to this file")
     given = parser.parse_args()
     each = given.partitions
     traffic = Traffic(records=given.groups * (each + 1), groups=given.groups, partitions_per_group=each)
-    found = measure(traffic, given.shards, min(given.committing, given.groups))
+    found = measure(traffic, given.shards, min(given.committing, given.groups), given.slots)
     if given.out:
         given.out.write_text(json.dumps(found))
     print(f"{report.machine()}; {traffic.groups:,} groups of {each} partitions; {found['series']:,} series\n")
