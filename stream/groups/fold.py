@@ -28,8 +28,8 @@ from stream.groups.placement import Placement
 from stream.groups.record_columns import RecordColumns, distinct_partitions
 from stream.groups.shard import MembershipRecords, ShardDelta
 
-MAX_UNJOINED_RUNS: Final = 400_000
-"""Rows of runs that are collected before they are joined: bounds the memory of a long task."""
+MAX_UNJOINED_RUNS: Final = 4_096
+"""Rows of runs of a partition that are collected at least before they are joined: bounds the memory of a long task."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -48,7 +48,7 @@ class _PartitionFold:
         if len(folded.tombstones):
             self.tombstones.append(folded.tombstones)
         self.runs.append(folded.runs)
-        if sum(map(len, self.runs)) > MAX_UNJOINED_RUNS:
+        if sum(map(len, self.runs)) > max(MAX_UNJOINED_RUNS, 2 * len(self.runs[0])):
             self.join(keep_slots)
 
     def join(self, keep_slots: int) -> tuple[Runs, OffsetTombstones]:

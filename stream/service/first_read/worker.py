@@ -32,8 +32,7 @@ _POLL_SECONDS: Final = 0.2
 
 def write_result(read: FirstRead, task: int) -> None:
     """Fetch, fold and reduce the ranges of a task; write one row per shard. Raises ClusterError and OSError."""
-    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
-    with pa.ipc.new_file(str(read.result(task)), FOLDED_SCHEMA, options=options) as writer:
+    with pa.ipc.new_file(str(read.result(task)), FOLDED_SCHEMA) as writer:
         for row in read_deltas(read.reading, read.tasks[task]):
             partition = read.reading.placement.offsets_partition(row.column("shard")[0].as_py())
             limits = read.rules.in_partition(partition, read.live_from, int(time.time() * 1000))

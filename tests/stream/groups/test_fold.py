@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
 from decoders.events import OffsetCommitted
 from decoders.interpret import event_of
+from stream.groups.codec import pack
 from stream.groups.commits.run_table import Runs
 from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.fold import Fold
@@ -69,12 +71,18 @@ def batch_of(log: list[Raw], first: int) -> RecordColumns:
     )
 
 
-def folded(log: list[Raw], cuts: list[int], placement: Placement) -> tuple[dict[Any, Any], DecodeStats]:
-    """Fold the log in these batches and return the runs by (offsets partition, group, topic, partition)."""
+def fold_of(log: list[Raw], cuts: list[int], placement: Placement) -> Fold:
+    """Return the fold of the log in these batches."""
     fold = Fold(placement, slot_ms=SLOT_MS, keep_slots=KEEP)
     borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
     for begin, end in itertools.pairwise(borders):
         fold.add(batch_of(log[begin:end], begin))
+    return fold
+
+
+def folded(log: list[Raw], cuts: list[int], placement: Placement) -> tuple[dict[Any, Any], DecodeStats]:
+    """Fold the log in these batches and return the runs by (offsets partition, group, topic, partition)."""
+    fold = fold_of(log, cuts, placement)
     seen: dict[Any, Any] = {}
     for shard, delta in fold.drain():
         partition = shard // placement.sub_shards
@@ -128,6 +136,21 @@ def test_the_fold_equals_a_record_by_record_evaluation(log: list[Raw], cuts: lis
     wanted, counts = walked(log)
     assert seen == wanted
     assert (tally.records, tally.faults) == (counts.records, counts.faults)
+
+
+@examples(60)
+@given(log=st.lists(st.tuples(st.just(0), KEYS, VALUES), max_size=3), later=st.lists(VALUES, max_size=12))
+def test_runs_that_are_joined_early_give_the_same_deltas(log: list[Raw], later: list[bytes | None]) -> None:
+    """Also the tombstones: a run that is joined has no trace of the commits before a tombstone."""
+    log = log + [(0, commit_key("g", "t", 0), value) for value in later]
+    cuts = list(range(len(log)))
+
+    def deltas(most: int) -> list[tuple[int, bytes]]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("stream.groups.fold.MAX_UNJOINED_RUNS", most)
+            return [(shard, pack(delta)) for shard, delta in fold_of(log, cuts, Placement(2, 1)).drain()]
+
+    assert deltas(0) == deltas(10_000)
 
 
 def test_the_details_are_those_of_the_last_commit() -> None:
