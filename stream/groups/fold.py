@@ -109,8 +109,8 @@ class Fold:
     def drain(self) -> Iterator[tuple[int, ShardDelta]]:
         """Yield a delta for every shard with records, and reset the fold."""
         partitions, self._partitions = self._partitions, {}
-        for partition, folded in sorted(partitions.items()):
-            yield from self._deltas(partition, folded)
+        for partition in sorted(partitions):
+            yield from self._deltas(partition, partitions.pop(partition))
 
     def _count(self, distinct: DistinctKeys, codes: NDArray[np.int32]) -> None:
         per_key = np.bincount(codes, minlength=len(distinct.role))

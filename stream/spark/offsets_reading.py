@@ -32,8 +32,10 @@ FOLDED_SCHEMA: Final = _SCHEMA.append(pa.field("change", pa.binary()))
 
 def read_deltas(options: ReadingOptions, ranges: Sequence[ReadRange]) -> Iterator[pa.RecordBatch]:
     """Fetch and fold these ranges; yield one row per shard. Raises ClusterError."""
-    yield from delta_rows(_folded(options, ranges), options.placement)
-    # The worker runs other tasks after this one; it would keep what a catch-up took.
+    rows = delta_rows(_folded(options, ranges), options.placement)
+    # The worker would keep what a catch-up took beside what follows here, and beside other tasks after this one.
+    release_memory()
+    yield from rows
     release_memory()
 
 

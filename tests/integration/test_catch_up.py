@@ -85,9 +85,10 @@ def readers(monitor: Monitor) -> list[int]:
 
 
 def hold_readers(monitor: Monitor, broker: Broker) -> list[int]:
-    """Return the ids of the processes that read. They cannot end: the broker is paused when they have begun."""
-    monitor.wait_for(lambda: bool(forked(monitor)), "processes that read")
+    """Return the ids of the processes that read. They cannot end: the broker is paused while they begin."""
+    monitor.wait_for(lambda: bool(readers(monitor)), "the process that forks those that read")
     broker.pause()
+    monitor.wait_for(lambda: bool(forked(monitor)), "processes that read")
     return forked(monitor)
 
 

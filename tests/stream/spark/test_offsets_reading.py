@@ -40,8 +40,8 @@ def folds() -> list[Fold]:
     return [each for each in gc.get_objects() if isinstance(each, Fold)]
 
 
-def test_memory_is_released_after_the_last_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers are reused, so memory is released once all rows are taken and the fold is deleted, and not before."""
+def test_memory_is_released_after_the_read_and_after_the_last_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are reused: memory is released again when all rows are taken and the fold is deleted, and not before."""
     folds_at_release: list[int] = []
     before = len(folds())
     monkeypatch.setattr(offsets_reading, "cluster_of", lambda _: None)
@@ -49,9 +49,9 @@ def test_memory_is_released_after_the_last_row(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(offsets_reading, "release_memory", lambda: folds_at_release.append(len(folds()) - before))
     rows = offsets_reading.read_deltas(OPTIONS, [(0, 0, 1)])
     assert next(rows).num_rows == 1
-    assert not folds_at_release
+    assert folds_at_release == [1]
     assert not list(rows)
-    assert folds_at_release == [0]
+    assert folds_at_release == [1, 0]
 
 
 def test_serialized_options_have_no_secret(tmp_path: Path) -> None:
