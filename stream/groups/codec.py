@@ -5,11 +5,9 @@ slots, records, histories, tombstones, aborted commits. Each section is an int32
 IPC stream; an empty table has length 0. A state has no tombstones and a delta no histories: those sections are empty.
 Arrow describes its columns itself, so a later format can add one and still read these bytes.
 
-Format 2 had no aborted commits. Format 1 had neither the timestamp nor histories and tombstones: the groups of such a
-state get histories without transitions.
+Format 2 had no aborted commits.
 """
 
-import dataclasses
 import struct
 from typing import Any, Final, TypeVar
 
@@ -17,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from stream.groups.commits.run_table import Runs, no_runs
-from stream.groups.commits.runs import NEVER, Spans
+from stream.groups.commits.runs import Spans
 from stream.groups.commits.slots import Slots
 from stream.groups.commits.tombstones import AbortedCommits, OffsetTombstones
 from stream.groups.lifecycle.record import HistoryTable
-from stream.groups.lifecycle.tracker import build_histories
 from stream.groups.record_columns import KeyTable
 from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, ShardState
 
@@ -32,8 +29,8 @@ FORMAT: Final = 3
 """Number of the layout this module writes. Every layout ever released stays readable."""
 
 _MAGIC: Final = struct.Struct("<3sB")
-_HEADER: Final = {1: struct.Struct("<q"), 2: struct.Struct("<qq"), 3: struct.Struct("<qq")}
-_SECTIONS: Final = {1: 3, 2: 5, 3: 6}
+_HEADER: Final = struct.Struct("<qq")
+_SECTIONS: Final = {2: 5, 3: 6}
 _TABLES: Final[dict[str, type[KeyTable]]] = {
     "records": MembershipRecords,
     "histories": HistoryTable,
@@ -58,7 +55,7 @@ def pack(shard: ShardState | ShardDelta | ShardChange) -> bytes:
     """
     runs = _write(_runs_batch(shard.runs)) if len(shard.runs) else b""
     tables = (shard.runs.slots, *(getattr(shard, name, None) for name in _TABLES))
-    parts = [_MAGIC.pack(b"LWS", FORMAT), _HEADER[FORMAT].pack(shard.position, shard.time)]
+    parts = [_MAGIC.pack(b"LWS", FORMAT), _HEADER.pack(shard.position, shard.time)]
     for section in (runs, *(_section(each) for each in tables)):
         parts += [_LENGTH.pack(len(section)), section]
     return b"".join(parts)
@@ -66,27 +63,25 @@ def pack(shard: ShardState | ShardDelta | ShardChange) -> bytes:
 
 def unpack_state(data: bytes) -> ShardState:
     """Return the state that `pack`, or an earlier version, wrote; raises UnknownFormatError for any other bytes."""
-    state, version = _unpack(ShardState, data)
-    return dataclasses.replace(state, histories=build_histories(state)) if version == 1 else state
+    return _unpack(ShardState, data)
 
 
 def unpack_delta(data: bytes) -> ShardDelta:
     """Return the delta that `pack` wrote; raises UnknownFormatError for any other bytes."""
-    return _unpack(ShardDelta, data)[0]
+    return _unpack(ShardDelta, data)
 
 
 def unpack_change(data: bytes) -> ShardChange:
     """Return the change that `pack` wrote; raises UnknownFormatError for any other bytes."""
-    return _unpack(ShardChange, data)[0]
+    return _unpack(ShardChange, data)
 
 
-def _unpack(kind: type[_Shard], data: bytes) -> tuple[_Shard, int]:
-    """Return the shard and the number of its format."""
+def _unpack(kind: type[_Shard], data: bytes) -> _Shard:
     magic, version = _MAGIC.unpack_from(data) if len(data) >= _MAGIC.size else (b"", 0)
-    if magic != b"LWS" or version not in _HEADER or len(data) < _MAGIC.size + _HEADER[version].size:
+    if magic != b"LWS" or version not in _SECTIONS or len(data) < _MAGIC.size + _HEADER.size:
         raise UnknownFormatError(f"not a packed shard of format {FORMAT} or below: {data[:4]!r}")
-    position, *time = _HEADER[version].unpack_from(data, _MAGIC.size)
-    at, sections = _MAGIC.size + _HEADER[version].size, dict.fromkeys(("runs", "slots", *_TABLES), b"")
+    position, time = _HEADER.unpack_from(data, _MAGIC.size)
+    at, sections = _MAGIC.size + _HEADER.size, dict.fromkeys(("runs", "slots", *_TABLES), b"")
     for name in list(sections)[: _SECTIONS[version]]:
         (length,) = _LENGTH.unpack_from(data, at)
         at += _LENGTH.size + length
@@ -95,7 +90,7 @@ def _unpack(kind: type[_Shard], data: bytes) -> tuple[_Shard, int]:
         name: _table(table, sections[name]) for name, table in _TABLES.items() if name in kind.__dataclass_fields__
     }
     runs = _runs(sections["runs"], sections["slots"])
-    return kind(runs=runs, position=position, time=time[0] if time else NEVER, **tables), version
+    return kind(runs=runs, position=position, time=time, **tables)
 
 
 def _section(table: KeyTable | None) -> bytes:

@@ -34,7 +34,7 @@ from stream.groups.commits.runs import NEVER
 from stream.groups.lifecycle import record as group_record
 from stream.groups.lifecycle.events import Event, EventType, events_by_group
 from stream.groups.lifecycle.record import GroupRecord, HistoryTable, history_table
-from stream.groups.lifecycle.transitions import close_operation, open_operation, record_without_past
+from stream.groups.lifecycle.transitions import close_operation, open_operation
 from stream.groups.membership.summary import TARGET_EPOCH_TYPES, MembershipSummaries, groups_of, record_type_of
 from stream.groups.shard import ShardDelta, ShardState, StateLimits
 
@@ -61,17 +61,6 @@ def update_histories(
     untouched = state.histories.take(find_rows(changed.groups, state.histories.groups) < 0)
     kept = changed.take(changed.values.is_valid().to_numpy(zero_copy_only=False))
     return HistoryTable.concat([untouched, kept]), changed
-
-
-def build_histories(state: ShardState) -> HistoryTable:
-    """Return histories without transitions for all groups of a state whose format had none."""
-    summaries = MembershipSummaries()
-    summaries.apply(state.records)
-    packed: dict[str, tuple[bytes | None, int]] = {}
-    for name in sorted({*summaries.groups(), *decode_keys(state.runs.keys).group.drop_null().unique().to_pylist()}):
-        summary = summaries.get(name)
-        packed[name] = group_record.pack(record_without_past(summary)), NEVER
-    return history_table(packed)
 
 
 def _expired(histories: HistoryTable, time: int, limits: StateLimits) -> NDArray[np.bool_]:

@@ -101,12 +101,6 @@ def _add(
     record.new_transitions.append(stored.trimmed(row, stored.TRANSITION_DEFAULTS))
 
 
-def record_without_past(summary: MembershipSummary | None) -> GroupRecord:
-    """Return the record of a group from a state without histories: its current status, without transitions."""
-    current = _status(summary, None if summary is None else summary.state_time, None)
-    return GroupRecord(current=current)
-
-
 def _status(summary: MembershipSummary | None, since: int | None, created: int | None) -> GroupStatus:
     """Return the status of a group that exists; a group without membership records has offsets."""
     if summary is None:

@@ -11,19 +11,16 @@ from hypothesis import given
 from stream.groups.codec import FORMAT, UnknownFormatError, pack, unpack_change, unpack_delta, unpack_state
 from stream.groups.commits.runs import Spans
 from stream.groups.commits.tombstones import OffsetTombstones
-from stream.groups.driver_state import DriverState
 from stream.groups.lifecycle.record import HistoryTable
 from stream.groups.reduce import reduce
 from stream.groups.shard import ShardChange, ShardDelta, ShardState, empty_delta, empty_state
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
-from tests.stream.groups.written import classic, gone
 from tests.support.commits import read_run
 from tests.support.driver_states import Timed, delta_of
-from tests.support.group_histories import EVERYTHING, at, commits, forgets, histories_in, line
+from tests.support.group_histories import EVERYTHING, commits, forgets, histories_in
 from tests.support.histories import LOGS
 from tests.support.hypothesis_profiles import examples
-from tests.support.raw import group_key
 
 STORED: Final = Path(__file__).parent / "stored"
 """States as the state store held them, per offsets partition, of the recorded capture. Written once by the version
@@ -82,7 +79,7 @@ def test_shards_are_compressed() -> None:
 @pytest.mark.parametrize("unpack", [unpack_state, unpack_delta, unpack_change])
 def test_bytes_of_another_kind_are_refused(unpack: Callable[[bytes], object]) -> None:
     """Bytes that are not a packed shard of a known format raise an error instead of giving a wrong state."""
-    beginnings = (b"XWS\x01", b"LWS\xff", b"LWS\x00")
+    beginnings = (b"XWS\x02", b"LWS\xff", b"LWS\x00", b"LWS\x01")
     for alien in (b"", b"LWS", b"LWS\x02", *(beginning + bytes(20) for beginning in beginnings)):
         with pytest.raises(UnknownFormatError, match="not a packed shard"):
             unpack(alien)
@@ -91,21 +88,6 @@ def test_bytes_of_another_kind_are_refused(unpack: Callable[[bytes], object]) ->
 def stored(number: int, partition: int) -> ShardState:
     """Return a state that an earlier version wrote."""
     return unpack_state((STORED / f"format-{number}-partition-{partition}.lws").read_bytes())
-
-
-@pytest.mark.parametrize("partition", PARTITIONS)
-def test_a_state_of_format_1_is_read_completely(partition: int) -> None:
-    """Runs, slots and records are equal to those of today; every group has a history, without transitions."""
-    old, new = tables_of(stored(1, partition)), tables_of(replayed()[partition])
-    for name in ("runs", "metadata", "epochs", "records", "written", "position"):
-        assert old[name] == new[name]
-    old_histories, new_histories = histories_in(stored(1, partition)), histories_in(replayed()[partition])
-    assert old_histories.keys() == {group for group, now in new_histories.items() if now.died is None}
-    assert old_histories
-    for group, life in old_histories.items():
-        now = new_histories[group]
-        assert (life.kind, life.state) == (now.kind, now.state)
-        assert (life.created, life.died, life.counts, life.transitions) == (None, None, {}, ())
 
 
 def test_states_of_formats_2_and_3_are_read_exactly() -> None:
@@ -120,26 +102,3 @@ def test_states_of_formats_2_and_3_are_read_exactly() -> None:
         assert {**tables_of(old), "histories": None} == {**tables_of(new), "histories": None, **aborts}
         numbers = [getattr(old.aborts, name).tolist() for name in ("first_time", "last_time", "producer_id")]
         assert numbers == ([[100], [300], [4000]] if is_added else [[], [], []])
-
-
-def test_histories_continue_after_the_upgrade() -> None:
-    """A group of format 1 is not created again. Its death has evidence, and it can be recreated."""
-    state = stored(1, 0)
-    key, tombstone = group_key("static-group"), gone(classic())[1]
-    log = [
-        (9_000_000_000_000, commits(0, 1, topic="payments", group="static-group")[0][1], tombstone),
-        *at(9_000_000_000_000, (key, tombstone)),
-        *commits(9_000_000_000_001, 0, group="static-group"),
-    ]
-    state, _ = reduce(state, [delta_of(log, 71)], EVERYTHING)
-    lines = [line(each) for each in histories_in(state)["static-group"].transitions]
-    assert lines == ["9000000000000 dead classic/Empty offsets=1", "9000000000001 reborn"]
-
-
-def test_a_driver_state_seeded_from_format_1_has_all_histories() -> None:
-    """All groups have a history after an upgrade, before any of their records is read."""
-    driver = DriverState()
-    for partition in PARTITIONS:
-        driver.seed(partition, stored(1, partition))
-    columns = driver.columns()
-    assert columns.histories.keys() == {*columns.memberships, *columns.group.to_pylist()}
