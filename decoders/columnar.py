@@ -10,21 +10,18 @@ strings in keys that are not UTF-8.
 """
 
 import dataclasses
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoders.cursors import BinaryColumn, Cursors
+from decoders.cursors import BinaryColumn, Cursors, Flags, Int16s, Int64s
 from decoders.schema import Message, RecordContent, versions
 from decoders.tables import BY_NUMBER, shapes, types_with
 
-Int16s = npt.NDArray[np.int16]
 Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 _KEYS: Final = {
     number: key
@@ -54,20 +51,6 @@ class KeyColumns:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class CommitDetails:
-    """The remaining fields of selected commits, in the order of the requested rows. -1 is Kafka's "unknown".
-
-    `metadata` has the raw bytes of the record (UTF-8 unless the client wrote something else). `topic_id` is null if
-    absent or zero. Declined rows and tombstones have nulls and -1.
-    """
-
-    leader_epoch: Int32s
-    expire_timestamp: Int64s
-    metadata: pa.BinaryArray
-    topic_id: pa.Array
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class _Walk:
     """The rows that match the layout of one version, ascending, and where each of their fields begins and ends."""
 
@@ -91,15 +74,20 @@ class CommitColumns:
     _column: BinaryColumn
     _walks: tuple[_Walk, ...]
 
-    def details(self, rows: np.ndarray) -> CommitDetails:
-        """Return the remaining fields of these rows; only few rows need them, so they are read on request."""
+    def details(self, rows: np.ndarray) -> dict[str, Any]:
+        """Return the remaining fields of these rows by name; only few rows need them, so they are read on request.
+
+        `leader_epoch` and `expire_timestamp` are vectors with -1, Kafka's "unknown". `metadata` has the raw bytes of
+        the record (UTF-8 unless the client wrote something else). `topic_id` is null if absent or zero. Declined rows
+        and tombstones have nulls and -1.
+        """
         at = self._at(rows, "leader_epoch", "expire_timestamp", "metadata", "metadata_end", "topic_id")
-        return CommitDetails(
-            leader_epoch=self._column.numbers(at["leader_epoch"], np.dtype(">i4"), absent=-1),
-            expire_timestamp=self._column.numbers(at["expire_timestamp"], np.dtype(">i8"), absent=-1),
-            metadata=self._column.slices(at["metadata"], at["metadata_end"]),
-            topic_id=self._column.uuids(at["topic_id"]),
-        )
+        return {
+            "leader_epoch": self._column.numbers(at["leader_epoch"], np.dtype(">i4"), absent=-1),
+            "expire_timestamp": self._column.numbers(at["expire_timestamp"], np.dtype(">i8"), absent=-1),
+            "metadata": self._column.slices(at["metadata"], at["metadata_end"]),
+            "topic_id": self._column.uuids(at["topic_id"]),
+        }
 
     def expire_timestamp(self, rows: np.ndarray) -> Int64s:
         """Return only the `expire_timestamp` of these rows."""

@@ -30,21 +30,21 @@ def check_values(rows: list[bytes | None], column: pa.BinaryArray) -> int:
     assert result.tombstone.tolist() == [row is None for row in rows]
     for at, row in enumerate(rows):
         if result.declined[at] or row is None:
-            assert details.metadata[at].as_py() is None
+            assert details["metadata"][at].as_py() is None
             continue
         record = decode(SOME_KEY, row)
         assert isinstance(record, Record), (row.hex(), record)
         value = record.value
         assert value is not None
-        metadata = details.metadata[at].as_py()
+        metadata = details["metadata"][at].as_py()
         assert (
             result.version[at],
             result.offset[at],
             result.commit_timestamp[at],
-            details.leader_epoch[at],
-            details.expire_timestamp[at],
+            details["leader_epoch"][at],
+            details["expire_timestamp"][at],
             java_text(metadata),
-            details.topic_id[at].as_py() or bytes(16),
+            details["topic_id"][at].as_py() or bytes(16),
         ) == (
             record.version,
             value["offset"],
@@ -115,11 +115,11 @@ def test_selected_rows_give_the_results_of_the_whole_column() -> None:
         assert part.offset.tolist() == whole.offset[selected].tolist()
         assert part.commit_timestamp.tolist() == whole.commit_timestamp[selected].tolist()
         details, expected = part.details(np.arange(len(selected))), whole.details(selected)
-        assert details.metadata.to_pylist() == expected.metadata.to_pylist()
-        assert details.topic_id.to_pylist() == expected.topic_id.to_pylist()
-        assert details.leader_epoch.tolist() == expected.leader_epoch.tolist()
-        assert details.expire_timestamp.tolist() == expected.expire_timestamp.tolist()
-        assert part.expire_timestamp(np.arange(len(selected))).tolist() == expected.expire_timestamp.tolist()
+        assert details["metadata"].to_pylist() == expected["metadata"].to_pylist()
+        assert details["topic_id"].to_pylist() == expected["topic_id"].to_pylist()
+        assert details["leader_epoch"].tolist() == expected["leader_epoch"].tolist()
+        assert details["expire_timestamp"].tolist() == expected["expire_timestamp"].tolist()
+        assert part.expire_timestamp(np.arange(len(selected))).tolist() == expected["expire_timestamp"].tolist()
 
 
 def test_a_name_that_is_not_utf8_declines_only_its_own_row() -> None:

@@ -39,7 +39,7 @@ def check_values(rows: list[bytes | None]) -> int:
     result = decode_commit_values(column(rows))
     numbers = np.arange(len(rows))
     details = result.details(numbers)
-    metadata, topic_id = details.metadata.to_pylist(), details.topic_id.to_pylist()
+    metadata, topic_id = details["metadata"].to_pylist(), details["topic_id"].to_pylist()
     for at in numbers[~result.declined]:
         row = rows[at]
         if row is None:
@@ -49,10 +49,10 @@ def check_values(rows: list[bytes | None]) -> int:
         assert isinstance(record, Record), row.hex()
         assert record.value == {
             "offset": result.offset[at],
-            "leader_epoch": details.leader_epoch[at],
+            "leader_epoch": details["leader_epoch"][at],
             "metadata": java_text(metadata[at]),
             "commit_timestamp": result.commit_timestamp[at],
-            "expire_timestamp": details.expire_timestamp[at],
+            "expire_timestamp": details["expire_timestamp"][at],
             "topic_id": topic_id[at] or bytes(16),
         }, row.hex()
     return int((~result.declined).sum())

@@ -57,18 +57,15 @@ class DecodedCommits:
     def details(self, rows: NDArray[np.intp]) -> dict[str, Any]:
         """Return the columns of `Runs` that depend on the last commit, which stands in these rows."""
         read = self.columns.details(rows)
-        metadata, topic_id = read.metadata.fill_null(b""), read.topic_id
-        leader_epoch, expire_time = read.leader_epoch, read.expire_timestamp
-        replaced = self._scalar_values(rows)
-        if replaced:
-            metadata_list, topic_ids = metadata.to_pylist(), topic_id.to_pylist()
+        read |= {"expire_time": read.pop("expire_timestamp"), "metadata": read["metadata"].fill_null(b"")}
+        if replaced := self._scalar_values(rows):
+            metadata, topic_ids = read["metadata"].to_pylist(), read["topic_id"].to_pylist()
             for at, value in replaced:
-                leader_epoch[at] = value["leader_epoch"]
-                expire_time[at] = value["expire_timestamp"]
-                metadata_list[at] = value["metadata"].encode("utf-8", "surrogatepass")
+                read["leader_epoch"][at], read["expire_time"][at] = value["leader_epoch"], value["expire_timestamp"]
+                metadata[at] = value["metadata"].encode("utf-8", "surrogatepass")
                 topic_ids[at] = value["topic_id"] if any(value["topic_id"]) else None
-            metadata, topic_id = pa.array(metadata_list, pa.binary()), pa.array(topic_ids, TOPIC_ID)
-        return {"leader_epoch": leader_epoch, "expire_time": expire_time, "metadata": metadata, "topic_id": topic_id}
+            read |= {"metadata": pa.array(metadata, pa.binary()), "topic_id": pa.array(topic_ids, TOPIC_ID)}
+        return read
 
     def _scalar_values(self, rows: NDArray[np.intp]) -> list[tuple[int, dict[str, Any]]]:
         """Return the values that the scalar interpreter decoded, each with its index in `rows`."""
