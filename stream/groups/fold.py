@@ -162,7 +162,7 @@ class Fold:
         # The aborted commits after these runs, which are all of the partition, one row per key.
         aborts = abort_table.join(abort_table.since(AbortedCommits.concat(folded.aborted), runs))
         if self._placement.sub_shards == 1:
-            delta = ShardDelta(runs, records, folded.position, tombstones, folded.time, aborts)
+            delta = ShardDelta(runs, records, folded.position, tombstones, time=folded.time, aborts=aborts)
             yield self._placement.shard(partition, ""), delta
             return
         run_shards = self._shards(partition, _groups_of_commits(runs.keys))
@@ -177,8 +177,8 @@ class Fold:
                 records.take(record_shards == shard),
                 folded.position,
                 tombstones.take(tombstone_shards == shard),
-                folded.time,
-                aborts.take(abort_shards == shard),
+                time=folded.time,
+                aborts=aborts.take(abort_shards == shard),
             )
             yield shard, delta
 

@@ -40,57 +40,45 @@ class MembershipRecords(KeyTable):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShardState:
-    """The groups of one shard after the record at `position` of the offsets partition.
-
-    Every run has commits, and every record and history has a value.
-    """
+class _Shard:
+    """What the three types have, up to the record at `position` of the offsets partition."""
 
     runs: Runs
     records: MembershipRecords
     position: int
-    histories: HistoryTable = dataclasses.field(default_factory=HistoryTable.empty)
+    _: dataclasses.KW_ONLY
     time: int = NEVER
-    """The newest timestamp (ms) of a record read."""
+    """The newest timestamp (ms) of a record read; in a change, also of those before its batch."""
     aborts: AbortedCommits = dataclasses.field(default_factory=AbortedCommits.empty)
-    """The aborted commits of each key since its last commit, see `aborts`."""
+    """The aborted commits after the last commit of their key."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShardDelta:
-    """What one task read for a shard, up to the record at `position` of the offsets partition.
+class ShardState(_Shard):
+    """The groups of one shard. Every run has commits, and every record and history has a value."""
 
-    A run without commits, and a record without a value, are deletions.
-    """
+    histories: HistoryTable = dataclasses.field(default_factory=HistoryTable.empty)
 
-    runs: Runs
-    records: MembershipRecords
-    position: int
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ShardDelta(_Shard):
+    """What one task read for a shard. A run without commits, and a record without a value, are deletions."""
+
     tombstones: OffsetTombstones = dataclasses.field(default_factory=OffsetTombstones.empty)
     """The offset tombstones among the records read."""
-    time: int = NEVER
-    """The newest timestamp (ms) of a record read."""
-    aborts: AbortedCommits = dataclasses.field(default_factory=AbortedCommits.empty)
-    """The aborted commits read after the last commit of their key."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShardChange:
+class ShardChange(_Shard):
     """What one batch changed in a state: the new rows of every key that was touched, and the offset tombstones.
 
-    A run without commits, and a record or a history without a value, are deletions.
+    A run without commits, and a record or a history without a value, are deletions. A commit among `runs` ends the
+    aborted commits before it.
     """
 
-    runs: Runs
-    records: MembershipRecords
-    position: int
     histories: HistoryTable = dataclasses.field(default_factory=HistoryTable.empty)
     tombstones: OffsetTombstones = dataclasses.field(default_factory=OffsetTombstones.empty)
     """The offset tombstones among the records read."""
-    time: int = NEVER
-    """The newest timestamp (ms) of a record read, also of those before this batch."""
-    aborts: AbortedCommits = dataclasses.field(default_factory=AbortedCommits.empty)
-    """The aborted commits of each key of which some were read. A commit among `runs` ends those before it."""
 
 
 KEEP_TRANSITIONS: Final = 32

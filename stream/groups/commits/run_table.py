@@ -169,11 +169,11 @@ class Runs:
     def replace(self, rows: NDArray[np.int64], runs: Runs) -> Runs:
         """Return the table with other runs of the keys of these rows; a column that does not change is the same one."""
         names = [field.name for field in dataclasses.fields(Spans)]
-        spans = {name: _replaced(getattr(self.spans, name), rows, getattr(runs.spans, name)) for name in names}
+        spans = {name: replaced(getattr(self.spans, name), rows, getattr(runs.spans, name)) for name in names}
         return dataclasses.replace(
             self,
             spans=Spans(**spans),
-            **{name: _replaced(getattr(self, name), rows, getattr(runs, name)) for name in _DETAILS},
+            **{name: replaced(getattr(self, name), rows, getattr(runs, name)) for name in _DETAILS},
             slots=self.slots.replace(rows, runs.slots, len(self)),
         )
 
@@ -198,7 +198,7 @@ def _shared(column: NDArray[Any]) -> NDArray[Any]:
 _Column = TypeVar("_Column", "NDArray[Any]", pa.Array)
 
 
-def _replaced(column: _Column, rows: NDArray[np.int64], values: _Column) -> _Column:
+def replaced(column: _Column, rows: NDArray[np.int64], values: _Column) -> _Column:
     """Return the column with other values in these rows; the same object if they are equal."""
     if isinstance(column, np.ndarray):
         if np.array_equal(column[rows], values):

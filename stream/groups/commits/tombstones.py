@@ -19,15 +19,14 @@ the same stretch before they are joined.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stream.groups.commits.run_table import Runs, find_rows
-from stream.groups.commits.runs import columns_of
+from stream.groups.commits.run_table import Runs, find_rows, replaced
 from stream.groups.record_columns import KeyTable
 
 if TYPE_CHECKING:
@@ -67,9 +66,9 @@ def resolve(tombstones: OffsetTombstones, parts: Sequence[Runs]) -> OffsetTombst
     if not len(tombstones):
         return tombstones
     keys = pc.unique(tombstones.keys)
-    items = _concat([_items_of_runs(part, keys) for part in parts] + [_items_of_tombstones(tombstones, keys)])
+    items = _Items.concat([_items_of_runs(part, keys) for part in parts] + [_items_of_tombstones(tombstones, keys)])
     order = np.lexsort((items.position, items.key))
-    items = _take(items, order)
+    items = items.take(order)
     ends = np.flatnonzero(items.tombstone >= 0)
     # Every stretch of items ends with a tombstone; items after the last tombstone of a key belong to no stretch.
     begins = np.concatenate(([0], ends[:-1] + 1))
@@ -85,14 +84,16 @@ def resolve(tombstones: OffsetTombstones, parts: Sequence[Runs]) -> OffsetTombst
         "expire_time": items.expire_time[last],
     }
     completed = {
-        name: _with_values(getattr(tombstones, name), rows[known], values[known]) for name, values in columns.items()
+        name: replaced(getattr(tombstones, name), rows[known], values[known]) for name, values in columns.items()
     }
     return dataclasses.replace(tombstones, **completed)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Items:
+class _Items(KeyTable):
     """Runs and tombstones of the same keys, to be sorted in log order."""
+
+    BYTES: ClassVar[Mapping[str, str]] = {}
 
     key: NDArray[np.int64]
     position: NDArray[np.int64]
@@ -131,14 +132,6 @@ def _items_of_tombstones(tombstones: OffsetTombstones, keys: pa.BinaryArray) -> 
     )
 
 
-def _concat(parts: Sequence[_Items]) -> _Items:
-    return _Items(*(np.concatenate(columns) for columns in zip(*(columns_of(part) for part in parts), strict=True)))
-
-
-def _take(items: _Items, rows: NDArray[np.intp]) -> _Items:
-    return _Items(*(column[rows] for column in columns_of(items)))
-
-
 def _first_with_commits(
     first_position: NDArray[np.int64], begins: NDArray[np.intp], ends: NDArray[np.intp]
 ) -> NDArray[np.int64]:
@@ -149,13 +142,6 @@ def _first_with_commits(
     following = np.minimum.accumulate(candidates[::-1])[::-1]
     found = following[begins]
     return np.where(found <= ends, found, -1)
-
-
-def _with_values(column: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a copy of a column with these rows replaced."""
-    copy = column.copy()
-    copy[rows] = values
-    return copy
 
 
 KEPT_MS: Final = 86_400_000
