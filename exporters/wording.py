@@ -5,7 +5,7 @@ The status page, the terminal commands and the exposition share these words. Sta
 
 import datetime as dt
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 EvidenceValue = str | float | int | bool | None
@@ -78,9 +78,9 @@ def duration_or_zero(seconds: float) -> str:
     return duration(seconds) if seconds else "0"
 
 
-def rate(per_second: float, numbered: Callable[[int], str] = number) -> str:
-    """Return a rate per second: whole from 10 on, two digits below. `numbered` formats whole numbers."""
-    return f"{numbered(round(per_second))}/s" if per_second >= 10 else f"{per_second:.2g}/s"
+def rate(per_second: float) -> str:
+    """Return a rate per second: whole from 10 on, two digits below."""
+    return f"{number(round(per_second))}/s" if per_second >= 10 else f"{per_second:.2g}/s"
 
 
 def size(byte_count: int) -> str:
@@ -112,21 +112,19 @@ def ranges(partitions: Iterable[int]) -> str:
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}\N{EN DASH}{run[-1]}" for run in runs)
 
 
-def evidence_words(
-    evidence: Mapping[str, EvidenceValue], now: float, numbered: Callable[[int], str] = number
-) -> Iterator[tuple[str, str, str]]:
+def evidence_words(evidence: Mapping[str, EvidenceValue], now: float) -> Iterator[tuple[str, str, str]]:
     """Return each number of the evidence as (label, words, exact value), in the order of `evidence`.
 
     The names carry the units, as in `exporters.readmodel.FindingDetail`: `..._time` and `..._since` are RFC 3339 times,
     `time_lag` and `..._seconds` are seconds, `..._rate` is offsets per second. None becomes `unknown`. The exact value
-    is empty where the words say all. `numbered` formats whole numbers.
+    is empty where the words say all.
     """
     for name, value in evidence.items():
         label = _EVIDENCE_LABELS.get(name) or phrase(name.removesuffix("_seconds"))
-        yield label, *_evidence_value(name, value, now, numbered)
+        yield label, *_evidence_value(name, value, now)
 
 
-def _evidence_value(name: str, value: EvidenceValue, now: float, numbered: Callable[[int], str]) -> tuple[str, str]:
+def _evidence_value(name: str, value: EvidenceValue, now: float) -> tuple[str, str]:
     if value is None:
         return "unknown", ""
     if isinstance(value, bool):
@@ -136,8 +134,8 @@ def _evidence_value(name: str, value: EvidenceValue, now: float, numbered: Calla
     if name == "time_lag" or name.endswith("_seconds"):
         return duration_or_zero(value), f"{value} s"
     if name.endswith("_rate"):
-        return rate(value, numbered), f"{value} per second"
-    return (numbered(value) if isinstance(value, int) else f"{value:.4g}"), ""
+        return rate(value), f"{value} per second"
+    return (number(value) if isinstance(value, int) else f"{value:.4g}"), ""
 
 
 def _text_of_evidence(name: str, value: str, now: float) -> tuple[str, str]:

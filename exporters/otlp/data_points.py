@@ -186,11 +186,7 @@ def _labels(text: str) -> Iterator[tuple[str, str]]:
     is_escaped = "\\" in text
     for name, value in _LABEL.findall(text):
         if value:
-            yield name, _ESCAPED.sub(_unescaped, value) if is_escaped else value
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return _CHARACTERS[match[1]]
+            yield name, _ESCAPED.sub(lambda match: _CHARACTERS[match[1]], value) if is_escaped else value
 
 
 def _lines(text: Iterable[bytes]) -> Iterator[str]:

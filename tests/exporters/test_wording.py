@@ -53,7 +53,7 @@ def test_evidence_has_labels_words_and_exact_values() -> None:
         "manned": True,
         "also": "skewed, falling_behind",
     }
-    assert list(evidence_words(evidence, NOW, lambda number: f"{number:,}")) == [
+    assert list(evidence_words(evidence, NOW)) == [
         ("last commit", "35 s ago", "2023-11-14T22:12:50.000Z"),
         ("offset expires", "in 1 h", "2023-11-14T23:13:25.000Z"),
         ("time lag", "1 min 1 s", "61.5 s"),

@@ -7,7 +7,7 @@ Verdicts, their sentences and next steps are written by `stream.health`. Pure; `
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from exporters.wording import FINE, duration, evidence_words
+from exporters.wording import FINE, duration, evidence_words, number
 from stream.cli.group_source import Answer, unix_time
 from stream.cli.render.group_tables import (
     findings_table,
@@ -67,7 +67,7 @@ def _evidence(group: Answer, now: float) -> list[Sentence]:
     finding = group["finding"]
     if not finding or not finding["evidence"]:
         return []
-    rows = list(evidence_words(finding["evidence"], now, _number))
+    rows = list(evidence_words(finding["evidence"], now))
     width = max(len(label) for label, _, _ in rows)
     return [
         plain_sentence("The numbers behind it", "bold"),
@@ -145,7 +145,7 @@ def _lag(group: Answer, nothing: str, noun: str, state: str) -> str:
         return "Lag not known"
     if not group["lag_sum"]:
         return nothing + (" where the lag is known" if group["partitions_lag_unknown"] else "")
-    return f"{_count(group['lag_sum'], noun)} {state}, {_number(group['lag_max'])} at most in a partition"
+    return f"{_count(group['lag_sum'], noun)} {state}, {number(group['lag_max'])} at most in a partition"
 
 
 def _time_lag(group: Answer) -> str:
@@ -194,7 +194,7 @@ def _found_count(found: int, partitions: int | None) -> str:
     """
     if found >= _FINDINGS_LIMIT:
         return f"the worst {found}"
-    return f"{found}" if partitions is None or partitions < found else f"{found} of {_number(partitions)}"
+    return f"{found}" if partitions is None or partitions < found else f"{found} of {number(partitions)}"
 
 
 def _finding(finding: Answer, group: Answer, now: float) -> Iterator[Sentence]:
@@ -204,7 +204,7 @@ def _finding(finding: Answer, group: Answer, now: float) -> Iterator[Sentence]:
     verdict = (_words(finding["verdict"]), colour)
     yield Sentence([(f"{place}: ", ""), verdict, (f"{since}. {display_text(finding['sentence'])}", "")], 2)
     if finding["evidence"]:
-        words = evidence_words(finding["evidence"], now, _number)
+        words = evidence_words(finding["evidence"], now)
         yield plain_sentence(", ".join(f"{label} {value}" for label, value, _ in words), "dim", 4)
     if not group["finding"] or finding["next_step"] != group["finding"]["next_step"]:
         yield plain_sentence(f"What to do: {display_text(finding['next_step'])}", indent=4)
@@ -221,10 +221,6 @@ def _latest(
 
 def _words(word: str) -> str:
     return display_text(word).replace("_", " ")
-
-
-def _number(value: int) -> str:
-    return f"{value:,}"
 
 
 def _count(value: int | None, noun: str) -> str:
