@@ -6,12 +6,11 @@ Rendered at each scrape, also before the first snapshot. Columns of STATUS are p
 from typing import Final
 
 from exporters.catalogue.metric import SCRAPE, Source, ValueConversion
-from exporters.catalogue.table import EXPERIMENTAL, Column, Exported, Table
+from exporters.catalogue.table import EXPERIMENTAL, REASON, Column, Exported, Table
 
 STATUS: Final = Table(Source("status", SCRAPE), (), ())
 
 _PARTITION: Final = Column("offsets_partition", "int32", "The number of the partition of `__consumer_offsets`.")
-_REASON: Final = Column("reason", "name", "The reason.")
 _RECORD_TYPE: Final = Column("record_type", "name", "The type of the records.")
 _NO_ENDS: Final = "the cluster returned no offsets for the partition"
 _NO_BATCH: Final = "before the first batch"
@@ -58,7 +57,7 @@ RECORDS_READ: Final = Table(
 
 DECODE_ERRORS: Final = Table(
     Source("records.errors", SCRAPE),
-    (_RECORD_TYPE, Column("version", "name", "The version of the value."), _REASON),
+    (_RECORD_TYPE, Column("version", "name", "The version of the value."), REASON),
     (
         Column("records", "int64",
                "Records that could not be decoded.", Exported("lagwarden_decode_errors_total"), null="there is none"),
@@ -68,7 +67,7 @@ DECODE_ERRORS: Final = Table(
 
 OFFSETS_SKIPPED: Final = Table(
     Source("records.skipped", SCRAPE),
-    (_REASON,),
+    (REASON,),
     (
         Column("offsets", "int64", "Offsets of __consumer_offsets that were not read: deleted, truncated or damaged.",
                Exported("lagwarden_offsets_skipped_total"), null="there is none"),
@@ -108,7 +107,7 @@ OFFSETS_PARTITIONS: Final = Table(
 
 OFFSETS_UNAVAILABLE: Final = Table(
     Source("tick.offsets_unavailable", SCRAPE),
-    (_PARTITION, _REASON),
+    (_PARTITION, REASON),
     (
         Column("since", "timestamp", "Since when the end of the offsets partition is unknown.",
                Exported("lagwarden_offsets_partition_unavailable_since_timestamp_seconds"), null=_KNOWN),

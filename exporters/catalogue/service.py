@@ -7,10 +7,9 @@ from typing import Final
 
 from exporters.catalogue.metric import SCRAPE, Source
 from exporters.catalogue.monitor import STATUS
-from exporters.catalogue.table import EXPERIMENTAL, Column, Exported, Table
+from exporters.catalogue.table import EXPERIMENTAL, REASON, Column, Exported, Table
 
 _ROLE: Final = Column("role", "name", "The role of the process.")
-_REASON: Final = Column("reason", "name", "The reason.")
 _NO_PROCESS: Final = "the system does not report it"
 _NO_CHECKPOINT: Final = "it is not open yet, or its volume does not answer"
 _ADDRESS: Final = Column("address", "name", "Scheme, host and port of the receiver.")
@@ -85,7 +84,7 @@ SERIES_DROPPED: Final = Table(
 
 HTTP_REFUSALS: Final = Table(
     Source("http.refusals", SCRAPE),
-    (_REASON,),
+    (REASON,),
     (
         Column("refusals", "int64",
                "Refused connections and requests: connections, idle, request_timeout, bad_request, slow_reader, tls,"
@@ -116,7 +115,7 @@ SERVICE_METRICS: Final = _CONNECTIONS + HTTP_REFUSALS.metrics + FILE_FAILURES.me
 
 WEBHOOK_FAILURES: Final = Table(
     Source("webhook.failures", SCRAPE),
-    (_ADDRESS, _REASON),
+    (_ADDRESS, REASON),
     (
         Column("failures", "int64", "Failed requests to the webhook; docs/webhook.md has the reasons.",
                Exported("lagwarden_webhook_failures_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
@@ -126,7 +125,7 @@ WEBHOOK_FAILURES: Final = Table(
 
 WEBHOOK_DROPS: Final = Table(
     Source("webhook.drops", SCRAPE),
-    (_REASON,),
+    (REASON,),
     (
         Column("events", "int64", "Events that the webhook never accepted: queue_full, or refused.",
                Exported("lagwarden_webhook_events_dropped_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
@@ -148,7 +147,7 @@ WEBHOOK_METRICS: Final = _WEBHOOK + WEBHOOK_FAILURES.metrics + WEBHOOK_DROPS.met
 
 OTLP_FAILURES: Final = Table(
     Source("otlp.failures", SCRAPE),
-    (_REASON,),
+    (REASON,),
     (
         Column("failures", "int64", "Failed requests by OTLP; docs/otlp.md has the reasons.",
                Exported("lagwarden_otlp_failures_total"), null="there is no export", stability=EXPERIMENTAL),

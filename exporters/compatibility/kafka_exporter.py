@@ -11,14 +11,13 @@ import pyarrow.compute as pc
 
 from exporters.catalogue.metric import ValueConversion
 from exporters.cluster.model import ClusterFacts
-from exporters.compatibility.other_exporter import OtherExporter, OtherSource, gauge
+from exporters.compatibility.other_exporter import READ_ONLY, OtherExporter, OtherSource, gauge
 from exporters.group_search import rows_where
 
 _TOPIC: Final = ("topic",)
 _PARTITION: Final = ("topic", "partition")
 _GROUP_TOPIC: Final = ("consumergroup", "topic")
 _GROUP_PARTITION: Final = ("consumergroup", "topic", "partition")
-_READ_ONLY: Final = "Only partitions that a group reads."
 _SHOWN_ONLY: Final = "At most `cluster.partitions_shown` partitions, those with problems first."
 
 _CLUSTER: Final = (
@@ -45,9 +44,9 @@ _CLUSTER: Final = (
 
 _SNAPSHOT: Final = (
     gauge("kafka_topic_partition_current_offset", "High watermark of the partition.", OtherSource.LOG_ENDS,
-        "high_watermark", _PARTITION, instead="lagwarden_topic_partition_end_offset", difference=_READ_ONLY),
+        "high_watermark", _PARTITION, instead="lagwarden_topic_partition_end_offset", difference=READ_ONLY),
     gauge("kafka_topic_partition_oldest_offset", "Log start offset of the partition.", OtherSource.LOG_ENDS,
-        "log_start_offset", _PARTITION, instead="lagwarden_topic_partition_start_offset", difference=_READ_ONLY),
+        "log_start_offset", _PARTITION, instead="lagwarden_topic_partition_start_offset", difference=READ_ONLY),
     gauge("kafka_consumergroup_current_offset",
         "Committed offset of the group; -1 without one, if the group has one for another partition of the topic.",
         OtherSource.PARTITIONS, "committed_or_minus_one", _GROUP_PARTITION,

@@ -3,13 +3,12 @@
 from typing import Final
 
 from exporters.catalogue.metric import MetricKind, ValueConversion
-from exporters.compatibility.other_exporter import OtherExporter, OtherMetric, OtherSource, gauge
+from exporters.compatibility.other_exporter import READ_ONLY, OtherExporter, OtherMetric, OtherSource, gauge
 
 _TOPIC: Final = ("topic_name",)
 _PARTITION: Final = ("topic_name", "partition_id")
 _GROUP: Final = ("group_id",)
 _GROUP_TOPIC: Final = ("group_id", "topic_name")
-_READ_ONLY: Final = "Only partitions that a group reads."
 _SUM: Final = "the offset of a partition of the topic is unknown, or no group reads it"
 _NO_SIZES: Final = (
     "Describe is not allowed on the cluster, a broker did not answer or has an offline log directory, or the cluster"
@@ -45,13 +44,13 @@ _CLUSTER: Final = (
 
 _SNAPSHOT: Final = (
     gauge("kminion_kafka_topic_partition_high_water_mark", "High watermark of the partition.", OtherSource.LOG_ENDS,
-        "high_watermark", _PARTITION, instead="lagwarden_topic_partition_end_offset", difference=_READ_ONLY),
+        "high_watermark", _PARTITION, instead="lagwarden_topic_partition_end_offset", difference=READ_ONLY),
     gauge("kminion_kafka_topic_high_water_mark_sum", "Sum of the high watermarks of all partitions of the topic.",
         OtherSource.TOPICS, "high_watermark_sum", _TOPIC, absent=_SUM,
         instead="sum by (cluster, topic) (max by (cluster, topic, partition) (lagwarden_topic_partition_end_offset))",
         difference="Only topics of which groups read all partitions."),
     gauge("kminion_kafka_topic_partition_low_water_mark", "Log start offset of the partition.", OtherSource.LOG_ENDS,
-        "log_start_offset", _PARTITION, instead="lagwarden_topic_partition_start_offset", difference=_READ_ONLY),
+        "log_start_offset", _PARTITION, instead="lagwarden_topic_partition_start_offset", difference=READ_ONLY),
     gauge("kminion_kafka_topic_low_water_mark_sum", "Sum of the log start offsets of all partitions of the topic.",
         OtherSource.TOPICS, "log_start_offset_sum", _TOPIC, absent=_SUM,
         instead="sum by (cluster, topic) (max by (cluster, topic, partition)"

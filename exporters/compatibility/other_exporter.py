@@ -6,6 +6,9 @@ from typing import Any, Final
 
 from exporters.catalogue.metric import POLL, SNAPSHOT, Metric, MetricKind, Source
 
+READ_ONLY: Final = "Only partitions that a group reads."
+"""A difference of several exporters' metrics."""
+
 
 class OtherSource:
     """The tables that `snapshot_tables` and `kafka_exporter` derive, with a column per label and per value.

@@ -10,14 +10,13 @@ from typing import Final
 
 from exporters.compatibility.kafka_exporter import KAFKA_EXPORTER
 from exporters.compatibility.kminion import KMINION
-from exporters.compatibility.other_exporter import OtherExporter, OtherMetric, OtherSource, gauge
+from exporters.compatibility.other_exporter import READ_ONLY, OtherExporter, OtherMetric, OtherSource, gauge
 
 _EXPORTER_GROUP: Final = ("cluster", "group")
 _EXPORTER_PARTITION: Final = ("cluster", "group", "topic", "partition")
 _OWN_GROUP: Final = ("cluster", "consumer_group")
 _OWN_PARTITION: Final = ("cluster", "consumer_group", "topic", "partition")
 _TOPIC_PARTITION: Final = ("cluster", "topic", "partition")
-_READ_ONLY: Final = "Only partitions that a group reads."
 _ZERO: Final = "{} writes 0 for partitions of the topic without a commit."
 _WINDOW: Final = (
     "One commit per tick enters the window of ten, as with Burrow's `min-distance`; Burrow without it has every commit."
@@ -48,7 +47,7 @@ BURROW_EXPORTER: Final = OtherExporter(
         gauge("kafka_burrow_status", "Status of the group by Burrow's rules: 2 OK, 3 WARN, 4 ERR.", OtherSource.GROUPS,
             "burrow_exporter_status", _EXPORTER_GROUP, instead="lagwarden_group_severity", difference=_WINDOW),
         gauge("kafka_burrow_topic_partition_offset", "High watermark of a partition.", OtherSource.LOG_ENDS,
-            "high_watermark", _TOPIC_PARTITION, instead="lagwarden_topic_partition_end_offset", difference=_READ_ONLY),
+            "high_watermark", _TOPIC_PARTITION, instead="lagwarden_topic_partition_end_offset", difference=READ_ONLY),
     ),
     unknown_labels={"cluster": _CLUSTER_NAME},
 )  # fmt: skip
@@ -75,7 +74,7 @@ BURROW: Final = OtherExporter(
             OtherSource.PARTITIONS, "burrow_complete_status", _OWN_PARTITION,
             absent="the window has fewer than ten commits", instead="lagwarden_partition_verdict", difference=_WINDOW),
         gauge("burrow_kafka_topic_partition_offset", "High watermark of a partition.", OtherSource.LOG_ENDS,
-            "high_watermark", _TOPIC_PARTITION, instead="lagwarden_topic_partition_end_offset", difference=_READ_ONLY),
+            "high_watermark", _TOPIC_PARTITION, instead="lagwarden_topic_partition_end_offset", difference=READ_ONLY),
     ),
     missing={"go_*, process_*": "Metrics of Burrow's own process."},
     unknown_labels={"cluster": _CLUSTER_NAME},

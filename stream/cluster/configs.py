@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel import rows_table
+from exporters.readmodel import NAME, rows_table
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
@@ -105,8 +105,6 @@ def _read(results: Iterable[Any], resources: Iterable[str], names: Collection[st
 def _unknown(names: Collection[str], reason: ErrorReason) -> Settings:
     return {name: TopicConfig(name, reason=reason) for name in names}
 
-
-NAME: Final = pa.dictionary(pa.int32(), pa.string())
 
 REPLICA_SIZES: Final = pa.schema(
     [

@@ -12,13 +12,11 @@ from typing import Any, Final
 import pyarrow as pa
 
 from exporters.readmodel import rows_table
-from stream.cluster.partition_offsets import find_leaders
+from stream.cluster.partition_offsets import NAME, find_leaders
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
-
-NAME: Final = pa.dictionary(pa.int32(), pa.string())
 
 WANTED: Final = pa.schema(
     [

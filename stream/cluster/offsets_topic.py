@@ -17,7 +17,7 @@ NAME: Final = "__consumer_offsets"
 
 _UNKNOWN_TOPIC: Final = 3
 _DENIED: Final = 29
-_NO_ID: Final = uuid.UUID(int=0)
+NO_ID: Final = uuid.UUID(int=0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,5 +48,5 @@ def describe(cluster: Cluster) -> OffsetsTopic | None:
     operations = topic.authorized_operations  # none from brokers before 2.3: the first read will show it
     if operations and requests.READ not in operations:
         raise no_topic_right(NAME, "Read")
-    topic_id = None if topic.topic_id in (None, _NO_ID) else topic.topic_id
+    topic_id = None if topic.topic_id in (None, NO_ID) else topic.topic_id
     return OffsetsTopic(answer.cluster_id, topic_id, tuple(sorted(each.partition_index for each in topic.partitions)))

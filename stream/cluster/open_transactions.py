@@ -28,7 +28,7 @@ from decoders.events import RecordEvent, Removed, TransactionStateRecorded
 from decoders.interpret import event_of
 from decoders.scalar import decode_transaction
 from decoders.schema import Record
-from stream.cluster.partition_offsets import find_leaders
+from stream.cluster.partition_offsets import NAME, find_leaders
 from stream.cluster.records.ranges import ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
 from stream.cluster.transport import errors as reasons
@@ -36,7 +36,6 @@ from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
 
-NAME: Final = pa.dictionary(pa.int32(), pa.string())
 MOMENT: Final = pa.timestamp("ms")
 
 OPEN_TRANSACTIONS: Final = pa.schema(

@@ -6,19 +6,18 @@ Errors are values: a topic that cannot be described has a row with the error. Fa
 """
 
 import dataclasses
-import uuid
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 import pyarrow as pa
 
-from exporters.readmodel import rows_table
+from exporters.readmodel import NAME, rows_table
 from stream.cluster.admin.quorum import Quorum, read_quorum
+from stream.cluster.offsets_topic import NO_ID
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport.client import Broker, Cluster
 from stream.cluster.transport.errors import ErrorReason
 
-NAME: Final = pa.dictionary(pa.int32(), pa.string())
 _NODES: Final = pa.list_(pa.int32())
 
 TOPICS: Final = pa.schema(
@@ -52,7 +51,6 @@ REPLICAS: Final = pa.schema(
 """One row per partition, sorted by topic and partition."""
 
 _TOPICS_AT_ONCE: Final = 5_000
-_NO_ID: Final = uuid.UUID(int=0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -135,7 +133,7 @@ def _topics(described: Iterable[Any]) -> pa.Table:
     rows = []
     for topic in described:
         error = reasons.of_code(topic.error_code) if not topic.partitions else None
-        topic_id = None if topic.topic_id in (None, _NO_ID) else topic.topic_id.bytes
+        topic_id = None if topic.topic_id in (None, NO_ID) else topic.topic_id.bytes
         count = len(topic.partitions) if error is None else None
         rows.append((topic.name, topic_id, topic.is_internal, count, error))
     return rows_table(rows, TOPICS)

@@ -1,17 +1,16 @@
 """Topics of a live cluster as a source of rows, read without a consumer group."""
 
 import base64
-import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from stream.cluster.offsets_topic import NO_ID
 from stream.cluster.records.ranges import OffsetRange, ReadTally, unread_ranges
 from stream.cluster.records.read import read_records
 from stream.cluster.transport.client import Cluster
 from stream.offline.rows import LogRow, Origin, TopicAndPartition, UnreadableRefusal
 from stream.wording import count
 
-_NO_ID: Final = uuid.UUID(int=0)
 UNKNOWN_TOPIC: Final = 3
 
 
@@ -75,6 +74,6 @@ def _offsets_left(ranges: Iterable[OffsetRange]) -> int:
 def _id_text(topic: Any) -> str | None:
     """Return the id of a topic as Kafka prints it; None from brokers before 2.8 and for a topic that does not exist."""
     topic_id = topic.topic_id
-    if topic_id in (None, _NO_ID):
+    if topic_id in (None, NO_ID):
         return None
     return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
+from exporters.timestamps import EARLIEST_MS, LATEST_MS
 from stream.groups.commits.run_table import DistinctKeys, RecordRole
 from stream.groups.membership.summary import groups_of
 from stream.groups.record_columns import RecordColumns
@@ -22,9 +23,6 @@ Columns = dict[str, "Callable[[], pa.Array]"]
 
 NO_PARTITION: Final = -1
 """The offsets partition of records from a file whose folder does not name one."""
-_FIRST_TIME: Final = -62_135_596_800_000
-_LAST_TIME: Final = 253_402_300_799_999
-"""The times (ms) of the years 1 to 9999: others are client-made nonsense that Spark could not show."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -137,7 +135,7 @@ def column_of(field: pa.Field, rows: Sequence[Mapping[str, Any]]) -> pa.Array:
 
 def times(milliseconds: NDArray[np.int64], none: NDArray[np.bool_] | None = None) -> pa.Array:
     """Return times in ms as Spark's timestamps; null for -1, outside of the years 1 to 9999, and where `none`."""
-    absent = (milliseconds == -1) | (milliseconds < _FIRST_TIME) | (milliseconds > _LAST_TIME)
+    absent = (milliseconds == -1) | (milliseconds < EARLIEST_MS) | (milliseconds > LATEST_MS)
     if none is not None:
         absent |= none
     microseconds = np.where(absent, 0, milliseconds) * 1000
