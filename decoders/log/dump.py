@@ -221,7 +221,7 @@ def _records_of(batch: LogBatch) -> Iterator[tuple[LogRecord, Fields]]:
         return
     for message in batch.messages():
         key, value = message.key_and_value()
-        record = LogRecord(message.offset, batch.timestamp_of(message), key, value)
+        record = LogRecord(message.last_offset, batch.timestamp_of(message), key, value)
         yield record, {"isValid": message.has_valid_crc(), "crc": message.crc}
 
 

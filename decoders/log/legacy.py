@@ -30,10 +30,10 @@ NO_TIMESTAMP: Final = -1
 class LegacyBatch(NamedTuple):
     """One message with a view of its bytes; a wrapper is one batch.
 
-    `offset` is the offset of the message or, in a wrapper, of its last inner message: the frame has no other offset.
+    `last_offset` is that of the message or, in a wrapper, of its last inner message: the frame has no other offset.
     """
 
-    offset: int
+    last_offset: int
     length: int
     crc: int
     magic: int
@@ -49,12 +49,7 @@ class LegacyBatch(NamedTuple):
     @property
     def base_offset(self) -> int:
         """The same as `last_offset`, because the first offset of a wrapper is known only after decompressing it."""
-        return self.offset
-
-    @property
-    def last_offset(self) -> int:
-        """The offset of the last record."""
-        return self.offset
+        return self.last_offset
 
     @property
     def producer_id(self) -> int:
@@ -119,16 +114,16 @@ class LegacyBatch(NamedTuple):
         if not inner:
             raise Damaged(LogFault.BAD_RECORD, "a compressed message has no inner messages")
         # Old librdkafka left the offset of the wrapper at zero; its inner offsets are absolute.
-        if self.magic == 0 or self.offset == 0:
+        if self.magic == 0 or self.last_offset == 0:
             return inner
-        shift = self.offset - inner[-1].offset
-        return [message._replace(offset=int64_of(message.offset + shift)) for message in inner]
+        shift = self.last_offset - inner[-1].last_offset
+        return [message._replace(last_offset=int64_of(message.last_offset + shift)) for message in inner]
 
     def records(self, limit: int = DEFAULT_LIMIT) -> Iterator[LogRecord]:
         """Decode the records; a wrapper is decompressed to at most `limit` bytes. Raises Damaged."""
         for message in self.messages(limit):
             key, value = message.key_and_value()
-            yield LogRecord(message.offset, self.timestamp_of(message), key, value)
+            yield LogRecord(message.last_offset, self.timestamp_of(message), key, value)
 
     def timestamp_of(self, message: LegacyBatch) -> int:
         """Return the timestamp of one of `messages()`: that of the wrapper if the broker set it."""
