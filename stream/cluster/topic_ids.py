@@ -39,8 +39,6 @@ class TopicIds:
         self._of_id: dict[bytes, TopicIncarnation] = {}
         self._current: dict[str, bytes] = {}
         self._newest: dict[str, bytes] = {}
-        self.dropped = 0
-        """The number of deleted topics that were removed by the bound although something referred to them."""
 
     def observe(
         self, ids: Mapping[str, bytes], now: int, *, absent: Collection[str] | None = None
@@ -75,7 +73,7 @@ class TopicIds:
         """Remove deleted topics and topics that are no longer observed.
 
         A topic that is not in use is removed when its grace period has passed; then, if there are more deleted topics
-        than the bound, the oldest. Of those the ones in use are removed last, and are counted in `dropped`.
+        than the bound, the oldest. Of those the ones in use are removed last.
         """
         used = frozenset(in_use)
         deleted = []
@@ -86,9 +84,8 @@ class TopicIds:
                 self._drop(topic.topic_id)
             elif topic.deleted is not None:
                 deleted.append((referred, topic.deleted, topic.topic_id))
-        for referred, _, topic_id in sorted(deleted)[: max(len(deleted) - self._most_deleted, 0)]:
+        for *_, topic_id in sorted(deleted)[: max(len(deleted) - self._most_deleted, 0)]:
             self._drop(topic_id)
-            self.dropped += referred
 
     def _start_topic(self, name: str, topic_id: bytes, now: int) -> TopicIncarnation:
         self._mark_deleted(name, now)
