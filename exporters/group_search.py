@@ -12,12 +12,11 @@ import pyarrow.compute as pc
 
 from exporters.group_query import UNKNOWN, GroupQuery, SortKey
 from exporters.readmodel import GroupDetail, MemberDetail, Snapshot
-from exporters.wording import SEVERITIES
+from exporters.wording import DEAD, SEVERITIES
 
 MemberSearch = Callable[[str | None, str | None], Collection[str]]
 """Returns the groups with a member of this client id and on this host; None: any."""
 
-_DEAD: Final = "Dead"
 _WORDS: Final = ("verdict", "severity", "state", "kind")
 _NUMBERS: Final = {
     SortKey.LAG: "lag_sum",
@@ -102,7 +101,7 @@ def _order(groups: pa.Table, query: GroupQuery) -> pa.Array:
         severity = _text(groups, "severity")
         ranks = pa.table(
             {
-                "dead": pc.equal(_text(groups, "state"), _DEAD).fill_null(False),
+                "dead": pc.equal(_text(groups, "state"), DEAD).fill_null(False),
                 "severity": pc.index_in(severity, value_set=pa.array(SEVERITIES)).fill_null(SEVERITIES.index(UNKNOWN)),
                 "time_lag": groups.column("time_lag_max"),
                 "lag": groups.column("lag_sum"),

@@ -10,6 +10,8 @@ from typing import Final
 
 EvidenceValue = str | float | int | bool | None
 
+DEAD: Final = "Dead"
+"""The state of a group that no longer exists."""
 FINE: Final = "fine"
 """The severity of a verdict that needs no attention and no sentence."""
 SEVERITIES: Final = (FINE, "unknown", "notice", "warning", "critical")

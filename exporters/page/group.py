@@ -18,9 +18,8 @@ from exporters.page.overview import snapshot_age
 from exporters.page.overview_tables import in_milliseconds
 from exporters.readmodel import GroupDetail, OtherInstance, Snapshot
 from exporters.text.exposition import PublishedSnapshot
-from exporters.wording import count, number, phrase, printable, ranges, utc
+from exporters.wording import DEAD, count, number, phrase, printable, ranges, utc
 
-_DEAD: Final = "Dead"
 _SHARE: Final = "share"
 _OF_COMMITS: Final = ("Time lag", "Last commit", "First offset expires", "Group expires")
 """Facts that follow from committed offsets, which a share group does not have."""
@@ -63,7 +62,7 @@ def group_page(
         return _page(name, root, _elsewhere(name, other), code=404)
     if not found:
         return _page(name, root, _absent(snapshot, name, root), code=404)
-    row, dead = found[0], found[0]["state"] == _DEAD
+    row, dead = found[0], found[0]["state"] == DEAD
     links = links or PageLinks()
     severities = {each["verdict"]: each["severity"] for each in snapshot.verdict_groups.to_pylist()}
     partitions = in_milliseconds(rows_where(snapshot.partitions, group=name))
@@ -161,7 +160,7 @@ def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, 
         el(
             "section",
             el("p", ui.state(row["state"], described=row["state_described"]), " ", phase),
-            el("p", "Died ", died, ".") if row["state"] == _DEAD else None,
+            el("p", "Died ", died, ".") if row["state"] == DEAD else None,
             ui.fact_list(_facts(row, now)),
             ui.note(snapshot_age(snapshot.taken_at, now)),
             class_="card",
@@ -202,7 +201,7 @@ def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
         ("Team", printable(row["team"] or "")),
         ("Tier", printable(row["tier"] or "")),
         ("Link", el("a", printable(link), href=link, rel="noopener noreferrer") if link else None),
-        *(live_facts if row["state"] != _DEAD else ()),
+        *(live_facts if row["state"] != DEAD else ()),
         ("Created", None if created is None else ui.since(created, now)),
         ("Protocol type", printable(row["protocol_type"] or "")),
         ("Assignor", printable(row["protocol"] or "")),

@@ -20,7 +20,7 @@ from exporters.page.live_groups import Trends, live_section
 from exporters.page.overview_tables import attention_section, common_causes_section, dead_section, in_milliseconds
 from exporters.readmodel import MonitorStatus, Snapshot
 from exporters.text.exposition import PublishedSnapshot
-from exporters.wording import ATTENTION, SEVERITIES, ago, count, duration, number, printable
+from exporters.wording import ATTENTION, DEAD, SEVERITIES, ago, count, duration, number, printable
 
 OLD_SECONDS: Final = 60.0
 """Age from which a snapshot is out of date: several ticks have been missed."""
@@ -95,7 +95,6 @@ def _progress(status: MonitorStatus) -> Content:
     return el("p", bar, f" Catching up: {', '.join(parts)}", class_="progress")
 
 
-_DEAD: Final = "Dead"
 _LINKS: Final = (("metrics", "metrics"), ("api/v1/groups", "groups as JSON"), ("readyz", "readiness"))
 
 
@@ -157,7 +156,7 @@ def _groups(
     except MembersHiddenError:
         words = "Members are hidden (http.hide_members): groups cannot be filtered by client or host."
         return [form, ui.note(words)]
-    dead = pc.equal(shown.column("state"), _DEAD).fill_null(False)
+    dead = pc.equal(shown.column("state"), DEAD).fill_null(False)
     live = shown.filter(pc.invert(dead))
     return [
         form,

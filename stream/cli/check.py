@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from exporters.wording import FINE, SEVERITIES, phrase
+from exporters.wording import DEAD, FINE, SEVERITIES, phrase
 from stream.cli.completion import complete_groups
 from stream.cli.options import ConfigFile, InstanceUrl, PlainJson, open_instance
 from stream.errors import ExitCode, Refusal
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from stream.cli.api_client import InstanceClient
     from stream.cli.group_source import Answer
 
-_DEAD: Final = "Dead"
 _UNKNOWN: Final = "unknown"
 _CODES: Final = {
     "critical": ExitCode.GROUP_CRITICAL,
@@ -87,7 +86,7 @@ def _ranked(name: str | None, url: str | None, config: Path | None) -> tuple[Ins
     source = open_instance(url, config)
     if name is not None:
         return source, [find_group(source, name)]
-    return source, [group for group in source.groups(WORST_FIRST)["groups"] if group["state"] != _DEAD]
+    return source, [group for group in source.groups(WORST_FIRST)["groups"] if group["state"] != DEAD]
 
 
 def _check_as_plugin(name: str | None, url: str | None, config: Path | None, problem: str) -> int:
@@ -140,7 +139,7 @@ def _is_shown(group: Answer) -> bool:
 def _line(group: Answer) -> str:
     from stream.cli.render.tables import display_text
 
-    what = phrase(group["verdict"] or ("dead" if group["state"] == _DEAD else "no verdict yet"))
+    what = phrase(group["verdict"] or ("dead" if group["state"] == DEAD else "no verdict yet"))
     sentence = f": {display_text(group['sentence'])}" if group["sentence"] else ""
     return f"{_severity(group)} {display_text(group['group'])} {what}{sentence}"
 

@@ -20,7 +20,7 @@ from exporters.http.api import table_rows
 from exporters.readmodel import FindingDetail, Snapshot
 from exporters.timestamps import rfc3339
 from exporters.verdict_event import AnnouncedVerdict, VerdictEvent
-from exporters.wording import FINE
+from exporters.wording import DEAD, FINE
 
 GAP_SECONDS: Final = 300.0
 """The time for which a verdict must be unknown, without a break, before that is an event."""
@@ -45,7 +45,6 @@ class KnowledgeGaps:
 
 TYPE: Final = "lagwarden.group.verdict_changed.v1"
 """The type of the events; a change that breaks receivers gets another number."""
-_DEAD: Final = "Dead"
 _GONE: Final = "The group no longer exists."
 
 
@@ -99,7 +98,7 @@ def verdict_events(
 
 def _is_change(last: AnnouncedVerdict | None, verdict: str | None, severity: str | None, state: str | None) -> bool:
     if verdict is None:
-        return state == _DEAD and last is not None and last.severity != FINE
+        return state == DEAD and last is not None and last.severity != FINE
     if last is None:
         return severity not in {FINE, UNKNOWN}
     return bool(last.verdict != verdict and not last.severity == severity == FINE)
