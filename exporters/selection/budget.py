@@ -98,8 +98,8 @@ class NameFilter:
         """Return a mask of the rows of a dictionary-encoded column whose name is selected; a null name is selected."""
         encoded = column.unify_dictionaries().combine_chunks()
         names = encoded.dictionary
-        allowed = _any(names, self.allow) if self.allow else pa.repeat(True, len(names))
-        selected = pc.and_not(allowed, _any(names, self.deny))
+        allowed = first_match(names, self.allow).is_valid() if self.allow else pa.repeat(True, len(names))
+        selected = pc.and_not(allowed, first_match(names, self.deny).is_valid())
         return selected.take(encoded.indices).fill_null(True)
 
 
@@ -109,10 +109,6 @@ def first_match(names: pa.Array, patterns: Sequence[str]) -> pa.Array:
     for index, pattern in reversed(list(enumerate(patterns))):
         first = pc.if_else(_matches(names, pattern), pa.scalar(index, pa.int32()), first)
     return first
-
-
-def _any(names: pa.Array, patterns: Sequence[str]) -> pa.Array:
-    return first_match(names, patterns).is_valid()
 
 
 def _matches(names: pa.Array, pattern: str) -> pa.Array:

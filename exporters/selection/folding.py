@@ -60,6 +60,9 @@ class GroupFolder:
         self._rules = rules
         self._patterns: dict[str, str | None] = {}
         self._folded: frozenset[str] = frozenset()
+        # The names of the last snapshot and their rows: equal names have the same ones.
+        self._names: list[pa.ChunkedArray] = []
+        self._rows: dict[str, str] = {}
 
     def fold(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with one row instead of the groups of each pattern; dead groups of a pattern have none.
@@ -68,27 +71,28 @@ class GroupFolder:
         """
         if not self._rules.patterns and self._rules.generated_from is None:
             return snapshot
-        live, dead = _names(snapshot.groups), _names(snapshot.dead_groups)
-        rows = self._rows_by_name([*live, *dead], live=len(live))
-        return _folded(snapshot, rows) if rows else snapshot
+        columns = [table.column("group") for table in (snapshot.groups, snapshot.dead_groups)]
+        if self._names != columns:
+            live, dead = (column.cast(pa.string()).to_pylist() for column in columns)
+            self._names, self._rows = columns, self._rows_by_name([*live, *dead], live=len(live))
+        return _folded(snapshot, self._rows) if self._rows else snapshot
 
     def _rows_by_name(self, names: list[str], live: int) -> dict[str, str]:
         """Return the name of the folded row of each group that is folded; the first `live` names are of live groups."""
-        by_option = self._by_option(names)
-        generated = self._generated(names)
+        by_option, known = self._by_option(names), self._patterns
+        if self._rules.generated_from is not None:  # only new names are matched
+            self._patterns = {name: known[name] if name in known else pattern_of(name) for name in names}
+        patterns = {name: pattern for name, pattern in self._patterns.items() if pattern is not None}
         counts = collections.Counter(
-            pattern for name, pattern in generated[:live] if pattern is not None and name not in by_option
+            patterns[name] for name in names[:live] if name in patterns and name not in by_option
         )
         self._folded = frozenset(pattern for pattern, groups in counts.items() if groups >= self._limit(pattern))
-        rows = {name: pattern for name, pattern in generated if pattern in self._folded} | by_option
+        rows = {name: pattern for name, pattern in patterns.items() if pattern in self._folded} | by_option
         # A group that has the name of a folded row would have the same series.
         return rows | {name: name for name in set(rows.values()) & set(names)}
 
     def _limit(self, pattern: str) -> float:
-        limit = self._rules.generated_from
-        if limit is None:
-            return float("inf")
-        return limit * (_RETURN_SHARE if pattern in self._folded else 1)
+        return (self._rules.generated_from or 0) * (_RETURN_SHARE if pattern in self._folded else 1)
 
     def _by_option(self, names: list[str]) -> dict[str, str]:
         patterns = self._rules.patterns
@@ -96,14 +100,6 @@ class GroupFolder:
             return {}
         found = first_match(pa.array(names, pa.string()), patterns).to_pylist()
         return {name: patterns[index] for name, index in zip(names, found, strict=True) if index is not None}
-
-    def _generated(self, names: list[str]) -> list[tuple[str, str | None]]:
-        """Return each name with its pattern. Only new names are matched."""
-        if self._rules.generated_from is None:
-            return [(name, None) for name in names]
-        known = self._patterns
-        self._patterns = {name: known[name] if name in known else pattern_of(name) for name in names}
-        return list(self._patterns.items())
 
 
 def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
@@ -201,11 +197,6 @@ def _with(table: pa.Table, rows: pa.Table) -> pa.Table:
 
 def _encoded(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     return column.dictionary_encode().cast(kind) if kind == NAME else column.cast(kind)
-
-
-def _names(table: pa.Table) -> list[str]:
-    names: list[str] = table.column("group").cast(pa.string()).to_pylist()
-    return names
 
 
 def pattern_of(name: str) -> str | None:

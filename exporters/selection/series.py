@@ -157,13 +157,14 @@ def target_table(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa
 def partition_verdict_table(snapshot: readmodel.Snapshot) -> pa.Table:
     """Return the number of partitions per group and verdict, without fine ones (schema PARTITION_VERDICTS)."""
     schema = readmodel.PARTITION_VERDICTS
-    labels = schema.names[:2]
+    labels, order = schema.names[:2], [(label, "ascending") for label in schema.names[:2]]
     rows = snapshot.partitions.select(labels)
     unhealthy = rows.filter(has_sample(rows.column("verdict"), snapshot.fine_verdicts))
-    names = unhealthy.cast(pa.schema([(label, pa.string()) for label in labels]))
-    counted = names.group_by(labels).aggregate([([], "count_all")]).sort_by([(label, "ascending") for label in labels])
+    counted = unhealthy.unify_dictionaries().combine_chunks().group_by(labels).aggregate([([], "count_all")])
+    plain = pa.schema([*((label, pa.string()) for label in labels), schema.field(len(labels))])
+    counted = counted.select([*labels, "count_all"]).rename_columns(schema.names).cast(plain).sort_by(order)
     encoded = [counted.column(label).combine_chunks().dictionary_encode().cast(readmodel.NAME) for label in labels]
-    return pa.table([*encoded, counted.column("count_all")], schema=schema)
+    return pa.table([*encoded, counted.column(len(labels))], schema=schema)
 
 
 def owner_table(groups: pa.Table) -> pa.Table:

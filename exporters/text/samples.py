@@ -103,12 +103,13 @@ def value_texts(metric: Metric, table: pa.Table, omitted: Sequence[str] = ()) ->
     return column.cast(_TEXT)
 
 
-def has_sample(column: pa.Array, omitted: Sequence[str]) -> pa.BooleanArray:
+def has_sample(column: pa.Array | pa.ChunkedArray, omitted: Sequence[str]) -> pa.BooleanArray:
     """Return a mask of the values with a sample: all but nulls and the omitted ones."""
     if not omitted:
         return column.is_valid()
-    words = column.cast(pa.string())
-    return pc.and_(words.is_valid(), pc.invert(pc.is_in(words, value_set=pa.array(omitted, pa.string()))))
+    words = (one_array(column) if isinstance(column, pa.ChunkedArray) else column).dictionary_encode()
+    shown = pc.invert(pc.is_in(words.dictionary, value_set=pa.array(omitted, pa.string())))
+    return shown.take(words.indices).fill_null(False)
 
 
 def escape(text: str) -> str:

@@ -182,3 +182,13 @@ def owned(*groups: dict[str, Any]) -> Snapshot:
         "not_alerted": not_alerted_table(made.groups),
     }
     return folded(dataclasses.replace(made, **tables), FoldRules(generated_from=3))
+
+
+@given(st.lists(st.integers(0, 6), min_size=2, max_size=8))
+def test_kept_names_fold_as_new_ones(counts: list[int]) -> None:
+    """Law: a snapshot whose names are those of the last one is folded as if they were new."""
+    kept, fresh = (GroupFolder(FoldRules(generated_from=4)) for _ in range(2))
+    for count in counts:
+        shown = dead_groups_apart(world(group("orders"), *consoles(count)))
+        fresh._names = []
+        assert names(kept.fold(shown)) == names(fresh.fold(shown))
