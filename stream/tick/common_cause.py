@@ -4,6 +4,7 @@ When a broker or a host fails, its partitions have no leader any more, and its m
 hosts outlive a tick here.
 """
 
+import bisect
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -100,10 +101,9 @@ class RecentHosts:
 
     def update(self, memberships: Mapping[str, Membership], now: int) -> None:
         """Record the memberships of all groups at `now` (ms)."""
-        for group, membership in memberships.items():
-            if self._memberships.get(group) is membership:
-                continue
-            self._memberships[group] = membership
+        known = self._memberships
+        for group, membership in [each for each in memberships.items() if known.get(each[0]) is not each[1]]:
+            known[group] = membership
             hosts = frozenset(client.client_host.removeprefix("/") for client in membership.clients)
             for host in self._current.get(group, frozenset()) - hosts:
                 self._earlier.setdefault(group, {})[host] = now
@@ -119,7 +119,8 @@ class RecentHosts:
 
     def of(self, group: str) -> frozenset[str]:
         """Return the hosts of a group's members, including those that left recently."""
-        return self._current.get(group, frozenset()) | self._earlier.get(group, {}).keys()
+        current, earlier = self._current.get(group, frozenset()), self._earlier.get(group)
+        return current | earlier.keys() if earlier else current
 
 
 _NEVER = np.iinfo(np.int64).max
@@ -250,12 +251,12 @@ def common_causes_table(
 
     With `hide_hosts` the sentence names a host by its key only.
     """
-    evaluation = evaluated.evaluation
-    position = {name: group for group, name in enumerate(evaluated.inputs.rows.groups)}
+    evaluation, all_groups = evaluated.evaluation, evaluated.inputs.rows.groups
     rows = []
     for finding, key in zip(causes, _keys(causes), strict=True):
         groups = sorted(finding.groups)
-        verdicts = [str(evaluation.verdict_names[evaluation.group_verdict[position[name]]]) for name in groups]
+        positions = (bisect.bisect_left(all_groups, name) for name in groups)
+        verdicts = [str(evaluation.verdict_names[evaluation.group_verdict[at]]) for at in positions]
         named = dataclasses.replace(finding, name=key) if hide_hosts else finding
         row: dict[str, Any] = {
             "dimension": str(finding.dimension),

@@ -4,7 +4,6 @@ End offsets are requested after the driver state is copied, so that an end offse
 """
 
 import dataclasses
-import hashlib
 import time
 import weakref
 from collections.abc import Callable, Collection, Mapping
@@ -239,18 +238,17 @@ def _sources(parts: TickParts, evaluated: EvaluatedTick, causes: tuple[CommonCau
     if hidden.blocked_partitions or hidden.state is not facts.state or len(parts.quarantine):
         return None
     window, ends, now, policies = evaluation.window, facts.ends, facts.taken_at, parts.policies
-    digest = hashlib.blake2b()
-    for column in (
+    columns = (
         *(ends.places, ends.high_watermark, ends.last_stable_offset, ends.log_start_offset, ends.leader),
         *(evaluation.verdict, evaluation.since, evaluation.group_verdict, evaluation.group_since),
         *(evaluation.group_skipped, window.known, window.lag, window.out_of_range, evaluated.inputs.odd_time),
         *(() if evaluated.burrow is None else (evaluated.burrow.status, evaluated.burrow.complete)),
-    ):
-        digest.update(column.tobytes())
+    )
     reasons = window.inputs.reasons
     return (
         weakref.ref(facts.state),
-        digest.digest(),
+        # Of bytes, Python's hash has 64 bits and a key of this process.
+        tuple(hash(column.tobytes()) for column in columns),
         None if reasons is None else reasons[~window.known].tolist(),
         facts.cluster,
         facts.polled,
