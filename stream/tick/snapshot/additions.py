@@ -14,6 +14,7 @@ from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import GroupColumns
 from stream.health.burrow import NONE, BurrowStatus, Rings
 from stream.tick.quarantine import REASON, QuarantinedGroup
+from stream.tick.snapshot.owned_rows import label_columns
 from stream.tick.verdicts.columns import words
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
@@ -149,9 +150,7 @@ def compatibility_table(
     counts = [partition_counts.get(topic) for topic in rows.topics]
     owner = pa.array(members.owner, mask=members.owner < 0)
     columns = {
-        "group": words(rows.group, rows.groups),
-        "topic": words(rows.topic, rows.topics),
-        "partition": pa.array(rows.partition),
+        **label_columns(rows),
         "owner": owner.cast(pa.int32()),
         "topic_partitions": pa.array(counts, pa.int32()).take(pa.array(rows.topic)),
     }

@@ -1,7 +1,7 @@
 """Builds the snapshot, the read model of one tick, sorted and complete."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +16,7 @@ from stream.groups.lifecycle.model import GroupHistory, Transition
 from stream.groups.membership.members import Member
 from stream.groups.membership.memberships import Membership
 from stream.groups.membership.unassigned import find_unassigned
-from stream.health.columns import Ints
+from stream.health.columns import NOT_KNOWN, Ints
 from stream.health.features import offset_out_of_range as out_of_range
 from stream.health.features import window as windows
 from stream.health.features.window import Window
@@ -27,9 +27,10 @@ from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import InputBuilder, TickInputs
 from stream.tick.inputs.rows import InputRows
 from stream.tick.snapshot.groups import groups_table, known_lags, timestamps, transitions_table
+from stream.tick.snapshot.owned_rows import label_columns, rows_by_group
 from stream.tick.snapshot.throughput import hot_ratios, scaling_columns, stream_times, throughput_columns
 from stream.tick.snapshot.topics import share_topics, topics_table, with_share_sums, with_share_topics
-from stream.tick.verdicts.columns import findings_table, groups_by_verdict, partition_columns, words
+from stream.tick.verdicts.columns import findings_table, groups_by_verdict, nullable, partition_columns, words
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 
@@ -110,7 +111,7 @@ def _build(
     derived: DerivedState, inputs: TickInputs, window: Window, evaluated: EvaluatedTick | None = None
 ) -> readmodel.Snapshot:
     state, ends = derived.state, derived.facts.ends
-    rows, committed = inputs.rows, inputs.rows.committed
+    rows, committed, labels = inputs.rows, inputs.rows.committed, label_columns(inputs.rows)
     known = window.known & committed
     reasons = _unknown_lag_reasons(window, known)
     expiry = rows.align(derived.expiry.offset, -1)
@@ -118,22 +119,19 @@ def _build(
     odd_time = inputs.odd_time | (expiry > LATEST_MS) | unreadable
     behind = np.where(window.lag > 0, np.maximum(window.inputs.now - stream_time, 0), 0)
     columns: dict[str, Any] = {
-        "group": words(rows.group, rows.groups),
-        "topic": words(rows.topic, rows.topics),
-        "partition": pa.array(rows.partition),
-        "committed_offset": pa.array(window.committed_offset, mask=~committed),
+        **labels,
+        "committed_offset": nullable(window.committed_offset, ~committed),
         "commit_time": timestamps(window.commit_time),
         "progress_time": timestamps(window.progress_time),
         **{name: ends.column(name, inputs.end_row) for name in _OFFSETS},
-        "lag": pa.array(window.lag, mask=~known),
+        "lag": nullable(window.lag, ~known),
         "lag_unknown_reason": reasons,
         "offset_expiry_time": timestamps(expiry),
         "odd_time": pa.array(odd_time),
-        "stream_time_lag": pa.array(behind / 1000, mask=~known | (stream_time < 0)),
+        "stream_time_lag": nullable(behind / 1000, ~known | (stream_time < 0)),
         **partition_columns(evaluated),
     }
-    rows_of_group = np.bincount(rows.group, minlength=len(rows.groups))
-    share = share_topics(rows.groups, state.memberships, derived.facts, evaluated, rows_of_group)
+    share = share_topics(rows.groups, state.memberships, derived.facts, evaluated, rows_by_group(rows).counts)
     groups = groups_table(
         derived,
         rows,
@@ -147,7 +145,7 @@ def _build(
         taken_at=derived.facts.taken_at,
         partitions=_equal_once(readmodel.columns_table(columns, readmodel.PARTITIONS)),
         groups=with_share_sums(groups, share),
-        unknown_lags=_unknown_lags(rows.group, rows.groups, known_lags(window, committed), reasons),
+        unknown_lags=_unknown_lags(labels["group"], known_lags(window, committed), reasons),
         transitions=transitions_table(state.histories),
         topics=with_share_topics(topics_table(rows, window, inputs.assignment.owner, evaluated), share),
         log_ends=_log_ends(rows, inputs.end_row, ends, window),
@@ -177,26 +175,28 @@ def _log_ends(rows: InputRows, end_row: Ints, ends: EndsIndex, window: Window) -
 
 def _unknown_lag_reasons(window: Window, known: NDArray[np.bool_]) -> pa.Array:
     """Return, per row, why there is no lag; null for a row with a lag."""
-    unknown_ends = window.inputs.reasons
-    reasons = np.full(len(window), None, object)
+    unknown_ends, numbers = window.inputs.reasons, np.full(len(window), NOT_KNOWN)
+    names: dict[str, int] = {}
     for row in np.flatnonzero(~known).tolist():
+        reason = None if unknown_ends is None else unknown_ends[row]
         if window.out_of_range[row]:
-            reasons[row] = out_of_range.NAMES[window.out_of_range[row]]
+            reason = out_of_range.NAMES[window.out_of_range[row]]
         elif window.known[row]:
-            reasons[row] = NEVER_COMMITTED
-        else:
-            reasons[row] = None if unknown_ends is None else unknown_ends[row]
-    return pa.array(reasons, pa.string()).dictionary_encode().cast(readmodel.NAME)
+            reason = NEVER_COMMITTED
+        if reason is not None:
+            numbers[row] = names.setdefault(reason, len(names))
+    return words(numbers, list(names), numbers < 0)
 
 
-def _unknown_lags(group: Ints, groups: Sequence[str], known: NDArray[np.bool_], reasons: pa.Array) -> pa.Table:
+def _unknown_lags(group: pa.DictionaryArray, known: NDArray[np.bool_], reasons: pa.Array) -> pa.Table:
     """Return the number of rows without a lag by group and reason, sorted (schema UNKNOWN_LAGS)."""
-    table = pa.table({"group": words(group, groups), "reason": reasons}).filter(pa.array(~known))
+    rows = pa.array(np.flatnonzero(~known))
+    names = {"group": group.take(rows).cast(pa.string()), "reason": reasons.take(rows).cast(pa.string())}
     counted = (
-        table.cast(pa.schema([("group", pa.string()), ("reason", pa.string())]))
+        pa.table(names)
         .group_by(["group", "reason"])
         .aggregate([([], "count_all")])
         .sort_by([("group", "ascending"), ("reason", "ascending")])
     )
-    names = (counted[name].combine_chunks().dictionary_encode().cast(readmodel.NAME) for name in ("group", "reason"))
-    return pa.table([*names, counted["count_all"].cast(pa.int32())], schema=readmodel.UNKNOWN_LAGS)
+    encoded = (counted[name].combine_chunks().dictionary_encode().cast(readmodel.NAME) for name in names)
+    return pa.table([*encoded, counted["count_all"].cast(pa.int32())], schema=readmodel.UNKNOWN_LAGS)

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from exporters.readmodel import GROUPS, NAME, TIMESTAMP, TRANSITIONS, columns_table
 from exporters.timestamps import LATEST_MS, clamp_ms
-from stream.groups.driver_state import GroupColumns
 from stream.groups.lifecycle.model import DEAD_STATE, GroupHistory, TransitionType
 from stream.groups.membership.model import CLASSIC, SIMPLE, Membership
 from stream.groups.short_cache import keep_last
-from stream.health.columns import Flags, Ints, max_by_owner, sum_by_owner
+from stream.health.columns import Flags, Ints
 from stream.health.features.window import Window
 from stream.tick.context import Causes, ClusterContext, DerivedState, decided_cause
 from stream.tick.inputs.rows import InputRows
 from stream.tick.inputs.times import is_odd
-from stream.tick.verdicts.columns import group_columns
+from stream.tick.snapshot.owned_rows import OwnedRows, label_columns, rows_by_group
+from stream.tick.verdicts.columns import group_columns, nullable, words
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 _NO_VALUE: Final = np.iinfo(np.int64).min
@@ -38,23 +38,20 @@ def known_lags(window: Window, committed: Flags) -> Flags:
     return known
 
 
-def lag_columns(owner: Ints, owners: int, window: Window, committed: Flags) -> dict[str, pa.Array]:
+def lag_columns(by_owner: OwnedRows, window: Window, committed: Flags) -> dict[str, pa.Array]:
     """Return the sums of GROUPS and TOPICS over rows by their owner: a group, or a topic of a group.
 
-    `owner` has the number of the owner of each row, below `owners`. Partitions are rows with a commit; the sum and the
-    maximum are those of the known lags.
+    Partitions are rows with a commit; the sum and the maximum are those of the known lags.
     """
     known = known_lags(window, committed)
-    rows, rows_known = np.bincount(owner, minlength=owners), np.bincount(owner[known], minlength=owners)
-    lag, greatest = (
-        sum_by_owner(window.lag[known], owner[known], owners),
-        max_by_owner(window.lag[known], owner[known], owners, _NO_VALUE),
-    )
+    rows_known = by_owner.count(known)
+    total = by_owner.reduce(np.add, np.where(known, window.lag, 0), 0)
+    greatest = by_owner.reduce(np.maximum, np.where(known, window.lag, _NO_VALUE), _NO_VALUE)
     return {
-        "partitions": pa.array(np.bincount(owner[committed], minlength=owners), pa.int32()),
-        "lag_sum": pa.array(lag, mask=rows_known == 0),
-        "lag_max": pa.array(greatest, mask=rows_known == 0),
-        "partitions_lag_unknown": pa.array(rows - rows_known, pa.int32()),
+        "partitions": pa.array(by_owner.count(committed), pa.int32()),
+        "lag_sum": nullable(total, rows_known == 0),
+        "lag_max": nullable(greatest, rows_known == 0),
+        "partitions_lag_unknown": pa.array(by_owner.counts - rows_known, pa.int32()),
     }
 
 
@@ -95,48 +92,37 @@ def groups_table(
 
     `further` has the columns of `snapshot.throughput`, `odd_time` marks rows with a time that cannot be right.
     """
-    groups, state = rows.groups, derived.state
+    groups, state, by_group, lost = rows.groups, derived.state, rows_by_group(rows), window.ends.lost
     recorded = _recorded_columns(groups, state.memberships, state.histories, derived.causes, derived.facts.cluster)
+    is_dead = recorded["died_time"].is_valid().to_numpy(zero_copy_only=False)
+    commits = map((state.commit_counts or {}).get, groups, itertools.repeat(0))
+    of_history = is_odd(_history_times(groups, state.histories), window.inputs.now).sum(axis=1)
+    odd_times = by_group.count(odd_time) + of_history
     first_offset, group = derived.expiry.for_groups(groups)
     columns: dict[str, Any] = recorded | {
-        "group": _names(groups),
-        **lag_columns(rows.group, len(groups), window, rows.committed),
-        "last_commit_time": timestamps(max_by_owner(window.commit_time, rows.group, len(groups), _NO_VALUE)),
-        "odd_times": _odd_times(
-            groups, state, np.bincount(rows.group[odd_time], minlength=len(groups)), window.inputs.now
-        ),
-        **_commit_columns(groups, recorded["died_time"], state.commit_counts),
+        "group": words(np.arange(len(groups)), label_columns(rows)["group"].dictionary),
+        **lag_columns(by_group, window, rows.committed),
+        "last_commit_time": timestamps(by_group.reduce(np.maximum, window.commit_time, _NO_VALUE)),
+        "odd_times": nullable(odd_times.astype(np.int32), odd_times == 0),
+        "commits": nullable(np.fromiter(commits, np.int64, len(groups)), is_dead | (state.commit_counts is None)),
         "first_offset_expiry_time": timestamps(first_offset),
         "group_expiry_time": timestamps(group),
-        "partitions_unowned": _counts(groups, derived.unassigned.unowned),
-        "topics_unsubscribed": _counts(groups, derived.unassigned.unsubscribed),
-        **_lost_sums(rows, evaluated),
+        **_unassigned_columns(groups, derived.unassigned.unowned, derived.unassigned.unsubscribed),
+        "lost_sum": nullable(
+            by_group.reduce(np.add, np.maximum(lost, 0), 0), by_group.count((lost >= 0) & (evaluated is not None)) == 0
+        ),
         **further,
         **group_columns(evaluated),
     }
     return columns_table(columns, GROUPS)
 
 
-def _lost_sums(rows: InputRows, evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
-    """Return the sum of the lost offsets per group, null where it is known for no partition."""
-    if evaluated is None:
-        return {}
-    lost = evaluated.evaluation.window.ends.lost
-    known, groups = lost >= 0, len(rows.groups)
-    is_unknown = np.bincount(rows.group[known], minlength=groups) == 0
-    return {"lost_sum": pa.array(sum_by_owner(lost[known], rows.group[known], groups), mask=is_unknown)}
-
-
-def _commit_columns(groups: Sequence[str], died: pa.Array, counts: Mapping[str, int] | None) -> dict[str, pa.Array]:
-    """Return the column of counted commits; null for dead groups."""
-    if counts is None:
-        return {}
-    is_dead = died.is_valid().to_numpy(zero_copy_only=False)
-    return {"commits": pa.array([counts.get(name, 0) for name in groups], pa.int64(), mask=is_dead)}
-
-
-def _counts(groups: Sequence[str], counts: Mapping[str, int]) -> pa.Array:
-    return pa.array([counts.get(name) for name in groups], pa.int32())
+@keep_last
+def _unassigned_columns(
+    groups: Sequence[str], unowned: Mapping[str, int], unsubscribed: Mapping[str, int]
+) -> dict[str, pa.Array]:
+    counts = {"partitions_unowned": unowned, "topics_unsubscribed": unsubscribed}
+    return {name: pa.array(list(map(each.get, groups)), pa.int32()) for name, each in counts.items()}
 
 
 @keep_last
@@ -214,13 +200,7 @@ def transitions_table(histories: Mapping[str, GroupHistory]) -> pa.Table:
 
 def timestamps(milliseconds: NDArray[np.int64]) -> pa.Array:
     """Return times (ms) as timestamps, none later than the year 9999; null below 0."""
-    return pa.array(np.minimum(milliseconds, LATEST_MS), mask=milliseconds < 0).cast(TIMESTAMP)
-
-
-def _odd_times(groups: Sequence[str], state: GroupColumns, partitions: Ints, now: int) -> pa.Array:
-    """Return the number of odd times per group, those of its partitions and of its history; null for none."""
-    total = partitions + is_odd(_history_times(groups, state.histories), now).sum(axis=1)
-    return pa.array(total.astype(np.int32), mask=total == 0)
+    return nullable(np.minimum(milliseconds, LATEST_MS), milliseconds < 0, TIMESTAMP)
 
 
 @keep_last

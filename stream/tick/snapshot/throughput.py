@@ -6,12 +6,11 @@ scaler that counts it adds members that stay idle, and each addition is a rebala
 partitions of the same number of all topics to one member, however many there are: they count as one partition.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from decoders.blobs import streams_commit_metadata
 from decoders.errors import DecodeError
@@ -19,12 +18,15 @@ from stream.groups.commits.run_table import Runs
 from stream.groups.commits.slots import Slots
 from stream.groups.driver_state import GroupColumns
 from stream.groups.membership.model import CLASSIC, Membership
-from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, max_by_owner, sum_by_owner
+from stream.groups.short_cache import keep_last
+from stream.health.columns import NOT_KNOWN, Flags, Ints, Reals, max_by_owner
 from stream.health.features.window import Window
 from stream.health.inputs import GroupStage
 from stream.tick.inputs.assignment import PartitionAssignment
 from stream.tick.inputs.rows import InputRows
 from stream.tick.inputs.times import plausible_slots
+from stream.tick.snapshot.owned_rows import OwnedRows, rows_by_group, rows_by_topic
+from stream.tick.verdicts.columns import nullable
 
 HOT_RATIO: Final = 3.0
 """A partition is hot from this multiple of the mean rate of its siblings on."""
@@ -42,16 +44,14 @@ def throughput_columns(rows: InputRows, window: Window, runs: Runs) -> dict[str,
 
     `runs` are those of the driver state, since the window of an evaluated tick has no slots any more.
     """
-    groups = len(rows.groups)
+    by_group, own = rows_by_group(rows), rows.committed
     intervals = commit_intervals(plausible_slots(runs.slots, window.now), len(runs))
-    shortest = -max_by_owner(-_or_none(rows.align(intervals, NOT_KNOWN)), rows.group, groups, -_NO_INTERVAL)
-    unread = _greatest(unread_ratios(window, rows.committed), rows.group, groups)
-    own = rows.committed
-    catch_up = np.where(window.known, window.rates.catch_up_now, NOT_KNOWN)[own]
+    shortest = by_group.reduce(np.minimum, _or_none(rows.align(intervals, NOT_KNOWN)), _NO_INTERVAL)
+    unread = by_group.reduce(np.fmax, unread_ratios(window, own), np.nan)
     return {
-        "commit_interval": pa.array(shortest / 1000, mask=shortest == _NO_INTERVAL),
-        "catch_up_seconds": longest_catch_up(catch_up, rows.group[own], groups),
-        "unread_ratio": pa.array(unread, mask=np.isnan(unread)),
+        "commit_interval": nullable(shortest / 1000, shortest == _NO_INTERVAL),
+        "catch_up_seconds": longest_catch_up(np.where(window.known, window.rates.catch_up_now, -1), own, by_group),
+        "unread_ratio": nullable(unread, np.isnan(unread)),
     }
 
 
@@ -61,14 +61,10 @@ def stream_times(rows: InputRows, state: GroupColumns) -> tuple[Ints, Flags]:
     Only in groups that are known to be of Kafka Streams: others write anything into the metadata.
     """
     times, unreadable = np.full(len(rows), NOT_KNOWN, np.int64), np.zeros(len(rows), np.bool_)
-    metadata = state.runs.metadata
-    has_text = rows.align(pc.binary_length(metadata).to_numpy(zero_copy_only=False) > 0, False)
-    groups = np.unique(rows.group[has_text]).tolist()
-    found = {each: state.memberships.get(rows.groups[each], _NO_GROUP) for each in groups}
-    streams = [each for each, group in found.items() if (group.kind, group.protocol) in _STREAMS_GROUPS]
-    own = np.flatnonzero(has_text & np.isin(rows.group, streams))
-    for row, raw in zip(own.tolist(), metadata.take(pa.array(rows.state_row[own])).to_pylist(), strict=True):
-        read = streams_commit_metadata(raw)
+    own = np.flatnonzero(_group_types(rows.groups, state.memberships)[0][rows.group] & rows.committed)
+    texts = state.runs.metadata.take(pa.array(rows.state_row[own])).to_pylist()
+    for row, raw in zip(own.tolist(), texts, strict=True):
+        read = streams_commit_metadata(raw) if raw else None
         if isinstance(read, DecodeError):
             unreadable[row] = True
         elif read is not None and read["stream_time"] is not None:
@@ -93,10 +89,10 @@ def commit_intervals(slots: Slots, rows: int) -> Ints:
     return intervals
 
 
-def longest_catch_up(times: Ints, group: Ints, groups: int) -> pa.Array:
-    """Return the greatest of the times (ms, -1: not known) of each group in seconds; null if one is not known."""
-    longest = max_by_owner(_or_none(times), group, groups, NOT_KNOWN)
-    return pa.array(longest / 1000, mask=(longest == _NO_INTERVAL) | (longest == NOT_KNOWN))
+def longest_catch_up(times: Ints, counts: Flags, by_group: OwnedRows) -> pa.Array:
+    """Return the greatest time (ms, -1: not known) of the rows that `counts` in seconds; null if one is not known."""
+    longest = by_group.reduce(np.maximum, np.where(counts, _or_none(times), NOT_KNOWN), NOT_KNOWN)
+    return nullable(longest / 1000, (longest == _NO_INTERVAL) | (longest == NOT_KNOWN))
 
 
 def unread_ratios(window: Window, committed: Flags) -> Reals:
@@ -124,17 +120,11 @@ def hot_ratios(topic: Ints, rate: Reals) -> pa.Array:
     # With idle siblings, the ratio would have no bound: they count as the lowest rate.
     ratio = value / np.maximum(mean, _LOWEST_RATE)
     hot = known & (siblings >= _FEWEST_SIBLINGS) & (ratio >= HOT_RATIO)
-    return pa.array(np.round(ratio, 3), mask=~hot)
+    return nullable(np.round(ratio, 3), ~hot)
 
 
 def _or_none(intervals: Ints) -> Ints:
     return np.where(intervals < 0, _NO_INTERVAL, intervals)
-
-
-def _greatest(values: Reals, owner: Ints, owners: int) -> Reals:
-    found = np.full(owners, np.nan)
-    np.fmax.at(found, owner, values)
-    return found
 
 
 _RANGE: Final = "range"
@@ -147,6 +137,16 @@ _STREAMS: Final = "stream"
 _SCALABLE_KINDS: Final = ("classic", "consumer")
 
 
+@keep_last
+def _group_types(groups: Sequence[str], memberships: Mapping[str, Membership]) -> Flags:
+    """Return four flags of each group: it is of Kafka Streams, can have more members, has members, assigns by range."""
+    found = [memberships.get(name, _NO_GROUP) for name in groups]
+    is_streams = [(each.kind, each.protocol) in _STREAMS_GROUPS for each in found]
+    is_scalable = [each.kind in _SCALABLE_KINDS and each.protocol != _STREAMS for each in found]
+    has_members, by_topic = [each.members > 0 for each in found], [each.protocol == _RANGE for each in found]
+    return np.array([is_streams, is_scalable, has_members, by_topic], np.bool_)
+
+
 def scaling_columns(
     rows: InputRows, window: Window, assignment: PartitionAssignment, memberships: Mapping[str, Membership]
 ) -> dict[str, pa.Array]:
@@ -156,25 +156,23 @@ def scaling_columns(
     the members read; a group without members reads all of its partitions but those of topics that it has left.
     Partitions without a commit have no lag. Members of groups whose offsets another program writes would have no work.
     """
-    groups = len(rows.groups)
-    found = [memberships.get(name) for name in rows.groups]
-    is_scalable = np.array(
-        [each is not None and each.kind in _SCALABLE_KINDS and each.protocol != _STREAMS for each in found], np.bool_
-    )
-    is_scalable &= window.inputs.groups.stage != GroupStage.MIRRORED
-    has_members = np.array([each is not None and each.members > 0 for each in found], np.bool_)
+    by_group = rows_by_group(rows)
+    _, is_scalable, has_members, by_topic = _group_types(rows.groups, memberships)
     is_read = (assignment.subscribed == 1) | (assignment.owner >= 0) | (~has_members[rows.group] & ~window.left)
     unknown = is_read & rows.committed & (~window.known | (assignment.owner == NOT_KNOWN))
     unknown |= (assignment.subscribed == NOT_KNOWN) & ~is_read & ~window.left
-    is_known = is_scalable & _any(is_read, rows.group, groups) & ~_any(unknown, rows.group, groups)
+    is_known = is_scalable & (window.inputs.groups.stage != GroupStage.MIRRORED)
+    is_known &= (by_group.count(is_read) > 0) & (by_group.count(unknown) == 0)
     lag = np.where(is_read & rows.committed & window.known, window.lag, 0)
-    by_topic = np.array([each is not None and each.protocol == _RANGE for each in found], np.bool_)
     unit = np.where(by_topic[rows.group], rows.partition, np.arange(len(rows.partition)))
-    scalable = sum_by_owner(np.where(_is_alone(lag > 0, assignment.owner, unit), 0, lag), rows.group, groups)
-    useful = _useful_members(rows, is_read, by_topic)
+    scalable = by_group.reduce(np.add, np.where(_is_alone(lag > 0, assignment.owner, unit), 0, lag), 0)
+    topics, first = rows_by_topic(rows)
+    # The partitions that are read; with the assignor `range` those of the largest topic.
+    largest = max_by_owner(topics.count(is_read), rows.group[first], len(rows.groups), 0)
+    useful = np.where(by_topic, largest, by_group.count(is_read))
     return {
-        "scalable_lag": pa.array(scalable, mask=~is_known),
-        "members_useful": pa.array(useful.astype(np.int32), mask=~(is_known & has_members)),
+        "scalable_lag": nullable(scalable, ~is_known),
+        "members_useful": nullable(useful.astype(np.int32), ~(is_known & has_members)),
     }
 
 
@@ -186,18 +184,3 @@ def _is_alone(lagging: Flags, member: Ints, unit: Ints) -> Flags:
     any_unit[owner] = units
     has_others = np.bincount(owner[units != any_unit[owner]], minlength=len(any_unit)) > 0
     return owned & ~has_others[np.where(owned, member, 0)]
-
-
-def _useful_members(rows: InputRows, is_read: Flags, by_topic: Flags) -> Ints:
-    """Return the number of partitions that are read per group; with `by_topic` that of the largest topic."""
-    groups = len(rows.groups)
-    total = np.bincount(rows.group[is_read], minlength=groups)
-    place = rows.group * max(len(rows.topics), 1) + rows.topic
-    places, partitions = np.unique(place[is_read], return_counts=True)
-    largest = np.zeros(groups, np.int64)
-    np.maximum.at(largest, places // max(len(rows.topics), 1), partitions)
-    return np.where(by_topic, largest, total)
-
-
-def _any(flags: Flags, owner: Ints, owners: int) -> Flags:
-    return np.bincount(owner[flags], minlength=owners) > 0

@@ -15,13 +15,15 @@ import pyarrow.compute as pc
 
 from exporters.readmodel import NAME, TOPICS, columns_table
 from stream.groups.membership.model import Membership
-from stream.health.columns import NOT_KNOWN, Ints, consecutive_pairs
+from stream.groups.short_cache import keep_last
+from stream.health.columns import NOT_KNOWN, Ints
 from stream.health.features.window import Window
 from stream.health.share.progress import SharePartitionProgress, ShareProgress
 from stream.tick.context import TickFacts
 from stream.tick.inputs.rows import InputRows
 from stream.tick.snapshot.groups import lag_columns
-from stream.tick.verdicts.columns import greatest_time_lag, words
+from stream.tick.snapshot.owned_rows import label_columns, rows_by_topic
+from stream.tick.verdicts.columns import greatest_time_lag, nullable, words
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 
@@ -30,30 +32,29 @@ def topics_table(rows: InputRows, window: Window, member: Ints, evaluated: Evalu
 
     `member` is the number of the member that owns each row, `NO_OWNER` or `NOT_KNOWN`.
     """
-    owner, first = consecutive_pairs(rows.group, rows.topic)
+    labels, (by_topic, first) = label_columns(rows), rows_by_topic(rows)
     columns: dict[str, Any] = {
-        "group": words(rows.group[first], rows.groups),
-        "topic": words(rows.topic[first], rows.topics),
-        **lag_columns(owner, len(first), window, rows.committed),
-        **_assigned(member, owner, len(first)),
+        **{name: labels[name].take(pa.array(first)) for name in ("group", "topic")},
+        **lag_columns(by_topic, window, rows.committed),
+        **_assigned(rows, member),
     }
     if evaluated is not None:
+        owner, evaluation = np.repeat(np.arange(len(first)), by_topic.counts), evaluated.evaluation
         columns |= greatest_time_lag(evaluated, owner, len(first))
-        columns["verdict"] = words(
-            evaluated.evaluation.worst_by_owner(owner, len(first)), evaluated.evaluation.verdict_names
-        )
+        columns["verdict"] = words(evaluation.worst_by_owner(owner, len(first)), evaluation.verdict_names)
     return columns_table(columns, TOPICS)
 
 
-def _assigned(member: Ints, owner: Ints, owners: int) -> dict[str, pa.Array]:
-    """Return the columns `members` and `partitions_assigned` by owner; null where the assignment is not known."""
-    unknown = np.bincount(owner[member == NOT_KNOWN], minlength=owners) > 0
-    owned = member >= 0
+@keep_last
+def _assigned(rows: InputRows, member: Ints) -> dict[str, pa.Array]:
+    """Return the columns `members` and `partitions_assigned` of TOPICS; null where the assignment is not known."""
+    by_topic, first = rows_by_topic(rows)
+    unknown, owned = by_topic.count(member == NOT_KNOWN) > 0, member >= 0
     # One integer per pair: `unique` of two columns compares bytes, four times as slow.
-    pairs = np.unique(owner[owned].astype(np.int64) << 32 | member[owned])
+    pairs = np.unique(np.repeat(np.arange(len(first)), by_topic.counts)[owned] << 32 | member[owned])
     return {
-        "members": pa.array(np.bincount(pairs >> 32, minlength=owners).astype(np.int32), mask=unknown),
-        "partitions_assigned": pa.array(np.bincount(owner[owned], minlength=owners).astype(np.int32), mask=unknown),
+        "members": nullable(np.bincount(pairs >> 32, minlength=len(first)).astype(np.int32), unknown),
+        "partitions_assigned": nullable(by_topic.count(owned).astype(np.int32), unknown),
     }
 
 

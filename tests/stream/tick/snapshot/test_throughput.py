@@ -8,6 +8,7 @@ import pytest
 from sandbox.recorded_clients.observed import ClientCapture
 from stream.groups.commits.slots import Slots
 from stream.tick.snapshot.build import build, build_evaluated
+from stream.tick.snapshot.owned_rows import OwnedRows
 from stream.tick.snapshot.throughput import commit_intervals, hot_ratios, longest_catch_up
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.health.tables import wrong
@@ -89,7 +90,8 @@ def test_a_group_has_caught_up_when_its_last_partition_has() -> None:
 
     def times(rows: list[tuple[int, int]]) -> list[float | None]:
         group, time = np.array(rows, np.int64).T
-        return longest_catch_up(time, group, 2).to_pylist()  # type: ignore[no-any-return]
+        by_group, counts = OwnedRows(group, 2), np.ones(len(time), np.bool_)
+        return longest_catch_up(time, counts, by_group).to_pylist()  # type: ignore[no-any-return]
 
     assert wrong(stories, times) == []
 
