@@ -2,8 +2,8 @@
 
 import dataclasses
 import sys
-import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Final
@@ -14,8 +14,9 @@ from stream.checkpoint.continuity import FOLDER as FIRST_READ
 from stream.checkpoint.continuity import KeptRead, OffsetsTopicEnds
 from stream.config.options import Config
 from stream.service.catch_up import CatchUpProgress, CatchUpView
-from stream.service.first_read.reader import FirstReadError, read_first, result_of
-from stream.service.first_read.request import FirstRead
+from stream.service.early_jvm import EarlyJvm
+from stream.service.first_read.reader import FirstReadError
+from stream.service.first_read.request import FirstRead, read_first, result_of
 from stream.service.kept_state import KeptState
 from stream.service.status import CATCHING_UP, STARTING, ServiceStatus
 from stream.spark.pipeline import PipelineOptions
@@ -33,20 +34,20 @@ class DriverSeed:
     config: Config
     status: ServiceStatus
     publisher: Publisher
-    stopping: threading.Event
-    folder: Path | None
-    """For temporary files; without it no topic is read first."""
+    jvm: EarlyJvm
     options: PipelineOptions
     ends: OffsetsTopicEnds
     state: KeptState
-    session: Future[SparkSession]
+    session: Callable[[], Future[SparkSession]]
+    """Returns the session; the first call starts to open it."""
 
     def fill(self) -> FirstRead | None:
         """Fill the driver state, and return the first read that it has; None: it has the state of the checkpoint.
 
         A first read is that of this process, or of an earlier one whose batch has not ended.
         """
-        first = None if self.folder is None else self._first_read(self.folder)
+        folder = self.jvm.options.temporary_folder
+        first = None if folder is None else self._first_read(folder)
         if first is None:
             self._restore()
         return first
@@ -68,11 +69,12 @@ class DriverSeed:
 
     def _restore(self) -> None:
         """Seed the driver state from the state store, when the session is open; not if stopped before."""
-        while not self.session.done():
-            if self.stopping.wait(_POLL_SECONDS):  # executors may never come
+        session = self.session()
+        while not session.done():
+            if self.jvm.stopping.wait(_POLL_SECONDS):  # executors may never come
                 return
-        if not self.stopping.is_set():
-            self.publisher.seed(self.state.load(self.session.result()))
+        if not self.jvm.stopping.is_set():
+            self.publisher.seed(self.state.load(session.result()))
             positions = self.state.checkpoint.positions or self.ends.log_starts
             self.status.progress = CatchUpProgress(positions, self.ends.last_stable)
 
@@ -90,7 +92,7 @@ class DriverSeed:
         return first
 
     def _read_first(self, folder: Path) -> FirstRead | None:
-        """Read a long topic and apply it to the driver state, while the session is opened; None if it was not."""
+        """Read a long topic and apply it to the driver state; None if it was not read."""
         ends, status = self.ends, self.status
         status.progress = progress = CatchUpProgress(ends.log_starts, ends.last_stable)
         first = FirstRead.plan(self.options, ends.last_stable, ends.epochs, folder)
@@ -101,12 +103,10 @@ class DriverSeed:
 
         def stopped() -> bool:
             view.show(progress.catch_up(time.monotonic()))
-            if self.session.done():
-                self.session.result()  # without Java, reading is pointless
-            return self.stopping.wait(_POLL_SECONDS)
+            return self.jvm.stopping.wait(_POLL_SECONDS)
 
         try:
-            read = read_first(first, stopped)
+            read = read_first(first, stopped, self.jvm.reader)
         finally:
             view.done()
         if read is None:

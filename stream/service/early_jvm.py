@@ -1,5 +1,8 @@
 """Starts the JVM of `lagwarden run` before the modules of the service are imported: both take a second or more.
 
+Where nothing is read yet, the topic may be read first, on all cores, and the process that does it is started instead.
+The JVM follows when it is needed: if it booted meanwhile, both would take longer, and their memory would add up.
+
 This module imports neither PySpark nor numpy. From here on, a signal to stop ends the process in order: it removes its
 temporary files: Spark's blocks, sockets of workers, unpacked native libraries. A JVM that is killed leaves about 15 MB,
 which would fill the volume of a monitor that is killed often. So each process has a folder of its own, locked while it
@@ -21,13 +24,16 @@ from typing import Final
 
 import structlog
 
+from stream.checkpoint.manifest import FORMAT
 from stream.config.options import Config
 from stream.errors import ExitCode, Refusal
 from stream.process_memory import keep_arrow_from_pandas, limit_heaps
+from stream.service.first_read.reader import FirstReader
 from stream.service.system_limits import raise_limit
 from stream.spark.class_archive import ClassArchive
 from stream.spark.executors.driver_machine import jvm_environment
-from stream.spark.jvm_process import UI_ENVIRONMENT, JvmOptions, JvmProcess, JvmStartError, start_refusal
+from stream.spark.java import find_java
+from stream.spark.jvm_process import NO_JAVA, UI_ENVIRONMENT, JvmOptions, JvmProcess, JvmStartError, start_refusal
 from stream.spark.object_store import find_jars
 
 _log = structlog.get_logger(__name__)
@@ -35,19 +41,42 @@ _PREFIX: Final = "lagwarden-"
 _LOCK: Final = "in-use"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StartedJvm:
-    """The booting JVM and its options."""
+@dataclasses.dataclass(slots=True)
+class EarlyJvm:
+    """The JVM and its options. It boots, or it is still to be started and a process waits for a first read."""
 
-    process: JvmProcess
     options: JvmOptions
     stopping: threading.Event
     """Set by SIGTERM and SIGINT."""
+    process: JvmProcess | None = None
+    waiting: FirstReader | None = None
+
+    def reader(self) -> FirstReader:
+        """Return the process that waits for a first read, the second time another one. Raises OSError."""
+        reader, self.waiting = self.waiting or FirstReader(), None
+        return reader
+
+    def start(self) -> JvmProcess:
+        """Return the process of the JVM, started if it was not; the waiting one is ended. Raises Refusal."""
+        self.end_waiting()
+        if self.process is None:
+            try:
+                self.process = JvmProcess.start(self.options)
+            except JvmStartError as error:
+                raise start_refusal(error) from error
+        return self.process
+
+    def end_waiting(self) -> None:
+        """End the process that waits for a first read, if there is one."""
+        if self.waiting is not None:
+            self.reader().end()
 
 
 @contextlib.contextmanager
-def start_jvm(config: Config, *, many_rows: bool = False) -> Iterator[StartedJvm]:
-    """Start the JVM and yield it while it boots; at the end, kill it if it still runs. See JvmOptions for `many_rows`.
+def start_jvm(config: Config, *, many_rows: bool = False) -> Iterator[EarlyJvm]:
+    """Start the JVM, unless the topic may be read first, and yield it; at the end, kill it if it still runs.
+
+    See JvmOptions for `many_rows`.
 
     Raises Refusal if there is no Java, if no temporary file can be written, and if jars for the checkpoint are missing.
     """
@@ -63,16 +92,29 @@ def start_jvm(config: Config, *, many_rows: bool = False) -> Iterator[StartedJvm
         classes = ClassArchive.existing(place, metadata.version("pyspark"))
         if classes is None:
             _log.debug("archive of the JVM's classes missing; Spark starts slower", folder=str(place))
-        options = JvmOptions(config.job.driver_memory, classes, folder, variables, jars, many_rows)
+        jvm = EarlyJvm(JvmOptions(config.job.driver_memory, classes, folder, variables, jars, many_rows), stopping)
         try:
-            process = JvmProcess.start(options)
-        except JvmStartError as error:
-            raise start_refusal(error) from error
-        try:
+            if many_rows or not _may_read_first(config):
+                jvm.start()
+            elif find_java() is None:
+                raise start_refusal(JvmStartError(NO_JAVA))
+            else:
+                with contextlib.suppress(OSError):  # raised where it is used
+                    jvm.waiting = FirstReader()
             keep_arrow_from_pandas()
-            yield StartedJvm(process, options, stopping)
+            yield jvm
         finally:
-            process.kill()
+            jvm.end_waiting()
+            if jvm.process is not None:
+                jvm.process.kill()
+
+
+def _may_read_first(config: Config) -> bool:
+    """Return whether Spark has planned no batch yet in a checkpoint on this machine."""
+    root = config.checkpoint.dir
+    if config.job.master_url.is_on_other_machines or not isinstance(root, Path):
+        return False
+    return not (root / f"v{FORMAT}" / "spark" / "offsets").exists()
 
 
 def _stop_signals() -> threading.Event:

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import functools
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
@@ -23,6 +22,7 @@ from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
 from stream.service import wiring
 from stream.service.driver_seed import DriverSeed
+from stream.service.early_jvm import EarlyJvm
 from stream.service.first_read.request import FirstRead
 from stream.service.kept_state import KeptState, StateUnusableError, end_of_query
 from stream.service.startup import check_part, read_tombstone_seconds, wait_for_ends
@@ -50,22 +50,23 @@ class MonitorJob:
     config: Config
     status: ServiceStatus
     publisher: Publisher
-    stopping: threading.Event
+    jvm: EarlyJvm
     cluster: Cluster
     _: dataclasses.KW_ONLY
     events: RecentEvents
     """Verdict changes are added to these."""
-    folder: Path | None = None
-    """For temporary files; with it, a long topic is read first, while the session is opened."""
     follow: Callable[[], None] = lambda: None
     """Called before each tick."""
 
-    def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
-        """Continue from the checkpoint until the query ends; return the exit code. Raises Refusal."""
+    def run(self, topic: OffsetsTopic, session: Callable[[], Future[SparkSession]]) -> int:
+        """Continue from the checkpoint until the query ends; return the exit code. Raises Refusal.
+
+        The first call of `session` starts to open it.
+        """
         self.status.phase, self.status.failure_of = STARTING, self.cluster.failure_of
         part = self.config.job.part
         check_part(part, topic)
-        ends = wait_for_ends(self.cluster, topic, self.status, self.stopping, part)
+        ends = wait_for_ends(self.cluster, topic, self.status, self.jvm.stopping, part)
         if ends is None:
             return ExitCode.OK
         ends = dataclasses.replace(ends, tombstone_seconds=read_tombstone_seconds(self.cluster))
@@ -91,7 +92,7 @@ class MonitorJob:
                     state.start_over(str(error))
 
     def _run_query(
-        self, session: Future[SparkSession], state: KeptState, ends: OffsetsTopicEnds, ticker: Ticker
+        self, session: Callable[[], Future[SparkSession]], state: KeptState, ends: OffsetsTopicEnds, ticker: Ticker
     ) -> int:
         """Restore the state, start the query and supervise it. Raises Refusal, and StateUnusableError."""
         config, status = self.config, self.status
@@ -100,10 +101,8 @@ class MonitorJob:
             address = host, receiver.port, receiver.token
             try:
                 options = wiring.pipeline_options(config, state.checkpoint, ends.log_starts, address)
-                first = DriverSeed(
-                    config, status, self.publisher, self.stopping, self.folder, options, ends, state, session
-                ).fill()
-                if self.stopping.is_set():
+                first = DriverSeed(config, status, self.publisher, self.jvm, options, ends, state, session).fill()
+                if self.jvm.stopping.is_set():
                     return ExitCode.OK
                 checkpoint = state.checkpoint
                 options = wiring.pipeline_options(config, checkpoint, ends.log_starts, address)
@@ -128,7 +127,7 @@ class MonitorJob:
                     TickThread(functools.partial(ticker.run, watch)),
                     status,
                     self.publisher,
-                    self.stopping,
+                    self.jvm.stopping,
                     config.job.watchdog_limit,
                 )
                 was_read_first = first is not None and status.progress is not None and status.progress.caught_up

@@ -1,7 +1,7 @@
 """`lagwarden run`: starts the parts of the process in order, and stops them in reverse order.
 
-The HTTP server starts first, so that health checks are answered from the first second. The JVM starts while the
-cluster is contacted. Then follow the checkpoint, its state, the query, and the ticks.
+The HTTP server starts first, so that health checks are answered from the first second. Then follow the checkpoint, its
+state, Spark's session if the JVM does not boot yet, the query, and the ticks.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from stream.errors import ExitCode, Refusal
 from stream.otlp.export import otlp_export
 from stream.process_memory import collect_seldom
 from stream.service import wiring
-from stream.service.early_jvm import StartedJvm
+from stream.service.early_jvm import EarlyJvm
 from stream.service.job import MonitorJob
 from stream.service.startup import wait_for_offsets_topic
 from stream.service.status import FAILED, STOPPING, ServiceStatus
@@ -46,7 +46,7 @@ _log = structlog.get_logger(__name__)
 _JVM_GRACE_SECONDS: Final = 12.0
 
 
-def run(config: Config, jvm: StartedJvm, follower: ConfigFollower | None = None) -> int:
+def run(config: Config, jvm: EarlyJvm, follower: ConfigFollower | None = None) -> int:
     """Run the monitor until SIGTERM or SIGINT; return the exit code. Raises Refusal for what the user must fix.
 
     The `follower` has the changes of the configuration file.
@@ -85,27 +85,26 @@ def run(config: Config, jvm: StartedJvm, follower: ConfigFollower | None = None)
         otlp_export(config.otlp, publisher.current, watch.current, server.status) as status.otlp,
     ):
         executors = _executor_watch(config, status)
-        opened, ready = _open_session(config, wiring.session_options(config, jvm.options), jvm.process, executors)
+        session = SessionStart(config, jvm, executors)
+        if jvm.process is not None:
+            session()
         try:
             with Cluster(
                 config.kafka.bootstrap_servers,
                 login_from_options(config.kafka),
                 request_timeout=config.kafka.request_timeout,
             ) as cluster:
-                topic = wait_for_offsets_topic(cluster, status, jvm.stopping, lambda: _raise_if_failed(ready))
+                topic = wait_for_offsets_topic(cluster, status, jvm.stopping, session.check)
                 if topic is None:
                     return ExitCode.OK
-                folder = jvm.options.temporary_folder
-                job = MonitorJob(
-                    config, status, publisher, jvm.stopping, cluster, events=events, folder=folder, follow=follow
-                )
-                return job.run(topic, ready)
+                job = MonitorJob(config, status, publisher, jvm, cluster, events=events, follow=follow)
+                return job.run(topic, session)
         finally:
             status.phase = STOPPING if status.phase != FAILED else FAILED
             if executors is not None:
                 executors.close()
-            if opened.done():  # else `start_jvm` kills the JVM, which is still starting
-                end_session(opened.result(), _JVM_GRACE_SECONDS)
+            if session.opened.done():  # else `start_jvm` kills the JVM, which is still starting
+                end_session(session.opened.result(), _JVM_GRACE_SECONDS)
 
 
 @contextlib.contextmanager
@@ -159,35 +158,44 @@ def _executor_watch(config: Config, status: ServiceStatus) -> ExecutorWatch | No
     return watch
 
 
-def _open_session(
-    config: Config, options: SessionOptions, jvm: JvmProcess, executors: ExecutorWatch | None
-) -> tuple[Future[SparkSession], Future[SparkSession]]:
-    """Open the session on a daemon thread: the process may have to end before it is open.
+class SessionStart:
+    """Opens the session on a daemon thread: the process may have to end before it is open."""
 
-    Returns the session as soon as it has to be ended, and the session when its executors can run tasks, which may take
-    any time.
-    """
-    opened, ready = Future[SparkSession](), Future[SparkSession]()
+    def __init__(self, config: Config, jvm: EarlyJvm, executors: ExecutorWatch | None) -> None:
+        """Prepare the options. Raises Refusal if this machine has no address for executors."""
+        self._config, self._jvm, self._executors = config, jvm, executors
+        self._options = wiring.session_options(config, jvm.options)
+        self._begun = False
+        self.opened = Future[SparkSession]()
+        """The session as soon as it has to be ended."""
+        self._ready = Future[SparkSession]()
 
-    def open_() -> None:
+    def __call__(self) -> Future[SparkSession]:
+        """Return the session when its executors can run tasks, which may take any time; the first call starts it.
+
+        Raises Refusal if the JVM cannot be started.
+        """
+        if not self._begun:
+            self._begun = True
+            arguments = (self._options, self._jvm.start())
+            threading.Thread(target=self._open, args=arguments, name="session", daemon=True).start()
+        return self._ready
+
+    def check(self) -> None:
+        """Raise the error of a session that could not be opened: without Spark, waiting for Kafka is pointless."""
+        if self._ready.done():
+            self._ready.result()
+
+    def _open(self, options: SessionOptions, jvm: JvmProcess) -> None:
         try:
             session = open_session(options, jvm)
-            opened.set_result(session)
-            if executors is not None:
-                executors.start(session)
-            if config.job.master_url.is_on_other_machines:
-                checkpoint = config.checkpoint
+            self.opened.set_result(session)
+            if self._executors is not None:
+                self._executors.start(session)
+            if self._config.job.master_url.is_on_other_machines:
+                checkpoint = self._config.checkpoint
                 folder = checkpoint.dir if checkpoint.shared and isinstance(checkpoint.dir, Path) else None
-                check_executors(session, options.shuffle_partitions, folder, wiring.executor_files(config))
-            ready.set_result(session)
+                check_executors(session, options.shuffle_partitions, folder, wiring.executor_files(self._config))
+            self._ready.set_result(session)
         except BaseException as error:  # noqa: BLE001 - raised where the session is used
-            ready.set_exception(error)
-
-    threading.Thread(target=open_, name="session", daemon=True).start()
-    return opened, ready
-
-
-def _raise_if_failed(session: Future[SparkSession]) -> None:
-    """Raise the error of a session that could not be opened: without Java, waiting for Kafka is pointless."""
-    if session.done():
-        session.result()
+            self._ready.set_exception(error)

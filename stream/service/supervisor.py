@@ -59,7 +59,8 @@ class QuerySupervisor:
     Each phase is a method that does one step and returns the next step, or the exit code.
     """
 
-    _session: futures.Future[SparkSession]
+    _session: Callable[[], futures.Future[SparkSession]]
+    """Returns the session; the first call starts to open it."""
     _start: Callable[[SparkSession], StreamingQuery]
     """Starts the query in the session, when that is open."""
     _state: KeptState
@@ -79,12 +80,15 @@ class QuerySupervisor:
     def supervise(self, *, was_read_first: bool = False) -> int:
         """Run the phases until one returns the exit code. Raises Refusal, StateUnusableError, and SparkCallError.
 
-        If the topic `was_read_first`, the ticks publish at once, while the session is opened and the query starts.
+        If the topic `was_read_first`, the ticks publish at once, and the session is opened when there is a snapshot.
         """
         if was_read_first:
             self._status.phase = RUNNING
             self._ticks.publish()
             self._ticks.start()
+            while self._publisher.current() is None and self._ticks.is_alive():
+                if self._stopping.wait(_CATCH_UP_POLL_SECONDS):
+                    break
         self._closing.callback(self._ticks.join)
         step: Step | int = self.open
         with self._closing:
@@ -93,9 +97,10 @@ class QuerySupervisor:
         return step
 
     def open(self) -> Step | int:
-        """Wait for the session. Raises Refusal."""
-        if self._session.done():
-            return functools.partial(self.start, self._session.result())
+        """Open the session and wait for it. Raises Refusal."""
+        session = self._session()
+        if session.done():
+            return functools.partial(self.start, session.result())
         if self._stopping.wait(_CATCH_UP_POLL_SECONDS):
             self._status.phase = STOPPING
             return ExitCode.OK

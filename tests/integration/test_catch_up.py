@@ -85,10 +85,9 @@ def readers(monitor: Monitor) -> list[int]:
 
 
 def hold_readers(monitor: Monitor, broker: Broker) -> list[int]:
-    """Return the ids of the processes that read. They cannot end: the broker is paused while they begin."""
-    monitor.wait_for(lambda: bool(readers(monitor)), "the process that forks those that read")
-    broker.pause()
+    """Return the ids of the processes that read. They cannot end: the broker is paused when they have begun."""
     monitor.wait_for(lambda: bool(forked(monitor)), "processes that read")
+    broker.pause()
     return forked(monitor)
 
 
@@ -152,5 +151,5 @@ def test_a_first_read_that_fails_leaves_the_topic_to_the_query(tmp_path: Path) -
         monitor.wait_ready()
         shown = monitor.metrics()
         assert (shown.committed, shown.records_read) == (truth(LONG_TRAFFIC), LONG_TRAFFIC.records)
-        (line,) = monitor.events("topic not read while the JVM started; the query reads it")
+        (line,) = monitor.events("topic not read before the JVM starts; the query reads it")
         assert line["cause"] == "a process was ended by signal 9"

@@ -30,7 +30,7 @@ from pyspark.sql import SparkSession
 
 from stream.cli.app import main
 from stream.config.options import Config
-from stream.service.early_jvm import StartedJvm
+from stream.service.early_jvm import EarlyJvm
 from stream.spark import query
 from stream.spark.jvm_process import JvmOptions
 from stream.spark.object_store import ObjectStorage
@@ -166,11 +166,11 @@ class InProcessJob(ObservedMonitor):
             self._code = main(arguments)
 
     @contextlib.contextmanager
-    def _start_jvm(self, config: Config) -> Iterator[StartedJvm]:
+    def _start_jvm(self, config: Config) -> Iterator[EarlyJvm]:
         folder = self._folder / "temporary"
         folder.mkdir(exist_ok=True)
         options = JvmOptions(config.job.driver_memory, temporary_folder=folder)
-        yield StartedJvm(mock.Mock(), options, self._stopping)
+        yield EarlyJvm(options, self._stopping, mock.Mock())
 
     def _open_session(self, *_: object) -> SparkSession:
         if self._jvm is None:

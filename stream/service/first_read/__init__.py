@@ -1,1 +1,1 @@
-"""The first read of a topic: processes of their own fold it while the JVM boots."""
+"""The first read of a topic: processes of their own fold it before the JVM is started."""

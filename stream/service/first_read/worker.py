@@ -1,7 +1,8 @@
-"""The program of the processes that read the topic first: `python -m stream.service.first_read.worker REQUEST PARENT`.
+"""The program of the processes that read the topic first: `python -m stream.service.first_read.worker PARENT`.
 
-REQUEST is the file of a pickled `FirstRead`, PARENT the id of the process that started this one. It imports what tasks
-need, and forks one process per task. Exits with 0 if all results are written. All processes end when PARENT does.
+PARENT is the id of the process that started this one. It imports what tasks need, waits for a pickled `FirstRead` on
+its standard input, and forks one process per task. Exits with 0 if all results are written, and if its input ends
+without a request. All processes end when PARENT does.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -92,13 +92,16 @@ def _end_with(parent: int) -> None:
 
 
 def main() -> int:
-    """Run the request of the command line."""
-    read: FirstRead = pickle.loads(Path(sys.argv[1]).read_bytes())  # noqa: S301 -- written by the driver
+    """Wait for the request and run it."""
     keep_arrow_from_pandas()
+    try:
+        read: FirstRead = pickle.load(sys.stdin.buffer)  # noqa: S301 -- written by the driver
+    except EOFError:
+        return 0
     # As in `stream.spark.worker_daemon`: the pages of the modules stay shared.
     gc.collect()
     gc.freeze()
-    return run(read, int(sys.argv[2]))
+    return run(read, int(sys.argv[1]))
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path, hangs: s
 
 
 def test_sigterm_without_a_broker_ends_with_0(tmp_path: Path) -> None:
-    """SIGTERM ends the process with code 0 while it waits for Kafka, and while its JVM boots."""
+    """SIGTERM ends the process with code 0 while it waits for Kafka, and a process for the request of a first read."""
     with Monitor(f"{LOOPBACK}:9", tmp_path) as monitor:
         assert_ends_with_0(monitor.wait_answering())
 

@@ -53,11 +53,12 @@ class Job:
     ) -> None:
         self.status = ServiceStatus("1", 60)
         self.status.phase, self.status.progress = phase, CatchUpProgress({0: 0}, {0: 5})
-        self.ticks, self.publisher, self.stopping = _Part(is_alive=lambda: True), _Part(), Stopping()
+        self.ticks, self.stopping = _Part(is_alive=lambda: True), Stopping()
+        self.publisher = parts.get("publisher", _Part())
         self.session: Future[Any] = Future()
         state, watch = parts.get("state", _Part()), parts.get("watch", _Part())
         self.made = QuerySupervisor(
-            self.session,
+            lambda: self.session,
             start,
             state,
             watch,
@@ -114,11 +115,13 @@ def test_the_ticks_start_with_the_query_and_publish_after_the_catch_up() -> None
     assert job.status.phase == STOPPING
 
 
-def test_a_topic_that_was_read_first_is_shown_while_the_session_is_opened(spark: SimpleNamespace) -> None:
-    """A stop does not wait for the session. With it, the query is watched at once, without a progress bar."""
-    job = Job()
-    job.stopping.set()
+def test_a_topic_that_was_read_first_is_shown_before_the_session_is_opened(spark: SimpleNamespace) -> None:
+    """The JVM waits for the first snapshot, a stop for nothing. The query is watched without a progress bar."""
+    snapshots = iter([None, None, "a snapshot"])
+    job, asked = Job(publisher=_Part(current=lambda: next(snapshots))), []
+    job.made._session = lambda: asked.append(next(snapshots, "none is left")) or job.stopping.set() or job.session
     assert job.made.supervise(was_read_first=True) == ExitCode.OK
+    assert asked == ["none is left"]
     assert (job.ticks.calls, job.status.phase) == (["publish", "start", "join"], STOPPING)
     job = Job(RUNNING)
     assert job.opened().func == job.made.watch

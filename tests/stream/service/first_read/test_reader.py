@@ -12,7 +12,8 @@ import structlog
 from sandbox.waiting import wait_until
 from stream.groups.driver_state import DriverState
 from stream.service.first_read import reader
-from stream.service.first_read.reader import FirstReader, FirstReadError, read_first
+from stream.service.first_read.reader import FirstReader, FirstReadError
+from stream.service.first_read.request import read_first
 from tests.stream.service.first_read.first_reads import first_read, write_results
 
 WAITING: Final = "import time; time.sleep(600)"
@@ -104,13 +105,14 @@ def test_a_folder_that_cannot_be_created_is_no_failure_of_the_start(tmp_path: Pa
     """The first read has no result and logs the reason; the query needs no folder."""
     with structlog.testing.capture_logs() as logs:
         assert read_first(first_read(tmp_path / "missing" / "first-read"), wait_a_little) is None
-    assert "cannot be started" in logs[0]["cause"]
+    assert "No such file" in logs[0]["cause"]
 
 
 def test_a_killed_process_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The error has the signal that ended the process."""
     program(monkeypatch, tmp_path, WAITING)
-    with FirstReader(first_read(tmp_path / "first-read")) as running:
+    with FirstReader() as running:
+        running.begin(first_read(tmp_path))
         assert not running.finished()
         os.kill(running._process.pid, signal.SIGKILL)
         with pytest.raises(FirstReadError, match="SIGKILL"):

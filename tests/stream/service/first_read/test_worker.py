@@ -15,6 +15,7 @@ from sandbox.waiting import wait_until
 from stream.groups.codec import unpack_change, unpack_delta
 from stream.groups.reduce import reduce
 from stream.groups.shard import StateLimits, empty_state
+from stream.service.first_read import worker
 from stream.spark.offsets_reading import FOLDED_SCHEMA, folded_rows
 from tests.stream.service.first_read.first_reads import first_read, write_results
 from tests.support.commits import KEEP, read_run
@@ -108,6 +109,12 @@ def test_the_process_fails_when_one_child_fails(
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors.splitlines()[-1]) == (1, reason)
     wait_until(lambda: not is_running(tmp_path, 0), "the other child to end", limit=60)
+
+
+def test_a_process_without_a_request_ends() -> None:
+    """The driver that started it has ended, or had nothing to read."""
+    command = [sys.executable, "-m", worker.__name__, str(os.getpid())]
+    assert subprocess.run(command, stdin=subprocess.DEVNULL, timeout=60, check=False).returncode == 0
 
 
 def test_a_killed_process_leaves_no_children(process: subprocess.Popen[str], tmp_path: Path) -> None:
