@@ -26,7 +26,7 @@ from stream.cluster.records.read import read_records
 from stream.cluster.topology import Topology
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason, Unreachable, of_failure
-from stream.cluster_facts.share_state import FinishedRecords, SharePartition, SharePartitionKey, ShareState
+from stream.cluster_facts.share_state import SharePartitionKey, ShareState
 from stream.cluster_facts.tables import Unknown
 from stream.groups.placement import EVERY_GROUP, InstancePart, partition_for
 
@@ -149,7 +149,10 @@ class ShareGroups:
         for (group, topic, partition), key in partitions.items():
             progress, end = self._state.partitions[key], ends.get((topic, partition))
             lags.setdefault(group, []).append(progress.lag(end))
-            rows.append((group, topic, partition, end, *_values(progress, end, self._state.finished[key])))
+            values = (progress.start_offset, progress.lag(end), progress.finished, progress.returned)
+            finished = self._state.finished[key]
+            counts = (progress.most_deliveries, finished.acknowledged, finished.archived, finished.returns)
+            rows.append((group, topic, partition, end, *values, *counts))
         groups = [
             (group, None, None)
             if group in self._state.incomplete
@@ -157,10 +160,3 @@ class ShareGroups:
             for group, of_group in lags.items()
         ]
         return rows_table(rows[:MOST_PARTITIONS], model.SHARE_PARTITIONS), rows_table(groups, model.SHARE_GROUPS)
-
-
-def _values(progress: SharePartition, end: int | None, finished: FinishedRecords) -> tuple[int | None, ...]:
-    return (
-        *(progress.start_offset, progress.lag(end), progress.finished, progress.returned, progress.most_deliveries),
-        *(finished.acknowledged, finished.archived, finished.returns),
-    )

@@ -7,7 +7,7 @@ Verdicts, their sentences and next steps are written by `stream.health`. Pure; `
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from exporters.wording import FINE, duration, evidence_words, number
+from exporters.wording import FINE, duration, evidence_words, number, phrase
 from stream.cli.group_source import Answer, unix_time
 from stream.cli.render.group_tables import (
     findings_table,
@@ -58,7 +58,7 @@ def _headline(group: Answer, now: float) -> Sentence:
     colour = COLOURS.get(group["severity"], "")
     # A busy group alternates between the fine verdicts, and its history does not have these changes.
     since = "" if group["severity"] == FINE else _since(group["verdict_since"], now)
-    verdict, severity = _words(group["verdict"]), display_text(group["severity"])
+    verdict, severity = phrase(group["verdict"]), display_text(group["severity"])
     shown = verdict if severity in {FINE, verdict} else f"{verdict} ({severity})"
     return Sentence([name, (": ", ""), (shown, colour), (f"{since}.", "")])
 
@@ -103,7 +103,7 @@ def _state(group: Answer, now: float) -> Iterator[Sentence]:
         for quota in group.get("quotas") or ():
             yield plain_sentence(display_text(quota["sentence"]), "yellow", 2)
     for reason, partitions in group["unknown_lags"].items():
-        yield plain_sentence(f"Lag of {_count(partitions, 'partition')} not known: {_words(reason)}.", "yellow", 2)
+        yield plain_sentence(f"Lag of {_count(partitions, 'partition')} not known: {phrase(reason)}.", "yellow", 2)
 
 
 def _progress(group: Answer, now: float) -> Iterator[str]:
@@ -201,7 +201,7 @@ def _finding(finding: Answer, group: Answer, now: float) -> Iterator[Sentence]:
     place = f"{display_text(finding['topic'])}-{finding['partition']}"
     colour = COLOURS.get(finding["severity"], "")
     since = _since(finding["since"], now)
-    verdict = (_words(finding["verdict"]), colour)
+    verdict = (phrase(finding["verdict"]), colour)
     yield Sentence([(f"{place}: ", ""), verdict, (f"{since}. {display_text(finding['sentence'])}", "")], 2)
     if finding["evidence"]:
         words = evidence_words(finding["evidence"], now)
@@ -217,10 +217,6 @@ def _latest(
         kept = rows if limit is None else rows[-limit:]
         note = "" if len(kept) == len(rows) else f", the latest {len(kept)} of {len(rows)}"
         yield TextBlock([Sentence([(title, "bold"), (f"{note}, the oldest first", "dim")])], table(kept))
-
-
-def _words(word: str) -> str:
-    return display_text(word).replace("_", " ")
 
 
 def _count(value: int | None, noun: str) -> str:
