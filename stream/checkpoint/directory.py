@@ -215,12 +215,13 @@ def _reason_to_set_aside(
 
 
 def _kept_read(folder: CheckpointPath) -> KeptRead | None:
-    """Return the first read, unless a batch has ended or is planned with other ends. Raises DamagedError."""
+    """Return the first read, unless a batch has ended or is planned with earlier ends. Raises DamagedError."""
     kept = None if batches(folder / "spark" / "commits") else KeptRead.read(folder)
     planned = batches(folder / "spark" / "offsets")
-    if kept is None or (planned and read_offsets(folder / "spark" / "offsets" / str(max(planned))) != kept.ends):
-        return None
-    return kept
+    if kept is None or not planned:
+        return kept
+    ends = read_offsets(folder / "spark" / "offsets" / str(max(planned)))
+    return kept if ends.are_past(kept.ends.positions) else None
 
 
 def last_offsets(spark: CheckpointPath) -> SourceOffsets:

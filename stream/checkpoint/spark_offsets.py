@@ -29,6 +29,10 @@ class SourceOffsets:
         """Return the epochs of partitions with another leader epoch in `current`."""
         return {each: epoch for each, epoch in self.epochs.items() if current.get(each, epoch) != epoch}
 
+    def are_past(self, positions: Mapping[int, int]) -> bool:
+        """Return whether these offsets reach all of the positions."""
+        return all(self.positions.get(partition, -1) >= position for partition, position in positions.items())
+
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document as Spark's Python sources exchange it."""
         named = {TOPIC: self.positions, **({_EPOCHS: self.epochs} if self.epochs else {})}

@@ -171,7 +171,8 @@ class ShardCopy:
         self._apply_aborts(change)
         if position == change.position or not (transitions or len(change.tombstones)):
             return NO_EVENTS
-        return ChangeEvents(transitions, tuple(_removed_offsets(change.tombstones)))
+        new = change.tombstones.take(change.tombstones.position > position)
+        return ChangeEvents(transitions, tuple(_removed_offsets(new)))
 
     def drop_dead(self, died_before: int, now: int) -> int:
         """Drop dead groups, see `DriverState.drop_dead`; return their number."""

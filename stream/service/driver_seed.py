@@ -1,4 +1,4 @@
-"""Fills the driver state before the query starts: by reading a long topic first, else from the state store."""
+"""Fills the driver state before the query starts: by reading the topic first, else from the state store."""
 
 import dataclasses
 import sys
@@ -92,7 +92,10 @@ class DriverSeed:
         return first
 
     def _read_first(self, folder: Path) -> FirstRead | None:
-        """Read a long topic and apply it to the driver state; None if it was not read."""
+        """Read the topic and apply it to the driver state; None if it was not read.
+
+        The JVM boots beside a short read: commits that follow it are seen after Spark's first batch.
+        """
         ends, status = self.ends, self.status
         status.progress = progress = CatchUpProgress(ends.log_starts, ends.last_stable)
         first = FirstRead.plan(self.options, ends.last_stable, ends.epochs, folder)
@@ -102,6 +105,8 @@ class DriverSeed:
         view = CatchUpView(sys.stderr)
 
         def stopped() -> bool:
+            if first.is_short:
+                self.session()
             view.show(progress.catch_up(time.monotonic()))
             return self.jvm.stopping.wait(_POLL_SECONDS)
 

@@ -23,7 +23,6 @@ from stream.groups.decode_stats import DecodeStats
 from stream.service import wiring
 from stream.service.driver_seed import DriverSeed
 from stream.service.early_jvm import EarlyJvm
-from stream.service.first_read.request import FirstRead
 from stream.service.kept_state import KeptState, StateUnusableError, end_of_query
 from stream.service.startup import check_part, read_tombstone_seconds, wait_for_ends
 from stream.service.status import CATCHING_UP, STARTING, ServiceStatus
@@ -109,7 +108,7 @@ class MonitorJob:
                 if first is not None:
                     reading = dataclasses.replace(options.reading, starts=first.reading.starts, folded=first.folded)
                     options = dataclasses.replace(options, reading=reading)
-                on_batch = functools.partial(self._on_batch, ticker, first)
+                on_batch = functools.partial(self._on_batch, ticker)
 
                 def start_query(spark: SparkSession) -> StreamingQuery:
                     with spark_call("start the query"):
@@ -172,15 +171,13 @@ class MonitorJob:
         if self.status.progress is not None:
             self.status.progress.record_task_progress(positions)
 
-    def _on_batch(self, ticker: Ticker, first: FirstRead | None, table: pa.Table, number: int) -> None:
+    def _on_batch(self, ticker: Ticker, table: pa.Table, _: int) -> None:
         changes = zip(table.column("shard").to_pylist(), table.column("change"), strict=True)
         catching_up = self.status.phase == CATCHING_UP
         self.publisher.apply(
             [(shard, unpack_change(change.as_py())) for shard, change in changes], catching_up=catching_up
         )
-        if first is None or number > 0:
-            self.status.count(_stats_of(table))
-        # The statistics of a first read were counted when it was read.
+        self.status.count(_stats_of(table))
         ticker.record_batch()
 
 

@@ -83,7 +83,7 @@ class QuerySupervisor:
         If the topic `was_read_first`, the ticks publish at once, and the session is opened when there is a snapshot.
         """
         if was_read_first:
-            self._status.phase = RUNNING
+            self._status.phase, self._status.query_seen_at = RUNNING, time.time()
             self._ticks.publish()
             self._ticks.start()
             while self._publisher.current() is None and self._ticks.is_alive():

@@ -97,6 +97,7 @@ class _RowFile:
 
 
 _log = structlog.get_logger(__name__)
+_POLL_SECONDS: Final = 0.2
 _STOP_SECONDS: Final = 3.0
 """For the running tick at a stop, which ends with writing the verdict file."""
 
@@ -119,29 +120,37 @@ class Ticker:
     follow: Callable[[], None] = lambda: None
     """Called before each tick."""
     _batch_applied: threading.Event = dataclasses.field(default_factory=threading.Event, init=False)
+    _first_batch: threading.Event = dataclasses.field(default_factory=threading.Event, init=False)
 
     def record_batch(self) -> None:
         """Record that a batch was applied to the driver state."""
         self._batch_applied.set()
+        self._first_batch.set()
 
     def run(self, watch: TopicWatch, caught_up: threading.Event, ended: threading.Event) -> None:
         """Tick from the event `caught_up` to the event `ended`; before, poll only the ends of the offsets topic.
 
         A tick waits for the next batch if one is due soon: commits are then as recent as the end offsets, and the lag
-        of a busy group does not include what was produced since the last batch.
+        of a busy group does not include what was produced since the last batch. The first batch causes a tick: it has
+        what was committed while the JVM started.
         """
         while not caught_up.wait(self.tick_interval):
             self.poll_offsets_topic()
         due, is_ready = time.monotonic(), False
-        while not ended.wait(max(0.0, due - time.monotonic())):
-            if is_ready:
-                self._batch_applied.clear()
-                self._batch_applied.wait(min(self.trigger_interval, self.tick_interval))
+        while not ended.is_set():
+            had_batch, due = self._first_batch.is_set(), min(due, time.monotonic())
             if self._tick_and_watch(watch):
                 if not is_ready:
                     _log.info("monitor ready", seconds_from_start=round(time.time() - self.status.started_at, 1))
                 is_ready = True
             due = max(due + self.tick_interval, time.monotonic())
+            event, until = self._first_batch, due
+            if had_batch:
+                ended.wait(max(0.0, due - time.monotonic()))
+                event, until = self._batch_applied, time.monotonic() + min(self.trigger_interval, self.tick_interval)
+                event.clear()
+            while not (ended.is_set() or event.is_set()) and (left := until - time.monotonic()) > 0:
+                event.wait(min(left, _POLL_SECONDS))
         self.publisher.save_verdicts()
 
     def _tick_and_watch(self, watch: TopicWatch) -> bool:

@@ -79,14 +79,12 @@ class DeltaReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802 -- Spark's name
         """Return the end of the next batch; the start while the cluster does not answer."""
-        folded, starts = self._options.folded, SourceOffsets.of_json(start)
-        self._latest = None
-        if folded is not None and starts.positions == self._options.starts:
-            return SourceOffsets(folded.ends, folded.epochs).to_json()
-
         keep_arrow_from_pandas()
         from stream.spark.topic_ends import next_ends
 
+        folded, starts = self._options.folded, SourceOffsets.of_json(start)
+        if folded is not None and starts.positions == self._options.starts:
+            starts = SourceOffsets(folded.ends, folded.epochs)
         end, self._latest = next_ends(self._options, starts)
         return end.to_json()
 
@@ -99,14 +97,13 @@ class DeltaReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the tasks of a batch."""
-        folded, (starts, ends) = self._options.folded, (SourceOffsets.of_json(each).positions for each in (start, end))
-        if folded is not None and (starts, ends) == (self._options.starts, folded.ends):
-            return [ReadTask(ranges, file) for ranges, file in folded.tasks]
-
         from stream.spark.batch_plan import split_into_tasks
 
-        split = split_into_tasks(starts, ends, self._options.tasks)
-        return [ReadTask(ranges) for ranges in split]
+        folded, first, last = self._options.folded, SourceOffsets.of_json(start).positions, SourceOffsets.of_json(end)
+        tasks = []
+        if folded is not None and first == self._options.starts and last.are_past(folded.ends):
+            tasks, first = [ReadTask(ranges, file) for ranges, file in folded.tasks], folded.ends
+        return [*tasks, *map(ReadTask, split_into_tasks(first, last.positions, self._options.tasks))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the deltas of one task. Runs in a worker.

@@ -82,12 +82,13 @@ def delta_rows(fold: Fold, placement: Placement) -> Iterator[pa.RecordBatch]:
 
 
 def folded_rows(path: str) -> list[pa.RecordBatch] | None:
-    """Return the rows of a file of folded deltas; None if it is not there, or not complete."""
+    """Return the rows of a file of folded deltas, whose records are counted; None if it is not there, or incomplete."""
     try:
         with pa.ipc.open_file(path) as file:
             if file.schema != FOLDED_SCHEMA:
                 return None
-            return [file.get_batch(number).select(_SCHEMA.names) for number in range(file.num_record_batches)]
+            rows = (file.get_batch(number) for number in range(file.num_record_batches))
+            return [pa.record_batch([*row.columns[:2], pa.nulls(1, pa.string())], schema=_SCHEMA) for row in rows]
     except (OSError, pa.ArrowException):
         return None
 

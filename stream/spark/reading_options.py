@@ -29,7 +29,7 @@ class ClusterAccess:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FoldedRanges:
-    """Ranges that were folded before the query started, from its starts on: its first batch."""
+    """Ranges that were folded and counted before the query started: its first batch begins with them."""
 
     ends: Mapping[int, int]
     """The end per partition."""

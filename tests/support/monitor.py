@@ -164,6 +164,11 @@ class ObservedMonitor:
         self.wait_for(lambda: self.get("/readyz").status == 200, "the monitor to become ready", limit)
         return self
 
+    def wait_batch(self) -> Self:
+        """Wait until Spark has ended a batch: without a state the monitor is ready before its JVM is."""
+        self.wait_for(lambda: bool(self.metrics().value("lagwarden_batches_total")), "the end of a batch")
+        return self
+
     def wait_ticks(self, ticks: int) -> Metrics:
         """Wait for `ticks` more snapshots, and return the metrics of the last."""
         for _ in range(ticks):

@@ -51,12 +51,12 @@ class FirstRead:
     ) -> Self | None:
         """Return the read from the starts of a fresh query to the last stable offsets `stable` of these leader epochs.
 
-        None for a topic that is too small to gain from it, or too large for one batch.
+        None for a topic without unread records, or too large for one batch.
         """
         reading = job.reading
         largest = _LARGEST * reading.most_offsets
         unread = sum(max(0, stable.get(partition, start) - start) for partition, start in reading.starts.items())
-        if not SMALL_BATCH <= unread <= largest:
+        if not 0 < unread <= largest:
             return None
         ends = batch_ends(reading.starts, stable, largest)
         return cls(
@@ -81,6 +81,11 @@ class FirstRead:
     def result(self, task: int) -> Path:
         """Return the file with the result of a task."""
         return result_file(self.folder, task)
+
+    @property
+    def is_short(self) -> bool:
+        """Return whether the read takes a moment, as in most clusters and after a compaction."""
+        return sum(end - first for ranges in self.tasks for _, first, end in ranges) < SMALL_BATCH
 
     @property
     def folded(self) -> FoldedRanges:

@@ -59,7 +59,7 @@ def test_no_process_outlives_one_that_is_killed(cluster: Broker, tmp_path: Path)
     A killed JVM ends the monitor within seconds with one line with the signal, and the code of a failed query.
     """
     with Monitor(cluster.bootstrap, tmp_path) as monitor:
-        monitor.wait_ready()
+        monitor.wait_ready().wait_batch()
         os.kill(monitor.pid, signal.SIGKILL)
         ending = monitor.ending()
         assert (ending.code, ending.left_behind) == (-signal.SIGKILL, ())
@@ -79,7 +79,7 @@ def test_watchdog_ends_a_blocked_query(cluster: Broker, tmp_path: Path, hangs: s
     """
     settings = {"job.watchdog_limit": "45s", "job.freshness_limit": "10s"}
     with Monitor(cluster.bootstrap, tmp_path, settings) as monitor:
-        monitor.wait_ready()
+        monitor.wait_ready().wait_batch()
         (stopped,) = (each.pid for each in monitor.processes if hangs in each.command)
         os.kill(stopped, signal.SIGSTOP)
         monitor.wait_for(lambda: "the query has reported nothing for" in monitor.reasons(), "the silence to be seen")
@@ -122,7 +122,7 @@ def assert_ends_with_0(monitor: Monitor) -> None:
 def test_checkpoint_that_is_replaced_while_in_use_ends_the_job(cluster: Broker, jvm: Jvm, tmp_path: Path) -> None:
     """A file in the place of the checkpoint is a deletion, and the JVM, which would write there, is killed."""
     with InProcessJob(cluster.bootstrap, tmp_path, jvm) as job:
-        job.wait_ready()
+        job.wait_ready().wait_batch()
         job.checkpoint.rename(tmp_path / "moved")  # at once: the JVM writes there meanwhile
         job.checkpoint.write_text("")
         assert_deletion_seen(job)

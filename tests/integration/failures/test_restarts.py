@@ -67,6 +67,7 @@ def test_commits_during_downtime_are_shown_once_ready(
         assert_agrees(shown, bootstrap)
         assert shown.records_read == 3 * len(GROUPS)
 
+        monitor.wait_batch()
         (used,) = temporary.glob("lagwarden-*")
         assert list(used.glob("spark-*"))
         monitor.kill()

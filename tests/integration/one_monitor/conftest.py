@@ -18,4 +18,4 @@ if TYPE_CHECKING:
 def monitor(cluster: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitor]:
     """Return a ready monitor of the shared broker: use unique group names, and do not stop it."""
     with Monitor(cluster.bootstrap, tmp_path_factory.mktemp("monitor")) as running:
-        yield running.wait_ready()
+        yield running.wait_ready().wait_batch()

@@ -272,13 +272,14 @@ def test_a_partition_without_an_end_at_creation_is_live_from_the_first_known_end
         ({0: 50, 1: 70}, BOUNDS, 0, None),
         (None, {0: (0, 40), 1: (0, 100)}, 0, "ends at 40, before 50"),
         (None, BOUNDS, 3_700, "nothing was read for"),
-        ({0: 50, 1: 71}, BOUNDS, 3_700, None),
+        ({0: 50, 1: 71}, BOUNDS, 0, None),
+        ({0: 49, 1: 70}, BOUNDS, 3_700, None),
     ],
 )
 def test_a_first_read_is_continued_as_a_batch(
     tmp_path: Path, planned: dict[int, int] | None, bounds: dict[int, tuple[int, int]], after: float, reason: str | None
 ) -> None:
-    """What an earlier process read counts until a batch has ended, or is planned with other ends."""
+    """What an earlier process read counts until a batch has ended, or is planned that does not have all of it."""
     with opened(tmp_path):
         pass
     kept = KeptRead({0: 0, 1: 0}, SourceOffsets({0: 50, 1: 70}), ())
@@ -288,7 +289,7 @@ def test_a_first_read_is_continued_as_a_batch(
     if planned is not None:
         finish_batch(tmp_path, 0, planned, ended=False)
     with opened(tmp_path, bounds=bounds, now=time.time() + after) as checkpoint:
-        is_used = reason is None and planned in (None, kept.ends.positions)
+        is_used = reason is None and planned in (None, {0: 50, 1: 70}, {0: 50, 1: 71})
         assert checkpoint.first_read == (kept if is_used else None)
         assert (checkpoint.set_aside is None) == (reason is None)
         assert str(reason) in str(checkpoint.set_aside)

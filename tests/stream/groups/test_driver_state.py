@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.codec import pack
+from stream.groups.commits.counts import CommitCounts
 from stream.groups.commits.runs import columns_of
 from stream.groups.driver_state import DriverState, GroupColumns
 from stream.groups.row_order import NO_EVENTS, RemovedOffset
-from stream.groups.shard import StateLimits
+from stream.groups.shard import StateLimits, empty_state
 from tests.stream.groups.written import classic, classic_member
 from tests.support.commits import KEEP
 from tests.support.driver_states import Raw, ShardReader, delta_of
@@ -68,6 +69,26 @@ def test_a_change_applied_again_has_no_effect(batches: list[list[Raw]], again: i
     assert shard_reader.driver_state.apply(0, changes[again % len(changes)]) == NO_EVENTS
     assert offsets_and_memberships(shard_reader.driver_state) == before
     assert shard_reader.driver_state.columns().histories == lives
+
+
+@examples(40)
+@given(st.lists(RECORDS, min_size=1, max_size=8), st.lists(RECORDS, min_size=1, max_size=8))
+def test_a_change_that_begins_at_the_start_again_adds_what_followed(first: list[Raw], later: list[Raw]) -> None:
+    """Spark's first batch has what was read before it started, and more: only the latter is counted and an event."""
+    log, found = [(1_000 * at, *record) for at, record in enumerate([*first, *later])], []
+    for begins_again in (False, True):
+        shard_reader = ShardReader()
+        shard_reader.driver_state = DriverState(CommitCounts())
+        shard_reader.apply(delta_of(log[: len(first)], 0))
+        shard_reader.driver_state.columns()
+        if begins_again:
+            shard_reader.state = empty_state()
+        read = 0 if begins_again else len(first)
+        shard_reader.apply(delta_of(log[read:], read))
+        columns, state = shard_reader.driver_state.columns(), offsets_and_memberships(shard_reader.driver_state)
+        events = set(shard_reader.events.transitions), set(shard_reader.events.removed_offsets)
+        found.append((state, columns.histories, columns.commit_counts, events))
+    assert found[0] == found[1]
 
 
 def test_every_removed_offset_is_an_event_with_its_last_commit() -> None:

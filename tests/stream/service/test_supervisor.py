@@ -116,13 +116,17 @@ def test_the_ticks_start_with_the_query_and_publish_after_the_catch_up() -> None
 
 
 def test_a_topic_that_was_read_first_is_shown_before_the_session_is_opened(spark: SimpleNamespace) -> None:
-    """The JVM waits for the first snapshot, a stop for nothing. The query is watched without a progress bar."""
+    """The JVM waits for the first snapshot, a stop for nothing. The query is watched without a progress bar.
+
+    The status knows since when a query that reports nothing is silent.
+    """
     snapshots = iter([None, None, "a snapshot"])
     job, asked = Job(publisher=_Part(current=lambda: next(snapshots))), []
     job.made._session = lambda: asked.append(next(snapshots, "none is left")) or job.stopping.set() or job.session
     assert job.made.supervise(was_read_first=True) == ExitCode.OK
     assert asked == ["none is left"]
     assert (job.ticks.calls, job.status.phase) == (["publish", "start", "join"], STOPPING)
+    assert job.status.query_seen_at is not None
     job = Job(RUNNING)
     assert job.opened().func == job.made.watch
     assert spark.view.calls == ["done"]

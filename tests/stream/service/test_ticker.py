@@ -76,11 +76,14 @@ class FakeWatch:
         self.looks += 1
 
 
-def made(publisher: FakePublisher) -> tuple[Ticker, ServiceStatus]:
+def made(publisher: FakePublisher, tick_interval: float = 0.01) -> tuple[Ticker, ServiceStatus]:
     status = ServiceStatus("1", 60)
     status.phase, status.progress = RUNNING, CatchUpProgress({0: 3}, {0: 9})
     nothing: Any = None
-    return Ticker(cast("Any", publisher), status, nothing, nothing, tick_interval=0.01, trigger_interval=0.01), status
+    ticker = Ticker(
+        cast("Any", publisher), status, nothing, nothing, tick_interval=tick_interval, trigger_interval=0.01
+    )
+    return ticker, status
 
 
 def test_a_tick_is_recorded_in_the_status_before_it_is_finished() -> None:
@@ -124,6 +127,23 @@ def test_the_thread_polls_then_ticks_then_saves() -> None:
     assert not thread.is_alive()
     assert publisher.calls[-1] == "save"
     assert watch.looks == publisher.calls.count("finish") > 0
+
+
+def test_the_first_batch_is_shown_at_once() -> None:
+    """It follows a snapshot of what was read before the JVM started; later batches wait for the next tick."""
+    publisher = FakePublisher()
+    ticker, _ = made(publisher, tick_interval=LIMIT)
+    caught_up, ended = threading.Event(), threading.Event()
+    caught_up.set()
+    thread = threading.Thread(target=ticker.run, args=(FakeWatch(), caught_up, ended))
+    thread.start()
+    for _ in range(2):
+        assert publisher.ticked.wait(LIMIT / 2)
+        publisher.ticked.clear()
+        ticker.record_batch()
+    ended.set()
+    thread.join(LIMIT)
+    assert publisher.calls.count("finish") == 2
 
 
 def test_the_last_result_is_dropped_before_the_memory_of_a_tick_is_released() -> None:

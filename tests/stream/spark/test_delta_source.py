@@ -197,6 +197,9 @@ def test_deleted_offsets_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tally.skipped, tally.records) == ({"deleted": 3}, {1: 2})
 
 
+FOLDED_TO = {TOPIC: {"0": 7, "1": 0, "2": 5, "3": 0}}
+
+
 def folded(tmp_path: Path) -> ReadingOptions:
     """Return options with a first batch that is folded already: a delta of shard 0 in a file."""
     file = tmp_path / "0.arrow"
@@ -206,25 +209,32 @@ def folded(tmp_path: Path) -> ReadingOptions:
     return dataclasses.replace(options(), folded=ranges)
 
 
-def test_the_first_batch_ends_at_its_folded_offsets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The first batch is planned without a request to a broker. The next batch ends at the last stable offsets."""
+def test_the_first_batch_has_what_was_folded_and_what_followed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It ends at the last stable offsets, or where the read did while no broker answers.
+
+    The offsets after those of the read have a task of their own.
+    """
     reader = reader_of(folded(tmp_path))
     assert reader.initialOffset() == {TOPIC: {"0": 2, "1": 0, "2": 5, "3": 0}}, "the log start offsets in the options"
+    with_ends(monkeypatch, AWAY)
     first = {TOPIC: {"0": 7, "1": 0, "2": 5, "3": 0}, "leader_epochs": {"0": 4}}
     assert reader.latestOffset(reader.initialOffset(), None) == first
-    assert reader.reportLatestOffset() is None
-    with_ends(monkeypatch, ENDS)
-    assert reader.latestOffset(first, None) == {TOPIC: {"0": 10, "1": 0, "2": 500, "3": 7}}
+    with_ends(monkeypatch, ENDS, {0: 4})
+    first[TOPIC] |= {"0": 10, "2": 500, "3": 7}
+    assert reader.latestOffset(reader.initialOffset(), None) == first
+    tasks: Any = reader.partitions(reader.initialOffset(), first)
+    both = (((0, 2, 7),), str(tmp_path / "0.arrow")), (((0, 7, 10), (2, 5, 500), (3, 0, 7)), None)
+    assert tuple((task.ranges, task.file) for task in tasks) == both
 
 
 def test_a_task_of_the_first_batch_returns_the_folded_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing is fetched. A task that runs again returns the same rows."""
+    """Nothing is fetched, and nothing is counted twice. A task that runs again returns the same rows."""
     monkeypatch.setattr(offsets_reading, "cluster_of", lambda _: pytest.fail("the cluster was asked"))
     reader = reader_of(folded(tmp_path))
-    (task,) = reader.partitions(reader.initialOffset(), reader.latestOffset(reader.initialOffset(), None))
+    (task,) = reader.partitions(reader.initialOffset(), FOLDED_TO)
     for _ in range(2):
         (rows,) = reader.read(task)
-        assert rows.to_pylist() == [{"shard": 0, "delta": b"delta", "tally": "tally"}]
+        assert rows.to_pylist() == [{"shard": 0, "delta": b"delta", "tally": None}]
 
 
 def test_offsets_of_an_unusable_file_are_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -238,14 +248,14 @@ def test_offsets_of_an_unusable_file_are_fetched(monkeypatch: pytest.MonkeyPatch
         leader = FakeLeader([Reply({0: Part(commits(2, 9))})], [dict.fromkeys(range(4), 1)])
         monkeypatch.setattr(offsets_reading, "cluster_of", lambda _, leader=leader: leader)
         reader = reader_of(reading)
-        (task,) = reader.partitions(reader.initialOffset(), reader.latestOffset(reader.initialOffset(), None))
+        (task,) = reader.partitions(reader.initialOffset(), FOLDED_TO)
         (row,) = [row for batch in reader.read(task) for row in batch.to_pylist()]
         delta = unpack_delta(row["delta"])
         assert (row["shard"], delta.position, read_run(delta.runs, 0)["commits"]) == (0, 6, 5)
 
 
-def test_only_the_batch_that_was_folded_has_a_file(tmp_path: Path) -> None:
-    """A batch with other end offsets, which a checkpoint may have fixed, has no file."""
+def test_a_batch_that_ends_before_the_folded_offsets_has_no_file(tmp_path: Path) -> None:
+    """A checkpoint may have fixed it."""
     reader = reader_of(folded(tmp_path))
     tasks = reader.partitions(reader.initialOffset(), offsets({0: 6, 1: 0, 2: 5, 3: 0}))
     assert [(task.ranges, task.file) for task in tasks] == [(((0, 2, 6),), None)]  # type: ignore[attr-defined]

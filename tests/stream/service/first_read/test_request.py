@@ -52,7 +52,11 @@ def test_a_partition_without_a_known_end_is_not_read() -> None:
     assert first.ends.positions == {0: 100_000, 1: 10, 2: 10}
 
 
-def test_only_long_topics_that_fit_one_batch_are_read_first() -> None:
-    """Short topics, which the query reads as fast, and topics that exceed one batch are left to the query."""
-    unread = (0, SMALL_BATCH - 1, SMALL_BATCH, 2 * MOST, 2 * MOST + 1)
-    assert [plan({0: 10 + each}) is not None for each in unread] == [False, False, True, True, False]
+def test_topics_that_fit_one_batch_are_read_first() -> None:
+    """Nothing is read of a topic without records, and a topic that exceeds one batch is left to the query.
+
+    The JVM is started beside a short read, after a longer one.
+    """
+    unread = (0, 1, SMALL_BATCH - 1, SMALL_BATCH, 2 * MOST, 2 * MOST + 1)
+    plans = [plan({0: 10 + each}) for each in unread]
+    assert [first and first.is_short for first in plans] == [None, True, True, False, False, None]
