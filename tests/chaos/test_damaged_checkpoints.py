@@ -84,7 +84,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
             commit(broker.bootstrap, group, "t", {0: number, 1: number + 1, 2: number + 2})
         job = InProcessJob(broker.bootstrap, folder, jvm, SETTINGS)
         with job:
-            job.wait_ready()
+            job.wait_ready().wait_batch()
             for number in range(BATCHES):
                 commit(broker.bootstrap, GROUPS[number], "t", {0: 30 + number})
                 job.wait_read(offsets_ends(broker.bootstrap))

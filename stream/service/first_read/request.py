@@ -63,7 +63,7 @@ class FirstRead:
             dataclasses.replace(reading, limit=min(reading.limit, _LIMIT_SECONDS)),
             job.rules,
             job.live_from,
-            SourceOffsets(ends, epochs),
+            SourceOffsets(ends, {each: epoch for each, epoch in epochs.items() if each in ends}),
             tuple(split_into_tasks(reading.starts, ends, reading.tasks)),
             folder,
         )

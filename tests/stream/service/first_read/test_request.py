@@ -14,11 +14,14 @@ MOST = 1_000_000
 
 
 def plan(stable: dict[int, int]) -> FirstRead | None:
-    """Return the read of a topic with these last stable offsets, whose logs begin at 10."""
+    """Return the read of a topic with these last stable offsets, whose logs begin at 10.
+
+    A fourth partition has a leader that does not answer.
+    """
     job = job_options(Path("checkpoint"))
     starts = dict.fromkeys(range(3), 10)
     job = dataclasses.replace(job, reading=dataclasses.replace(job.reading, starts=starts, limit=500.0))
-    return FirstRead.plan(job, stable, {0: 4}, FOLDER)
+    return FirstRead.plan(job, stable, {0: 4, 3: 5}, FOLDER)
 
 
 def test_a_long_topic_is_read_to_its_last_stable_offsets() -> None:
