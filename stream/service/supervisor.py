@@ -99,6 +99,7 @@ class QuerySupervisor:
     def open(self) -> Step | int:
         """Open the session and wait for it. Raises Refusal."""
         session = self._session()
+        self._follow_added_partitions()
         if session.done():
             return functools.partial(self.start, session.result())
         if self._stopping.wait(_CATCH_UP_POLL_SECONDS):
@@ -168,6 +169,7 @@ class QuerySupervisor:
             started: futures.Future[StreamingQuery] = futures.Future()
             threading.Thread(target=self._resolve, args=(started, spark), name="start", daemon=True).start()
             while not futures.wait([started], _CATCH_UP_POLL_SECONDS).done:
+                self._follow_added_partitions()
                 if self._stopping.is_set():
                     return None
             try:
