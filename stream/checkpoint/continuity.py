@@ -5,12 +5,8 @@ of the log that was read (KIP-320), and no interruption longer than `delete.rete
 compacted log that long after their compaction (KAFKA-4545, KIP-354), and a reader that missed one keeps an offset, or a
 whole group, that no longer exists.
 
-The first read of a topic, as the checkpoint keeps it until Spark's first batch has ended.
-
-A process that ends before leaves the folded ranges in files, and the next start takes them over: what was read is not
-read twice. The index is written last and has the checksum of each file.
-
-Compares the positions in the state with those in Spark's offset log. Pure.
+The checkpoint keeps a first read in files until Spark's first batch has ended: a process that ends before leaves them
+to the next start. The index is written last and has the checksum of each file.
 
 The position of a shard is the last record of its partition that the query received. If that is not the record before
 the position of the offset log, either only transaction markers are in between, or the state is older than the offset

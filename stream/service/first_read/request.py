@@ -21,7 +21,7 @@ from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.shard import ShardChange, StateLimits
 from stream.service.first_read.reader import FirstReader, FirstReadError
-from stream.spark.batch_plan import SMALL_BATCH, ReadRange, batch_ends, split_into_tasks
+from stream.spark.batch_plan import SMALL_BATCH, ReadRange, split_into_tasks
 from stream.spark.pipeline import PipelineOptions
 from stream.spark.reading_options import FoldedRanges, ReadingOptions
 
@@ -54,11 +54,9 @@ class FirstRead:
         None for a topic without unread records, or too large for one batch.
         """
         reading = job.reading
-        largest = _LARGEST * reading.most_offsets
-        unread = sum(max(0, stable.get(partition, start) - start) for partition, start in reading.starts.items())
-        if not 0 < unread <= largest:
+        ends = {partition: max(start, stable.get(partition, start)) for partition, start in reading.starts.items()}
+        if not 0 < sum(ends.values()) - sum(reading.starts.values()) <= _LARGEST * reading.most_offsets:
             return None
-        ends = batch_ends(reading.starts, stable, largest)
         return cls(
             dataclasses.replace(reading, limit=min(reading.limit, _LIMIT_SECONDS)),
             job.rules,

@@ -1,7 +1,7 @@
 """The phases of the supervisor, step by step: when ticks start and publish, and what ends the process."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
@@ -197,8 +197,12 @@ def test_added_partitions_are_read_without_a_restart_of_the_query(monkeypatch: p
     The status reports the partitions until a tick shows them to the ends that they had when they were noticed.
     """
     added: list[set[int]] = []
-    watch = _Part(added=(1,), added_logs={1: (2, 9, 8)})
-    watch.add_partitions = lambda each: (added.append(set(each)), watch.__dict__.update(added=(), added_logs=None))
+
+    def add(partitions: Collection[int]) -> None:
+        added.append(set(partitions))
+        watch.added, watch.added_logs = (), {}
+
+    watch = _Part(added=(1,), added_logs={1: (2, 9, 8)}, add_partitions=add)
     job = Job(RUNNING, watch=watch)
     status = job.status
     status.progress = CatchUpProgress({0: 5}, {0: 5})
