@@ -63,7 +63,7 @@ class DriverSeed:
         kept_in = home.absolute() / FIRST_READ  # executors have another working folder
         if checkpoint.first_read is not None:
             return self._take_over(checkpoint.first_read, kept_in)
-        if self.config.job.master_url.is_on_other_machines or not checkpoint.fresh or checkpoint.planned:
+        if self.config.job.master_url.is_on_other_machines or checkpoint.planned:
             return None
         return self._read_first(kept_in)
 
@@ -92,10 +92,7 @@ class DriverSeed:
         return first
 
     def _read_first(self, folder: Path) -> FirstRead | None:
-        """Read the topic and apply it to the driver state; None if it was not read.
-
-        The JVM boots beside a short read: commits that follow it are seen after Spark's first batch.
-        """
+        """Read the topic and apply it to the driver state; None if it was not read."""
         ends, status = self.ends, self.status
         status.progress = progress = CatchUpProgress(ends.log_starts, ends.last_stable)
         first = FirstRead.plan(self.options, ends.last_stable, ends.epochs, folder)
@@ -105,7 +102,7 @@ class DriverSeed:
         view = CatchUpView(sys.stderr)
 
         def stopped() -> bool:
-            if first.is_short:
+            if len(first.tasks) < self.options.reading.tasks:  # a core is left for the JVM
                 self.session()
             view.show(progress.catch_up(time.monotonic()))
             return self.jvm.stopping.wait(_POLL_SECONDS)

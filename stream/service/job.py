@@ -173,18 +173,9 @@ class MonitorJob:
 
     def _on_batch(self, ticker: Ticker, table: pa.Table, _: int) -> None:
         changes = zip(table.column("shard").to_pylist(), table.column("change"), strict=True)
-        catching_up = self.status.phase == CATCHING_UP
-        self.publisher.apply(
-            [(shard, unpack_change(change.as_py())) for shard, change in changes], catching_up=catching_up
-        )
-        self.status.count(_stats_of(table))
+        read = [(shard, unpack_change(change.as_py())) for shard, change in changes]
+        self.publisher.apply(read, catching_up=self.status.phase == CATCHING_UP)
+        for texts in table.column("tallies").to_pylist():
+            for text in texts or ():
+                self.status.count(DecodeStats.from_json(text))
         ticker.record_batch()
-
-
-def _stats_of(table: pa.Table) -> DecodeStats:
-    """Return the decode statistics of the tasks of a batch."""
-    stats = DecodeStats()
-    for texts in table.column("tallies").to_pylist():
-        for text in texts or ():
-            stats.add(DecodeStats.from_json(text))
-    return stats

@@ -21,7 +21,7 @@ from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.shard import ShardChange, StateLimits
 from stream.service.first_read.reader import FirstReader, FirstReadError
-from stream.spark.batch_plan import SMALL_BATCH, ReadRange, split_into_tasks
+from stream.spark.batch_plan import ReadRange, split_into_tasks
 from stream.spark.pipeline import PipelineOptions
 from stream.spark.reading_options import FoldedRanges, ReadingOptions
 
@@ -79,11 +79,6 @@ class FirstRead:
     def result(self, task: int) -> Path:
         """Return the file with the result of a task."""
         return result_file(self.folder, task)
-
-    @property
-    def is_short(self) -> bool:
-        """Return whether the read takes a moment, as in most clusters and after a compaction."""
-        return sum(end - first for ranges in self.tasks for _, first, end in ranges) < SMALL_BATCH
 
     @property
     def folded(self) -> FoldedRanges:

@@ -58,8 +58,8 @@ def test_a_partition_without_a_known_end_is_not_read() -> None:
 def test_topics_that_fit_one_batch_are_read_first() -> None:
     """Nothing is read of a topic without records, and a topic that exceeds one batch is left to the query.
 
-    The JVM is started beside a short read, after a longer one.
+    A short read is one task, so that a core is left for the JVM.
     """
     unread = (0, 1, SMALL_BATCH - 1, SMALL_BATCH, 2 * MOST, 2 * MOST + 1)
-    plans = [plan({0: 10 + each}) for each in unread]
-    assert [first and first.is_short for first in plans] == [None, True, True, False, False, None]
+    plans = [plan({0: 10 + each // 2, 1: 10 + each - each // 2}) for each in unread]
+    assert [first and len(first.tasks) for first in plans] == [None, 1, 1, 2, 2, None]
