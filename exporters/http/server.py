@@ -9,6 +9,7 @@ that are used here.
 """
 
 import asyncio
+import contextlib
 import errno
 import functools
 import socket
@@ -181,6 +182,18 @@ class AddressUnavailableError(Exception):
     """The address to listen on is in use, not of this machine, or not permitted."""
 
 
+class _QuietServer(uvicorn.Server):
+    """Wakes once a second, for the Date of responses; uvicorn does ten times, to see whether it is to exit."""
+
+    async def main_loop(self) -> None:
+        """Return when the server is to exit; `wake` then."""
+        loop, exits = asyncio.get_running_loop(), asyncio.Event()
+        self.wake = functools.partial(loop.call_soon_threadsafe, exits.set)
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(exits.wait(), 1.0)
+
+
 class HttpServer:
     """Serves `/metrics`, `/livez`, `/readyz`, `/api/v1` and the status page until stopped."""
 
@@ -218,7 +231,7 @@ class HttpServer:
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=_STOP_SECONDS,
         )
-        self._uvicorn = uvicorn.Server(config)
+        self._uvicorn = _QuietServer(config)
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -241,6 +254,8 @@ class HttpServer:
         """
         self._events.close()
         self._uvicorn.should_exit = True
+        with contextlib.suppress(AttributeError, RuntimeError):  # it does not run yet, or not any more
+            self._uvicorn.wake()
         if self._thread:
             self._thread.join(_STOP_SECONDS + 2)
 

@@ -54,3 +54,10 @@ def test_methods_and_attributes_exist_and_none_is_replaced() -> None:
     assert list(inspect.signature(get_remote_addr).parameters) == ["transport"]
     ours = {name for name in LimitedConnection.__init__.__code__.co_names if name.startswith("_")} - {"__init__"}
     assert not ours & (vars(protocol()).keys() | vars(H11Protocol).keys())
+
+
+def test_the_server_waits_as_uvicorn_does() -> None:
+    """Of the loop of the server only its pace differs: what it does once a second, and when it exits, is uvicorn's."""
+    assert list(inspect.signature(uvicorn.Server.main_loop).parameters) == ["self"]
+    assert "await asyncio.sleep(0.1)" in inspect.getsource(uvicorn.Server.main_loop)
+    assert "counter % 10 == 0" in inspect.getsource(uvicorn.Server.on_tick)
