@@ -30,8 +30,8 @@ from stream.wording import ranges
 
 _log = structlog.get_logger(__name__)
 _CATCH_UP_POLL_SECONDS: Final = 0.1
-_POLL_SECONDS: Final = 0.5
-"""Intervals between polls of the query: each poll makes the JVM write a report."""
+_POLL_SECONDS: Final = 1.0
+"""Intervals between polls of the query."""
 _BATCH_GRACE_SECONDS: Final = 15.0
 """For the running batch at a stop; with the JVM's grace less than the 30 s that process managers wait."""
 _QUERY_STARTS: Final = 4
@@ -244,7 +244,7 @@ class QuerySupervisor:
 
         The first batches may read millions of records, which takes longer than the watchdog's limit on a slow link.
         """
-        status, report = self._status, last_report(running.query)
+        status, report = self._status, last_report(running.query, self._last_report_at)
         if used := running.resources.poll(self._state.checkpoint.folder):
             status.heap, status.checkpoint = used
         if status.progress is not None and status.progress.offsets_read > self._offsets_read:
@@ -253,7 +253,7 @@ class QuerySupervisor:
         if not self._is_planned and (runs_tasks(running.spark) or (report is not None and report.worked)):
             self._is_planned = True
             end_planners(running.spark, PLANNER)
-        if report is None or report.at == self._last_report_at or status.progress is None:
+        if report is None or status.progress is None:
             return
         self._last_report_at = report.at
         self._beat(running)

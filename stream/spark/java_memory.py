@@ -17,6 +17,8 @@ OPTIONS: Final = (
     # Netty, from which Arrow takes its buffers, keeps chunks of 64 KiB for small ones, not of 4 MiB; what is larger is
     # freed when it is no longer used.
     "-Dio.netty.allocator.maxOrder=3",
+    # A thread would wake twenty times a second to sample counters for tools that read a file of the JVM.
+    "-XX:-UsePerfData",
     # The memory of RocksDB and of Arrow is malloc's, which keeps what is freed: returned each minute. Java 17 to 20
     # have no such option.
     "-XX:+IgnoreUnrecognizedVMOptions",

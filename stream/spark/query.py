@@ -45,11 +45,11 @@ class BatchReport:
     """Damaged snapshots of the state that Spark replaced in this batch (`rocksdbNumSnapshotsAutoRepaired`)."""
 
 
-def last_report(query: StreamingQuery) -> BatchReport | None:
-    """Return the last progress report; None before the first, and when the JVM has ended (see `failure`)."""
+def last_report(query: StreamingQuery, read_at: str | None = None) -> BatchReport | None:
+    """Return the last progress report; None before the first, if it is that of `read_at`, and without a JVM."""
     try:
         progress = query._jsq.lastProgress()  # noqa: SLF001 - the public one asks for each field, hundreds of calls
-        text = None if progress is None else progress.json()
+        text = None if progress is None or progress.timestamp() == read_at else progress.json()
     except GONE_ERRORS:
         return None
     if text is None:

@@ -93,7 +93,7 @@ def spark(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.setattr(supervisor, "runs_tasks", lambda _: asked.runs_tasks)
     monkeypatch.setattr(supervisor, "shrink_heap", lambda _: asked.planners.append("heap"))
     monkeypatch.setattr(supervisor, "failure", lambda _: None)
-    monkeypatch.setattr(supervisor, "last_report", lambda _: None)
+    monkeypatch.setattr(supervisor, "last_report", lambda *_: None)
     monkeypatch.setattr(supervisor, "stop", lambda _, grace: asked.graces.append(grace) or True)
     monkeypatch.setattr(supervisor, "kill_jvm", lambda _: asked.kills.append(True))
     return asked
@@ -210,7 +210,7 @@ def test_added_partitions_are_read_without_a_restart_of_the_query(monkeypatch: p
     assert (added, status.partitions_added) == ([{1}], (1,))
     assert (status.progress.positions, status.progress.behind) == ({0: 5, 1: 2}, [1])
     report = BatchReport(1, 0.5, SourceOffsets({0: 5, 1: 8}), "now", worked=True)
-    monkeypatch.setattr(supervisor, "last_report", lambda _: report)
+    monkeypatch.setattr(supervisor, "last_report", lambda *_: report)
     for shown, added in (({0: 5}, (1,)), ({0: 5, 1: 8}, ())):
         status.shown = shown
         step = step()
@@ -224,13 +224,13 @@ def test_a_progress_report_is_recorded_once(monkeypatch: pytest.MonkeyPatch, spa
     batch has tasks, or has ended already. After the first batch the heap shrinks.
     """
     report = BatchReport(batch=3, seconds=0.5, offsets=SourceOffsets({0: 5}), at="now", worked=True, repairs=2)
-    monkeypatch.setattr(supervisor, "last_report", lambda _: report)
+    monkeypatch.setattr(supervisor, "last_report", lambda _, read_at: None if read_at == report.at else report)
     job = Job()
     assert job.opened()()().func == job.made.watch
     query = job.status.query
     assert (query.batches, query.last_seconds, query.state_repairs) == (1, 0.5, 2)
     assert spark.planners == [(CREATOR,), (PLANNER,), "heap"]
-    monkeypatch.setattr(supervisor, "last_report", lambda _: None)
+    monkeypatch.setattr(supervisor, "last_report", lambda *_: None)
     spark.runs_tasks = True
     Job().opened()()()
     assert spark.planners[3:] == [(CREATOR,), (PLANNER,)]
@@ -274,7 +274,7 @@ def test_a_query_that_is_started_again_is_planned_again(
     job = Job()
     step = job.opened()
     for report, failed in polls:
-        monkeypatch.setattr(supervisor, "last_report", lambda _, report=report: report)
+        monkeypatch.setattr(supervisor, "last_report", lambda *_, report=report: report)
         monkeypatch.setattr(supervisor, "failure", lambda _, failed=failed: failed)
         step = step()
     assert spark.planners == [(CREATOR,)] * 4 + [(PLANNER,), "heap"] + [(CREATOR,)] * 3 + [(PLANNER,)]

@@ -30,3 +30,4 @@ def test_java_accepts_and_uses_every_option(heap: str) -> None:
     flags = {line.split()[1]: line.split()[3] for line in printed.splitlines() if " = " in line}
     assert (flags["UseSerialGC"], flags["UseParallelGC"], flags["ArchiveRelocationMode"]) == ("true", "false", "0")
     assert (flags["TieredStopAtLevel"], flags["MaxNewSize"]) == ("1", str(12 << 20))
+    assert flags["UsePerfData"] == "false"

@@ -50,11 +50,28 @@ class Progress:
     def __init__(self, operators: list[dict[str, Any]]) -> None:
         self._operators = operators
 
+    def timestamp(self) -> str:
+        """Return what identifies the report."""
+        return "t"
+
     def json(self) -> str:
         """Return the report of batch 7."""
         source = {"endOffset": {"__consumer_offsets": {"0": 12}}}
         report = {"batchId": 7, "timestamp": "t", "durationMs": {"addBatch": 5}, "sources": [source]}
         return json.dumps({**report, "stateOperators": self._operators})
+
+
+def query_with(operators: list[dict[str, Any]]) -> Any:
+    """Return a query with this report."""
+    return SimpleNamespace(_jsq=SimpleNamespace(lastProgress=lambda: Progress(operators)))
+
+
+def test_a_report_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The JVM does not write the report again that was read last."""
+    query, asked = query_with([]), []
+    monkeypatch.setattr(Progress, "json", lambda each, write=Progress.json: asked.append(each) or write(each))
+    reports = [last_report(query, read_at) for read_at in (None, "s", "t")]
+    assert ([each is None for each in reports], len(asked)) == ([False, False, True], 2)
 
 
 def repaired(snapshots: int) -> dict[str, Any]:
@@ -71,7 +88,7 @@ def test_repaired_snapshots_of_the_state_are_reported() -> None:
         ([], 0),
     ]
     for given, repairs in operators:
-        report = last_report(SimpleNamespace(_jsq=SimpleNamespace(lastProgress=lambda given=given: Progress(given))))  # type: ignore[arg-type]
+        report = last_report(query_with(given))
         assert report is not None
         assert report.repairs == repairs
 
