@@ -7,7 +7,6 @@ the history. For an offset older than the whole history, the first record of the
 """
 
 import dataclasses
-import itertools
 from collections.abc import Callable
 from typing import Final
 
@@ -68,8 +67,8 @@ class OffsetTimeSearch:
         self.odd: frozenset[TopicPartition] = frozenset()
         """Partitions that are not searched, because they had unread records without a time that can be true."""
 
-    def update(self, window: Window, memory: PartitionHistory) -> None:
-        """Run some rounds of search after a tick and add the answers to the histories in `memory`. Never raises."""
+    def update(self, window: Window, memory: PartitionHistory) -> bool:
+        """Run some rounds of search and add the answers to `memory`; return whether there were any. Never raises."""
         deadline = self._clock() + self._limits.time_lookup_seconds
         left = self._limits.time_lookups
         while left > 0:
@@ -89,6 +88,7 @@ class OffsetTimeSearch:
         # One that did not converge may start again.
         since = window.now - 10 * int(self._limits.time_lookup_refresh * 1000)
         self._searches = {name: search for name, search in self._searches.items() if search.started > since}
+        return left < self._limits.time_lookups
 
     def _choose(self, window: Window, memory: PartitionHistory, most: int) -> _Requests:
         """Choose up to `most` records, widest intervals first, and the time to request for each."""
@@ -106,8 +106,14 @@ class OffsetTimeSearch:
         is_between = brackets.quality == BracketQuality.BETWEEN
         wide = np.flatnonzero(is_older | (is_between & (width > window.limits.tick)))
         wide = wide[np.argsort(-width[wide], kind="stable")]
-        active = (at for at in wide.tolist() if self._is_active(window, rows[at], int(offset[at])))
-        chosen = np.array(list(itertools.islice(active, most)), np.int64)
+        asked: dict[tuple[int, int], int] = {}
+        for at, *place in zip(wide.tolist(), history[wide].tolist(), brackets.since[wide].tolist(), strict=True):
+            if len(asked) == most:
+                break
+            # An answer serves all records between the same two points.
+            if tuple(place) not in asked and self._is_active(window, rows[at], int(offset[at])):
+                asked[place[0], place[1]] = at
+        chosen = np.array([*asked.values()], np.int64)
         searches = [self._searches[_name(window, row)] for row in rows[chosen].tolist()]
         for search in searches:
             search.rounds += 1

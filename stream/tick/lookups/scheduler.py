@@ -136,9 +136,9 @@ class LookupScheduler:
         self._tails.schedule(window)
         self._blocked = open_transactions.blocked_partitions(window, int(self._limits.transaction_grace * 1000))
 
-    def search_offset_times(self, window: Window, history: PartitionHistory) -> None:
-        """Search the write times of unread records whose age is not known to within a tick; add them to `history`."""
-        self._offset_times.update(window, history)
+    def search_offset_times(self, window: Window, history: PartitionHistory) -> bool:
+        """Search write times of unread records that are not known to within a tick; return whether there were any."""
+        return self._offset_times.update(window, history)
 
     def backfill_ends(self, inputs: HealthInputs) -> tuple[Ints, Ints] | None:
         """Return past times and end offsets for the histories of a process that has just started."""

@@ -15,10 +15,15 @@ from stream.health.features import window as windows
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.features.window import Window
 from stream.health.limits import HealthLimits
+from stream.tick.context import TickFacts, derive
+from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups import offset_time_search as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.offset_time_search import OffsetTimeSearch
+from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.health.simulator import HOUR, MINUTE, NOON, SECOND, TICK, Partition, Scene, by_list, evenly, look
+from tests.support.driver_states import ShardReader, ends_of
+from tests.support.raw import commit_key, commit_value
 from tests.support.scripted_cluster import no_cluster
 
 LIMITS = HealthLimits(tick=TICK)
@@ -140,6 +145,19 @@ def test_requests_per_tick_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     ages = ticks.tick(30)
     truth = [NOON + ticks.now - brokers.sent[number][3_000 + 100 * number] for number in range(5)]
     assert np.abs(np.array(ages) - truth).max() <= TICK
+
+
+def test_records_between_the_same_points_are_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand groups that stand at the same place cost as many requests as one."""
+    brokers, shard, evaluator = Brokers(monkeypatch, evenly(2)), ShardReader(), VerdictEvaluator()
+    shard.read([(commit_key(group, "orders", 0), commit_value(at, NOON)) for group, at in (("a", 5), ("b", 6))], NOON)
+    end = len(brokers.sent[0])
+    ends = EndsIndex(ends_of([("orders", 0, end, end, 0, None)]))
+    window = evaluator.evaluate(derive(TickFacts(shard.driver_state.columns(), ends, NOON / 1000))).evaluation.window
+    search = OffsetTimeSearch(no_cluster(), LookupLimits(), lambda: 0.0)
+    assert search.update(window, evaluator.end_history)
+    assert brokers.requests == brokers.rounds > 1
+    assert not search.update(window, evaluator.end_history)
 
 
 @pytest.mark.parametrize("failure", ["unreachable", "denied"])
