@@ -105,7 +105,7 @@ class ServiceStatus:
     def record_tick(self, result: TickResult) -> None:
         """Apply the result of a tick."""
         self.record_unanswered(result.unanswered)
-        self.tick, self.shown = result.status, result.evaluated.derived.facts.positions
+        self.tick, self.shown = result.status, result.facts.positions
 
     def record_unanswered(self, unanswered: Sequence[UnansweredPartition]) -> None:
         """Record that Kafka answers, and the offsets partitions without an end offset."""

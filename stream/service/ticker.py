@@ -19,6 +19,7 @@ from stream.checkpoint.files import replace_bytes
 from stream.checkpoint.topic_watch import TopicWatch
 from stream.checkpoint.usage import HISTORY, SideFiles
 from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.errors import ClusterError
 from stream.groups.lifecycle.model import Transition
 from stream.groups.placement import partition_for
 from stream.service.startup import leader_epochs, log_bounds
@@ -30,7 +31,6 @@ from stream.tick.context import DerivedState
 from stream.tick.context_poller import ContextPoller
 from stream.tick.ends_index import EndsIndex
 from stream.tick.publisher import Publisher
-from stream.tick.run_tick import EndsUnavailableError
 from stream.webhook.announcer import VerdictAnnouncer
 
 _TEXTS: Final = ("group", "before", "verdict", "severity", "sentence", "next_step", "team")
@@ -174,16 +174,16 @@ class Ticker:
         positions = progress.positions if progress is not None else {}
         try:
             result = self.publisher.tick(self.cluster, self.poller, positions, current=current)
-        except EndsUnavailableError as error:
+        except ClusterError as error:
             self.status.record_unreachable(str(error))
             return None
         self.status.record_tick(result)
-        if self.announcer is not None:
+        if self.announcer is not None and result.evaluated is not None:
             events = self.announcer.announce(result.published.snapshot, result.details.finding)
             if self.history is not None:
-                derived, partitions = result.evaluated.derived, result.status.topic_partitions
+                derived, partitions = result.details.derived, result.status.topic_partitions
                 self.history.add(events, self.publisher.take_transitions(), derived, partitions)
-        read = result.evaluated.derived.facts.ends, positions
+        read = result.facts.ends, positions
         del result  # its columns would stay in memory beside the packed ones, and beside those of the next tick
         self.publisher.finish_tick()
         return read
@@ -192,7 +192,7 @@ class Ticker:
         """Record which offsets partitions have no end offset, while the catch-up may be waiting for them."""
         try:
             unanswered = self.publisher.poll_offsets_topic(self.cluster)
-        except EndsUnavailableError as error:
+        except ClusterError as error:
             self.status.record_unreachable(str(error))
         else:
             self.status.record_unanswered(unanswered)

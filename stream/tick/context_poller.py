@@ -155,13 +155,12 @@ def _hidden_state(state: GroupColumns, group: str, described_at: int, described:
 
 
 def _log_retention(retention: OffsetsRetention) -> None:
-    def seconds(milliseconds: int | None) -> float | None:
-        return None if milliseconds is None else milliseconds / 1000
-
+    times = retention.retention_ms, retention.check_interval_ms
+    seconds, check_seconds = (None if each is None else each / 1000 for each in times)
     _log.info(
         "offsets retention",
-        seconds=seconds(retention.retention_ms),
-        check_seconds=seconds(retention.check_interval_ms),
+        seconds=seconds,
+        check_seconds=check_seconds,
         known_from=retention.source,
         rules=str(retention.rules),
         remarks=list(retention.remarks),

@@ -1,49 +1,34 @@
 """Holds the driver state and publishes a snapshot of it at each tick."""
 
-import contextlib
 import dataclasses
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Final
 
 from exporters.cluster.model import ClusterFacts
 from exporters.readmodel import GroupDetail
 from exporters.text.exposition import PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
+from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 from stream.config.ownership import GroupPolicies
 from stream.groups.commits.counts import CommitCounts
 from stream.groups.driver_state import DriverState, GroupColumns
 from stream.groups.lifecycle.model import Transition
-from stream.groups.membership.memberships import Member
 from stream.groups.membership.model import find_groups
 from stream.groups.shard import ShardChange, ShardState
 from stream.health.features.window import Window
 from stream.process_memory import release_memory
-from stream.tick.context import DerivedState
 from stream.tick.context_poller import ContextPoller
+from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.polled_cluster import PollReader
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.offsets_topic_lag import UnansweredPartition
-from stream.tick.run_tick import FaultyGroupsError, TickParts, TickResult, read_end_offsets, run_tick
+from stream.tick.run_tick import TickParts, TickResult, read_facts, run_tick
 from stream.tick.snapshot.build import group_detail, with_share_partitions
 from stream.tick.terminations import Terminations
 from stream.tick.verdicts.evaluate import VerdictEvaluator
-from stream.tick.verdicts.evaluated_tick import TickDetails
-
-_SEARCHES: Final = 3
-"""Maximum number of times one tick is run again without the groups that made it fail."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _PublishedTick:
-    """What is answered from until the next tick. Any thread may read it."""
-
-    snapshot: PublishedSnapshot
-    details: TickDetails
-    """Packed once the tick is finished."""
 
 
 class Publisher:
@@ -58,18 +43,17 @@ class Publisher:
         self._lock = threading.Lock()
         self._driver_state = DriverState(CommitCounts())
         self._parts = parts or TickParts()
-        self._published: _PublishedTick | None = None
         self._window: Window | None = None
         self._transitions: deque[tuple[str, Transition]] = deque(maxlen=10_000)
 
     def current(self) -> PublishedSnapshot | None:
         """Return the published snapshot; None before the first."""
-        tick = self._published
-        return None if tick is None else tick.snapshot
+        tick = self._parts.last
+        return None if tick is None else tick.published
 
     def details(self, group: str) -> GroupDetail | None:
         """Return members, history and findings of a group as of the published snapshot; None if it is not in there."""
-        tick = self._published
+        tick = self._parts.last
         if tick is None:
             return None
         details, derived = tick.details, tick.details.derived
@@ -77,7 +61,10 @@ class Publisher:
         found = state.memberships.get(group), state.histories.get(group)
         if found == (None, None):  # unknown, or in quarantine
             return None
-        members = self._members_of(group, derived)
+        hidden = derived.hidden.memberships.get(group)
+        with self._lock:
+            known = self._driver_state if hidden is None else hidden
+            members = known.members(group, derived.facts.cluster.topic_names)
         detail = group_detail(group, found, members, state.topics_of(group), derived)
         verdicts = details.share_partition_verdicts(group)
         return dataclasses.replace(
@@ -92,17 +79,8 @@ class Publisher:
 
         Hosts are compared without the slash that Java puts before an address. Reads every member of every group.
         """
-        tick = self._published
-        if tick is None:
-            return frozenset()
-        return find_groups(tick.details.derived.state.memberships, client, host)
-
-    def _members_of(self, group: str, derived: DerivedState) -> tuple[Member, ...]:
-        names, hidden = derived.facts.cluster.topic_names, derived.hidden.memberships.get(group)
-        if hidden is not None:
-            return hidden.members(group, names)
-        with self._lock:
-            return self._driver_state.members(group, names)
+        tick = self._parts.last
+        return frozenset() if tick is None else find_groups(tick.details.derived.state.memberships, client, host)
 
     def evaluate_with(self, evaluator: VerdictEvaluator, lookups: LookupScheduler) -> None:
         """Use this evaluator and these lookups from the next tick on."""
@@ -110,7 +88,8 @@ class Publisher:
 
     def use(self, policies: GroupPolicies, targets: tuple[tuple[str, float], ...]) -> None:
         """Use these policies and targets from the next tick on. Call it from the tick thread."""
-        self._parts.policies, self._parts.last = policies, None
+        self._parts.policies = policies
+        self._parts.evaluate_next()
         self._parts.selector.use_targets(targets)
 
     def read_polls(self, facts: Callable[[], ClusterFacts | None]) -> None:
@@ -151,12 +130,12 @@ class Publisher:
 
     def clear(self) -> None:
         """Publish nothing any more, because what was published is wrong."""
-        self._published = self._parts.last = None
+        self._parts.last = None
         self._parts.evaluator.reset()
 
     def poll_offsets_topic(self, cluster: Cluster) -> tuple[UnansweredPartition, ...]:
-        """Return the offsets partitions without end offsets, before the first tick. Raises EndsUnavailableError."""
-        self._parts.offsets_topic.record_unanswered(read_end_offsets(cluster, [NAME]), time.time())
+        """Return the offsets partitions without end offsets, before the first tick. Raises ClusterError."""
+        self._parts.offsets_topic.record_unanswered(EndsIndex(read_ends(cluster, [NAME])), time.time())
         return self._parts.offsets_topic.unanswered
 
     def tick(
@@ -167,35 +146,28 @@ class Publisher:
         *,
         current: bool = False,
     ) -> TickResult:
-        """Publish a new snapshot and return what it was made from (see `run_tick`).
+        """Publish a new snapshot and return what it was made from (see `read_facts`, `run_tick`).
 
-        Raises EndsUnavailableError; the last snapshot then stays published. If single groups make the evaluation fail,
-        they go to quarantine and all others are published; any other failure is raised.
+        Raises ClusterError if no broker answers; the last snapshot then stays published.
         """
-
-        def tick() -> TickResult:
-            result = run_tick(self._parts, self._copy_state, cluster, poller, positions or {}, current=current)
-            self._published = _PublishedTick(result.published, result.details)
-            self._window = result.evaluated.evaluation.window
-            return result
-
-        for _ in range(_SEARCHES):
-            with contextlib.suppress(FaultyGroupsError):
-                return tick()
-        return tick()
+        facts = read_facts(self._parts, self._copy_state, cluster, poller, positions or {}, current=current)
+        result = run_tick(self._parts, facts)
+        self._window = None if result.evaluated is None else result.evaluated.evaluation.window
+        return result
 
     def finish_tick(self) -> None:
         """Do what must not delay the publication: search offset times for the next tick, pack this one, release memory.
 
         The caller must have dropped the result of the tick, whose columns would otherwise stay in memory.
         """
-        tick, parts = self._published, self._parts
+        tick, parts = self._parts.last, self._parts
         window, self._window = self._window, None
-        if parts.lookups is not None and window is not None:
-            parts.lookups.search_offset_times(window, parts.evaluator.end_history)
+        if window is None or tick is None:
+            return
+        if parts.lookups is not None and parts.lookups.search_offset_times(window, parts.evaluator.end_history):
+            parts.evaluate_next()
         del window
-        if tick is not None:
-            tick.details.pack()
+        tick.details.pack()
         release_memory()
 
     def _copy_state(self, with_records: frozenset[str]) -> GroupColumns:

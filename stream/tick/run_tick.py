@@ -5,8 +5,7 @@ End offsets are requested after the driver state is copied, so that an end offse
 
 import dataclasses
 import time
-import weakref
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from exporters.compatibility.selection import OtherSelection
@@ -21,7 +20,6 @@ from stream.config.ownership import GroupPolicies
 from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.predict import predict
 from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
-from stream.health.common_cause.search import CommonCause
 from stream.tick.common_cause import CommonCauseAnalysis, common_causes_table, covered_groups_table
 from stream.tick.context import UNKNOWN_CLUSTER, DerivedState, LookupResults, TickFacts, count_unassigned, derive
 from stream.tick.context_poller import ContextPoller
@@ -39,43 +37,26 @@ from stream.tick.quarantine import Quarantine
 from stream.tick.snapshot.additions import compatibility_table, with_policies, with_quarantined
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.terminations import Terminations
+from stream.tick.unchanged import MOST_SHOWN_AGAIN, LastTick, evaluated_sources, read_sources
 from stream.tick.verdicts.columns import unreadable_tails
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick, TickDetails
 
-_MOST_KEPT: Final = 2
-"""Ticks in a row that show the last snapshot again, so that its ages are at most so many ticks too low."""
-
-
-class EndsUnavailableError(Exception):
-    """The cluster did not answer the request for end offsets; the text is the cause."""
-
-
-class FaultyGroupsError(Exception):
-    """Groups that made the evaluation fail went to quarantine; the others can be evaluated."""
+_SEARCHES: Final = 3
+"""Maximum number of times one tick is run again without the groups that made it fail."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TickResult:
     """The result of one tick. Immutable; any thread may read it."""
 
-    evaluated: EvaluatedTick
-    details: TickDetails
+    facts: TickFacts
+    evaluated: EvaluatedTick | None
+    """None if nothing has changed: all but the facts and the status is that of the last tick."""
     published: PublishedSnapshot
+    details: TickDetails
     unanswered: tuple[UnansweredPartition, ...]
     status: TickStatus
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class LastTick:
-    """What the last tick published, and what that was made from."""
-
-    published: PublishedSnapshot
-    details: TickDetails
-    sources: tuple[object, ...] | None
-    """All that the snapshot shows but ages: equal sources give the same one. None: they are not compared."""
-    kept: int = 0
-    """For how many ticks it has been the same."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -97,22 +78,19 @@ class TickParts:
     hide_hosts: bool = False
     """Sentences about common causes do not name the hosts of members."""
 
+    def evaluate_next(self) -> None:
+        """Evaluate the next ticks, whatever they read, and show what the next one finds."""
+        if self.last is not None:
+            self.last = dataclasses.replace(self.last, read=None)
 
-def run_tick(
-    parts: TickParts,
-    copy_state: Callable[[frozenset[str]], GroupColumns],
-    cluster: Cluster,
-    poller: ContextPoller | None,
-    positions: Mapping[int, int],
-    *,
-    current: bool,
-) -> TickResult:
-    """Evaluate all groups once. Raises EndsUnavailableError, and FaultyGroupsError to be called again.
 
-    `copy_state` returns a copy of the driver state with the membership records of the given groups. `positions` are the
-    reader's before this call. `current`: all records are read that the log had at the last tick.
+def run_tick(parts: TickParts, facts: TickFacts, searches: int = _SEARCHES) -> TickResult:
+    """Evaluate all groups once, if anything has changed.
+
+    If single groups make the evaluation fail, they go to quarantine; any other failure is raised.
     """
-    facts = read_facts(parts, copy_state, cluster, poller, positions, current=current)
+    if parts.last is not None and parts.last.need_not_evaluate(facts, parts.policies):
+        return show_again(parts, parts.last, facts)
 
     def evaluate_some(state: GroupColumns) -> None:
         try_groups(parts, dataclasses.replace(facts, state=state))
@@ -124,9 +102,9 @@ def run_tick(
         derived = derive_state(parts, facts, logged, hidden)
         evaluated = parts.evaluator.evaluate(derived, None if lookups is None else lookups.backfill_ends)
         return publish(parts, evaluated)
-    except Exception as error:
-        if parts.quarantine.search(hidden.state, evaluate_some, time.time()):
-            raise FaultyGroupsError from error
+    except Exception:
+        if searches and parts.quarantine.search(hidden.state, evaluate_some, time.time()):
+            return run_tick(parts, facts, searches - 1)
         raise
 
 
@@ -141,8 +119,9 @@ def read_facts(
 ) -> TickFacts:
     """Return what one tick reads: the driver state, the end offsets after it, and the cluster around them.
 
-    The driver state is copied after `positions` were read, so it has all records below them. Records that were hidden
-    at the last tick are read before the end offsets, for the same reason. Raises EndsUnavailableError.
+    `copy_state` returns a copy of the driver state with the membership records of the given groups. `positions` were
+    the reader's before, so the copy has all records below them. Records that were hidden at the last tick are read
+    before the end offsets, for the same reason. `current`: see TickFacts. Raises ClusterError if no broker answers.
     """
     lookups = parts.lookups
     state = copy_state(frozenset() if lookups is None else lookups.hidden.groups_with_records)
@@ -151,9 +130,10 @@ def read_facts(
         lookups.hidden.read()
         topics |= lookups.hidden.topics
     try:
-        ends = read_end_offsets(cluster, topics)
-    except EndsUnavailableError:
+        ends = EndsIndex(read_ends(cluster, topics))
+    except ClusterError:
         parts.evaluator.record_missed_tick()
+        parts.evaluate_next()
         raise
     taken_at = time.time()
     parts.evaluator.record_ends(ends, positions, taken_at)
@@ -186,6 +166,16 @@ def derive_state(parts: TickParts, facts: TickFacts, logged: GroupColumns, hidde
     return DerivedState(facts, hidden, expiry, unassigned, causes, removed)
 
 
+def show_again(parts: TickParts, last: LastTick, facts: TickFacts) -> TickResult:
+    """Return the result of a tick at which nothing has changed since the last one."""
+    parts.evaluator.end_history.observe_again(facts.now)
+    offsets_partitions = parts.offsets_topic.update(facts.ends, facts.positions, facts.taken_at)
+    status = dataclasses.replace(last.status, taken_at=facts.taken_at, offsets_partitions=offsets_partitions)
+    published = last.published.at(facts.taken_at)
+    parts.last = dataclasses.replace(last, published=published, status=status, shown_again=last.shown_again + 1)
+    return TickResult(facts, None, published, last.details, (), status)
+
+
 def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
     """Return the snapshot of an evaluated tick as it is published, and choose the lookups of the next tick."""
     facts, window, details = evaluated.derived.facts, evaluated.evaluation.window, evaluated.details
@@ -195,10 +185,13 @@ def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
     offsets_partitions = parts.offsets_topic.update(facts.ends, facts.positions, facts.taken_at)
     unanswered = parts.offsets_topic.unanswered
     common_causes = parts.common_causes.update(evaluated)
-    sources, last = _sources(parts, evaluated, common_causes), parts.last
-    if last is not None and sources is not None and sources == last.sources and last.kept < _MOST_KEPT:
-        details, published = last.details, last.published.at(facts.taken_at)
-        parts.last = LastTick(published, details, sources, last.kept + 1)
+    is_whole = evaluated.derived.hidden.state is facts.state and evaluated.burrow is None and not len(parts.quarantine)
+    read = read_sources(facts, parts.policies) if is_whole else None
+    found, last, shown_again = evaluated_sources(evaluated, common_causes), parts.last, 0
+    is_same = last is not None and read is not None and (read, found) == (last.read, last.evaluated)
+    alike = last.alike + 1 if last is not None and is_same else 0
+    if last is not None and alike and last.shown_again < MOST_SHOWN_AGAIN:
+        details, published, shown_again = last.details, last.published.at(facts.taken_at), last.shown_again + 1
     else:
         snapshot = dataclasses.replace(
             build_snapshot(evaluated, parts.selector.compatibility),
@@ -210,11 +203,12 @@ def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
         published = PublishedSnapshot.build(
             snapshot, parts.selector, None if last is None else last.published.exposition
         )
-        parts.last = LastTick(published, details, sources)
+    times = retention.retention_ms, retention.check_interval_ms
+    seconds, check_seconds = (None if each is None else each / 1000 for each in times)
     status = TickStatus(
         taken_at=facts.taken_at,
-        offsets_retention_seconds=_seconds(retention.retention_ms),
-        offsets_retention_check_seconds=_seconds(retention.check_interval_ms),
+        offsets_retention_seconds=seconds,
+        offsets_retention_check_seconds=check_seconds,
         offsets_retention_source=retention.source,
         topic_partitions=len(facts.ends.rows_of_topic(NAME)),
         series=published.exposition.series,
@@ -229,39 +223,8 @@ def publish(parts: TickParts, evaluated: EvaluatedTick) -> TickResult:
         groups_not_evaluated=len(parts.quarantine),
         faults={"ending": parts.terminations.faults, "group": parts.quarantine.faults},
     )
-    return TickResult(evaluated, details, published, unanswered, status)
-
-
-def _sources(parts: TickParts, evaluated: EvaluatedTick, causes: tuple[CommonCause, ...]) -> tuple[object, ...] | None:
-    """Return `LastTick.sources`: the facts, the verdicts with their begin, the lags, and the policies that hold now."""
-    facts, hidden, evaluation = evaluated.derived.facts, evaluated.derived.hidden, evaluated.evaluation
-    if hidden.blocked_partitions or hidden.state is not facts.state or len(parts.quarantine):
-        return None
-    window, ends, now, policies = evaluation.window, facts.ends, facts.taken_at, parts.policies
-    columns = (
-        *(ends.places, ends.high_watermark, ends.last_stable_offset, ends.log_start_offset, ends.leader),
-        *(evaluation.verdict, evaluation.since, evaluation.group_verdict, evaluation.group_since),
-        *(evaluation.group_skipped, window.known, window.lag, window.out_of_range, evaluated.inputs.odd_time),
-        *(() if evaluated.burrow is None else (evaluated.burrow.status, evaluated.burrow.complete)),
-    )
-    reasons = window.inputs.reasons
-    return (
-        weakref.ref(facts.state),
-        # Of bytes, Python's hash has 64 bits and a key of this process.
-        tuple(hash(column.tobytes()) for column in columns),
-        None if reasons is None else reasons[~window.known].tolist(),
-        facts.cluster,
-        facts.polled,
-        evaluated.unpaged,
-        causes,
-        policies,
-        [each.open_until(now) for _, each in policies.maintenance],
-        [each.holds(now) for _, each in policies.silences],
-    )
-
-
-def _seconds(milliseconds: int | None) -> float | None:
-    return None if milliseconds is None else milliseconds / 1000
+    parts.last = LastTick(published, details, status, read, found, shown_again, alike)
+    return TickResult(facts, evaluated, published, details, unanswered, status)
 
 
 def try_groups(parts: TickParts, facts: TickFacts) -> None:
@@ -277,11 +240,3 @@ def build_snapshot(evaluated: EvaluatedTick, others: OtherSelection) -> Snapshot
         return snapshot
     table = compatibility_table(evaluated, hide_members=others.hide_members, with_windows=others.has_burrow_api)
     return dataclasses.replace(snapshot, compatibility=table)
-
-
-def read_end_offsets(cluster: Cluster, topics: Collection[str]) -> EndsIndex:
-    """Return the end offsets of all partitions of these topics. Raises EndsUnavailableError."""
-    try:
-        return EndsIndex(read_ends(cluster, topics))
-    except ClusterError as error:
-        raise EndsUnavailableError(str(error)) from error

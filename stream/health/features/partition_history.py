@@ -102,6 +102,14 @@ class PartitionHistory:
         self.log_start.observe(rows[known], inputs.now, inputs.ends.log_start[known])
         return np.where(inputs.ends.known, rows, -1)
 
+    def observe_again(self, now: int) -> None:
+        """Record a tick at `now` (ms) at which all ends were those of the last one, and were known."""
+        self.memory.known_again = now
+        rows = np.flatnonzero(self.states.answered == self.states.answered.max(initial=0))
+        self.states.answered[rows] = now
+        self.high_watermark.observe(rows, now, self.states.end[rows])
+        self.log_start.observe(rows, now, self.log_start.end_at(rows, np.full(len(rows), now)))
+
     def seed(self, inputs: HealthInputs, time: Ints, offset: Ints) -> None:
         """Prepend the answers of ListOffsets by timestamp; `offset[row, time]` has one row per row of `inputs.ends`.
 

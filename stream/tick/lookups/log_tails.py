@@ -32,7 +32,7 @@ _REASONS: Final = (None, *ErrorReason)
 _CODES: Final = {reason: code for code, reason in enumerate(_REASONS)}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class KnownTails:
     """Tails as columns; `names` has the topic of each number."""
 

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from exporters.readmodel import TickStatus
 from sandbox.waiting import LIMIT
+from stream.cluster.transport.errors import Unreachable
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
 from stream.tick.ends_index import NO_ENDS
 from stream.tick.offsets_topic_lag import UnansweredPartition
-from stream.tick.run_tick import EndsUnavailableError
 
 UNANSWERED = (UnansweredPartition(1, "no_leader", 0.0),)
 
@@ -60,7 +60,7 @@ class FakePublisher:
 
     def _answer(self, answer: Any) -> Any:
         if self.unreachable:
-            raise EndsUnavailableError("broker-1:9092 does not answer")
+            raise Unreachable("broker-1:9092 does not answer", "is it up?")
         return answer
 
 
@@ -102,7 +102,7 @@ def test_an_unreachable_cluster_keeps_the_status_of_the_last_tick() -> None:
     ticker.tick(current=True)
     publisher.unreachable = True
     assert ticker.tick(current=True) is None
-    assert (status.trouble, status.tick) == ("broker-1:9092 does not answer", Result.status)
+    assert (status.trouble, status.tick) == ("broker-1:9092 does not answer: is it up?", Result.status)
     ticker.poll_offsets_topic()
     assert status.trouble is not None
     publisher.unreachable = False

@@ -56,6 +56,7 @@ class Ends:
 def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
     answer = Ends([("t", 0, 10, 10, 0, None), (NAME, 0, 100, 90, 0, None), (NAME, 1, 5, 5, 0, None)])
     monkeypatch.setattr(run_tick, "read_ends", answer)
+    monkeypatch.setattr("stream.tick.publisher.read_ends", answer)
     return answer
 
 
@@ -228,14 +229,14 @@ def test_a_finished_tick_answers_as_before(ends: Ends) -> None:
     publisher.apply([(0, shard_of(1).change)], catching_up=False)
     publisher.tick(CLUSTER)
     answers, packed = [publisher.details("g")], []
-    details = publisher._published.details if publisher._published is not None else None
+    details = publisher._parts.last.details if publisher._parts.last is not None else None
     assert details is not None
     sentences = details.sentences(["g"])
     for _ in range(2):
         assert sentences == details.sentences(["g"]) == details.sentences(["stranger", "g"])[1:] != [None]
         publisher.finish_tick()
         answers.append(publisher.details("g"))
-        packed.append(publisher._published)
+        packed.append(publisher._parts.last)
     assert answers[0] is not None
     assert answers[0].partition_findings != ()
     assert answers[1:] == [answers[0]] * 2

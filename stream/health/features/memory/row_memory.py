@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from stream.health.columns import Flags, Ints, find_keys, replaced
+from stream.health.columns import NOT_KNOWN, Flags, Ints, find_keys, replaced
 from stream.health.features.end_history import EndHistory
 from stream.health.features.lag import Lag
 from stream.health.features.memory import batch_schedule, columns, idle_pauses, skipped_ranges
@@ -34,6 +34,8 @@ class RowMemory(KeptColumns[Memory]):
         self._gone: dict[_Place, list[int]] = {}
         self.skipped: dict[str, int] = {}
         """The number of offsets that each group has passed without reading them, since the process started."""
+        self.known_again = NOT_KNOWN
+        """When (ms) all ends were those of the last recorded tick again; before that tick: not since then."""
 
     def record(self, inputs: HealthInputs, keys: Ints, lag: Lag, history: EndHistory, history_row: Ints) -> Memory:
         """Record a tick and return the memory after it.
@@ -47,7 +49,7 @@ class RowMemory(KeptColumns[Memory]):
             before,
             **idle_pauses.advance_idle_pauses(before, inputs, lag),
             **skips,
-            **_last_answers(before, lag.known | lag.beyond_end, inputs.now),
+            **self._last_answers(before, lag.known | lag.beyond_end, inputs.now),
             **columns.advance_oscillation(before, inputs),
             **columns.advance_subscriptions(before, inputs),
             **_removed_offsets(before, inputs),
@@ -87,6 +89,13 @@ class RowMemory(KeptColumns[Memory]):
         for place in list(self._gone)[: max(len(self._gone) - _MOST_GONE, 0)]:
             del self._gone[place]
 
+    def _last_answers(self, memory: Memory, answered: Flags, now: int) -> Changes:
+        """Return when the ends were last known: a missing leader is a fault only if it lasts."""
+        known_at = memory.end_known_at
+        if self.inputs is not None and self.known_again > self.inputs.now:
+            known_at = replaced(known_at, known_at == self.inputs.now, self.known_again)
+        return {"end_known_at": replaced(known_at, answered | (known_at < 0), now)}
+
     def _count_skipped(self, inputs: HealthInputs, rows: Ints, passed: Ints) -> None:
         names = inputs.groups.names
         if self.inputs is None or self.inputs.groups.names is not names:
@@ -98,11 +107,6 @@ class RowMemory(KeptColumns[Memory]):
 def _place(inputs: HealthInputs, row: int) -> _Place:
     group, topic = int(inputs.group[row]), int(inputs.topic[row])
     return inputs.groups.names[group], inputs.topics[topic], int(inputs.partition[row])
-
-
-def _last_answers(memory: Memory, answered: Flags, now: int) -> Changes:
-    """Return when the ends were last known: a missing leader is a fault only if it lasts."""
-    return {"end_known_at": replaced(memory.end_known_at, answered | (memory.end_known_at < 0), now)}
 
 
 def _removed_offsets(memory: Memory, inputs: HealthInputs) -> Changes:
