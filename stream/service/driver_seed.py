@@ -48,7 +48,7 @@ class DriverSeed:
         """
         folder = self.jvm.options.temporary_folder
         first = None if folder is None else self._first_read(folder)
-        if first is None:
+        if first is None and not self.jvm.stopping.is_set():
             self._restore()
         return first
 
