@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from exporters.readmodel import COMMON_CAUSES, COVERED_GROUPS
 from stream.cluster.offsets_topic import NAME
-from stream.groups.membership.model import Membership
+from stream.groups.membership.model import MemberClient, Membership
+from stream.groups.short_cache import keep_last
 from stream.health.columns import NOT_KNOWN, Ints, max_by_owner
 from stream.health.common_cause import search, tracker
 from stream.health.common_cause.search import CommonCause, Dimension, RowFaults, SharedValues, unique_pairs
@@ -90,6 +91,16 @@ class BrokerWatch:
         self._present = brokers
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupHosts:
+    """The hosts of groups: pairs of a group and one of its hosts, by number."""
+
+    number: Mapping[str, int]
+    """The number of each host."""
+    group: Ints
+    host: Ints
+
+
 class RecentHosts:
     """The hosts of groups, tick after tick. Memberships that have not changed cost nothing."""
 
@@ -98,6 +109,7 @@ class RecentHosts:
         # By group: the hosts of its members, and those that it had, each with when it was last seen (ms).
         self._current: dict[str, frozenset[str]] = {}
         self._earlier: dict[str, dict[str, int]] = {}
+        self._numbered: tuple[Sequence[str], GroupHosts] | None = None
 
     def update(self, memberships: Mapping[str, Membership], now: int) -> None:
         """Record the memberships of all groups at `now` (ms)."""
@@ -105,22 +117,35 @@ class RecentHosts:
         for group, membership in [each for each in memberships.items() if known.get(each[0]) is not each[1]]:
             known[group] = membership
             hosts = frozenset(client.client_host.removeprefix("/") for client in membership.clients)
-            for host in self._current.get(group, frozenset()) - hosts:
-                self._earlier.setdefault(group, {})[host] = now
-            self._current[group] = hosts
+            if hosts != self._current.get(group):
+                for host in self._current.get(group, frozenset()) - hosts:
+                    self._earlier.setdefault(group, {})[host] = now
+                self._current[group], self._numbered = hosts, None
         for group in self._memberships.keys() - memberships.keys():
             del self._memberships[group], self._current[group]
             self._earlier.pop(group, None)
-        self._earlier = {
-            group: kept
-            for group, hosts in self._earlier.items()
-            if (kept := {host: seen for host, seen in hosts.items() if now - seen <= _KEPT_MS})
-        }
+            self._numbered = None
+        for group, hosts_seen in list(self._earlier.items()):
+            kept = {host: seen for host, seen in hosts_seen.items() if now - seen <= _KEPT_MS}
+            if len(kept) < len(hosts_seen):
+                self._earlier[group], self._numbered = kept, None
+                if not kept:
+                    del self._earlier[group]
 
     def of(self, group: str) -> frozenset[str]:
         """Return the hosts of a group's members, including those that left recently."""
         current, earlier = self._current.get(group, frozenset()), self._earlier.get(group)
         return current | earlier.keys() if earlier else current
+
+    def of_groups(self, groups: Sequence[str]) -> GroupHosts:
+        """Return the hosts of these groups; the same object until the hosts or the groups change."""
+        if self._numbered is None or self._numbered[0] is not groups:
+            number: dict[str, int] = {}
+            hosts = [sorted(self.of(name)) for name in groups]
+            host = np.array([number.setdefault(each, len(number)) for found in hosts for each in found], np.int64)
+            group = np.repeat(np.arange(len(groups)), [len(found) for found in hosts])
+            self._numbered = groups, GroupHosts(number, group, host)
+        return self._numbered[1]
 
 
 _NEVER = np.iinfo(np.int64).max
@@ -177,24 +202,21 @@ def _host_values(evaluated: EvaluatedTick, faults: RowFaults, of_groups: RowFaul
 
     If these partitions have no owners, all hosts of the group count.
     """
-    window_inputs = evaluated.evaluation.window.inputs
-    owned_hosts: dict[int, set[str]] = {}
-    if window_inputs.owner is not None:
-        clients = window_inputs.clients
-        rows = np.flatnonzero((faults.since >= 0) & (window_inputs.owner >= 0))
-        # An owner is a member of one group.
-        for owner, row in zip(*np.unique(window_inputs.owner[rows], return_index=True), strict=True):
-            host = clients[owner].client_host.removeprefix("/")
-            owned_hosts.setdefault(int(window_inputs.group[rows[row]]), set()).add(host)
-    names: dict[str, int] = {}
-    pairs = [
-        (number, names.setdefault(host, len(names)))
-        for number, name in enumerate(evaluated.inputs.rows.groups)
-        for host in sorted(owned_hosts.get(number) or hosts.of(name))
-    ]
-    group, value = np.array(pairs, np.int64).reshape(-1, 2).T
-    since, worked = of_groups.since[group], of_groups.worked[group]
-    return unique_pairs(Dimension.CLIENT_HOST, list(names), group, value, since, worked)
+    inputs, all_hosts = evaluated.evaluation.window.inputs, hosts.of_groups(evaluated.inputs.rows.groups)
+    groups, host, is_owned = all_hosts.group, all_hosts.host, np.zeros(len(of_groups.since), np.bool_)
+    if inputs.owner is not None:
+        rows = np.flatnonzero((faults.since >= 0) & (inputs.owner >= 0))
+        owned = _host_numbers(inputs.clients, all_hosts.number)[inputs.owner[rows]]
+        is_owned[inputs.group[rows]] = True
+        others = ~is_owned[groups]
+        groups, host = np.append(groups[others], inputs.group[rows]), np.append(host[others], owned)
+    since, worked = of_groups.since[groups], of_groups.worked[groups]
+    return unique_pairs(Dimension.CLIENT_HOST, list(all_hosts.number), groups, host, since, worked)
+
+
+@keep_last
+def _host_numbers(clients: Sequence[MemberClient], number: Mapping[str, int]) -> Ints:
+    return np.array([number[client.client_host.removeprefix("/")] for client in clients], np.int64)
 
 
 _NEAR_MS: Final = 600_000

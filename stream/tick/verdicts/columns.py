@@ -4,7 +4,6 @@
 """
 
 import collections
-import operator
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -12,14 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from exporters.readmodel import FINDINGS, TIMESTAMP, UNREADABLE_TAILS, VERDICT_GROUPS, rows_table
+from exporters.readmodel import FINDINGS, NAME, TIMESTAMP, UNREADABLE_TAILS, VERDICT_GROUPS, columns_table, rows_table
 from exporters.wording import SEVERITIES
 from stream.health.columns import Codes, Flags, Ints, Reals
 from stream.health.features import lag_trend as trends
 from stream.health.features import time_lag as timelag
 from stream.health.features.control_records import LogTails
 from stream.health.features.window import Window
-from stream.health.rules.rule import owner_of
 from stream.health.verdict import Severity
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
@@ -104,25 +102,29 @@ def findings_table(evaluated: EvaluatedTick | None) -> pa.Table:
     window, of_group = evaluation.window, evaluation.group_verdict
     is_unhealthy = evaluated.alive & (evaluation.severities[of_group] >= Severity.WARNING)
     found = np.flatnonzero(is_unhealthy[rows.group] & (evaluation.verdict == of_group[rows.group]))
-    found = found[np.lexsort((found, evaluation.since[found], rows.group[found]))]
-    found = found[np.unique(rows.group[found], return_index=True)[1]]
-    owners = (None if window.limits.hide_members else owner_of(window, row) for row in found.tolist())
-    columns = (
-        [rows.groups[group] for group in rows.group[found].tolist()],
-        [evaluation.verdict_names[code] for code in evaluation.verdict[found].tolist()],
-        [rows.topics[topic] for topic in rows.topic[found].tolist()],
-        rows.partition[found].tolist(),
-        [None if client is None else client.client_id for client in owners],
-        nullable(window.committed_offset[found], ~rows.committed[found]).to_pylist(),
-    )
-    table: list[tuple[str | int | None, ...]] = list(zip(*columns, strict=True))
+    found = found[evaluation.since[found] == evaluation.group_since[rows.group[found]]]
+    found = found[np.diff(rows.group[found], prepend=-1) > 0]
+    clients, owner = window.inputs.clients, window.inputs.owner
+    owners = [-1] * len(found) if owner is None or window.limits.hide_members else owner[found].tolist()
+    columns = {
+        "group": words(rows.group[found], rows.groups),
+        "verdict": words(evaluation.verdict[found], evaluation.verdict_names),
+        "topic": words(rows.topic[found], rows.topics),
+        "partition": pa.array(rows.partition[found], pa.int32()),
+        "client_id": pa.array([clients[each].client_id if each >= 0 else None for each in owners]).cast(NAME),
+        "committed_offset": nullable(window.committed_offset[found], ~rows.committed[found]),
+    }
+    table, groups, share = columns_table(columns, FINDINGS), rows.group[found], list[tuple[Any, ...]]()
     for group, places in () if evaluation.share is None else evaluation.share.verdicts():
         verdict = evaluation.verdict_names[of_group[group]]
         named = {place: since for place, (word, since) in places.items() if word == verdict}
         if named and is_unhealthy[group]:
-            topic, partition = min(named, key=lambda place: (named[place], place))
-            table.append((rows.groups[group], verdict, topic, partition, None, None))
-    return rows_table(sorted(table, key=operator.itemgetter(0)), FINDINGS)
+            place = min(named, key=lambda place: (named[place], place))
+            share.append((rows.groups[group], verdict, *place, None, None))
+            groups = np.append(groups, group)
+    if share:  # they have no rows, and are few
+        table = pa.concat_tables([table, rows_table(share, FINDINGS)]).unify_dictionaries().take(np.argsort(groups))
+    return table
 
 
 def unreadable_tails(tails: LogTails | None) -> pa.Table:

@@ -153,11 +153,11 @@ def test_the_host_of_an_unhealthy_partition_is_that_of_its_owner() -> None:
     """The hosts of other members of the group are not those of the partition."""
     tick = evaluated_tick_of(GROUPS)
     inputs = dataclasses.replace(
-        tick.evaluation.window.inputs, owner=np.array([0, -1, -1]), clients=[MemberClient("m", "c", "/z")]
+        tick.evaluation.window.inputs, owner=np.array([0, -1, -1]), clients=[MemberClient("m", "c", "/y")]
     )
     window = dataclasses.replace(tick.evaluation.window, inputs=inputs)
     tick = dataclasses.replace(tick, evaluation=dataclasses.replace(tick.evaluation, window=window))
-    assert ("a", "z", True) in pairs(tick)["client_host"]
+    assert ("a", "y", True) in pairs(tick)["client_host"]
     assert ("a", "x", True) not in pairs(tick)["client_host"]
 
 

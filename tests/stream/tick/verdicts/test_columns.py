@@ -147,7 +147,8 @@ def test_an_unhealthy_group_has_the_partition_that_is_sick_for_longest() -> None
     names = ("a", "a", "a", "b", "c")
     rows = [dataclasses.replace(FAR, group=name, lag=lag, committed=7) for lag, name in enumerate(names)]
     found = evaluated_tick(*rows, verdicts=["skewed", "stopped", "stopped", "ok", "stopped"], dead=("c",), fresh=(4,))
-    evaluation = dataclasses.replace(found.evaluation, since=np.array([NOW - 9, NOW - 5, NOW, 0, 0]))
+    since = np.array([NOW - 9, NOW - 5, NOW, 0, 0])
+    evaluation = dataclasses.replace(found.evaluation, since=since, group_since=since[[1, 3, 4]])
     for hides in (False, True):
         inputs = dataclasses.replace(evaluation.window.inputs, clients=SPLIT[0].clients)
         limits = HealthLimits(hide_members=hides)
