@@ -181,7 +181,7 @@ class Runs:
         """Return the table for many readers: no array can be changed, and a number that all rows have is in it once."""
         spans = Spans(*map(_shared, run_columns.columns_of(self.spans)))
         numbers = {name: _shared(getattr(self, name)) for name in ("leader_epoch", "expire_time")}
-        slots = Slots(*map(_shared, run_columns.columns_of(self.slots)))
+        slots = Slots(*map(_shared, run_columns.columns_of(self.slots.narrow())))
         return dataclasses.replace(self, spans=spans, slots=slots, **numbers)
 
     def __len__(self) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from stream.groups.record_columns import KeyTable
+from stream.groups.short_cache import keep_last
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +36,12 @@ class Slots(KeyTable):
     """Timestamp (ms) of the last commit in the slot."""
     commits: NDArray[np.int64]
 
+    def narrow(self) -> Slots:
+        """Return the slots with rows, numbers and counts of 32 bits; what does not fit is of a time that is not used."""
+        return dataclasses.replace(
+            self, row=_narrowed(self.row), number=_narrowed(self.number), commits=_narrowed(self.commits)
+        )
+
     def replace(self, rows: NDArray[np.int64], slots: Slots, count: int) -> Slots:
         """Return the slots of a table of `count` rows in which these have others; `slots` are numbered by `rows`."""
         is_replaced = np.zeros(count, np.bool_)
@@ -49,6 +56,18 @@ class Slots(KeyTable):
         for name, column in columns.items():
             column[at] = getattr(new, name)
         return dataclasses.replace(self, **columns)
+
+
+@keep_last
+def row_bounds(row: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows that have slots, given that of each slot, and the first and the last slot of each of them."""
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    return row[first], first, np.append(first[1:], len(row)) - 1
+
+
+def _narrowed(column: NDArray[np.int64]) -> NDArray[np.int64]:
+    limits = np.iinfo(np.int32)
+    return column if column.dtype == np.int32 else np.clip(column, limits.min, limits.max).astype(np.int32)
 
 
 def merge(slots: Slots, keep: int) -> Slots:

@@ -43,7 +43,7 @@ def longest_wait(slots: Slots, rows: int, history: EndHistory, history_row: Ints
     ready[written_at] = np.maximum(ready[written_at], written[known])
     wait = np.maximum(slots.time[at] - ready, 0)
     neighbours = (slots.number[at] == slots.number[previous] + 1) & (begin == previous)
-    silent_end = (slots.number[previous] + 1) * width - slots.time[previous]
+    silent_end = width - slots.time[previous] % width
     mean = (slots.time[at] - slots.time[previous]) // np.maximum(slots.commits[at], 1)
     silence = np.maximum(mean, np.where(slots.commits[at] > 1, silent_end, 0))
     wait = np.where(neighbours, np.minimum(wait, silence), wait)

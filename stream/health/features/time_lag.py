@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from stream.groups.commits.slots import Slots
+from stream.groups.commits.slots import Slots, row_bounds
 from stream.health.columns import (
     NOT_KNOWN,
     Codes,
@@ -115,13 +115,13 @@ def rising_span(slots: Slots, known_until: Ints, now: int) -> RisingSpan:
     none, overdue = uniform(NOT_KNOWN, known_until), np.zeros(len(known_until), np.bool_)
     if not len(slots):
         return RisingSpan(none, none, none, overdue)
-    is_first = np.concatenate(([True], slots.row[1:] != slots.row[:-1]))
-    fell = np.concatenate(([False], (slots.offset[1:] < slots.offset[:-1]) & ~is_first[1:]))
-    first = np.flatnonzero(is_first)
-    last = np.append(first[1:], len(slots)) - 1
-    begin, row = first, slots.row[last]
+    row, first, last = row_bounds(slots.row)
+    begin, fell = first, slots.offset[1:] < slots.offset[:-1]
+    fell[first[1:] - 1] = False
     if fell.any():
-        begin = np.maximum.accumulate(np.where(is_first | fell, np.arange(len(slots)), 0))[last]
+        begins = np.append(False, fell)
+        begins[first] = True
+        begin = np.maximum.accumulate(np.where(begins, np.arange(len(slots)), 0))[last]
     latest, usual = slots.time[last], np.zeros(len(last), np.int64)
     several = np.flatnonzero(last > first)
     usual[several] = (latest[several] - slots.time[first[several]]) // (last - first)[several]

@@ -34,9 +34,14 @@ _CARRIED: Final = 10_000
 """Limit of rows with a time in the future whose first sight is kept when rows are added or removed."""
 
 
+def _latest(now: int) -> int:
+    """Return the latest time that can be right at `now` (ms)."""
+    return min(now + AHEAD_MS, LATEST)
+
+
 def is_odd(time: Ints, now: int) -> Flags:
     """Return which times cannot be right at `now` (ms): those in the future and negative ones; -1 means no time."""
-    return (time < NO_COMMIT) | (time > min(now + AHEAD_MS, LATEST))
+    return (time < NO_COMMIT) | (time > _latest(now))
 
 
 class CommitTimes:
@@ -59,8 +64,9 @@ class CommitTimes:
 
 def plausible_slots(slots: Slots, now: int) -> Slots:
     """Return the slots without those whose time cannot be right at `now` (ms)."""
-    odd = is_odd(slots.time, now) | (slots.time < 0)
-    return slots.take(~odd) if odd.any() else slots
+    if slots.time.min(initial=0) >= 0 and slots.time.max(initial=0) <= _latest(now):
+        return slots
+    return slots.take((slots.time >= 0) & (slots.time <= _latest(now)))
 
 
 class _FirstSeen:
@@ -74,7 +80,7 @@ class _FirstSeen:
         """Return the times; one in the future is replaced by the tick that first saw that log position."""
         if self._rows is not rows:
             self._carry(rows)
-        at = np.flatnonzero(time > min(now + AHEAD_MS, LATEST))
+        at = np.flatnonzero(time > _latest(now))
         position_then, seen_then = (np.full(len(at), NO_COMMIT, np.int64) for _ in range(2))
         if len(at) and len(self._at):
             known = np.minimum(np.searchsorted(self._at, at), len(self._at) - 1)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from decoders.blobs import streams_commit_metadata
 from decoders.errors import DecodeError
 from stream.groups.commits.run_table import Runs
-from stream.groups.commits.slots import Slots
+from stream.groups.commits.slots import Slots, row_bounds
 from stream.groups.driver_state import GroupColumns
 from stream.groups.membership.model import CLASSIC, Membership
 from stream.groups.short_cache import keep_last
@@ -80,12 +80,11 @@ def commit_intervals(slots: Slots, rows: int) -> Ints:
     intervals = np.full(rows, NOT_KNOWN, np.int64)
     if not len(slots):
         return intervals
-    changes = np.flatnonzero(np.diff(slots.row)) + 1
-    first, last = np.concatenate(([0], changes)), np.concatenate((changes, [len(slots)])) - 1
+    row, first, last = row_bounds(slots.row)
     commits = np.add.reduceat(slots.commits, first) - slots.commits[first]
     time = slots.time[last] - slots.time[first]
     known = (last > first) & (commits > 0) & (time >= 0)
-    intervals[slots.row[first[known]]] = time[known] // commits[known]
+    intervals[row[known]] = time[known] // commits[known]
     return intervals
 
 
