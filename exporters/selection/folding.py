@@ -170,7 +170,8 @@ def _aggregate(table: pa.Table, keys: Sequence[str], functions: Mapping[str, str
 
 def _split(table: pa.Table, rows: Mapping[str, str]) -> tuple[pa.Table, pa.Table]:
     """Return the rows of other groups, and those of folded groups with plain names and the name of the folded row."""
-    names = _folded_names(table, rows)
+    of_group, groups = _folded_names(table, rows)
+    names = of_group.take(groups)
     folded = names.is_valid()
     plain = pa.schema([(field.name, pa.string() if field.type == NAME else field.type) for field in table.schema])
     members = table.filter(folded).cast(plain).set_column(0, "group", names.filter(folded))
@@ -179,13 +180,15 @@ def _split(table: pa.Table, rows: Mapping[str, str]) -> tuple[pa.Table, pa.Table
 
 def _without(table: pa.Table, rows: Mapping[str, str]) -> pa.Table:
     """Return the rows of groups that are not folded."""
-    return table.filter(_folded_names(table, rows).is_null())
+    names, groups = _folded_names(table, rows)
+    return table.filter(names.is_null().take(groups))
 
 
-def _folded_names(table: pa.Table, rows: Mapping[str, str]) -> pa.Array:
-    """Return for each row the name of the folded row of its group, null for groups that are not folded."""
+def _folded_names(table: pa.Table, rows: Mapping[str, str]) -> tuple[pa.Array, pa.Array]:
+    """Return the name of the folded row of each distinct group, null for others, and the group of each row."""
     encoded = table.column("group").unify_dictionaries().combine_chunks()
-    return pa.array([rows.get(name) for name in encoded.dictionary.to_pylist()], pa.string()).take(encoded.indices)
+    of_name = pc.index_in(encoded.dictionary, value_set=pa.array(list(rows), pa.string()))
+    return pa.array(list(rows.values()), pa.string()).take(of_name), encoded.indices
 
 
 def _with(table: pa.Table, rows: pa.Table) -> pa.Table:

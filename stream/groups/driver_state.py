@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -102,6 +102,8 @@ class DriverState:
         self._moved: dict[int, AbstractSet[str]] = {}
         self._rows = StateRows(commit_counts)
         self._row_order = RowOrder(self._rows.labels, frozenset())
+        self._memberships: Mapping[str, Membership] = {}
+        self._histories: Mapping[str, GroupHistory] = {}
         self._columns: GroupColumns | None = None
 
     def seed(self, shard: int, state: ShardState) -> None:
@@ -156,18 +158,12 @@ class DriverState:
         self._rows.merge()
         runs, labels = self._rows.without(moved)
         shards = [(moved.get(number, _NO_GROUPS), shard) for number, shard in self._shards.items()]
-        memberships = {
-            name: membership
-            for excluded, shard in shards
-            for name, membership in shard.memberships.by_group.items()
-            if name not in excluded
-        }
-        histories = {
-            name: history
-            for excluded, shard in shards
-            for name, history in shard.histories.items()
-            if name not in excluded
-        }
+        memberships = self._memberships = _unless_changed(
+            self._memberships, [(excluded, shard.memberships.by_group) for excluded, shard in shards]
+        )
+        histories = self._histories = _unless_changed(
+            self._histories, [(excluded, shard.histories) for excluded, shard in shards]
+        )
         self._row_order = self._row_order.for_labels(labels, memberships.keys() | histories.keys())
         return GroupColumns(
             runs=runs,
@@ -209,3 +205,14 @@ class DriverState:
         """Return a copy of the current membership records of a group, from its shard."""
         shards = (shard for number, shard in self._shards.items() if group not in self._moved.get(number, _NO_GROUPS))
         return {key: value for shard in shards for key, value in shard.memberships.records_of(group).items()}
+
+
+_Value = TypeVar("_Value")
+
+
+def _unless_changed(
+    last: Mapping[str, _Value], of_shards: Iterable[tuple[AbstractSet[str], Mapping[str, _Value]]]
+) -> Mapping[str, _Value]:
+    """Return the values of all shards without those of the excluded groups; `last`, if it has the same ones."""
+    values = {name: each for excluded, shard in of_shards for name, each in shard.items() if name not in excluded}
+    return last if values == last else values

@@ -62,6 +62,7 @@ def keep_each(
     kept: dict[str, tuple[_Value, _Result]] = {}
     last: tuple[Any, ...] = ()
 
+    @keep_last
     def of_each(
         values: Mapping[str, _Value], /, *further: _Arguments.args, **named: _Arguments.kwargs
     ) -> Mapping[str, _Result]:

@@ -105,7 +105,7 @@ class RecentHosts:
     """The hosts of groups, tick after tick. Memberships that have not changed cost nothing."""
 
     def __init__(self) -> None:
-        self._memberships: dict[str, Membership] = {}
+        self._memberships: Mapping[str, Membership] = {}
         # By group: the hosts of its members, and those that it had, each with when it was last seen (ms).
         self._current: dict[str, frozenset[str]] = {}
         self._earlier: dict[str, dict[str, int]] = {}
@@ -113,16 +113,18 @@ class RecentHosts:
 
     def update(self, memberships: Mapping[str, Membership], now: int) -> None:
         """Record the memberships of all groups at `now` (ms)."""
-        known = self._memberships
-        for group, membership in [each for each in memberships.items() if known.get(each[0]) is not each[1]]:
-            known[group] = membership
+        known, self._memberships = self._memberships, memberships
+        changed = () if memberships is known else memberships.items()
+        for group, membership in changed:
+            if known.get(group) is membership:
+                continue
             hosts = frozenset(client.client_host.removeprefix("/") for client in membership.clients)
             if hosts != self._current.get(group):
                 for host in self._current.get(group, frozenset()) - hosts:
                     self._earlier.setdefault(group, {})[host] = now
                 self._current[group], self._numbered = hosts, None
-        for group in self._memberships.keys() - memberships.keys():
-            del self._memberships[group], self._current[group]
+        for group in known.keys() - memberships.keys() if changed else ():
+            del self._current[group]
             self._earlier.pop(group, None)
             self._numbered = None
         for group, hosts_seen in list(self._earlier.items()):

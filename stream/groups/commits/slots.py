@@ -37,7 +37,7 @@ class Slots(KeyTable):
     commits: NDArray[np.int64]
 
     def narrow(self) -> Slots:
-        """Return the slots with rows, numbers and counts of 32 bits; what does not fit is of a time that is not used."""
+        """Return the slots with rows, numbers and counts of 32 bits; what does not fit has a time that is not used."""
         return dataclasses.replace(
             self, row=_narrowed(self.row), number=_narrowed(self.number), commits=_narrowed(self.commits)
         )
@@ -63,6 +63,18 @@ def row_bounds(row: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     """Return the rows that have slots, given that of each slot, and the first and the last slot of each of them."""
     first = np.flatnonzero(np.diff(row, prepend=-1))
     return row[first], first, np.append(first[1:], len(row)) - 1
+
+
+def last_breaks(slots: Slots, is_break: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return for each row that has slots its last slot with a break before it, or its first slot.
+
+    `is_break` has one element for each slot but the first of the table; what it says about the first slot of a row does
+    not count.
+    """
+    _, first, _ = row_bounds(slots.row)
+    begin, breaks = first.copy(), np.flatnonzero(is_break) + 1
+    begin[np.searchsorted(first, breaks, side="right") - 1] = breaks
+    return begin
 
 
 def _narrowed(column: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -51,9 +51,15 @@ class ExpiryPrediction:
 
     def for_groups(self, names: Sequence[str]) -> tuple[Times, Times]:
         """Return `soonest` and `group` for these groups, in this order; `NEVER` for unknown groups."""
-        row_of_group = {name: row for row, name in enumerate(self.names)}
-        rows = np.array([row_of_group.get(name, len(row_of_group)) for name in names], np.int64)
+        rows = _positions(self.names, names)
         return np.append(self.soonest, NEVER)[rows], np.append(self.group, NEVER)[rows]
+
+
+@keep_last
+def _positions(known: tuple[str, ...], names: Sequence[str]) -> Times:
+    """Return the position of each name among the known ones, their number for another one."""
+    position = {name: at for at, name in enumerate(known)}
+    return np.array([position.get(name, len(position)) for name in names], np.int64)
 
 
 def predict(columns: GroupColumns, retention: OffsetsRetention) -> ExpiryPrediction:

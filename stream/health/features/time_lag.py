@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from stream.groups.commits.slots import Slots, row_bounds
+from stream.groups.commits.slots import Slots, last_breaks, row_bounds
 from stream.health.columns import (
     NOT_KNOWN,
     Codes,
@@ -116,12 +116,7 @@ def rising_span(slots: Slots, known_until: Ints, now: int) -> RisingSpan:
     if not len(slots):
         return RisingSpan(none, none, none, overdue)
     row, first, last = row_bounds(slots.row)
-    begin, fell = first, slots.offset[1:] < slots.offset[:-1]
-    fell[first[1:] - 1] = False
-    if fell.any():
-        begins = np.append(False, fell)
-        begins[first] = True
-        begin = np.maximum.accumulate(np.where(begins, np.arange(len(slots)), 0))[last]
+    begin = last_breaks(slots, slots.offset[1:] < slots.offset[:-1])
     latest, usual = slots.time[last], np.zeros(len(last), np.int64)
     several = np.flatnonzero(last > first)
     usual[several] = (latest[several] - slots.time[first[several]]) // (last - first)[several]

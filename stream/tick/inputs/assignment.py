@@ -6,11 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from stream.groups.driver_state import GroupColumns
 from stream.groups.membership.model import HIGHEST, MemberClient, Membership
+from stream.groups.short_cache import keep_last
 from stream.health.columns import NOT_KNOWN, Codes, Ints, consecutive_pairs, find_keys
 from stream.health.inputs import NO_OWNER, GroupStage, Subscribers
-from stream.tick.context import ClusterContext
 from stream.tick.inputs.group_state import stage
 from stream.tick.inputs.rows import InputRows
 
@@ -59,36 +58,39 @@ class AssignmentInputs:
         self._rows: InputRows | None = None
         # Per row: see `HealthInputs.subscribed`, and the position of the owner among the members of its group.
         self._subscribed, self._member = np.empty(0, np.int8), np.empty(0, np.int64)
-        self._built: PartitionAssignment | None = None
 
-    def build(self, rows: InputRows, state: GroupColumns, context: ClusterContext) -> PartitionAssignment:
-        """Return subscription and owner of each row."""
-        if self._names != context.topic_names:
-            self._names, self._groups = context.topic_names, {}
+    @keep_last
+    def build(
+        self,
+        rows: InputRows,
+        memberships: Mapping[str, Membership],
+        described: Mapping[str, str],
+        names: Mapping[bytes, str],
+    ) -> PartitionAssignment:
+        """Return subscription and owner of each row; `described` and `names` are those of `ClusterContext`."""
+        if self._names != names:
+            self._names, self._groups = names, {}
         previous, self._groups = self._groups, {}
-        built, self._built = self._built, None  # after an error all rows are computed again
+        known_rows, self._rows = self._rows, None  # after an error all rows are computed again
         changed = []
         for number, name in enumerate(rows.groups):
-            membership, described = state.memberships.get(name), context.described_states.get(name)
+            membership, state = memberships.get(name), described.get(name)
             group = previous.get(name)
-            if group is None or group.membership is not membership or group.described != described:
-                group = _group_assignment(membership, described, self._names)
+            if group is None or group.membership is not membership or group.described != state:
+                group = _group_assignment(membership, state, names)
                 changed.append(number)
             self._groups[name] = group
-        if built is None or self._rows is not rows:
-            self._rows, changed = rows, list(range(len(rows.groups)))
+        if known_rows is not rows:
+            changed = list(range(len(rows.groups)))
             self._subscribed, self._member = np.empty(len(rows), np.int8), np.empty(len(rows), np.int64)
-        elif not changed:
-            self._built = built
-            return built
         groups = list(self._groups.values())
         self._update(rows, groups, changed)
         first = np.cumsum([0, *(len(group.clients) for group in groups)])
         owner = np.where(self._member >= 0, self._member + first[rows.group], self._member)
         clients = [client for group in groups for client in group.clients]
         subscribers = {number: group.subscribers for number, group in enumerate(groups) if group.subscribers}
-        self._built = PartitionAssignment(self._subscribed, owner, clients, subscribers)
-        return self._built
+        self._rows = rows
+        return PartitionAssignment(self._subscribed, owner, clients, subscribers)
 
     def _update(self, rows: InputRows, groups: Sequence[_GroupAssignment], changed: Sequence[int]) -> None:
         """Compute the columns of the rows of these groups."""

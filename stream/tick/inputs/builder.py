@@ -142,7 +142,7 @@ class InputBuilder:
         spans, odd_time = self._commit_times.plausible(rows, _aligned_spans(state.runs.spans, rows), now_ms)
         partition_ends, lag, end_row, reasons = _compare_with_ends(rows, spans, facts.ends)
         read = self.read_positions.read_until(rows, spans.last_time, _with_hidden_records(rows, hidden), now_ms)
-        assignment = self._assignment.build(rows, state, cluster)
+        assignment = self._assignment.build(rows, state.memberships, cluster.described_states, cluster.topic_names)
         inputs = HealthInputs(
             now=now_ms,
             groups=self._groups(rows, state, cluster, now_ms),

@@ -33,7 +33,7 @@ class RebalanceCounter:
         """Count within `window` ms; `stored` is what an earlier process recorded."""
         self._window = window
         self._counts: dict[str, CountsByTime] = {group: list(counts) for group, counts in (stored or {}).items()}
-        self._histories: dict[str, GroupHistory] = {}
+        self._histories: Mapping[str, GroupHistory] = {}
         self._recent: dict[str, int] = {}
         self._due: dict[str, int] = {}
         """When (ms) the number of each of these groups has to be counted again."""
@@ -48,7 +48,7 @@ class RebalanceCounter:
 
         Groups without a new rebalance for longer than the window are left out.
         """
-        if histories != self._histories:
+        if not is_same(histories, self._histories):
             for group in self._histories.keys() - histories.keys():
                 self._counts.pop(group, None)
                 self._recent.pop(group, None)
@@ -56,7 +56,7 @@ class RebalanceCounter:
             for group, history in histories.items():
                 if self._histories.get(group) is not history:
                     self._record(group, history.counts.get(_REBALANCED, 0), now)
-            self._histories = dict(histories)
+            self._histories = histories
         for group in [group for group, due in self._due.items() if due <= now]:
             self._update_recent(group, now)
         return self._recent

@@ -47,7 +47,7 @@ def test_an_unavailable_address_is_an_error() -> None:
                 HttpServer(host, number, ServedData(lambda: None, status)).start()
             error = f"cannot listen on {host} port {number}: {reason}; choose another host or port"
             assert re.fullmatch(error, str(caught.value))
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads
 
 
 def test_bytes_that_are_not_http_and_foreign_hosts_are_refused() -> None:

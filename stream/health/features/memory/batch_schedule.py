@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from stream.groups.commits.runs import Spans
-from stream.groups.commits.slots import Slots
+from stream.groups.commits.slots import Slots, last_breaks, row_bounds
 from stream.health.columns import (
     NOT_KNOWN,
     Flags,
@@ -31,7 +31,6 @@ from stream.health.columns import (
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
 from stream.health.features.memory.columns import Changes, Memory
-from stream.health.features.patience import slots_of_rows
 from stream.health.inputs import HealthInputs
 
 OBSERVED: Final = 7_200_000
@@ -109,7 +108,7 @@ def _with_pauses(memory: Memory, rows: Ints, pause: Ints) -> Memory:
 
 def _with_runs(memory: Memory, inputs: HealthInputs, history: EndHistory, history_row: Ints, rows: Ints) -> Memory:
     """Return the memory after the last runs of these rows have been judged."""
-    runs = _last_runs(slots_of_rows(inputs.slots, rows, len(inputs)), inputs, history, history_row, rows)
+    runs = _last_runs(inputs, history, history_row, rows)
     reached, seen = memory.reached[rows], memory.first_seen[rows]
     began = np.maximum(memory.run_began[rows], np.maximum(seen, inputs.spans.first_time[rows]))
     is_short = reached - began <= _LONGEST_RUN
@@ -169,13 +168,13 @@ def _pauses(memory: Memory, reached: Ints, history: EndHistory, history_row: Int
     return np.where(failed, NOT_KNOWN, reached[rows] - begin)
 
 
-def _last_runs(slots: Slots, inputs: HealthInputs, history: EndHistory, history_row: Ints, rows: Ints) -> _LastRuns:
-    """Return the last run of each of these rows; `slots` are numbered by their position in `rows`.
+def _last_runs(inputs: HealthInputs, history: EndHistory, history_row: Ints, rows: Ints) -> _LastRuns:
+    """Return the last run of each of these rows.
 
     How much time the records of a run stand for is known where the history of ends reaches back to its first one; else
     they have been written at the mean rate of the history, from its first record on.
     """
-    first_time, first_offset, is_whole = _first_of_runs(slots, inputs.spans, rows)
+    first_time, first_offset, is_whole = _first_of_runs(inputs.slots, inputs.spans, rows)
     last_time, last_offset = inputs.spans.reached_time[rows], inputs.spans.last_offset[rows]
     row = history_row[rows]
     written_first, quality = history.time_of(row, first_offset)
@@ -218,14 +217,13 @@ def _first_of_runs(slots: Slots, spans: Spans, rows: Ints) -> tuple[Ints, Ints, 
     time[is_whole], offset[is_whole] = spans.first_time[rows[is_whole]], spans.first_offset[rows[is_whole]]
     if not len(slots):
         return time, offset, is_whole
-    is_first = np.concatenate(([True], slots.row[1:] != slots.row[:-1]))
-    after_pause = np.concatenate(([False], slots.time[1:] - slots.time[:-1] >= LONG_PAUSE))
-    begin = np.maximum.accumulate(np.where(is_first | after_pause, np.arange(len(slots)), 0))
-    last = np.append(np.flatnonzero(is_first)[1:], len(slots)) - 1
-    row, begin = slots.row[last], begin[last]
+    row, first, _ = row_bounds(slots.row)
+    begins = np.full(len(spans.last_time), NOT_KNOWN, np.int64)
+    firsts = begins.copy()
+    begins[row], firsts[row] = last_breaks(slots, slots.time[1:] - slots.time[:-1] >= LONG_PAUSE), first
+    begin = begins[rows]
     # Commits that repeat the offset after a long pause are no run.
-    is_run = (slots.time[begin] <= spans.reached_time[rows[row]]) & (~is_whole[row] | ~is_first[begin])
-    row, begin = row[is_run], begin[is_run]
-    time[row], offset[row] = slots.time[begin], slots.offset[begin]
-    is_whole[row] = False
+    is_run = (begin >= 0) & (slots.time[begin] <= spans.reached_time[rows]) & (~is_whole | (begin != firsts[rows]))
+    begin = begin[is_run]
+    time[is_run], offset[is_run], is_whole[is_run] = slots.time[begin], slots.offset[begin], False
     return time, offset, is_whole

@@ -1,6 +1,5 @@
 """The rows of a tick, and what is found for them: aborted commits and the assignment."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from stream.groups.commits.runs import columns_of
 from stream.groups.commits.tombstones import AbortedCommits
 from stream.health.columns import NOT_KNOWN
 from stream.health.inputs import NO_OWNER, AbortStreak
-from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.inputs.assignment import AssignmentInputs
 from stream.tick.inputs.builder import aborts_by_row
 from stream.tick.inputs.rows import InputRows, RowFinder
@@ -193,10 +191,11 @@ def test_kept_rows_and_assignments_equal_new_ones(steps: list[tuple[str, str, An
                 for name, topic, owned in value
             ]
             shard.read([written.classic(*members, group=group)])
-        state, context = shard.driver_state.columns(), dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
+        state = shard.driver_state.columns()
         rows, again = finder.find(state, *sources_of(t=2, u=1)), RowFinder().find(state, *sources_of(t=2, u=1))
         assert (named(rows), rows.state_row.tolist()) == (named(again), again.state_row.tolist())
-        kept, new = assignment.build(rows, state, context), AssignmentInputs().build(again, state, context)
+        sources = state.memberships, described, dict[bytes, str]()
+        kept, new = assignment.build(rows, *sources), AssignmentInputs().build(again, *sources)
         assert kept.owner.tolist() == new.owner.tolist()
         assert kept.subscribed.tolist() == new.subscribed.tolist()
         assert (kept.clients, kept.subscribers) == (new.clients, new.subscribers)
@@ -207,8 +206,8 @@ def test_the_assignment_is_reused_until_a_state_changes() -> None:
     shard, finder, assignment = ShardReader(), RowFinder(), AssignmentInputs()
 
     def owner(described: dict[str, str]) -> list[int]:
-        state, context = shard.driver_state.columns(), dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
-        return assignment.build(finder.find(state, {}, {}), state, context).owner.tolist()
+        state = shard.driver_state.columns()
+        return assignment.build(finder.find(state, {}, {}), state.memberships, described, {}).owner.tolist()
 
     def assign(*partitions: int) -> None:
         member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": partitions}))
