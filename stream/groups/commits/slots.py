@@ -44,17 +44,20 @@ class Slots(KeyTable):
 
     def replace(self, rows: NDArray[np.int64], slots: Slots, count: int) -> Slots:
         """Return the slots of a table of `count` rows in which these have others; `slots` are numbered by `rows`."""
-        is_replaced = np.zeros(count, np.bool_)
-        is_replaced[rows] = True
-        new = dataclasses.replace(slots, row=rows[slots.row])
-        new, at = new.take(np.argsort(new.row, kind="stable")), np.flatnonzero(is_replaced[self.row])
-        if not np.array_equal(new.row, self.row[at]):
-            both = Slots.concat([self.take(np.delete(np.arange(len(self)), at)), new])
+        begin, size = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        row, first, last = row_bounds(self.row)
+        begin[row], size[row] = first, last - first + 1
+        new_size = np.bincount(slots.row, minlength=len(rows))
+        if not np.array_equal(size[rows], new_size):
+            kept = np.ones(count, np.bool_)
+            kept[rows] = False
+            both = Slots.concat([self.take(kept[self.row]), dataclasses.replace(slots, row=rows[slots.row])])
             return both.take(np.argsort(both.row, kind="stable"))
         # Each row has as many as before, as in most groups that have committed for a while.
+        at = np.arange(len(slots)) + np.repeat(begin[rows] - (np.cumsum(new_size) - new_size), new_size)
         columns = {name: getattr(self, name).copy() for name in ("number", "offset", "time", "commits")}
         for name, column in columns.items():
-            column[at] = getattr(new, name)
+            column[at] = getattr(slots, name)
         return dataclasses.replace(self, **columns)
 
 
