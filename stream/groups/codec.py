@@ -101,7 +101,7 @@ def _section(table: KeyTable | None) -> bytes:
 
 def _write(batch: pa.RecordBatch) -> bytes:
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     written: bytes = sink.getvalue().to_pybytes()
