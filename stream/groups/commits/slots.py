@@ -44,9 +44,9 @@ class Slots(KeyTable):
 
     def replace(self, rows: NDArray[np.int64], slots: Slots, count: int) -> Slots:
         """Return the slots of a table of `count` rows in which these have others; `slots` are numbered by `rows`."""
-        begin, size = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        row, first, last = row_bounds(self.row)
-        begin[row], size[row] = first, last - first + 1
+        begin, size = np.zeros(count, np.int64), slot_counts(self.row, count)
+        row, first, _ = row_bounds(self.row)
+        begin[row] = first
         new_size = np.bincount(slots.row, minlength=len(rows))
         if not np.array_equal(size[rows], new_size):
             kept = np.ones(count, np.bool_)
@@ -68,6 +68,14 @@ def row_bounds(row: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     return row[first], first, np.append(first[1:], len(row)) - 1
 
 
+def slot_counts(row: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+    """Return the number of slots of each of these rows, given the row of each slot."""
+    counts = np.zeros(rows, np.int64)
+    at, first, last = row_bounds(row)
+    counts[at] = last - first + 1
+    return counts
+
+
 def last_breaks(slots: Slots, is_break: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return for each row that has slots its last slot with a break before it, or its first slot.
 
@@ -76,6 +84,7 @@ def last_breaks(slots: Slots, is_break: NDArray[np.bool_]) -> NDArray[np.int64]:
     """
     _, first, _ = row_bounds(slots.row)
     begin, breaks = first.copy(), np.flatnonzero(is_break) + 1
+    breaks = breaks[slots.row[breaks] == slots.row[breaks - 1]]
     begin[np.searchsorted(first, breaks, side="right") - 1] = breaks
     return begin
 

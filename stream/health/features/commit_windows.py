@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stream.groups.commits.slots import slot_counts
 from stream.health.columns import Codes, Ints, assigned
 from stream.health.features.end_history import EndHistory
 from stream.health.features.lag_trend import TOO_SHORT, trend_of_rows
@@ -62,7 +63,7 @@ class CommitWindowReader:
         digest = _digest(
             # Positions in the log, and how many slots have a plausible time by now.
             inputs.spans.last_position[suspects],
-            np.bincount(inputs.slots.row, minlength=len(inputs))[suspects],
+            slot_counts(inputs.slots.row, len(inputs))[suspects],
             history.versions(history_row[suspects]),
             lag[suspects],
             end[suspects],
