@@ -7,12 +7,13 @@ hosts outlive a tick here.
 import bisect
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Set as AbstractSet
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from exporters.readmodel import COMMON_CAUSES, COVERED_GROUPS
+from exporters.readmodel import COMMON_CAUSES, COVERED_GROUPS, rows_table
 from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.model import MemberClient, Membership
 from stream.groups.short_cache import keep_last
@@ -26,6 +27,7 @@ from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 _KEPT_MS: Final = 900_000
 """Time for which a leader is remembered after another one has taken over, and a host after its member has left."""
+_NEVER: Final = np.iinfo(np.int64).max
 _ABSENCE_KEPT_MS: Final = 3_600_000
 """An absence is remembered for this long: after its end, or of a broker that was removed for good."""
 
@@ -91,66 +93,52 @@ class BrokerWatch:
         self._present = brokers
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupHosts:
-    """The hosts of groups: pairs of a group and one of its hosts, by number."""
-
-    number: Mapping[str, int]
-    """The number of each host."""
-    group: Ints
-    host: Ints
-
-
 class RecentHosts:
     """The hosts of groups, tick after tick. Memberships that have not changed cost nothing."""
 
     def __init__(self) -> None:
         self._memberships: Mapping[str, Membership] = {}
-        # By group: the hosts of its members, and those that it had, each with when it was last seen (ms).
-        self._current: dict[str, frozenset[str]] = {}
-        self._earlier: dict[str, dict[str, int]] = {}
-        self._numbered: tuple[Sequence[str], GroupHosts] | None = None
+        # By group: the hosts that its members have or had, with when the last one left (ms; `_NEVER`: one is there).
+        self._left_at: dict[str, dict[str, int]] = {}
+        self._groups_left: set[str] = set()
+        self._numbered: tuple[Sequence[str], tuple[Mapping[str, int], Ints, Ints]] | None = None
 
     def update(self, memberships: Mapping[str, Membership], now: int) -> None:
         """Record the memberships of all groups at `now` (ms)."""
         known, self._memberships = self._memberships, memberships
-        changed = () if memberships is known else memberships.items()
-        for group, membership in changed:
-            if known.get(group) is membership:
-                continue
-            hosts = frozenset(client.client_host.removeprefix("/") for client in membership.clients)
-            if hosts != self._current.get(group):
-                for host in self._current.get(group, frozenset()) - hosts:
-                    self._earlier.setdefault(group, {})[host] = now
-                self._current[group], self._numbered = hosts, None
-        for group in known.keys() - memberships.keys() if changed else ():
-            del self._current[group]
-            self._earlier.pop(group, None)
-            self._numbered = None
-        for group, hosts_seen in list(self._earlier.items()):
-            kept = {host: seen for host, seen in hosts_seen.items() if now - seen <= _KEPT_MS}
-            if len(kept) < len(hosts_seen):
-                self._earlier[group], self._numbered = kept, None
-                if not kept:
-                    del self._earlier[group]
+        if memberships is not known:
+            self._groups_left |= {name for name, each in memberships.items() if known.get(name) is not each}
+            for group in known.keys() - memberships.keys():
+                self._groups_left.discard(group)
+                del self._left_at[group]
+                self._numbered = None
+        for group in list(self._groups_left):
+            before, clients = self._left_at.get(group, {}), memberships[group].clients
+            present = dict.fromkeys((client.client_host.removeprefix("/") for client in clients), _NEVER)
+            left = {host: min(time, now) for host, time in before.items() if host not in present}
+            left = {host: time for host, time in left.items() if now - time <= _KEPT_MS}
+            after = self._left_at[group] = present | left
+            if after.keys() != before.keys():
+                self._numbered = None
+            if not left:
+                self._groups_left.discard(group)
 
-    def of(self, group: str) -> frozenset[str]:
+    def of(self, group: str) -> AbstractSet[str]:
         """Return the hosts of a group's members, including those that left recently."""
-        current, earlier = self._current.get(group, frozenset()), self._earlier.get(group)
-        return current | earlier.keys() if earlier else current
+        return self._left_at.get(group, {}).keys()
 
-    def of_groups(self, groups: Sequence[str]) -> GroupHosts:
-        """Return the hosts of these groups; the same object until the hosts or the groups change."""
+    def of_groups(self, groups: Sequence[str]) -> tuple[Mapping[str, int], Ints, Ints]:
+        """Return the number of each host, and the pairs of the position of a group and the number of one of its hosts.
+
+        They are the same objects until the hosts or the groups change.
+        """
         if self._numbered is None or self._numbered[0] is not groups:
             number: dict[str, int] = {}
             hosts = [sorted(self.of(name)) for name in groups]
             host = np.array([number.setdefault(each, len(number)) for found in hosts for each in found], np.int64)
             group = np.repeat(np.arange(len(groups)), [len(found) for found in hosts])
-            self._numbered = groups, GroupHosts(number, group, host)
+            self._numbered = groups, (number, group, host)
         return self._numbered[1]
-
-
-_NEVER = np.iinfo(np.int64).max
 
 
 def shared_values(
@@ -168,7 +156,7 @@ def shared_values(
     partition = inputs.offsets_partition
     if not len(partition):
         return topics, leading, hosted
-    groups, names = np.arange(len(rows.groups)), [str(number) for number in range(int(partition.max()) + 1)]
+    groups, names = np.arange(len(rows.groups)), list(map(str, range(int(partition.max()) + 1)))
     stored = unique_pairs(Dimension.OFFSETS_PARTITION, names, groups, partition, of_groups.since, of_groups.worked)
     led_by = leaders.of(evaluated.derived.facts.ends.rows([NAME], np.zeros(len(groups), np.int64), partition))
     return topics, leading, stored, _brokers(Dimension.COORDINATOR, groups, of_groups, *led_by), hosted
@@ -193,8 +181,7 @@ def _brokers(dimension: Dimension, group: Ints, faults: RowFaults, *broker: Ints
     """Return the pairs of groups and brokers, one or more brokers per row; values are positions among all brokers."""
     brokers, times = np.concatenate(broker), len(broker)
     ids, position = np.unique(brokers, return_inverse=True)
-    value = np.where(brokers >= 0, position, NOT_KNOWN)
-    names = [str(broker_id) for broker_id in ids.tolist()]
+    value, names = np.where(brokers >= 0, position, NOT_KNOWN), list(map(str, ids.tolist()))
     since, worked = np.tile(faults.since, times), np.tile(faults.worked, times)
     return unique_pairs(dimension, names, np.tile(group, times), value, since, worked)
 
@@ -204,16 +191,16 @@ def _host_values(evaluated: EvaluatedTick, faults: RowFaults, of_groups: RowFaul
 
     If these partitions have no owners, all hosts of the group count.
     """
-    inputs, all_hosts = evaluated.evaluation.window.inputs, hosts.of_groups(evaluated.inputs.rows.groups)
-    groups, host, is_owned = all_hosts.group, all_hosts.host, np.zeros(len(of_groups.since), np.bool_)
+    inputs, is_owned = evaluated.evaluation.window.inputs, np.zeros(len(of_groups.since), np.bool_)
+    number, groups, host = hosts.of_groups(evaluated.inputs.rows.groups)
     if inputs.owner is not None:
         rows = np.flatnonzero((faults.since >= 0) & (inputs.owner >= 0))
-        owned = _host_numbers(inputs.clients, all_hosts.number)[inputs.owner[rows]]
+        owned = _host_numbers(inputs.clients, number)[inputs.owner[rows]]
         is_owned[inputs.group[rows]] = True
         others = ~is_owned[groups]
         groups, host = np.append(groups[others], inputs.group[rows]), np.append(host[others], owned)
     since, worked = of_groups.since[groups], of_groups.worked[groups]
-    return unique_pairs(Dimension.CLIENT_HOST, list(all_hosts.number), groups, host, since, worked)
+    return unique_pairs(Dimension.CLIENT_HOST, list(number), groups, host, since, worked)
 
 
 @keep_last
@@ -282,26 +269,17 @@ def common_causes_table(
         positions = (bisect.bisect_left(all_groups, name) for name in groups)
         verdicts = [str(evaluation.verdict_names[evaluation.group_verdict[at]]) for at in positions]
         named = dataclasses.replace(finding, name=key) if hide_hosts else finding
-        row: dict[str, Any] = {
-            "dimension": str(finding.dimension),
-            "key": key,
-            "unhealthy": len(groups),
-            "affected": finding.affected,
-            "compared": finding.compared,
-            "since": finding.began,
-            "sentence": tracker.sentence(named, verdicts, evaluated.derived.facts.now),
-            "next_step": tracker.next_step(finding),
-            "groups": groups,
-        }
-        rows.append(row)
-    return pa.Table.from_pylist(rows, COMMON_CAUSES)
+        sentence = tracker.sentence(named, verdicts, evaluated.derived.facts.now)
+        counts = len(groups), None, finding.affected, finding.compared  # `with_policies` counts the muted ones
+        rows.append((finding.dimension, key, *counts, finding.began, sentence, tracker.next_step(finding), groups))
+    return rows_table(rows, COMMON_CAUSES)
 
 
 def covered_groups_table(causes: Sequence[CommonCause]) -> pa.Table:
     """Return the unhealthy groups of all common causes, sorted by name (schema COVERED_GROUPS)."""
     found = zip(causes, _keys(causes), strict=True)
     rows = sorted((name, str(each.dimension), key) for each, key in found for name in each.groups)
-    return pa.Table.from_pylist([dict(zip(COVERED_GROUPS.names, row, strict=True)) for row in rows], COVERED_GROUPS)
+    return rows_table(rows, COVERED_GROUPS)
 
 
 def _keys(causes: Sequence[CommonCause]) -> list[str]:
