@@ -61,8 +61,8 @@ class PublishedCluster:
 def render(facts: ClusterFacts, selection: SeriesSelection = EVERYTHING) -> Exposition:
     """Render the selected metrics of a poll. A metric without a sample has no comment lines."""
     # Their tables have rows that count brokers.
-    other_metrics = selection.compatibility.cluster_metrics if facts.is_whole else ()
-    others = tuple(filter(selection.granularity.has, other_metrics))
+    other_metrics = selection.compatibility.metrics if facts.is_whole else ()
+    others = [each for each in other_metrics if each.source.in_cluster and selection.granularity.has(each)]
     if others:
         facts = other_cluster_facts(facts)
     labels: dict[tuple[Source, tuple[str, ...]], Any] = {}

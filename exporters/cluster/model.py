@@ -15,29 +15,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.catalogue import brokers, topics
-
-BROKER_FEATURES: Final = brokers.BROKER_FEATURES.schema
-CLUSTER_TOTALS: Final = brokers.CLUSTER_TOTALS.schema
-FEATURES: Final = brokers.FEATURES.schema
-QUORUM_REPLICAS: Final = brokers.QUORUM_REPLICAS.schema
-QUOTAS: Final = brokers.QUOTAS.schema
-REASSIGNING_TOPICS: Final = brokers.REASSIGNING_TOPICS.schema
-REASSIGNMENTS: Final = brokers.REASSIGNMENTS.schema
-BROKERS: Final = brokers.BROKERS.schema
-BROKER_DISKS: Final = brokers.BROKER_DISKS.schema
-CONFIGS: Final = brokers.CONFIGS.schema
-CONTROLLERS: Final = brokers.CONTROLLERS.schema
-OFFSETS_REPLICAS: Final = brokers.OFFSETS_REPLICAS.schema
-POLLS: Final = brokers.POLLS.schema
-TOPIC_SIZES: Final = brokers.TOPIC_SIZES.schema
-UNKNOWN_FACTS: Final = brokers.UNKNOWN_FACTS.schema
-SHARE_GROUPS: Final = topics.SHARE_GROUPS.schema
-SHARE_PARTITIONS: Final = topics.SHARE_PARTITIONS.schema
-SHARE_READS: Final = topics.SHARE_READS.schema
-CLUSTER_TOPICS: Final = topics.CLUSTER_TOPICS.schema
-FOLLOWERS: Final = topics.FOLLOWERS.schema
-TOPIC_PARTITIONS: Final = topics.TOPIC_PARTITIONS.schema
+from exporters.catalogue import brokers as broker_tables
+from exporters.catalogue import topics as topic_tables
 
 SHARE_GROUPS_FACT: Final = "share groups"
 """The fact in UNKNOWN_FACTS if share groups are unknown, and not just absent."""
@@ -49,7 +28,7 @@ SHARE_READ_FACT: Final = "share group read"
 # Compared by identity: tables cannot be hashed.
 @dataclasses.dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ClusterFacts:
-    """The result of one poll of the cluster. The schema of each table is the constant with its name.
+    """The result of one poll of the cluster. `exporters.catalogue` has a table for each.
 
     `partitions_shown` are the rows of `topic_partitions` that have their own series: all, or as many as allowed, those
     with problems first; `configs_shown` are those of `configs`. `cleaner_evidence` has one sentence for each sign that
@@ -61,29 +40,29 @@ class ClusterFacts:
     cluster_id: str | None = None
     controller: int | None = None
     controller_unknown_reason: str | None = None
-    polls: pa.Table = dataclasses.field(default_factory=POLLS.empty_table)
-    brokers: pa.Table = dataclasses.field(default_factory=BROKERS.empty_table)
-    controllers: pa.Table = dataclasses.field(default_factory=CONTROLLERS.empty_table)
-    cluster_topics: pa.Table = dataclasses.field(default_factory=CLUSTER_TOPICS.empty_table)
-    topic_partitions: pa.Table = dataclasses.field(default_factory=TOPIC_PARTITIONS.empty_table)
-    partitions_shown: pa.Table = dataclasses.field(default_factory=TOPIC_PARTITIONS.empty_table)
-    offsets_replicas: pa.Table = dataclasses.field(default_factory=OFFSETS_REPLICAS.empty_table)
-    configs: pa.Table = dataclasses.field(default_factory=CONFIGS.empty_table)
-    configs_shown: pa.Table = dataclasses.field(default_factory=CONFIGS.empty_table)
-    cluster_totals: pa.Table = dataclasses.field(default_factory=CLUSTER_TOTALS.empty_table)
-    quorum_replicas: pa.Table = dataclasses.field(default_factory=QUORUM_REPLICAS.empty_table)
-    reassignments: pa.Table = dataclasses.field(default_factory=REASSIGNMENTS.empty_table)
-    reassigning_topics: pa.Table = dataclasses.field(default_factory=REASSIGNING_TOPICS.empty_table)
-    features: pa.Table = dataclasses.field(default_factory=FEATURES.empty_table)
-    broker_features: pa.Table = dataclasses.field(default_factory=BROKER_FEATURES.empty_table)
-    quotas: pa.Table = dataclasses.field(default_factory=QUOTAS.empty_table)
-    broker_disks: pa.Table = dataclasses.field(default_factory=BROKER_DISKS.empty_table)
-    topic_sizes: pa.Table = dataclasses.field(default_factory=TOPIC_SIZES.empty_table)
-    followers: pa.Table = dataclasses.field(default_factory=FOLLOWERS.empty_table)
-    share_partitions: pa.Table = dataclasses.field(default_factory=SHARE_PARTITIONS.empty_table)
-    share_groups: pa.Table = dataclasses.field(default_factory=SHARE_GROUPS.empty_table)
-    share_reads: pa.Table = dataclasses.field(default_factory=SHARE_READS.empty_table)
-    unknown_facts: pa.Table = dataclasses.field(default_factory=UNKNOWN_FACTS.empty_table)
+    polls: pa.Table = dataclasses.field(default_factory=broker_tables.POLLS.empty_table)
+    brokers: pa.Table = dataclasses.field(default_factory=broker_tables.BROKERS.empty_table)
+    controllers: pa.Table = dataclasses.field(default_factory=broker_tables.CONTROLLERS.empty_table)
+    cluster_topics: pa.Table = dataclasses.field(default_factory=topic_tables.CLUSTER_TOPICS.empty_table)
+    topic_partitions: pa.Table = dataclasses.field(default_factory=topic_tables.TOPIC_PARTITIONS.empty_table)
+    partitions_shown: pa.Table = dataclasses.field(default_factory=topic_tables.TOPIC_PARTITIONS.empty_table)
+    offsets_replicas: pa.Table = dataclasses.field(default_factory=broker_tables.OFFSETS_REPLICAS.empty_table)
+    configs: pa.Table = dataclasses.field(default_factory=broker_tables.CONFIGS.empty_table)
+    configs_shown: pa.Table = dataclasses.field(default_factory=broker_tables.CONFIGS.empty_table)
+    cluster_totals: pa.Table = dataclasses.field(default_factory=broker_tables.CLUSTER_TOTALS.empty_table)
+    quorum_replicas: pa.Table = dataclasses.field(default_factory=broker_tables.QUORUM_REPLICAS.empty_table)
+    reassignments: pa.Table = dataclasses.field(default_factory=broker_tables.REASSIGNMENTS.empty_table)
+    reassigning_topics: pa.Table = dataclasses.field(default_factory=broker_tables.REASSIGNING_TOPICS.empty_table)
+    features: pa.Table = dataclasses.field(default_factory=broker_tables.FEATURES.empty_table)
+    broker_features: pa.Table = dataclasses.field(default_factory=broker_tables.BROKER_FEATURES.empty_table)
+    quotas: pa.Table = dataclasses.field(default_factory=broker_tables.QUOTAS.empty_table)
+    broker_disks: pa.Table = dataclasses.field(default_factory=broker_tables.BROKER_DISKS.empty_table)
+    topic_sizes: pa.Table = dataclasses.field(default_factory=broker_tables.TOPIC_SIZES.empty_table)
+    followers: pa.Table = dataclasses.field(default_factory=topic_tables.FOLLOWERS.empty_table)
+    share_partitions: pa.Table = dataclasses.field(default_factory=topic_tables.SHARE_PARTITIONS.empty_table)
+    share_groups: pa.Table = dataclasses.field(default_factory=topic_tables.SHARE_GROUPS.empty_table)
+    share_reads: pa.Table = dataclasses.field(default_factory=topic_tables.SHARE_READS.empty_table)
+    unknown_facts: pa.Table = dataclasses.field(default_factory=broker_tables.UNKNOWN_FACTS.empty_table)
     cleaner_suspect: bool | None = None
     cleaner_evidence: tuple[str, ...] = ()
     mixed_versions: tuple[str, ...] = ()

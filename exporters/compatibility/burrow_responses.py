@@ -23,7 +23,7 @@ BodyAndStatus = tuple[bytes, int]
 
 SLOTS: Final = 10
 """Burrow's default `intervals`: the length of the window of a partition."""
-_OK, _ERR = BURROW_CODES.index("OK"), BURROW_CODES.index("ERR")
+OK, _ERR = BURROW_CODES.index("OK"), BURROW_CODES.index("ERR")
 _NO_PROFILE: Final = {"name": "", "client-id": "", "kafka-version": "", "tls": None, "sasl": None}
 
 
@@ -117,13 +117,8 @@ def consumer_detail(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus
     return request.response("consumer detail returned", {"topics": shown})
 
 
-def consumer_lag(request: BurrowRequest, snapshot: Snapshot) -> BodyAndStatus:
-    """Return the status of a group with all partitions; 404 if it is not known."""
-    return consumer_status(request, snapshot, at_least=0)
-
-
-def consumer_status(request: BurrowRequest, snapshot: Snapshot, at_least: int = _OK + 1) -> BodyAndStatus:
-    """Return the status of a group with the partitions that are not OK; 404 if it is not known."""
+def consumer_status(request: BurrowRequest, snapshot: Snapshot, at_least: int = 0) -> BodyAndStatus:
+    """Return the status of a group with the partitions whose code is at least this one; 404 if it is not known."""
     topics = _topics_of(snapshot, request.names["group"])
     if topics is None:
         return unknown_group(request)
@@ -204,7 +199,7 @@ def _partition(row: Mapping[str, Any], extra: Mapping[str, Any]) -> Json:
         "offsets": [*[None] * (SLOTS - len(window)), *map(_slot, window)] if has_window else [],
         "owner": extra.get("client_host") or "",
         "client_id": extra.get("client_id") or "",
-        "status": extra.get("burrow_status") or BURROW_CODES[_OK],
+        "status": extra.get("burrow_status") or BURROW_CODES[OK],
         "current_lag": lag,
     }
 

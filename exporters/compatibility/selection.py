@@ -161,9 +161,14 @@ class OtherSelection:
         return tuple(OTHER_BY_NAME[name] for name in dict.fromkeys(self.names))
 
     @property
+    def metrics(self) -> tuple[OtherMetric, ...]:
+        """The metrics of all of them, those of a snapshot and those of a poll of the cluster."""
+        return tuple(metric for other in self.others for metric in other.metrics)
+
+    @property
     def needs_burrow(self) -> bool:
         """True if a metric has the status by Burrow's rules."""
-        return any("burrow" in metric.column for other in self.others for metric in other.metrics)
+        return any("burrow" in metric.column for metric in self.metrics)
 
     @property
     def needs_every_partition(self) -> bool:
@@ -174,13 +179,3 @@ class OtherSelection:
     def has_burrow_api(self) -> bool:
         """True if the paths of Burrow's API are served (`exporters.http.burrow_api`)."""
         return BURROW.name in self.names
-
-    @property
-    def snapshot_metrics(self) -> tuple[OtherMetric, ...]:
-        """The metrics that are rendered once per snapshot."""
-        return tuple(metric for other in self.others for metric in other.metrics if metric.source.in_snapshot)
-
-    @property
-    def cluster_metrics(self) -> tuple[OtherMetric, ...]:
-        """The metrics that are rendered once per poll of the cluster."""
-        return tuple(metric for other in self.others for metric in other.metrics if metric.source.in_cluster)

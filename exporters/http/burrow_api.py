@@ -25,8 +25,8 @@ _OF_SNAPSHOT: Final[Mapping[str, tuple[Callable[[BurrowRequest, Snapshot], BodyA
     "/topic/{topic}/consumers": (burrow.topic_consumers, _UNKNOWN_CLUSTER),
     "/consumer": (burrow.consumer_list, _UNKNOWN_CLUSTER),
     "/consumer/{group}": (burrow.consumer_detail, "cluster or consumer not found"),
-    "/consumer/{group}/status": (burrow.consumer_status, None),
-    "/consumer/{group}/lag": (burrow.consumer_lag, None),
+    "/consumer/{group}/status": (functools.partial(burrow.consumer_status, at_least=burrow.OK + 1), None),
+    "/consumer/{group}/lag": (burrow.consumer_status, None),
 }
 """What answers a path below a cluster, and the error for another cluster; None: a status."""
 

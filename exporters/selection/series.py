@@ -103,7 +103,7 @@ class SeriesSelector:
         """The configured part of the other exporters' metrics."""
         self.cluster = selection.cluster
         """The label `cluster` of every series; None: the series have none."""
-        others = selection.compatibility.snapshot_metrics
+        others = (each for each in self.compatibility.metrics if each.source.in_snapshot)
         self._metrics = (*filter(selection.shows, SNAPSHOT_METRICS), *filter(selection.granularity.has, others))
         self._folder = GroupFolder(selection.fold)
         self._budget, _ = selection.budgets

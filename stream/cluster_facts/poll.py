@@ -13,7 +13,7 @@ from typing import Final
 
 import pyarrow.compute as pc
 
-from exporters.cluster import model
+from exporters.catalogue import brokers, topics
 from exporters.cluster.model import ClusterFacts
 from exporters.readmodel import Snapshot, rows_table
 from stream.cluster import configs
@@ -138,9 +138,9 @@ class ClusterPoll:
             cluster_id=topology.cluster_id,
             controller=topology.controller,
             controller_unknown_reason=topology.controller_error,
-            polls=rows_table([(suspect, int(now * 1000), time.perf_counter() - began)], model.POLLS),
+            polls=rows_table([(suspect, int(now * 1000), time.perf_counter() - began)], brokers.POLLS.schema),
             brokers=tables.brokers_table(topology),
-            controllers=rows_table([(node, True) for node in controllers], model.CONTROLLERS),
+            controllers=rows_table([(node, True) for node in controllers], brokers.CONTROLLERS.schema),
             cluster_topics=topics_table(topology, of_topics),
             topic_partitions=partitions,
             partitions_shown=shown,
@@ -149,13 +149,13 @@ class ClusterPoll:
             configs_shown=tables.shown_configs(config_rows, self._options.topic_settings),
             cluster_totals=tables.totals_table(partitions, topology.quorum, moves, versions, quotas),
             quorum_replicas=tables.quorum_table(topology.quorum),
-            reassignments=rows_table(moves or (), model.REASSIGNMENTS),
-            reassigning_topics=rows_table(sorted(moving_topics.items()), model.REASSIGNING_TOPICS),
-            features=rows_table(finalized_features(versions).items(), model.FEATURES),
+            reassignments=rows_table(moves or (), brokers.REASSIGNMENTS.schema),
+            reassigning_topics=rows_table(sorted(moving_topics.items()), brokers.REASSIGNING_TOPICS.schema),
+            features=rows_table(finalized_features(versions).items(), brokers.FEATURES.schema),
             broker_features=tables.broker_features_table(versions),
-            quotas=rows_table((quotas or ())[:MOST_QUOTAS], model.QUOTAS),
-            broker_disks=rows_table(disks, model.BROKER_DISKS),
-            followers=rows_table([each[:4] for each in lags if each.lag is not None], model.FOLLOWERS),
+            quotas=rows_table((quotas or ())[:MOST_QUOTAS], brokers.QUOTAS.schema),
+            broker_disks=rows_table(disks, brokers.BROKER_DISKS.schema),
+            followers=rows_table([each[:4] for each in lags if each.lag is not None], topics.FOLLOWERS.schema),
             share_partitions=share.share_partitions,
             share_groups=share.share_groups,
             share_reads=share.share_reads,

@@ -16,8 +16,8 @@ from decoders.interpret import event_of
 from decoders.log.batch import LogRecord
 from decoders.scalar import decode_share_state
 from decoders.schema import Record
-from exporters.cluster import model
-from exporters.cluster.model import ClusterFacts
+from exporters.catalogue import topics
+from exporters.cluster.model import SHARE_GROUPS_FACT, SHARE_READ_FACT, ClusterFacts
 from exporters.readmodel import rows_table
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
 from stream.cluster.partition_offsets import is_cut, read_epoch_ends, read_high_watermarks
@@ -71,7 +71,7 @@ class ShareGroups:
         except ClusterError as error:
             read_time = self._last.share_read_time
             is_kept = read_time is not None and now - read_time / 1000 <= self._kept_seconds
-            unknown[model.SHARE_READ_FACT if is_kept else model.SHARE_GROUPS_FACT, of_failure(error)] += 1
+            unknown[SHARE_READ_FACT if is_kept else SHARE_GROUPS_FACT, of_failure(error)] += 1
             return self._last if is_kept else ClusterFacts(taken_at=now)
         return self._last
 
@@ -92,7 +92,7 @@ class ShareGroups:
         unknown["share group record", ErrorReason.INVALID] += self._undecoded
         unknown["share group record", "not_kept"] += self._state.omitted
         unknown["share partition", "not_shown"] += max(len(partitions) - MOST_PARTITIONS, 0)
-        reads = rows_table([(int(now * 1000),)], model.SHARE_READS)
+        reads = rows_table([(int(now * 1000),)], topics.SHARE_READS.schema)
         of_partitions, of_groups = self._tables(partitions, ends)
         return ClusterFacts(taken_at=now, share_partitions=of_partitions, share_groups=of_groups, share_reads=reads)
 
@@ -159,4 +159,5 @@ class ShareGroups:
             else (group, len(of_group), None if None in of_group else sum(each or 0 for each in of_group))
             for group, of_group in lags.items()
         ]
-        return rows_table(rows[:MOST_PARTITIONS], model.SHARE_PARTITIONS), rows_table(groups, model.SHARE_GROUPS)
+        partitions = rows_table(rows[:MOST_PARTITIONS], topics.SHARE_PARTITIONS.schema)
+        return partitions, rows_table(groups, topics.SHARE_GROUPS.schema)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.cluster import model
+from exporters.catalogue import brokers
 from exporters.readmodel import rows_table
 from stream.cluster.admin.features import BrokerVersions, Quota, version_sets
 from stream.cluster.admin.followers import Reassignment
@@ -52,7 +52,7 @@ def brokers_table(topology: Topology) -> pa.Table:
             (each.node, each.host, each.port, each.rack, leads.get(each.node, 0), holds.get(each.node, 0))
             for each in topology.brokers
         ],
-        model.BROKERS,
+        brokers.BROKERS.schema,
     )
 
 
@@ -74,20 +74,20 @@ def offsets_replicas_table(
     errors = replicas.filter(pc.is_valid(replicas["error"]))
     reasons = dict(zip(errors["broker"].to_pylist(), errors["error"].to_pylist(), strict=True))
     rows = [(node, size, growth.get(node), reasons.get(node)) for node, size in sorted(sizes.items())]
-    return rows_table(rows, model.OFFSETS_REPLICAS)
+    return rows_table(rows, brokers.OFFSETS_REPLICAS.schema)
 
 
-def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings]) -> pa.Table:
+def configs_table(of_brokers: Mapping[int, Settings], of_topics: Mapping[str, Settings]) -> pa.Table:
     """Return the effective settings (CONFIGS), without settings that the broker does not know."""
-    scopes = [("broker", str(node), settings) for node, settings in sorted(brokers.items())]
-    scopes += [(_TOPIC_SCOPE, name, settings) for name, settings in sorted(topics.items())]
+    scopes = [("broker", str(node), settings) for node, settings in sorted(of_brokers.items())]
+    scopes += [(_TOPIC_SCOPE, name, settings) for name, settings in sorted(of_topics.items())]
     rows = [
         (scope, name, each.name, each.value, each.source, each.reason)
         for scope, name, settings in scopes
         for each in sorted(settings.values(), key=lambda setting: setting.name)
         if each.reason != ErrorReason.NOT_FOUND
     ]
-    return rows_table(rows, model.CONFIGS)
+    return rows_table(rows, brokers.CONFIGS.schema)
 
 
 def shown_configs(configs: pa.Table, of_topics: Collection[str]) -> pa.Table:
@@ -117,14 +117,14 @@ def totals_table(
     different = len(version_sets(versions)) or None
     under = pc.mean(partitions["under_replicated"]).as_py()
     row = (*of_quorum, *moving, different, under, None if quotas is None else len(quotas))
-    return rows_table([row], model.CLUSTER_TOTALS)
+    return rows_table([row], brokers.CLUSTER_TOTALS.schema)
 
 
 def quorum_table(quorum: Quorum | None) -> pa.Table:
     """Return a row per node of the metadata quorum (QUORUM_REPLICAS)."""
     replicas = () if quorum is None else quorum.replicas
     rows = [(*each[:2], None if each.directory is None else str(each.directory), *each[3:]) for each in replicas]
-    return rows_table(rows, model.QUORUM_REPLICAS)
+    return rows_table(rows, brokers.QUORUM_REPLICAS.schema)
 
 
 def broker_features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
@@ -134,7 +134,7 @@ def broker_features_table(versions: Mapping[int, BrokerVersions]) -> pa.Table:
         for node, each in sorted(versions.items())
         for feature, (lowest, highest) in sorted(each.features.items())
     ]
-    return rows_table(rows, model.BROKER_FEATURES)
+    return rows_table(rows, brokers.BROKER_FEATURES.schema)
 
 
 def topic_sizes_table(topology: Topology, sizes: Mapping[int, int | None], replicas: pa.Table) -> pa.Table:
@@ -149,7 +149,7 @@ def topic_sizes_table(topology: Topology, sizes: Mapping[int, int | None], repli
     summed = pa.table({"topic": found["topic"].cast(pa.string()), "size": found["size"]})
     rows = summed.group_by("topic").aggregate([("size", "sum")]).to_pylist()
     whole = ((row["topic"], row["size_sum"]) for row in rows if row["topic"] in existing - incomplete)
-    return rows_table(sorted(whole), model.TOPIC_SIZES)
+    return rows_table(sorted(whole), brokers.TOPIC_SIZES.schema)
 
 
 def count_unknown(unknown: Unknown, topology: Topology, replicas: pa.Table, configs: pa.Table) -> None:
@@ -166,7 +166,7 @@ def count_unknown(unknown: Unknown, topology: Topology, replicas: pa.Table, conf
 def unknown_table(unknown: Unknown) -> pa.Table:
     """Return the numbers of unknown values (UNKNOWN_FACTS)."""
     rows = [(*fact_and_reason, amount) for fact_and_reason, amount in sorted(unknown.items()) if amount]
-    return rows_table(rows, model.UNKNOWN_FACTS)
+    return rows_table(rows, brokers.UNKNOWN_FACTS.schema)
 
 
 def _count(nodes: pa.ChunkedArray) -> dict[int, int]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.cluster.model import CLUSTER_TOPICS, TOPIC_PARTITIONS
+from exporters.catalogue import topics
 from stream.cluster.configs import Settings
 from stream.cluster.topology import Topology
 
@@ -93,7 +93,7 @@ def partitions_table(topology: Topology) -> pa.Table:
         pc.fill_null(pc.equal(table["leader"], first), fill_value=False),
         *(table[name] for name in ("replicas", "in_sync", "offline")),
     ]
-    return pa.table(columns, schema=TOPIC_PARTITIONS)
+    return pa.table(columns, schema=topics.TOPIC_PARTITIONS.schema)
 
 
 def topics_table(topology: Topology, settings: Mapping[str, Settings]) -> pa.Table:
@@ -138,8 +138,8 @@ def topics_table(topology: Topology, settings: Mapping[str, Settings]) -> pa.Tab
         "brokers_spread_ratio": np.minimum(100 * hosts // (len(topology.brokers) or 1), 100) / 100,
         "leaders_skewed_ratio": _above(*leading, count, hosts) / 100,
     }
-    columns = [pa.array(values[field.name]).cast(field.type) for field in CLUSTER_TOPICS]
-    return pa.table(columns, CLUSTER_TOPICS)
+    columns = [pa.array(values[field.name]).cast(field.type) for field in topics.CLUSTER_TOPICS.schema]
+    return pa.table(columns, topics.CLUSTER_TOPICS.schema)
 
 
 def _by_min_isr(facts: pa.Table, wanted: Int64s, at: Int64s, topics: int) -> tuple[Int64s, Int64s]:

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from exporters.cluster import model
+from exporters.catalogue import brokers
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.openapi.small_world import small_cluster
 from exporters.member_quotas import with_quotas
@@ -20,8 +20,8 @@ def found(
 ) -> tuple[QuotaDetail, ...] | None:
     quotas = [{"user": user, "client_id": client, "ip": ip, "key": key, "value": value} for user, client, value in rows]
     tables = {
-        "quotas": table(model.QUOTAS, quotas),
-        "cluster_totals": table(model.CLUSTER_TOTALS, [{"quotas": len(quotas)}]),
+        "quotas": table(brokers.QUOTAS.schema, quotas),
+        "cluster_totals": table(brokers.CLUSTER_TOTALS.schema, [{"quotas": len(quotas)}]),
     }
     published = PublishedCluster.build(small_cluster(**tables | changes))
     members = tuple(member(f"m{at}", client_id=client) for at, client in enumerate(clients))
@@ -66,7 +66,7 @@ def test_no_quota_is_an_empty_tuple_and_unknown_quotas_are_absent() -> None:
     detail of an unknown group is None.
     """
     assert found() == found(("", "other", 1)) == ()
-    totals = [table(model.CLUSTER_TOTALS, [{"quotas": number}]) for number in (None, 501)]
+    totals = [table(brokers.CLUSTER_TOTALS.schema, [{"quotas": number}]) for number in (None, 501)]
     assert [found(("", "app", 1), cluster_totals=each) for each in totals] == [None, None]
     shown = with_quotas(detail("billing"), None)
     assert shown.quotas is None

@@ -9,7 +9,7 @@ import dataclasses
 import math
 from typing import Any, Final
 
-from exporters.cluster import model
+from exporters.catalogue import brokers, topics
 from exporters.cluster.model import ClusterFacts
 from exporters.http.openapi.small_world import small_cluster
 from exporters.page.links import PageLinks
@@ -205,9 +205,9 @@ def demo_facts(taken_at: float) -> ClusterFacts:
     ]
     return small_cluster(
         taken_at=taken_at,
-        cluster_topics=table(model.CLUSTER_TOPICS, [described | {"leaderless": 0}]),
-        configs=table(model.CONFIGS, configs),
-        configs_shown=table(model.CONFIGS, configs),
+        cluster_topics=table(topics.CLUSTER_TOPICS.schema, [described | {"leaderless": 0}]),
+        configs=table(brokers.CONFIGS.schema, configs),
+        configs_shown=table(brokers.CONFIGS.schema, configs),
     )
 
 

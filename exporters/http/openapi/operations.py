@@ -155,11 +155,7 @@ OPERATIONS: Final = (
             503: _error("Too many event streams are open.", "too many concurrent event streams"),
         },
         query=tuple(parameter for parameter in PARAMETERS if parameter.name in EVENT_FILTERS),
-        headers=(
-            _text(
-                "Last-Event-ID", "The `id` of the last event that the client got; EventSource sends it.", "0f5e1f6a-17"
-            ),
-        ),
+        headers=(_LAST_EVENT,),
         stability=Stability.EXPERIMENTAL,
     ),
     ApiOperation(

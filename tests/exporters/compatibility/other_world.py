@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from exporters.cluster import model
+from exporters.catalogue import brokers as broker_tables
+from exporters.catalogue import topics
 from exporters.cluster.exposition import PublishedCluster, join_expositions
 from exporters.cluster.model import ClusterFacts
 from exporters.compatibility.selection import OtherSelection
@@ -104,11 +105,11 @@ def facts_at(second: int = 0) -> ClusterFacts:
     brokers = [row | {"rack": "europe-west1-b"} for row in base.brokers.to_pylist()]
     return dataclasses.replace(
         base,
-        brokers=table(model.BROKERS, brokers),
-        cluster_topics=table(model.CLUSTER_TOPICS, [topic]),
-        configs=table(model.CONFIGS, [*base.configs.to_pylist(), policy]),
-        partitions_shown=table(model.TOPIC_PARTITIONS, shown),
-        topic_sizes=table(model.TOPIC_SIZES, [{"topic": "shop-activity", "bytes": 4096}]),
+        brokers=table(broker_tables.BROKERS.schema, brokers),
+        cluster_topics=table(topics.CLUSTER_TOPICS.schema, [topic]),
+        configs=table(broker_tables.CONFIGS.schema, [*base.configs.to_pylist(), policy]),
+        partitions_shown=table(topics.TOPIC_PARTITIONS.schema, shown),
+        topic_sizes=table(broker_tables.TOPIC_SIZES.schema, [{"topic": "shop-activity", "bytes": 4096}]),
     )
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from exporters.compatibility.burrow_responses import BurrowRequest, consumer_lag, topic_detail
+from exporters.compatibility.burrow_responses import BurrowRequest, consumer_status, topic_detail
 from tests.exporters.compatibility.burrow_world import EU, commit, place, world
 
 
@@ -13,7 +13,7 @@ def request(**names: str) -> BurrowRequest:
 
 def status(*rows: dict[str, Any]) -> Any:
     """Return the status of the group g with all partitions."""
-    body, code = consumer_lag(request(group="g"), world(list(rows)))
+    body, code = consumer_status(request(group="g"), world(list(rows)))
     assert code == 200
     return json.loads(body)["status"]
 

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pyarrow as pa
 
-from exporters.cluster import model
+from exporters.catalogue import brokers
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.openapi.small_world import small_cluster
 from tests.exporters.serving import client
@@ -92,7 +92,7 @@ def test_unknown_facts_about_the_cluster_are_null() -> None:
     found = cluster(controller=None, controller_unknown_reason="not_authorized")
     assert (found["controller"], found["controller_unknown_reason"]) == (None, "not_authorized")
     assert [broker["controller"] for broker in found["brokers"]] == [None, None]
-    unknown = table(model.UNKNOWN_FACTS, [{"fact": "share groups", "reason": "not_authorized", "amount": 1}])
+    unknown = table(brokers.UNKNOWN_FACTS.schema, [{"fact": "share groups", "reason": "not_authorized", "amount": 1}])
     nothing = small_cluster().share_partitions.slice(0, 0)
     assert cluster(share_partitions=nothing, unknown_facts=unknown)["share_groups"] is None
     assert cluster(share_partitions=nothing)["share_groups"] == []

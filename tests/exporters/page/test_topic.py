@@ -4,7 +4,7 @@ import dataclasses
 import urllib.parse
 from typing import Any
 
-from exporters.cluster.model import CONFIGS
+from exporters.catalogue import brokers
 from exporters.http.openapi.small_world import NOON, small_cluster
 from exporters.page.topic import topic_page
 from exporters.page.ui import topic_link
@@ -81,7 +81,7 @@ def test_settings_are_in_words() -> None:
         ("retention.bytes", "odd", "odd"),
     ):
         row = {"scope": "topic", "name": "orders", "key": key, "value": value, "source": "default_config"}
-        known = dataclasses.replace(small_cluster(), configs=table(CONFIGS, [row]))
+        known = dataclasses.replace(small_cluster(), configs=table(brokers.CONFIGS.schema, [row]))
         document = topic_page(PublishedSnapshot.build(ORDERS), "orders", known, NOW, root="./").html().decode()
         assert f"<dt>{key}</dt><dd>{shown}</dd>" in document
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.cluster.model import CLUSTER_TOPICS
+from exporters.catalogue.topics import CLUSTER_TOPICS
 from stream.cluster.configs import TopicConfig
 from stream.cluster_facts.topics import MIN_ISR, topics_table
 from tests.support.hypothesis_profiles import examples
@@ -61,7 +61,7 @@ LAYOUTS = st.dictionaries(st.sampled_from(["a", "b", "c-d"]), st.lists(partition
 def test_topic_facts_match_the_formulas(topics: dict[str, list[Partition]], brokers: int) -> None:
     """The vectorised result equals the result per topic."""
     found = topics_table(layout(topics, brokers), {})
-    assert found.schema == CLUSTER_TOPICS
+    assert found.schema == CLUSTER_TOPICS.schema
     assert found.to_pylist() == [by_hand(name, rows, brokers) for name, rows in sorted(topics.items())]
 
 

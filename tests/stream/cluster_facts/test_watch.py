@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import structlog
 
+from exporters.catalogue import brokers, topics
 from exporters.cluster import model
 from exporters.cluster.model import ClusterFacts
 from exporters.http.openapi.small_world import small_cluster
@@ -83,9 +84,9 @@ def test_share_groups_are_polled_more_often_than_the_cluster(watching: Any) -> N
 
     Without share groups, and after a failed poll, nothing is read.
     """
-    groups = table(model.SHARE_GROUPS, [{"group": "later", "partitions": 1, "lag": 7}])
-    seen, later = small_cluster(), small_cluster(share_groups=groups, brokers=model.BROKERS.empty_table())
-    none = small_cluster(share_groups=model.SHARE_GROUPS.empty_table())
+    groups = table(topics.SHARE_GROUPS.schema, [{"group": "later", "partitions": 1, "lag": 7}])
+    seen, later = small_cluster(), small_cluster(share_groups=groups, brokers=brokers.BROKERS.schema.empty_table())
+    none = small_cluster(share_groups=topics.SHARE_GROUPS.schema.empty_table())
     for first, second, looks, shows in (
         (seen, later, 3, groups),
         (none, later, 1, none.share_groups),
@@ -104,7 +105,7 @@ def test_share_groups_are_polled_more_often_than_the_cluster(watching: Any) -> N
 def test_share_groups_stay_longer_than_the_other_facts(watching: Any) -> None:
     """The share groups alone stay after the third failure in a row, until their own limit."""
     seen = small_cluster(
-        taken_at=time.time(), share_reads=table(model.SHARE_READS, [{"read_time": int(time.time() * 1000)}])
+        taken_at=time.time(), share_reads=table(topics.SHARE_READS.schema, [{"read_time": int(time.time() * 1000)}])
     )
     for kept, share_groups in ((600.0, seen.share_groups), (0.0, None)):
         polls = Polls(seen, AWAY)
@@ -171,7 +172,7 @@ def test_a_missing_right_is_named_once(watching: Any, logged: list[Any]) -> None
         logged.clear()
         rows = [{"fact": fact, "reason": "not_authorized", "amount": amount} for fact, amount in denied]
         rows += [{"fact": fact, "reason": reason, "amount": 7} for fact, reason in others]
-        polls = Polls(small_cluster(unknown_facts=table(model.UNKNOWN_FACTS, rows)))
+        polls = Polls(small_cluster(unknown_facts=table(brokers.UNKNOWN_FACTS.schema, rows)))
         with watching(polls) as watch:
             wait_until(lambda polls=polls: len(polls.looks) > 3, "some polls")  # type: ignore[misc]
             assert watch.current() is not None

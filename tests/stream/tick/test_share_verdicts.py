@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from exporters.catalogue import brokers, topics
 from exporters.cluster import model
 from exporters.cluster.model import ClusterFacts
 from exporters.http.api import topic_groups_json
@@ -36,10 +37,12 @@ def polled(
     reasons = [{"fact": model.SHARE_GROUPS_FACT, "reason": unknown, "amount": 1}] if unknown else []
     return small_cluster(
         taken_at=BEGIN + 60.0 * minute,
-        share_partitions=table(model.SHARE_PARTITIONS, rows),
-        share_groups=table(model.SHARE_GROUPS, [{"group": "g", "partitions": partitions or len(rows), "lag": None}]),
-        share_reads=table(model.SHARE_READS, [] if unknown else [{"read_time": (BEGIN + 60 * minute) * 1000}]),
-        unknown_facts=table(model.UNKNOWN_FACTS, reasons),
+        share_partitions=table(topics.SHARE_PARTITIONS.schema, rows),
+        share_groups=table(
+            topics.SHARE_GROUPS.schema, [{"group": "g", "partitions": partitions or len(rows), "lag": None}]
+        ),
+        share_reads=table(topics.SHARE_READS.schema, [] if unknown else [{"read_time": (BEGIN + 60 * minute) * 1000}]),
+        unknown_facts=table(brokers.UNKNOWN_FACTS.schema, reasons),
     )
 
 

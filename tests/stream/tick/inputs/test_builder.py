@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.cluster.model import TOPIC_PARTITIONS
+from exporters.catalogue import topics
 from exporters.http.openapi.small_world import small_cluster
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.groups.commits.runs import columns_of
@@ -181,7 +181,7 @@ def test_context_and_lookups_become_columns() -> None:
     lookups = LookupResults(
         retention={"a": 500, "c": 700}, transactions={"b": pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)}
     )
-    polled = polled_cluster(small_cluster(topic_partitions=table(TOPIC_PARTITIONS, [offline])))
+    polled = polled_cluster(small_cluster(topic_partitions=table(topics.TOPIC_PARTITIONS.schema, [offline])))
     ends = ends_of([("c", 0, None, None, None, "no_leader")])
     inputs = health_inputs(state, ends, START, context, lookups=lookups, polled=polled)
     assert inputs.failed_replicas == {1: (FailedReplica(1, ("/data/2",)),)}
