@@ -67,7 +67,8 @@ def slots_of_rows(slots: Slots, rows: Ints, count: int) -> Slots:
         return slots
     if not len(rows):
         return Slots.empty()
-    first, last = np.searchsorted(slots.row, (rows[0], rows[-1] + 1))
+    # Of the same type: else the whole column would be converted.
+    first, last = np.searchsorted(slots.row, np.array((rows[0], rows[-1] + 1), slots.row.dtype))
     position = np.full(count, -1, np.int64)
     position[rows] = np.arange(len(rows))
     row = position[slots.row[first:last]]
