@@ -53,6 +53,10 @@ class FoldRules:
     generated_from: int | None = None
 
 
+FoldedRows = tuple[pa.Array, pa.Array]
+"""The groups that are folded, and the name of the folded row of each."""
+
+
 class GroupFolder:
     """Applies the rules to one snapshot after the other. For one thread."""
 
@@ -62,7 +66,7 @@ class GroupFolder:
         self._folded: frozenset[str] = frozenset()
         # The names of the last snapshot and their rows: equal names have the same ones.
         self._names: list[pa.ChunkedArray] = []
-        self._rows: dict[str, str] = {}
+        self._rows: FoldedRows = (pa.array([], pa.string()),) * 2
 
     def fold(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with one row instead of the groups of each pattern; dead groups of a pattern have none.
@@ -74,8 +78,10 @@ class GroupFolder:
         columns = [table.column("group") for table in (snapshot.groups, snapshot.dead_groups)]
         if self._names != columns:
             live, dead = (column.cast(pa.string()).to_pylist() for column in columns)
-            self._names, self._rows = columns, self._rows_by_name([*live, *dead], live=len(live))
-        return _folded(snapshot, self._rows) if self._rows else snapshot
+            rows = self._rows_by_name([*live, *dead], live=len(live))
+            self._names = columns
+            self._rows = pa.array(list(rows), pa.string()), pa.array(list(rows.values()), pa.string())
+        return _folded(snapshot, self._rows) if len(self._rows[0]) else snapshot
 
     def _rows_by_name(self, names: list[str], live: int) -> dict[str, str]:
         """Return the name of the folded row of each group that is folded; the first `live` names are of live groups."""
@@ -102,7 +108,7 @@ class GroupFolder:
         return {name: patterns[index] for name, index in zip(names, found, strict=True) if index is not None}
 
 
-def _folded(snapshot: Snapshot, rows: Mapping[str, str]) -> Snapshot:
+def _folded(snapshot: Snapshot, rows: FoldedRows) -> Snapshot:
     groups, members = _split(snapshot.groups, rows)
     unknown_lags, unknown = _split(snapshot.unknown_lags, rows)
     targets, own_targets = _split(snapshot.targets, rows)
@@ -168,7 +174,7 @@ def _aggregate(table: pa.Table, keys: Sequence[str], functions: Mapping[str, str
     )
 
 
-def _split(table: pa.Table, rows: Mapping[str, str]) -> tuple[pa.Table, pa.Table]:
+def _split(table: pa.Table, rows: FoldedRows) -> tuple[pa.Table, pa.Table]:
     """Return the rows of other groups, and those of folded groups with plain names and the name of the folded row."""
     of_group, groups = _folded_names(table, rows)
     names = of_group.take(groups)
@@ -178,17 +184,17 @@ def _split(table: pa.Table, rows: Mapping[str, str]) -> tuple[pa.Table, pa.Table
     return (table.filter(pc.invert(folded)) if len(members) else table), members
 
 
-def _without(table: pa.Table, rows: Mapping[str, str]) -> pa.Table:
+def _without(table: pa.Table, rows: FoldedRows) -> pa.Table:
     """Return the rows of groups that are not folded."""
     names, groups = _folded_names(table, rows)
     return table.filter(names.is_null().take(groups))
 
 
-def _folded_names(table: pa.Table, rows: Mapping[str, str]) -> tuple[pa.Array, pa.Array]:
+def _folded_names(table: pa.Table, rows: FoldedRows) -> tuple[pa.Array, pa.Array]:
     """Return the name of the folded row of each distinct group, null for others, and the group of each row."""
     encoded = table.column("group").unify_dictionaries().combine_chunks()
-    of_name = pc.index_in(encoded.dictionary, value_set=pa.array(list(rows), pa.string()))
-    return pa.array(list(rows.values()), pa.string()).take(of_name), encoded.indices
+    names, folded = rows
+    return folded.take(pc.index_in(encoded.dictionary, value_set=names)), encoded.indices
 
 
 def _with(table: pa.Table, rows: pa.Table) -> pa.Table:
