@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from exporters.catalogue.metric import Source
 from exporters.catalogue.metrics import CLUSTER_METRICS
+from exporters.catalogue.service import SERIES_DROPPED
 from exporters.cluster.model import ClusterFacts
 from exporters.compatibility.kafka_exporter import other_cluster_facts
-from exporters.readmodel import SERIES_DROPPED, MonitorStatus
+from exporters.readmodel import MonitorStatus
 from exporters.selection.budget import SeriesBudget
 from exporters.selection.series import EVERYTHING, SeriesSelection, filter_by_name
 from exporters.text.exposition import (

@@ -19,8 +19,9 @@ import pyarrow as pa
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from exporters.catalogue.service import HTTP_REFUSALS
 from exporters.http.event_stream.response import EVENTS_PATH
-from exporters.readmodel import HTTP_REFUSALS, rows_table
+from exporters.readmodel import rows_table
 
 
 class RefusalReason(enum.StrEnum):
@@ -111,7 +112,8 @@ class Admission:
 
     def table(self) -> pa.Table:
         """Return the refusals by reason (schema HTTP_REFUSALS), with a row for every reason."""
-        return rows_table(sorted((reason.value, self._refused[reason]) for reason in RefusalReason), HTTP_REFUSALS)
+        rows = sorted((reason.value, self._refused[reason]) for reason in RefusalReason)
+        return rows_table(rows, HTTP_REFUSALS.schema)
 
     def _evict_one(self, among: Iterable[ManagedConnection]) -> bool:
         """Close the connection that has been expendable for the longest time. Return False if there is none."""

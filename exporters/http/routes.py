@@ -29,7 +29,7 @@ from exporters.http.cluster_api import cluster_routes
 from exporters.http.event_stream.response import EVENTS_PATH
 from exporters.http.rendered_responses import JSON, NO_STORE, RenderedResponses, bad_request
 from exporters.page.document import ASSETS
-from exporters.readmodel import HttpStatus, MonitorStatus
+from exporters.readmodel.monitor_status import HttpStatus, MonitorStatus
 
 MOST_STREAMS: Final = 64
 MOST_STREAMS_PER_ADDRESS: Final = 32
@@ -123,11 +123,7 @@ def build_app(
 
 def with_http(status: Callable[[], MonitorStatus], admission: Admission) -> Callable[[], MonitorStatus]:
     """Return a function that adds the values of the HTTP server to the status."""
-
-    def complete() -> MonitorStatus:
-        return dataclasses.replace(status(), http=HttpStatus(admission.open, admission.table()))
-
-    return complete
+    return lambda: dataclasses.replace(status(), http=HttpStatus(admission.open, admission.table()))
 
 
 async def _unknown_path(request: Request, _error: Exception) -> Response:

@@ -32,7 +32,6 @@ from exporters.readmodel.monitor_status import CheckpointSpace as CheckpointSpac
 from exporters.readmodel.monitor_status import ExecutorCount as ExecutorCount
 from exporters.readmodel.monitor_status import HeapUsage as HeapUsage
 from exporters.readmodel.monitor_status import Histogram as Histogram
-from exporters.readmodel.monitor_status import HttpStatus as HttpStatus
 from exporters.readmodel.monitor_status import MonitorStatus as MonitorStatus
 from exporters.readmodel.monitor_status import OtherInstance as OtherInstance
 from exporters.readmodel.monitor_status import OtlpStatus as OtlpStatus
@@ -47,7 +46,6 @@ BURROW_COMMIT: Final = partitions.BURROW_COMMIT
 COMMON_CAUSES: Final = verdicts.COMMON_CAUSES.schema
 COMPATIBILITY: Final = partitions.COMPATIBILITY.schema
 COVERED_GROUPS: Final = verdicts.COVERED_GROUPS.schema
-DEAD_GROUPS: Final = groups.DEAD_GROUPS.schema
 DEATHS: Final = monitor.DEATHS.schema
 DECODE_ERRORS: Final = monitor.DECODE_ERRORS.schema
 DESCRIPTORS: Final = service.DESCRIPTORS.schema
@@ -56,34 +54,24 @@ FILE_FAILURES: Final = service.FILE_FAILURES.schema
 FINDINGS: Final = verdicts.FINDINGS.schema
 FOLDED_GROUPS: Final = groups.FOLDED_GROUPS.schema
 GROUPS: Final = groups.GROUPS.schema
-HTTP_REFUSALS: Final = service.HTTP_REFUSALS.schema
 INTERNAL_ERRORS: Final = monitor.INTERNAL_ERRORS.schema
 LOG_ENDS: Final = partitions.LOG_ENDS.schema
-MAINTENANCE: Final = groups.MAINTENANCE.schema
 OFFSETS_HELD_BACK: Final = monitor.OFFSETS_HELD_BACK.schema
 OFFSETS_PARTITIONS: Final = monitor.OFFSETS_PARTITIONS.schema
 OFFSETS_SKIPPED: Final = monitor.OFFSETS_SKIPPED.schema
 OFFSETS_UNAVAILABLE: Final = monitor.OFFSETS_UNAVAILABLE.schema
 OFFSETS_UNAVAILABLE_GROUPS: Final = monitor.OFFSETS_UNAVAILABLE_GROUPS.schema
-OTLP_FAILURES: Final = service.OTLP_FAILURES.schema
 OWNERS: Final = groups.OWNERS.schema
 PARTITIONS: Final = partitions.PARTITIONS.schema
-PARTITION_VERDICTS: Final = verdicts.PARTITION_VERDICTS.schema
 PROCESSES: Final = service.PROCESSES.schema
 QUERY_PHASES: Final = monitor.QUERY_PHASES.schema
 RECORDS_READ: Final = monitor.RECORDS_READ.schema
-SERIES_DROPPED: Final = service.SERIES_DROPPED.schema
-SUMMARY: Final = verdicts.SUMMARY.schema
-TARGETS: Final = groups.TARGETS.schema
 TOPICS: Final = partitions.TOPICS.schema
 TRANSITIONS: Final = groups.TRANSITIONS.schema
 UNKNOWN_LAGS: Final = groups.UNKNOWN_LAGS.schema
-NOT_ALERTED: Final = groups.NOT_ALERTED.schema
 UNREADABLE_TAILS: Final = verdicts.UNREADABLE_TAILS.schema
 VERDICT_CHANGES: Final = verdicts.VERDICT_CHANGES.schema
 VERDICT_GROUPS: Final = verdicts.VERDICT_GROUPS.schema
-WEBHOOK_DROPS: Final = service.WEBHOOK_DROPS.schema
-WEBHOOK_FAILURES: Final = service.WEBHOOK_FAILURES.schema
 
 
 def columns_table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from exporters.catalogue.groups import DEAD_GROUPS
 from exporters.catalogue.metric import Metric, Preset
-from exporters.readmodel import SERIES_DROPPED, rows_table
+from exporters.catalogue.service import SERIES_DROPPED
+from exporters.readmodel import rows_table
 
 _OTHER_LEVEL: Final = -2
 _DEAD_LEVEL: Final = -1
@@ -53,7 +54,7 @@ class SeriesBudget:
     def dropped(self) -> pa.Table:
         """The series left out per metric, now and summed over all snapshots (schema SERIES_DROPPED)."""
         rows = ((name, self._now.get(name), ever) for name, ever in sorted(self._ever.items()))
-        return rows_table(rows, SERIES_DROPPED)
+        return rows_table(rows, SERIES_DROPPED.schema)
 
 
 def _importance(metric: Metric) -> tuple[int, int, int, int, str]:

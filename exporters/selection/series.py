@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters import readmodel
+from exporters.catalogue import groups as group_tables
+from exporters.catalogue import service, verdicts
 from exporters.catalogue.metric import Metric, Preset
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.cluster.model import ClusterFacts
@@ -111,7 +113,7 @@ class SeriesSelector:
     @property
     def dropped(self) -> pa.Table:
         """The series that the budget left out (schema SERIES_DROPPED)."""
-        return readmodel.SERIES_DROPPED.empty_table() if self._budget is None else self._budget.dropped
+        return service.SERIES_DROPPED.empty_table() if self._budget is None else self._budget.dropped
 
     def use_targets(self, targets: tuple[tuple[str, float], ...]) -> None:
         """Use these targets from the next snapshot on."""
@@ -150,13 +152,13 @@ def target_table(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa
     names = groups.column("group").cast(pa.string()).combine_chunks()
     index = first_match(names, [pattern for pattern, _ in targets])
     seconds = pa.array([target for _, target in targets], pa.float64()).take(index)
-    found = pa.table([names.dictionary_encode().cast(readmodel.NAME), seconds], schema=readmodel.TARGETS)
+    found = pa.table([names.dictionary_encode().cast(readmodel.NAME), seconds], schema=group_tables.TARGETS.schema)
     return found.filter(seconds.is_valid())
 
 
 def partition_verdict_table(snapshot: readmodel.Snapshot) -> pa.Table:
     """Return the number of partitions per group and verdict, without fine ones (schema PARTITION_VERDICTS)."""
-    schema = readmodel.PARTITION_VERDICTS
+    schema = verdicts.PARTITION_VERDICTS.schema
     labels, order = schema.names[:2], [(label, "ascending") for label in schema.names[:2]]
     rows = snapshot.partitions.select(labels)
     unhealthy = rows.filter(has_sample(rows.column("verdict"), snapshot.fine_verdicts))
@@ -176,12 +178,12 @@ def owner_table(groups: pa.Table) -> pa.Table:
 def maintenance_table(groups: pa.Table) -> pa.Table:
     """Return the groups in a maintenance window or a silence (schema MAINTENANCE)."""
     found = groups.select(["group"]).filter(muted_by_configuration(groups))
-    return found.append_column(readmodel.MAINTENANCE.field("in_maintenance"), pa.repeat(True, len(found)))
+    return found.append_column(group_tables.MAINTENANCE.schema.field("in_maintenance"), pa.repeat(True, len(found)))
 
 
 def not_alerted_table(groups: pa.Table) -> pa.Table:
     """Return the groups whose faults raise no alert (schema NOT_ALERTED)."""
-    return groups.select(readmodel.NOT_ALERTED.names).filter(groups.column("not_alerted").fill_null(False))
+    return groups.select(group_tables.NOT_ALERTED.schema.names).filter(groups.column("not_alerted").fill_null(False))
 
 
 def summary_table(groups: pa.Table) -> pa.Table:
@@ -189,7 +191,7 @@ def summary_table(groups: pa.Table) -> pa.Table:
     held_back = pc.sum(groups.column("held_back")).cast(pa.int64())
     odd_times = pa.scalar(pc.count(groups.column("odd_times")).as_py(), pa.int64())
     return pa.table(
-        [pa.array([count.as_py()], count.type) for count in (held_back, odd_times)], schema=readmodel.SUMMARY
+        [pa.array([count.as_py()], count.type) for count in (held_back, odd_times)], schema=verdicts.SUMMARY.schema
     )
 
 
@@ -202,7 +204,7 @@ def dead_groups_apart(snapshot: readmodel.Snapshot) -> readmodel.Snapshot:
     names = dead.column("group").cast(pa.string()).combine_chunks()
     # A dead group has no partitions, and therefore no rows in the larger tables.
     living = {name: _without(getattr(snapshot, name), names) for name in ("groups", "transitions", "targets")}
-    return dataclasses.replace(snapshot, dead_groups=dead.select(readmodel.DEAD_GROUPS.names), **living)
+    return dataclasses.replace(snapshot, dead_groups=dead.select(group_tables.DEAD_GROUPS.schema.names), **living)
 
 
 def _without(table: pa.Table, names: pa.Array) -> pa.Table:

@@ -159,5 +159,5 @@ class ShareGroups:
             else (group, len(of_group), None if None in of_group else sum(each or 0 for each in of_group))
             for group, of_group in lags.items()
         ]
-        partitions = rows_table(rows[:MOST_PARTITIONS], topics.SHARE_PARTITIONS.schema)
-        return partitions, rows_table(groups, topics.SHARE_GROUPS.schema)
+        of_partitions = rows_table(rows[:MOST_PARTITIONS], topics.SHARE_PARTITIONS.schema)
+        return of_partitions, rows_table(groups, topics.SHARE_GROUPS.schema)

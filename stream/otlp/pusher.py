@@ -20,9 +20,10 @@ from opentelemetry.sdk.metrics.export import Metric, MetricsData, ResourceMetric
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
+from exporters.catalogue.service import OTLP_FAILURES
 from exporters.cluster.exposition import PublishedCluster, ServedMetrics
 from exporters.otlp.data_points import metric_batches
-from exporters.readmodel import OTLP_FAILURES, MonitorStatus, OtlpStatus, rows_table
+from exporters.readmodel import MonitorStatus, OtlpStatus, rows_table
 from exporters.text.exposition import PublishedSnapshot
 from stream.config.options import OtlpOptions
 from stream.otlp.request import send
@@ -83,7 +84,7 @@ class OtlpPusher:
     def status(self) -> OtlpStatus:
         """Return the counters as of now; the failures have a row for all of FAILURES."""
         with self._lock:
-            failures = rows_table(sorted(self._failures.items()), OTLP_FAILURES)
+            failures = rows_table(sorted(self._failures.items()), OTLP_FAILURES.schema)
         return OtlpStatus(self._points, self._exported_at, failures)
 
     def export(self) -> bool:

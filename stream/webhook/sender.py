@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from exporters.readmodel import WEBHOOK_DROPS, WEBHOOK_FAILURES, WebhookStatus, rows_table
+from exporters.catalogue.service import WEBHOOK_DROPS, WEBHOOK_FAILURES
+from exporters.readmodel import WebhookStatus, rows_table
 from exporters.verdict_event import VerdictEvent
 from stream.config.options import WebhookOptions
 from stream.errors import ExitCode, Refusal
@@ -142,8 +143,8 @@ def webhook_status(receivers: Sequence[Deliveries], queued: int, oldest_at: floa
         max(sent for sent, _, _ in counts),
         queued,
         oldest_at,
-        rows_table([(*key, count) for key, count in sorted(failures.items())], WEBHOOK_FAILURES),
-        rows_table([(reason, max(drops[reason] for _, _, drops in counts)) for reason in DROPS], WEBHOOK_DROPS),
+        rows_table([(*key, count) for key, count in sorted(failures.items())], WEBHOOK_FAILURES.schema),
+        rows_table([(reason, max(drops[reason] for _, _, drops in counts)) for reason in DROPS], WEBHOOK_DROPS.schema),
     )
 
 

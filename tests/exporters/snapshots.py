@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from exporters import readmodel
+from exporters.catalogue import service
 from exporters.http.openapi.small_world import NOON, rows, rows_table
 from exporters.readmodel import (
     BatchProgress,
@@ -16,7 +17,6 @@ from exporters.readmodel import (
     GroupDetail,
     HeapUsage,
     Histogram,
-    HttpStatus,
     MemberDetail,
     MonitorStatus,
     OtlpStatus,
@@ -30,6 +30,7 @@ from exporters.readmodel import (
     VerdictChange,
     WebhookStatus,
 )
+from exporters.readmodel.monitor_status import HttpStatus
 
 HOSTILE_NAMES = (
     "",
@@ -157,7 +158,7 @@ def status(**changes: Any) -> MonitorStatus:
             offsets_retention_source="broker",
             series=21,
             series_dropped=rows_table(
-                readmodel.SERIES_DROPPED, "metric series_now series_ever", ("lagwarden_x", 70, 700)
+                service.SERIES_DROPPED.schema, "metric series_now series_ever", ("lagwarden_x", 70, 700)
             ),
             offsets_partitions=rows_table(
                 readmodel.OFFSETS_PARTITIONS,
@@ -205,13 +206,13 @@ def status(**changes: Any) -> MonitorStatus:
             12,
             3,
             NOON / 1000 - 30,
-            rows_table(readmodel.WEBHOOK_FAILURES, "address reason failures", ("http://a", "timeout", 6)),
-            rows_table(readmodel.WEBHOOK_DROPS, "reason events", ("queue_full", 0)),
+            rows_table(service.WEBHOOK_FAILURES.schema, "address reason failures", ("http://a", "timeout", 6)),
+            rows_table(service.WEBHOOK_DROPS.schema, "reason events", ("queue_full", 0)),
         ),
         "otlp": OtlpStatus(
-            140_000, NOON / 1000 - 20, rows_table(readmodel.OTLP_FAILURES, "reason failures", ("tls", 8))
+            140_000, NOON / 1000 - 20, rows_table(service.OTLP_FAILURES.schema, "reason failures", ("tls", 8))
         ),
-        "http": HttpStatus(3, rows_table(readmodel.HTTP_REFUSALS, "reason refusals", ("slow_reader", 4))),
+        "http": HttpStatus(3, rows_table(service.HTTP_REFUSALS.schema, "reason refusals", ("slow_reader", 4))),
     }
     for name, change in changes.items():
         fields[name] = dataclasses.replace(fields[name], **change) if isinstance(change, dict) else change

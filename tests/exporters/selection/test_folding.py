@@ -6,8 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporters.catalogue.groups import TARGETS
 from exporters.http.openapi.small_world import NOON
-from exporters.readmodel import TARGETS, Snapshot
+from exporters.readmodel import Snapshot
 from exporters.selection.folding import FoldRules, GroupFolder
 from exporters.selection.series import (
     dead_groups_apart,
@@ -39,7 +40,9 @@ def world(*groups: dict[str, Any]) -> Snapshot:
         topics=[{"group": name, "topic": "t", "lag_sum": 1} for name in names],
     )
     targets = [{"group": name, "time_lag_target": 60.0 - at} for at, name in enumerate(names)]
-    return dataclasses.replace(made, targets=table(TARGETS, targets), partition_verdicts=partition_verdict_table(made))
+    return dataclasses.replace(
+        made, targets=table(TARGETS.schema, targets), partition_verdicts=partition_verdict_table(made)
+    )
 
 
 def consoles(number: int) -> list[dict[str, Any]]:
