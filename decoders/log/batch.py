@@ -106,11 +106,6 @@ class RecordBatch(NamedTuple):
         """The time (ms) from which compaction may drop tombstones and the marker; None until the cleaner sets it."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON else None
 
-    @property
-    def last_sequence(self) -> int:
-        """The sequence number of the last record, -1 if the producer is not idempotent."""
-        return sequence_at(self.base_sequence, self.last_offset_delta)
-
     def has_valid_crc(self) -> bool:
         """Return whether the CRC-32C of the bytes from the attributes on matches."""
         return bool(google_crc32c.value(bytes(self.raw[CRC_STARTS:])) == self.crc)

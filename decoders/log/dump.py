@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from decoders import jsonform, scalar
 from decoders.errors import DecodeError, DecodeReason
 from decoders.javatext import java_text
-from decoders.log.batch import LogRecord, RecordBatch
+from decoders.log.batch import LogRecord, RecordBatch, sequence_at
 from decoders.log.control import control_type, end_marker
 from decoders.log.errors import Damaged
 from decoders.log.files import LogBatch
@@ -192,7 +192,7 @@ def _batch_fields(batch: LogBatch) -> Fields:
             "lastOffset": batch.last_offset,
             "count": batch.record_count,
             "baseSequence": batch.base_sequence,
-            "lastSequence": batch.last_sequence,
+            "lastSequence": sequence_at(batch.base_sequence, batch.last_offset_delta),
             "producerId": batch.producer_id,
             "producerEpoch": batch.producer_epoch,
             "partitionLeaderEpoch": batch.leader_epoch,

@@ -24,7 +24,6 @@ _LENGTH: Final = struct.Struct(">i")
 _CRC_STARTS: Final = 16
 SMALLEST: Final = (14, 22)
 """The smallest length (after the frame) of a message, by magic: null key and null value."""
-NO_TIMESTAMP: Final = -1
 
 
 class LegacyBatch(NamedTuple):
@@ -78,7 +77,7 @@ class LegacyBatch(NamedTuple):
     def max_timestamp(self) -> int:
         """The timestamp of the message or wrapper in ms, -1 in magic 0."""
         if self.magic == 0:
-            return NO_TIMESTAMP
+            return -1
         return int(_TIMESTAMP.unpack_from(self.raw, _HEADER.size)[0])
 
     @property

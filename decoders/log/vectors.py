@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from decoders.log.batch import LOG_APPEND_TIME
+from decoders.log.batch import HEADER, LOG_APPEND_TIME, RecordBatch
 
 Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -25,21 +25,7 @@ _NOT_FOLLOWED: Final = -1
 _MIN_PARALLEL_BATCHES: Final = 200
 """With fewer batches one parallel step costs more than following the lengths in each batch."""
 HEADER_TYPE: Final = np.dtype(
-    [
-        ("base_offset", ">i8"),
-        ("length", ">i4"),
-        ("leader_epoch", ">i4"),
-        ("magic", "i1"),
-        ("crc", ">u4"),
-        ("attributes", ">i2"),
-        ("last_offset_delta", ">i4"),
-        ("base_timestamp", ">i8"),
-        ("max_timestamp", ">i8"),
-        ("producer_id", ">i8"),
-        ("producer_epoch", ">i2"),
-        ("base_sequence", ">i4"),
-        ("count", ">i4"),
-    ]
+    [(name, f">{code}") for name, code in zip(RecordBatch._fields, HEADER.format.removeprefix(">"), strict=False)]
 )
 """`batch.HEADER` as a numpy type."""
 
@@ -77,7 +63,7 @@ def headers_at(chunk: bytes, starts: Ints) -> Headers:
 def read_fast(part: Part) -> LogColumns | None:
     """Return the records of a part as columns; None if the slow reader must read them."""
     headers = part.headers
-    counts = headers["count"].astype(np.int64)
+    counts = headers["record_count"].astype(np.int64)
     if len(part.buffer) > _LARGEST_BUFFER or counts.min(initial=0) < 0:
         return None
     bodies = _record_bodies(part, counts)
