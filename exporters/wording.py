@@ -45,6 +45,8 @@ _VERDICT_LISTS: Final = ("also",)
 
 def printable(text: str) -> str:
     r"""Return a text with its unprintable characters (line feeds, direction overrides) escaped as in Python: `\n`."""
+    if text.isprintable():
+        return text
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 

@@ -89,11 +89,6 @@ def _costs(other: OtherExporter) -> str:
     return "; ".join(f"{count} {replaced.get(text, text)}" for text, count in counts if count)
 
 
-def write_pages(paths: list[Path]) -> None:
-    """Write the generated parts of these pages. Raises KeyError for a page without the name of an exporter."""
-    for path in paths:
-        path.write_text(updated(path.read_text("utf-8"), OTHER_BY_NAME[path.stem]), "utf-8")
-
-
 if __name__ == "__main__":
-    write_pages([Path(name) for name in sys.argv[1:]])
+    for page in map(Path, sys.argv[1:]):
+        page.write_text(updated(page.read_text("utf-8"), OTHER_BY_NAME[page.stem]), "utf-8")

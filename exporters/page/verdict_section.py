@@ -151,9 +151,6 @@ def findings_section(detail: GroupDetail, links: PageLinks, now: float) -> Conte
     if not found:
         return None
 
-    def lasted(since: float) -> str:
-        return duration(max(now - since, 0.0))
-
     columns = (
         ui.PageColumn("Topic", lambda each: ui.named(each[0])),
         ui.PageColumn("Partition", lambda each: number(each[1]), "number partition"),

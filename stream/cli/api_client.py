@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporters.group_query import ALL_GROUPS, GroupQuery
-from exporters.wording import duration
-from stream.cli.group_source import Answer, unix_time
+from exporters.wording import duration, unix_time
+from stream.cli.group_source import Answer
 from stream.cli.instance_login import LOGIN_ADVICE, instance_login
 from stream.cli.render.tables import display_text
 from stream.errors import ExitCode, Refusal

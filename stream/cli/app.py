@@ -196,10 +196,8 @@ def _parse_size(text: str) -> tuple[int, int]:
 
 _PANELS: Final = {
     "Monitor": (run, check_config, acls),
-    "Ask a running lagwarden": (*(groups.history, explain.explain, explain.top, check.check, explain.mcp),),
-    "Read captures, log directories and records": (
-        *(offline.decode, dump_log, offline.capture, offline.replay, export),
-    ),
+    "Ask a running lagwarden": (groups.history, explain.explain, explain.top, check.check, explain.mcp),
+    "Read captures, log directories and records": (offline.decode, dump_log, offline.capture, offline.replay, export),
     "Reference": (metrics, version),
 }
 """The commands by the panel of the help."""

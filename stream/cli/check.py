@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from exporters.wording import DEAD, FINE, SEVERITIES, phrase
-from stream.cli.completion import complete_groups
+from stream.cli.completion import GROUP
 from stream.cli.options import ConfigFile, InstanceUrl, PlainJson, open_instance
+from stream.cli.render.tables import display_text
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -38,12 +39,7 @@ _NAGIOS: Final = {"critical": (2, "CRITICAL"), "warning": (1, "WARNING"), _UNKNO
 
 
 def check(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="GROUP", help="The group; after `--` if it begins with a dash.", autocompletion=complete_groups
-        ),
-    ] = None,
+    name: Annotated[str | None, GROUP] = None,
     every: Annotated[bool, typer.Option("--all", help="Check all groups that are not dead, instead of one.")] = False,
     nagios: Annotated[
         bool, typer.Option("--nagios", help="A plugin of Nagios or Icinga: exit codes 0 to 3, performance data.")
@@ -137,8 +133,6 @@ def _is_shown(group: Answer) -> bool:
 
 
 def _line(group: Answer) -> str:
-    from stream.cli.render.tables import display_text
-
     what = phrase(group["verdict"] or ("dead" if group["state"] == DEAD else "no verdict yet"))
     sentence = f": {display_text(group['sentence'])}" if group["sentence"] else ""
     return f"{_severity(group)} {display_text(group['group'])} {what}{sentence}"

@@ -6,7 +6,7 @@ A shell shows no errors here: without an instance there is nothing to complete.
 # ruff: noqa: PLC0415 -- as in `stream.cli.app`
 
 from collections.abc import Callable, Iterable
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -36,9 +36,7 @@ def complete_groups(ctx: typer.Context, incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete) and name.isprintable() and " " not in name]
 
 
-GroupName = Annotated[
-    str,
-    typer.Argument(
-        metavar="GROUP", help="The group; after `--` if it begins with a dash.", autocompletion=complete_groups
-    ),
-]
+GROUP: Final[Any] = typer.Argument(
+    metavar="GROUP", help="The group; after `--` if it begins with a dash.", autocompletion=complete_groups
+)
+GroupName = Annotated[str, GROUP]

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from stream.cli.render.stdout import print_lines, printable
+from exporters.wording import printable
+from stream.cli.render.stdout import print_lines
 from stream.errors import ExitCode
 
 

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from exporters.wording import unix_time
 from stream.cli.completion import GroupName
 from stream.cli.options import ConfigFile, InstanceUrl, JsonOutput, open_instance
 from stream.cli.render.stdout import print_api_json, print_notes
@@ -26,7 +27,7 @@ def explain(
     config: ConfigFile = None,
 ) -> int:
     """Explain a group: verdict, reason, next step, evidence, partitions and history."""
-    from stream.cli.group_source import find_group, unix_time
+    from stream.cli.group_source import find_group
     from stream.cli.render import explanation
     from stream.cli.render.tables import print_blocks
 

@@ -4,12 +4,11 @@ Both answer as the HTTP API does, in values of JSON: tables and `--json` have on
 has what reads those answers: times, and the error for an unknown group.
 """
 
-import datetime as dt
 import difflib
 from typing import Any, Final, Protocol
 
 from exporters.group_query import ALL_GROUPS, GroupQuery, SortKey
-from exporters.wording import duration, duration_or_zero
+from exporters.wording import duration, duration_or_zero, unix_time
 from stream.cli.render.tables import display_text
 from stream.errors import ExitCode, Refusal
 
@@ -50,11 +49,6 @@ def find_group(source: GroupSource, name: str) -> Answer:
     else:
         advice = "`lagwarden groups` lists all groups" if every else "there are no groups"
     raise Refusal(f"there is no group named {display_text(name)}", advice, ExitCode.NO_SUCH_GROUP)
-
-
-def unix_time(text: str | None) -> float | None:
-    """Return a time of the API as Unix seconds."""
-    return None if text is None else dt.datetime.fromisoformat(text).timestamp()
 
 
 def age(time: str | None, now: float) -> str:

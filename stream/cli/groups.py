@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from exporters.group_query import PARAMETERS, GroupQuery, GroupQueryError, ParameterKind, SortKey
+from exporters.wording import unix_time
 from stream.cli.completion import GroupName, complete_words
 from stream.cli.options import (
     CaptureSource,
@@ -28,11 +29,11 @@ from stream.cli.options import (
     load_section,
 )
 from stream.cli.render.stdout import print_api_json, print_notes
+from stream.cli.render.tables import TextTable, display_text, print_tables
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
     from stream.cli.group_source import Answer, GroupSource
-    from stream.cli.render.tables import TextTable
 
 _LATEST: Final = 5
 _METAVARS: Final = {"filter": "TEXT", "owner": "TEAM", "sort": "KEY", "limit": "N"}
@@ -75,7 +76,7 @@ class _SourceOptions:
 def _with_query_options(command: Callable[..., int]) -> Callable[..., int]:
     """Replace the keywords of a command by an option for each parameter of a query but `start`."""
     options = []
-    for parameter in PARAMETERS:
+    for parameter in (each for each in PARAMETERS if each.name != "start"):
         is_list = parameter.kind is ParameterKind.WORDS
         kind: Any = int if parameter.kind is ParameterKind.NUMBER else list[str] if is_list else str
         option = typer.Option(
@@ -91,19 +92,17 @@ def _with_query_options(command: Callable[..., int]) -> Callable[..., int]:
             autocompletion=complete_words(parameter.words) if parameter.words else None,
             min=parameter.least if parameter.kind is ParameterKind.NUMBER else None,
         )
-        default = SortKey.WORST.value if parameter.name == "sort" else None
         options.append(
             inspect.Parameter(
                 parameter.name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=default,
+                default=SortKey.WORST.value if parameter.name == "sort" else None,
                 annotation=Annotated[kind | None, option],
             )
         )
     signature = inspect.signature(command, eval_str=True)
     context, *own = (each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD)
-    shown = [each for each in options if each.name != "start"]
-    command.__dict__["__signature__"] = signature.replace(parameters=[context, *shown, *own])
+    command.__dict__["__signature__"] = signature.replace(parameters=[context, *options, *own])
     return command
 
 
@@ -134,7 +133,7 @@ def list_groups(
     elif groups:
         for line in group_tables.common_cause_lines(answer.get("common_causes", ())):
             typer.echo(line, err=True)
-        _print([group_tables.groups_table(groups, _now(answer))])
+        print_tables([group_tables.groups_table(groups, _now(answer))])
         if len(groups) < answer["total"]:
             typer.echo(f"{len(groups)} of {answer['total']} groups; --limit", err=True)
     else:
@@ -181,7 +180,7 @@ def describe(
         tables.append(table)
     if is_default and transitions:
         tables.append(group_tables.transitions_table(transitions))
-    _print([table for table in tables if table.rows])
+    print_tables([table for table in tables if table.rows])
     for line in _group_notes(group, knows_ends=source.knows_ends):
         typer.echo(line, err=True)
     return print_notes(source.notes, source.problems)
@@ -204,7 +203,7 @@ def history(
     if as_json:
         print_api_json({"group": name, "transitions": transitions, "verdicts": verdicts})
     elif transitions or verdicts:
-        _print([group_tables.history_table(transitions or (), verdicts or ())])
+        print_tables([group_tables.history_table(transitions or (), verdicts or ())])
     else:
         typer.echo("no events recorded for this group", err=True)
     return print_notes(source.notes, source.problems)
@@ -212,8 +211,6 @@ def history(
 
 def _group_notes(group: Answer, *, knows_ends: bool) -> list[str]:
     """Return what Kafka's tool prints next to its tables, and which lags are unknown."""
-    from stream.cli.render.tables import display_text
-
     name, notes = display_text(group["group"]), []
     kind = "Share group" if group["kind"] == "share" else "Consumer group"
     if group["state"] == "Empty":
@@ -245,12 +242,4 @@ def _query(given: Mapping[str, Any]) -> GroupQuery:
 
 def _now(answer: Answer) -> float:
     """Return the time of the snapshot in Unix seconds: ages are relative to it."""
-    from stream.cli.group_source import unix_time
-
     return unix_time(answer["snapshot_time"]) or 0.0
-
-
-def _print(tables: Sequence[TextTable]) -> None:
-    from stream.cli.render.tables import print_tables
-
-    print_tables(tables)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from exporters.wording import unix_time
 from stream.cli.options import (
     ConfigFile,
     LiveCluster,
@@ -188,7 +189,7 @@ def replay(
 ) -> int:
     """Run the pipeline over a capture or a log: all groups, as `groups --capture`, or the history of one group."""
     from stream.cli.capture_groups import CaptureGroups, configured_retention
-    from stream.cli.group_source import WORST_FIRST, unix_time
+    from stream.cli.group_source import WORST_FIRST
     from stream.cli.render import replay as rendering
     from stream.cli.render.group_tables import transitions_table
     from stream.cli.render.tables import print_tables

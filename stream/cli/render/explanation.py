@@ -7,8 +7,8 @@ Verdicts, their sentences and next steps are written by `stream.health`. Pure; `
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from exporters.wording import FINE, duration, evidence_words, number, phrase
-from stream.cli.group_source import Answer, unix_time
+from exporters.wording import FINE, duration, evidence_words, number, phrase, unix_time
+from stream.cli.group_source import Answer
 from stream.cli.render.group_tables import (
     findings_table,
     share_findings_table,

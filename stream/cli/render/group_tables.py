@@ -10,7 +10,8 @@ Source of the columns: ConsumerGroupCommand of Kafka 4.
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
-from stream.cli.group_source import Answer, age, format_time_lag, time_left, unix_time
+from exporters.wording import unix_time
+from stream.cli.group_source import Answer, age, format_time_lag, time_left
 from stream.cli.render.tables import TableColumn, TextTable, display_text
 
 # Columns that are right-aligned.

@@ -5,10 +5,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from exporters.wording import printable
 from stream.cli.capture_groups import CaptureGroups
 from stream.cli.group_source import Answer
 from stream.cli.render.group_tables import groups_table
-from stream.cli.render.stdout import printable
 from stream.cli.render.tables import TableColumn, TextTable
 from stream.offline.timeline import TimelineEvent
 from stream.wording import utc_time

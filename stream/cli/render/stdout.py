@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from exporters.wording import printable
 from stream.errors import ExitCode
 
 
@@ -48,15 +49,8 @@ def report_internal_error() -> None:
     typer.echo("error: internal error of lagwarden; please report it with the lines above", err=True)
 
 
-def printable(text: str) -> str:
-    r"""Escape characters that a terminal does not print, such as those of escape sequences, as Python does (`\x1b`)."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-
-
 def printable_json(text: str) -> str:
-    r"""Escape the same characters in JSON, whose value stays the same (`\u001b`); line feeds of its layout stay."""
+    r"""Escape the same as `printable` in JSON, whose value stays the same (`\u001b`); line feeds of its layout stay."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)

@@ -14,7 +14,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from stream.cli.render.stdout import print_lines, printable
+from exporters.wording import printable
+from stream.cli.render.stdout import print_lines
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType

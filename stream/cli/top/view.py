@@ -14,9 +14,9 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from exporters.wording import SEVERITIES, duration
+from exporters.wording import SEVERITIES, duration, unix_time
 from stream.cli.api_client import note_of_part
-from stream.cli.group_source import Answer, age, format_time_lag, time_left, unix_time
+from stream.cli.group_source import Answer, age, format_time_lag, time_left
 from stream.cli.render.explanation import explain
 from stream.cli.render.group_tables import common_cause_lines
 from stream.cli.render.tables import COLOURS, TableColumn, TextTable, display_text, draw_blocks, fit_columns

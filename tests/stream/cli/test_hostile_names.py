@@ -11,8 +11,9 @@ import pytest
 from exporters.http.openapi.small_world import NOON
 from exporters.readmodel import FindingDetail, GroupDetail, TransitionDetail, VerdictChange
 from exporters.text.exposition import PublishedSnapshot
+from exporters.wording import printable
 from sandbox.kafka import log_writer as write
-from stream.cli.render.stdout import printable, printable_json
+from stream.cli.render.stdout import printable_json
 from stream.errors import ExitCode
 from tests.exporters.serving import serving
 from tests.exporters.snapshots import detail, member, snapshot
