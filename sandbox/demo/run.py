@@ -20,6 +20,7 @@ from typing import Final
 from rich.console import Console
 from rich.live import Live
 
+from exporters.wording import unix_time
 from sandbox.demo.view import compare_until_agreed, compare_verdicts_until_agreed, comparison_lines
 from sandbox.demo.workload import Workload
 from sandbox.kafka.broker import Broker, BrokerError
@@ -32,7 +33,7 @@ from sandbox.programs.prometheus import Prometheus
 from sandbox.programs.prometheus_tools import ToolMissingError
 from sandbox.waiting import LoadedLimit, load_per_core
 from stream.cli.api_client import InstanceClient
-from stream.cli.group_source import WORST_FIRST, unix_time
+from stream.cli.group_source import WORST_FIRST
 from stream.cli.render.group_tables import groups_table
 from stream.cli.render.tables import plain_lines
 from stream.errors import Refusal
