@@ -49,12 +49,12 @@ def test_every_value_equals_the_brokers_after_each_kill(
     compared = 0
     with continuous_traffic(bootstrap, SEED) as traffic, Monitor(bootstrap, tmp_path) as monitor:
         traffic.wait_until_settled()
-        monitor.wait_ready()
+        monitor.wait_ready().wait_batch()
         for number, what in enumerate(plan(chance), 1):
             began = time.monotonic()
             outcome = kill(monitor, what, chance)
             if not monitor.running:
-                monitor.start().wait_ready()
+                monitor.start().wait_ready().wait_batch()
             traffic.pause()
             values = compare(monitor, bootstrap)
             compared += values

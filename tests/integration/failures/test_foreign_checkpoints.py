@@ -24,7 +24,7 @@ def test_recreated_topic_is_read_again(jvm: Jvm, make_broker: MakeBroker, tmp_pa
     make_topic(before.bootstrap, "t", 2)
     commit(before.bootstrap, "old", "t", {0: 5, 1: 6})
     with InProcessJob(before.bootstrap, tmp_path, jvm) as job:
-        job.wait_ready()
+        job.wait_ready().wait_batch()
         assert job.stop().code == ExitCode.OK
     before.stop()
     read = commits_in(job.checkpoint / f"v{FORMAT}")
