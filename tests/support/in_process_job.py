@@ -180,6 +180,9 @@ class InProcessJob(ObservedMonitor):
 
     def _kill_jvm(self, session: SparkSession) -> None:
         self.jvms_killed += 1
+        for thread in threading.enumerate():
+            if thread.name == "start":  # the query that it starts would be active in the session of the next job
+                thread.join(patience(_GRACE))
         for each in session.streams.active:
             if not query.stop(each, _GRACE):
                 query.kill_jvm(session)
