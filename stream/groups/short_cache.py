@@ -57,26 +57,30 @@ def keep_each(
     """Return a function that applies this one to each value of a mapping.
 
     The result of a name is kept while its value stays the same object, and the further arguments are unchanged as in
-    `keep_last`.
+    `keep_last`; all results are kept while the mapping stays the same object, too.
     """
     kept: dict[str, tuple[_Value, _Result]] = {}
     last: tuple[Any, ...] = ()
+    source: Mapping[str, _Value] | None = None
+    results: Mapping[str, _Result] = {}
 
-    @keep_last
     def of_each(
         values: Mapping[str, _Value], /, *further: _Arguments.args, **named: _Arguments.kwargs
     ) -> Mapping[str, _Result]:
-        nonlocal kept, last
+        nonlocal kept, last, source, results
         previous, given = kept, (*further, *named.values())
         if not is_same(last, given):
             previous, last = {}, given
+        elif values is source:
+            return results
         kept = {}
         for name, value in values.items():
             found = previous.get(name)
             if found is None or found[0] is not value:
                 found = value, function(value, *further, **named)
             kept[name] = found
-        return {name: result for name, (_, result) in kept.items()}
+        source, results = values, {name: result for name, (_, result) in kept.items()}
+        return results
 
     return of_each
 
