@@ -100,19 +100,20 @@ class RecentHosts:
         self._memberships: Mapping[str, Membership] = {}
         # By group: the hosts that its members have or had, with when the last one left (ms; `_NEVER`: one is there).
         self._left_at: dict[str, dict[str, int]] = {}
-        self._groups_left: set[str] = set()
+        # The groups that have changed, and those of which a host has left.
+        self._unsettled: set[str] = set()
         self._numbered: tuple[Sequence[str], tuple[Mapping[str, int], Ints, Ints]] | None = None
 
     def update(self, memberships: Mapping[str, Membership], now: int) -> None:
         """Record the memberships of all groups at `now` (ms)."""
         known, self._memberships = self._memberships, memberships
         if memberships is not known:
-            self._groups_left |= {name for name, each in memberships.items() if known.get(name) is not each}
+            self._unsettled |= {name for name, each in memberships.items() if known.get(name) is not each}
             for group in known.keys() - memberships.keys():
-                self._groups_left.discard(group)
-                del self._left_at[group]
+                self._unsettled.discard(group)
+                self._left_at.pop(group, None)
                 self._numbered = None
-        for group in list(self._groups_left):
+        for group in list(self._unsettled):
             before, clients = self._left_at.get(group, {}), memberships[group].clients
             present = dict.fromkeys((client.client_host.removeprefix("/") for client in clients), _NEVER)
             left = {host: min(time, now) for host, time in before.items() if host not in present}
@@ -121,7 +122,7 @@ class RecentHosts:
             if after.keys() != before.keys():
                 self._numbered = None
             if not left:
-                self._groups_left.discard(group)
+                self._unsettled.discard(group)
 
     def of(self, group: str) -> AbstractSet[str]:
         """Return the hosts of a group's members, including those that left recently."""
