@@ -101,7 +101,7 @@ class InProcessJob(ObservedMonitor):
     ) -> None:
         super().__init__(bootstrap, folder, {"job.read_tasks": str(TASKS), **(settings or {})})
         self.jvms_killed = 0
-        """How often a job has killed its JVM. Here the JVM goes on, and only the query ends."""
+        """How often the job has killed its JVM since its last start. Here the JVM goes on, and only the query ends."""
         self._jvm = jvm
         self._folder = folder
         self._stopping, self._ended = threading.Event(), threading.Event()
@@ -127,7 +127,7 @@ class InProcessJob(ObservedMonitor):
     def start(self, *more: str) -> Self:
         """Start the job, with additional arguments; do not wait for it."""
         arguments = self._begin(*more)
-        self._stopping, self._ended, self._code = threading.Event(), threading.Event(), -1
+        self._stopping, self._ended, self._code, self.jvms_killed = threading.Event(), threading.Event(), -1, 0
         self._thread = threading.Thread(target=self._run, args=(arguments,), name="job", daemon=True)
         self._thread.start()
         return self
