@@ -174,10 +174,10 @@ class EndStates(RowColumns):
         """Return which of these rows have lost their end: a commit of this epoch and offset shows a newer leader.
 
         The records that the group has read have a later epoch than the leader had when the end was behind them already
-        (KIP-320), so the known ends are those of other records.
+        (KIP-320), so the known ends are those of other records. An epoch above the leader's is of another topic.
         """
-        before = _of_rows(self.epoch_before, rows, -1)
-        return (before >= 0) & (epoch > before) & (offset < _of_rows(self.end_before, rows, -1))
+        before, newest, end = (_of_rows(each, rows, -1) for each in (self.epoch_before, self.epoch, self.end_before))
+        return (before >= 0) & (before < epoch) & (epoch <= newest) & (offset < end)
 
     def record_missed_tick(self) -> None:
         """Record a tick at which the cluster did not answer."""

@@ -74,7 +74,8 @@ def test_a_group_is_settled_since_its_last_observed_rebalance() -> None:
 def test_a_log_that_was_cut_and_written_past_starts_a_new_history() -> None:
     """A commit shows it: the records before its offset are of an epoch that began after they were written.
 
-    After a clean election the history stays, whatever the epochs of commits at or after the former end.
+    After a clean election the history stays, whatever the epochs of commits at or after the former end. It also stays
+    at a commit that was saved from another topic, with an epoch that this one has not reached.
     """
 
     def ends(tick: int, epoch: int, end: int, commit: int, commit_epoch: int) -> Any:
@@ -86,7 +87,8 @@ def test_a_log_that_was_cut_and_written_past_starts_a_new_history() -> None:
             origins=dataclasses.replace(seen.origins, leader_epoch=np.array([commit_epoch], np.int32)),
         )
 
-    for commit, commit_epoch, points in ((90, 4, [100, 130, 140]), (100, 5, [100, 130, 140]), (90, 5, [140])):
+    kept = [100, 130, 140]
+    for commit, commit_epoch, points in ((90, 4, kept), (100, 5, kept), (90, 6, kept), (90, 5, [140])):
         history = PartitionHistory()
         history.observe(ends(0, 4, 100, 50, 4))
         history.observe(ends(1, 5, 130, 50, 4))
