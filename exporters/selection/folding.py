@@ -53,8 +53,24 @@ class FoldRules:
     generated_from: int | None = None
 
 
-FoldedRows = tuple[pa.Array, pa.Array]
-"""The groups that are folded, and the name of the folded row of each."""
+class FoldedRows:
+    """The groups that are folded, and the name of the folded row of each."""
+
+    def __init__(self, rows: Mapping[str, str]) -> None:
+        self._groups, self._names = (pa.array(list(names), pa.string()) for names in (rows, rows.values()))
+        # Of the groups searched last: most tables, and ticks, have the same ones.
+        self._searched, self._found = pa.array([], pa.string()), pa.array([], pa.string())
+
+    def names(self, table: pa.Table) -> tuple[pa.Array, pa.Array]:
+        """Return the name of the folded row of each distinct group of a table, null for others; the group of each row."""
+        encoded = table.column("group").unify_dictionaries().combine_chunks()
+        if not self._searched.equals(encoded.dictionary):
+            self._searched = encoded.dictionary
+            self._found = self._names.take(pc.index_in(self._searched, value_set=self._groups))
+        return self._found, encoded.indices
+
+    def __len__(self) -> int:
+        return len(self._groups)
 
 
 class GroupFolder:
@@ -66,7 +82,7 @@ class GroupFolder:
         self._folded: frozenset[str] = frozenset()
         # The names of the last snapshot and their rows: equal names have the same ones.
         self._names: list[pa.ChunkedArray] = []
-        self._rows: FoldedRows = (pa.array([], pa.string()),) * 2
+        self._rows = FoldedRows({})
 
     def fold(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with one row instead of the groups of each pattern; dead groups of a pattern have none.
@@ -79,9 +95,8 @@ class GroupFolder:
         if self._names != columns:
             live, dead = (column.cast(pa.string()).to_pylist() for column in columns)
             rows = self._rows_by_name([*live, *dead], live=len(live))
-            self._names = columns
-            self._rows = pa.array(list(rows), pa.string()), pa.array(list(rows.values()), pa.string())
-        return _folded(snapshot, self._rows) if len(self._rows[0]) else snapshot
+            self._names, self._rows = columns, FoldedRows(rows)
+        return _folded(snapshot, self._rows) if len(self._rows) else snapshot
 
     def _rows_by_name(self, names: list[str], live: int) -> dict[str, str]:
         """Return the name of the folded row of each group that is folded; the first `live` names are of live groups."""
@@ -176,7 +191,7 @@ def _aggregate(table: pa.Table, keys: Sequence[str], functions: Mapping[str, str
 
 def _split(table: pa.Table, rows: FoldedRows) -> tuple[pa.Table, pa.Table]:
     """Return the rows of other groups, and those of folded groups with plain names and the name of the folded row."""
-    of_group, groups = _folded_names(table, rows)
+    of_group, groups = rows.names(table)
     names = of_group.take(groups)
     folded = names.is_valid()
     plain = pa.schema([(field.name, pa.string() if field.type == NAME else field.type) for field in table.schema])
@@ -186,15 +201,10 @@ def _split(table: pa.Table, rows: FoldedRows) -> tuple[pa.Table, pa.Table]:
 
 def _without(table: pa.Table, rows: FoldedRows) -> pa.Table:
     """Return the rows of groups that are not folded."""
-    names, groups = _folded_names(table, rows)
+    if not len(table):
+        return table
+    names, groups = rows.names(table)
     return table.filter(names.is_null().take(groups))
-
-
-def _folded_names(table: pa.Table, rows: FoldedRows) -> tuple[pa.Array, pa.Array]:
-    """Return the name of the folded row of each distinct group, null for others, and the group of each row."""
-    encoded = table.column("group").unify_dictionaries().combine_chunks()
-    names, folded = rows
-    return folded.take(pc.index_in(encoded.dictionary, value_set=names)), encoded.indices
 
 
 def _with(table: pa.Table, rows: pa.Table) -> pa.Table:

@@ -104,6 +104,9 @@ class DriverState:
         self._row_order = RowOrder(self._rows.labels, frozenset())
         self._memberships: Mapping[str, Membership] = {}
         self._histories: Mapping[str, GroupHistory] = {}
+        self._names: AbstractSet[str] = frozenset()
+        self._are_same_groups = True
+        """No batch had group records since the last columns."""
         self._columns: GroupColumns | None = None
 
     def seed(self, shard: int, state: ShardState) -> None:
@@ -122,6 +125,7 @@ class DriverState:
         if change.position < copy.position:
             return NO_EVENTS
         self._rows.add(shard, change.runs, copy.position, are_counted=not catching_up)
+        self._are_same_groups &= not (len(change.records) or len(change.histories))
         return copy.apply(change)
 
     def drop_dead(self, died_before: int, now: int) -> None:
@@ -130,7 +134,7 @@ class DriverState:
         A death in the future counts as a death at `now` (ms) from the first call that sees it.
         """
         if sum(shard.drop_dead(died_before, now) for shard in self._shards.values()):
-            self._columns = None
+            self._columns, self._are_same_groups = None, False
 
     def members(self, group: str, topic_names: Mapping[bytes, str] | None = None) -> tuple[Member, ...]:
         """Return the members of a group (see `Memberships.members`); none for an unknown group."""
@@ -154,24 +158,18 @@ class DriverState:
         return self._columns
 
     def _copied(self, records_of: Collection[str]) -> GroupColumns:
-        moved = self._moved = self._moved_groups()
+        if not self._are_same_groups:
+            self._find_groups()
         self._rows.merge()
-        runs, labels = self._rows.without(moved)
-        shards = [(moved.get(number, _NO_GROUPS), shard) for number, shard in self._shards.items()]
-        memberships = self._memberships = _unless_changed(
-            self._memberships, [(excluded, shard.memberships.by_group) for excluded, shard in shards]
-        )
-        histories = self._histories = _unless_changed(
-            self._histories, [(excluded, shard.histories) for excluded, shard in shards]
-        )
-        self._row_order = self._row_order.for_labels(labels, memberships.keys() | histories.keys())
+        runs, labels = self._rows.without(self._moved)
+        self._row_order = self._row_order.for_labels(labels, self._names)
         return GroupColumns(
             runs=runs,
             group=labels.group,
             topic=labels.topic,
             partition=labels.partition,
-            memberships=memberships,
-            histories=histories,
+            memberships=self._memberships,
+            histories=self._histories,
             row_order=self._row_order,
             faults={name: error for shard in self._shards.values() for name, error in shard.memberships.faults.items()},
             long_subscriptions=frozenset(self._subscriptions.left_out),
@@ -179,6 +177,16 @@ class DriverState:
             aborts=AbortedCommits.concat([shard.aborts for shard in self._shards.values()]),
             commit_counts=None if self.commit_counts is None else self.commit_counts.of_groups(self._row_order.groups),
         )
+
+    def _find_groups(self) -> None:
+        """Read the memberships and histories of all groups from their shards."""
+        moved = self._moved = self._moved_groups()
+        shards = [(moved.get(number, _NO_GROUPS), shard) for number, shard in self._shards.items()]
+        self._memberships = _unless_changed(
+            self._memberships, [(excluded, shard.memberships.by_group) for excluded, shard in shards]
+        )
+        self._histories = _unless_changed(self._histories, [(excluded, shard.histories) for excluded, shard in shards])
+        self._names, self._are_same_groups = self._memberships.keys() | self._histories.keys(), True
 
     def _moved_groups(self) -> dict[int, AbstractSet[str]]:
         """Return by shard the groups that are in another shard now; empty while every group is in one shard.

@@ -58,7 +58,8 @@ class PackedColumn:
             return codes
         values = codes.astype(np.int64)
         values += self._offset
-        return values if self._offset == NOT_KNOWN else np.where(codes == 0, NOT_KNOWN, values)
+        unknown = codes == 0
+        return np.where(unknown, NOT_KNOWN, values) if self._offset != NOT_KNOWN and unknown.any() else values
 
     @property
     def nbytes(self) -> int:
@@ -151,7 +152,8 @@ def _narrowed(column: NDArray[np.int64]) -> tuple[NDArray[Any], int | None]:
         low = int(column.view(np.uint64).min())  # -1 is the greatest of these
     for dtype in _NARROW if low > np.iinfo(np.int64).min else ():
         if high - low < np.iinfo(dtype).max:
-            codes = (column - (low - 1)).astype(dtype)
+            codes = column.astype(dtype)  # modulo the type, which the difference fits in
+            codes -= dtype((low - 1) % (1 << 8 * codes.itemsize))
             if unknown is not None:
                 codes[unknown] = 0
             return codes, low - 1

@@ -18,6 +18,7 @@ class CommitCounts:
 
     def __init__(self) -> None:
         self._commits: dict[str, int] = {}
+        self._groups: Iterable[str] | None = None
 
     def add(self, group: pa.DictionaryArray, commits: NDArray[np.int64]) -> None:
         """Add these commits to those of their groups."""
@@ -29,7 +30,8 @@ class CommitCounts:
 
     def of_groups(self, groups: Iterable[str]) -> dict[str, int]:
         """Return the number of each of these groups, 0 without any, and forget all other groups."""
-        self._commits = {name: self._commits.get(name, 0) for name in groups}
+        if groups is not self._groups:
+            self._commits, self._groups = {name: self._commits.get(name, 0) for name in groups}, groups
         return dict(self._commits)
 
 

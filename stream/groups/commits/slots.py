@@ -44,27 +44,26 @@ class Slots(KeyTable):
 
     def replace(self, rows: NDArray[np.int64], slots: Slots, count: int) -> Slots:
         """Return the slots of a table of `count` rows in which these have others; `slots` are numbered by `rows`."""
-        begin, size = np.zeros(count, np.int64), slot_counts(self.row, count)
-        row, first, _ = row_bounds(self.row)
-        begin[row] = first
-        new_size = np.bincount(slots.row, minlength=len(rows))
-        if not np.array_equal(size[rows], new_size):
-            kept = np.ones(count, np.bool_)
-            kept[rows] = False
-            both = Slots.concat([self.take(kept[self.row]), dataclasses.replace(slots, row=rows[slots.row])])
-            return both.take(np.argsort(both.row, kind="stable"))
-        # Each row has as many as before, as in most groups that have committed for a while.
-        at = np.arange(len(slots)) + np.repeat(begin[rows] - (np.cumsum(new_size) - new_size), new_size)
-        columns = {name: getattr(self, name).copy() for name in ("number", "offset", "time", "commits")}
+        before, size = slot_counts(self.row, count), np.bincount(slots.row, minlength=len(rows))
+        after = before.copy()
+        after[rows] = size
+        begin = np.cumsum(after) - after
+        at = np.arange(len(slots)) + np.repeat(begin[rows] - (np.cumsum(size) - size), size)
+        row, taken = self.row, None
+        if len(self) and not np.array_equal(before, after):  # else most groups have committed for a while
+            row = np.repeat(np.arange(count, dtype=self.row.dtype), after)
+            taken = np.minimum(np.repeat(np.cumsum(before) - before - begin, after) + np.arange(len(row)), len(self) - 1)
+        columns = {name: getattr(self, name) for name in ("number", "offset", "time", "commits")}
+        columns = {name: column.copy() if taken is None else column[taken] for name, column in columns.items()}
         for name, column in columns.items():
             column[at] = getattr(slots, name)
-        return dataclasses.replace(self, **columns)
+        return Slots(row, **columns)
 
 
 @keep_last
 def row_bounds(row: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows that have slots, given that of each slot, and the first and the last slot of each of them."""
-    first = np.flatnonzero(np.diff(row, prepend=-1))
+    first = np.flatnonzero(np.append(True, row[1:] != row[:-1])[: len(row)])
     return row[first], first, np.append(first[1:], len(row)) - 1
 
 
@@ -83,8 +82,7 @@ def last_breaks(slots: Slots, is_break: NDArray[np.bool_]) -> NDArray[np.int64]:
     not count.
     """
     _, first, _ = row_bounds(slots.row)
-    begin, breaks = first.copy(), np.flatnonzero(is_break) + 1
-    breaks = breaks[slots.row[breaks] == slots.row[breaks - 1]]
+    begin, breaks = first.copy(), np.flatnonzero(is_break & (slots.row[1:] == slots.row[:-1])) + 1
     begin[np.searchsorted(first, breaks, side="right") - 1] = breaks
     return begin
 

@@ -164,9 +164,15 @@ def _equal_once(table: pa.Table) -> pa.Table:
 
 def _log_ends(rows: InputRows, end_row: Ints, ends: EndsIndex, window: Window) -> pa.Table:
     """Return the offsets of each partition once, sorted by topic and partition (schema LOG_ENDS)."""
-    _, first, at = np.unique((rows.topic << 32) | rows.partition, return_index=True, return_inverse=True)
-    rate = np.full(len(first), np.nan)
-    np.fmax.at(rate, at, window.rates.produce)
+    known, others = np.flatnonzero(end_row >= 0), np.flatnonzero(end_row < 0)
+    row_of_end, rate_of_end = np.full(len(ends), -1, np.int64), np.full(len(ends) + 1, np.nan)
+    row_of_end[end_row[known]] = known
+    _, unknown = np.unique((rows.topic[others] << 32) | rows.partition[others], return_index=True)
+    first = np.concatenate((row_of_end[row_of_end >= 0], others[unknown]))
+    first = first[np.lexsort((rows.partition[first], rows.topic[first]))]
+    np.fmax.at(rate_of_end, end_row, window.rates.produce)
+    rate_of_end[-1] = np.nan
+    rate = rate_of_end[end_row[first]]
     high, start, stable = (ends.column(name, end_row[first]) for name in _OFFSETS)
     partitions = [words(rows.topic[first], rows.topics), pa.array(rows.partition[first])]
     gap = pc.max_element_wise(pc.subtract(high, stable), pa.scalar(0, pa.int64()), skip_nulls=False)
