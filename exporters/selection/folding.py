@@ -62,7 +62,7 @@ class FoldedRows:
         self._searched, self._found = pa.array([], pa.string()), pa.array([], pa.string())
 
     def names(self, table: pa.Table) -> tuple[pa.Array, pa.Array]:
-        """Return the name of the folded row of each distinct group of a table, null for others; the group of each row."""
+        """Return the name of the folded row of each group of a table, null for others, and the group of each row."""
         encoded = table.column("group").unify_dictionaries().combine_chunks()
         if not self._searched.equals(encoded.dictionary):
             self._searched = encoded.dictionary
@@ -148,8 +148,10 @@ def _folded(snapshot: Snapshot, rows: FoldedRows) -> Snapshot:
 def _folded_rows(members: pa.Table) -> pa.Table:
     """Return one row per folded row's name; columns that have no value for several groups are missing."""
     rank = pc.index_in(members.column("severity"), value_set=pa.array(SEVERITIES, pa.string()))
-    worst_first = members.append_column("rank", rank).sort_by(
-        [("group", "ascending"), ("rank", "descending"), ("verdict_since", "ascending")]
+    worst_first = (
+        members.select(["group", *_AGGREGATION])
+        .append_column("rank", rank)
+        .sort_by([("group", "ascending"), ("rank", "descending"), ("verdict_since", "ascending")])
     )
     return _aggregate(worst_first, ("group",), _AGGREGATION)
 

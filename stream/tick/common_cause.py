@@ -230,7 +230,7 @@ class CommonCauseAnalysis:
         self._brokers.update(facts.cluster.brokers, now)
         self._hosts.update(evaluated.derived.state.memberships, now)
         rows, faults = evaluated.inputs.rows, search.row_faults(evaluated.evaluation)
-        unhealthy = np.unique(rows.group[faults.since >= 0])
+        unhealthy = np.flatnonzero(np.bincount(rows.group[faults.since >= 0]))
         is_many = len(unhealthy) >= search.LEAST_GROUPS
         causes = self._causes(evaluated, faults, facts.polled.replicas) if is_many else ()
         self._tracker.update(causes, {rows.groups[group] for group in unhealthy.tolist()})

@@ -52,7 +52,9 @@ class Slots(KeyTable):
         row, taken = self.row, None
         if len(self) and not np.array_equal(before, after):  # else most groups have committed for a while
             row = np.repeat(np.arange(count, dtype=self.row.dtype), after)
-            taken = np.minimum(np.repeat(np.cumsum(before) - before - begin, after) + np.arange(len(row)), len(self) - 1)
+            taken = np.minimum(
+                np.repeat(np.cumsum(before) - before - begin, after) + np.arange(len(row)), len(self) - 1
+            )
         columns = {name: getattr(self, name) for name in ("number", "offset", "time", "commits")}
         columns = {name: column.copy() if taken is None else column[taken] for name, column in columns.items()}
         for name, column in columns.items():

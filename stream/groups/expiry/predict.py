@@ -11,6 +11,7 @@ Source: `OffsetMetadataManager#cleanupExpiredOffsets`; the rules for one group a
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -113,7 +114,7 @@ def _predict_offsets(groups: _GroupRules, time: Times, stored: Times, retention:
         offset = np.maximum(_add(start_time, retention.retention_ms + extra), 0)
     offset = np.where(stored >= 0, _add(stored, extra), offset)
     offset[start == RetentionStart.UNKNOWN] = UNKNOWN
-    offset[(start == RetentionStart.STOPPED) | groups.exempt(codes)] = NEVER
+    offset[(start == RetentionStart.STOPPED) | groups.exempt] = NEVER
     return offset
 
 
@@ -188,13 +189,14 @@ class _GroupRules:
         codes: Times = self._group.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         return codes
 
-    def exempt(self, codes: Times) -> NDArray[np.bool_]:
-        """Return a mask of the rows whose topic is exempt because their group subscribes to it."""
+    @functools.cached_property
+    def exempt(self) -> NDArray[np.bool_]:
+        """A mask of the rows whose topic is exempt because their group subscribes to it."""
         if not self._exempt:
-            return np.zeros(len(codes), np.bool_)
+            return np.zeros(len(self._group), np.bool_)
         width = len(self._topics)
         pairs = np.array(self._exempt, np.int64) @ np.array([width, 1])
-        rows = codes * width + self._topic.indices.to_numpy(zero_copy_only=False)
+        rows = self.codes * width + self._topic.indices.to_numpy(zero_copy_only=False)
         exempt: NDArray[np.bool_] = pc.is_in(pa.array(rows), value_set=pa.array(pairs)).to_numpy(zero_copy_only=False)
         return exempt
 

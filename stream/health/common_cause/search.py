@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from stream.health.columns import Flags, Ints
+from stream.health.columns import Flags, Ints, replaced
 from stream.health.evaluator import EvaluationResult
 from stream.health.features.window import Window
 from stream.health.verdict import SEVERITIES, VERDICTS, Severity, Verdict
@@ -118,22 +118,25 @@ def unique_pairs(  # noqa: PLR0917 - columns of one table
     Elements with a negative value, which is not known, are left out. A pair with a fault has no commit.
     """
     known = value >= 0
-    key = (group[known] << 32) | value[known]
-    keys, pair = np.unique(key, return_inverse=True)
-    never = np.iinfo(np.int64).max
-    first = np.full(len(keys), never, np.int64)
-    np.minimum.at(first, pair, np.where(unhealthy_since[known] >= 0, unhealthy_since[known], never))
-    last = np.full(len(keys), -1, np.int64)
-    np.maximum.at(last, pair, worked[known])
-    is_unhealthy = first < never
-    return SharedValues(
-        dimension,
-        names,
-        keys >> 32,
-        keys & 0xFFFFFFFF,
-        np.where(is_unhealthy, first, -1),
-        np.where(is_unhealthy, -1, last),
-    )
+    since = np.where(unhealthy_since >= 0, unhealthy_since, _NEVER)
+    pairs = _joined((group << 32 | value)[known], since[known], worked[known])
+    if (np.diff(pairs[0]) < 0).any():  # the rows of a pair mostly follow each other
+        order = np.argsort(pairs[0], kind="stable")
+        pairs = _joined(*(column[order] for column in pairs))
+    key, first, last = pairs
+    since, last = replaced(first, first == _NEVER, -1), replaced(last, first < _NEVER, -1)
+    return SharedValues(dimension, names, key >> 32, key & 0xFFFFFFFF, since, last)
+
+
+def _joined(key: Ints, since: Ints, worked: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return equal keys that follow each other once, with the first fault and the last commit of them."""
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)])
+    if len(first) == len(key):
+        return key, since, worked
+    return key[first], np.minimum.reduceat(since, first), np.maximum.reduceat(worked, first)
+
+
+_NEVER: Final = np.iinfo(np.int64).max
 
 
 _NARROW_FIRST: Final = {dimension: position for position, dimension in enumerate(Dimension)}

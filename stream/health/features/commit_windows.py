@@ -89,6 +89,6 @@ class CommitWindowReader:
 def _digest(*columns: Ints) -> Ints:
     digest: NDArray[np.uint64] = np.ones(len(columns[0]), np.uint64)
     for each in columns:
-        digest = (digest ^ each.astype(np.uint64)) * _FACTOR
-        digest ^= digest >> np.uint64(32)
+        digest += each.astype(np.int64, copy=False).view(np.uint64)
+        digest *= _FACTOR
     return digest.view(np.int64)

@@ -122,12 +122,13 @@ def _with_runs(memory: Memory, inputs: HealthInputs, history: EndHistory, histor
     is_batch = (runs.backlog >= 0) & had_backlog & is_short & (catches_up | knows_begin)
     stays_steady = (runs.backlog >= 0) & (runs.span >= _STEADY_RUN) & ~catches_up & ~is_batch
     looks, stays = rows[is_batch], rows[stays_steady]
-    batch, steady, longest, pauses = (
-        column.copy() for column in (memory.batch_end, memory.steady_end, memory.longest_pause, memory.batch_pauses)
+    return dataclasses.replace(
+        memory,
+        batch_end=assigned(memory.batch_end, looks, memory.reached[looks]),
+        steady_end=assigned(memory.steady_end, stays, memory.reached[stays]),
+        longest_pause=assigned(memory.longest_pause, stays, NOT_KNOWN),
+        batch_pauses=assigned(memory.batch_pauses, stays, NOT_KNOWN),
     )
-    batch[looks], steady[stays] = memory.reached[looks], memory.reached[stays]
-    longest[stays] = pauses[stays] = NOT_KNOWN
-    return dataclasses.replace(memory, batch_end=batch, steady_end=steady, longest_pause=longest, batch_pauses=pauses)
 
 
 def _unknown_until(memory: Memory, inputs: HealthInputs) -> Ints:
@@ -215,12 +216,13 @@ def _first_of_runs(slots: Slots, spans: Spans, rows: Ints) -> tuple[Ints, Ints, 
     time, offset = (np.full(len(rows), NOT_KNOWN, np.int64) for _ in range(2))
     is_whole = spans.reached_time[rows] - spans.first_time[rows] <= _LONGEST_RUN
     time[is_whole], offset[is_whole] = spans.first_time[rows[is_whole]], spans.first_offset[rows[is_whole]]
-    if not len(slots):
+    is_break = (slots.time[1:] - slots.time[:-1] >= LONG_PAUSE) & (slots.row[1:] == slots.row[:-1])
+    if not len(slots) or (is_whole.all() and not is_break.any()):
         return time, offset, is_whole
     row, first, _ = row_bounds(slots.row)
     begins = np.full(len(spans.last_time), NOT_KNOWN, np.int64)
     firsts = begins.copy()
-    begins[row], firsts[row] = last_breaks(slots, slots.time[1:] - slots.time[:-1] >= LONG_PAUSE), first
+    begins[row], firsts[row] = last_breaks(slots, is_break), first
     begin = begins[rows]
     # Commits that repeat the offset after a long pause are no run.
     is_run = (begin >= 0) & (slots.time[begin] <= spans.reached_time[rows]) & (~is_whole | (begin != firsts[rows]))
