@@ -9,6 +9,7 @@ import collections
 import dataclasses
 import functools
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -93,7 +94,7 @@ class GroupFolder:
             return snapshot
         columns = [table.column("group") for table in (snapshot.groups, snapshot.dead_groups)]
         if self._names != columns:
-            live, dead = (column.cast(pa.string()).to_pylist() for column in columns)
+            live, dead = ([*map(sys.intern, column.cast(pa.string()).to_pylist())] for column in columns)
             rows = self._rows_by_name([*live, *dead], live=len(live))
             self._names, self._rows = columns, FoldedRows(rows)
         return _folded(snapshot, self._rows) if len(self._rows) else snapshot

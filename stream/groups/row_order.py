@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
@@ -68,7 +69,7 @@ class RowOrder:
     @functools.cached_property
     def groups(self) -> list[str]:
         """All groups, sorted."""
-        return sorted({*self.labels.group.dictionary.to_pylist(), *self._all_groups})
+        return sorted({*map(sys.intern, self.labels.group.dictionary.to_pylist()), *self._all_groups})
 
     @functools.cached_property
     def topics(self) -> list[str]:
@@ -188,7 +189,7 @@ class ShardCopy:
         The driver drops dead groups earlier than the state does, so a history may come back with its old transitions.
         """
         for name, packed in zip(table.groups.to_pylist(), table.values.to_pylist(), strict=True):
-            group = name.decode()
+            group = sys.intern(name.decode())
             self.histories.pop(group, None)
             self._died.pop(group, None)
             if packed is None:

@@ -67,8 +67,12 @@ class StateRows:
             return
         runs, sizes = concat_runs([each.runs for each in pending]), [len(each.runs) for each in pending]
         shard, position, counted = (
-            np.repeat(np.array(values), sizes)
-            for values in zip(*((each.shard, each.position, each.are_counted) for each in pending), strict=True)
+            np.repeat(np.array(values, kind), sizes)
+            for kind, values in zip(
+                (np.int32, np.int64, np.bool_),
+                zip(*((each.shard, each.position, each.are_counted) for each in pending), strict=True),
+                strict=True,
+            )
         )
         read = decode_keys(runs.keys)
         if read.declined.any():  # a state of an earlier version may have runs of keys that are rejected now

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -168,7 +169,7 @@ class _GroupRules:
         found: Mapping[str, _GroupExpiry],
     ) -> None:
         self._group, self._topic = group, topic
-        with_offsets = group.dictionary.to_pylist()
+        with_offsets = [*map(sys.intern, group.dictionary.to_pylist())]
         known = set(with_offsets)
         self.names = (*with_offsets, *(name for name in found if name not in known))
         each = [found.get(name, _OFFSETS_ONLY) for name in self.names]

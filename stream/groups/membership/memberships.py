@@ -5,6 +5,7 @@ these records alone, so it is the same whether the log was read from its beginni
 with offsets only has no membership here: it is a simple group.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -77,7 +78,7 @@ class Memberships:
         touched = set()
         for group, key, value in zip(_groups_of(records.keys, keys), keys, records.values.to_pylist(), strict=True):
             if group is not None:  # the fold passes on readable keys only
-                touched.add(group)
+                touched.add(group := sys.intern(group))  # names are keys in many places
                 if self._apply_record(group, key, value):
                     self._stale.add(group)
         return touched

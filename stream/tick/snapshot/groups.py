@@ -15,7 +15,7 @@ from exporters.timestamps import LATEST_MS, clamp_ms
 from stream.groups.lifecycle.model import DEAD_STATE, GroupHistory, TransitionType
 from stream.groups.membership.model import CLASSIC, SIMPLE, Membership
 from stream.groups.short_cache import keep_last
-from stream.health.columns import Flags, Ints
+from stream.health.columns import Flags, Ints, replaced
 from stream.health.features.window import Window
 from stream.tick.context import Causes, ClusterContext, DerivedState, decided_cause
 from stream.tick.inputs.rows import InputRows
@@ -200,7 +200,7 @@ def transitions_table(histories: Mapping[str, GroupHistory]) -> pa.Table:
 
 def timestamps(milliseconds: NDArray[np.int64]) -> pa.Array:
     """Return times (ms) as timestamps, none later than the year 9999; null below 0."""
-    return nullable(np.minimum(milliseconds, LATEST_MS), milliseconds < 0, TIMESTAMP)
+    return nullable(replaced(milliseconds, milliseconds > LATEST_MS, LATEST_MS), milliseconds < 0, TIMESTAMP)
 
 
 @keep_last

@@ -4,6 +4,7 @@
 """
 
 import collections
+import mmap
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from stream.health.features import lag_trend as trends
 from stream.health.features import time_lag as timelag
 from stream.health.features.control_records import LogTails
 from stream.health.features.window import Window
+from stream.health.packed_columns import LEAST_BYTES
 from stream.health.verdict import Severity
 from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
@@ -141,10 +143,16 @@ def words(codes: NDArray[Any], by_code: Sequence[str] | pa.Array, mask: Flags | 
 
 
 def nullable(numbers: NDArray[Any], mask: Flags, kind: pa.DataType | None = None) -> pa.Array:
-    """Return numbers as a column, null where `mask`, ten times as fast as `pa.array`; `kind` has the same width."""
-    null_bits = np.packbits(~mask, bitorder="little")
-    buffers = [pa.py_buffer(null_bits), pa.py_buffer(np.ascontiguousarray(numbers))]
-    return pa.Array.from_buffers(kind or pa.from_numpy_dtype(numbers.dtype), len(numbers), buffers)
+    """Return numbers as a column, null where `mask`, ten times as fast as `pa.array`; `kind` has the same width.
+
+    It shares the memory of the numbers, and takes none for those of a column that is null everywhere.
+    """
+    null_bits = pa.py_buffer(np.packbits(~mask, bitorder="little"))
+    if numbers.nbytes >= LEAST_BYTES and mask.all():  # pages that are never written
+        values = pa.py_buffer(mmap.mmap(-1, numbers.nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    else:
+        values = pa.py_buffer(np.ascontiguousarray(numbers))
+    return pa.Array.from_buffers(kind or pa.from_numpy_dtype(numbers.dtype), len(numbers), [null_bits, values])
 
 
 def _time_lag(window: Window, committed: Flags) -> tuple[Ints, Flags]:
