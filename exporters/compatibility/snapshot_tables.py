@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from exporters.compatibility.other_exporter import OtherSource
 from exporters.readmodel import NAME, Snapshot
+from exporters.text.samples import one_array
 
 UNKNOWN_MEMBER: Final = "unknown"
 """The label of kafka-lag-exporter where no member owns the partition (Domain.GroupTopicPartition)."""
@@ -252,4 +253,4 @@ def _encoded(column: pa.Array) -> pa.DictionaryArray:
 
 
 def _array(table: pa.Table, name: str) -> pa.Array:
-    return table.column(name).unify_dictionaries().combine_chunks()
+    return one_array(table.column(name))

@@ -19,6 +19,7 @@ from exporters.catalogue.groups import DEAD_GROUPS
 from exporters.catalogue.metric import Metric, Preset
 from exporters.catalogue.service import SERIES_DROPPED
 from exporters.readmodel import rows_table
+from exporters.text.samples import one_array
 
 _OTHER_LEVEL: Final = -2
 _DEAD_LEVEL: Final = -1
@@ -97,7 +98,7 @@ class NameFilter:
 
     def rows(self, column: pa.ChunkedArray) -> pa.Array:
         """Return a mask of the rows of a dictionary-encoded column whose name is selected; a null name is selected."""
-        encoded = column.unify_dictionaries().combine_chunks()
+        encoded = one_array(column)
         names = encoded.dictionary
         allowed = first_match(names, self.allow).is_valid() if self.allow else pa.repeat(True, len(names))
         selected = pc.and_not(allowed, first_match(names, self.deny).is_valid())

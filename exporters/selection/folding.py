@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from exporters.catalogue.groups import GROUPS
 from exporters.readmodel import FOLDED_GROUPS, NAME, OWNERS, Snapshot, columns_table
 from exporters.selection.budget import first_match, muted_by_configuration
+from exporters.text.samples import one_array
 from exporters.wording import ATTENTION, SEVERITIES
 
 # `first` is that of the worst verdict.
@@ -64,7 +65,7 @@ class FoldedRows:
 
     def names(self, table: pa.Table) -> tuple[pa.Array, pa.Array]:
         """Return the name of the folded row of each group of a table, null for others, and the group of each row."""
-        encoded = table.column("group").unify_dictionaries().combine_chunks()
+        encoded = one_array(table.column("group"))
         if not self._searched.equals(encoded.dictionary):
             self._searched = encoded.dictionary
             self._found = self._names.take(pc.index_in(self._searched, value_set=self._groups))

@@ -23,7 +23,7 @@ from exporters.compatibility.selection import OtherSelection
 from exporters.compatibility.snapshot_tables import other_snapshot
 from exporters.selection.budget import NameFilter, SeriesBudget, first_match, muted_by_configuration
 from exporters.selection.folding import FoldRules, GroupFolder
-from exporters.text.samples import has_sample
+from exporters.text.samples import has_sample, one_array
 
 Model = TypeVar("Model", "readmodel.Snapshot", "ClusterFacts")
 
@@ -208,7 +208,7 @@ def dead_groups_apart(snapshot: readmodel.Snapshot) -> readmodel.Snapshot:
 
 
 def _without(table: pa.Table, names: pa.Array) -> pa.Table:
-    encoded = table.column("group").unify_dictionaries().combine_chunks()
+    encoded = one_array(table.column("group"))
     kept = pc.invert(pc.is_in(encoded.dictionary, value_set=names))
     return table.filter(kept.take(encoded.indices))
 

@@ -137,7 +137,7 @@ def _quoted(column: pa.Array, before: str, after: str) -> pa.Array:
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
     """Return a column as one array, a dictionary with all of its names."""
-    return column.unify_dictionaries().combine_chunks()
+    return column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
 
 
 def _contents(texts: pa.Array) -> bytes:

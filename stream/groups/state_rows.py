@@ -66,14 +66,9 @@ class StateRows:
         if not pending:
             return
         runs, sizes = concat_runs([each.runs for each in pending]), [len(each.runs) for each in pending]
-        shard, position, counted = (
-            np.repeat(np.array(values, kind), sizes)
-            for kind, values in zip(
-                (np.int32, np.int64, np.bool_),
-                zip(*((each.shard, each.position, each.are_counted) for each in pending), strict=True),
-                strict=True,
-            )
-        )
+        shard = np.repeat(np.array([each.shard for each in pending], np.int32), sizes)
+        position = np.repeat(np.array([each.position for each in pending]), sizes)
+        counted = np.repeat(np.array([each.are_counted for each in pending]), sizes)
         read = decode_keys(runs.keys)
         if read.declined.any():  # a state of an earlier version may have runs of keys that are rejected now
             kept = np.flatnonzero(~read.declined)

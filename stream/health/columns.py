@@ -53,20 +53,22 @@ def once_each(rows: Ints, count: int, compute: Callable[[Ints], tuple[NDArray[An
     return tuple(column[rows] for column in compute(np.arange(count)))
 
 
-def max_by_owner(values: Ints, owner: Ints, owners: int, default: int) -> Ints:
+def max_by_owner(values: Ints | Codes, owner: Ints, owners: int, default: int) -> Ints:
     """Return the greatest value of each of `owners` owners, `default` where it has none; `owner` is that of a value."""
-    greatest = np.full(owners, default, np.int64)
+    return _combined(np.maximum, values, owner, np.full(owners, default, np.int64))
+
+
+def sum_by_owner(values: Ints | Flags, owner: Ints, owners: int) -> Ints:
+    """Return the exact sum of the values of each of `owners` owners; `owner` is that of a value."""
+    return _combined(np.add, values, owner, np.zeros(owners, np.int64))
+
+
+def _combined(function: np.ufunc, values: NDArray[Any], owner: Ints, combined: Ints) -> Ints:
     if len(values):  # the rows of an owner mostly follow each other
         first = np.concatenate(([0], np.flatnonzero(owner[1:] != owner[:-1]) + 1))
-        np.maximum.at(greatest, owner[first], np.maximum.reduceat(values, first))
-    return greatest
-
-
-def sum_by_owner(values: Ints, owner: Ints, owners: int) -> Ints:
-    """Return the exact sum of the values of each of `owners` owners; `owner` is that of a value."""
-    total = np.zeros(owners, np.int64)
-    np.add.at(total, owner, values)
-    return total
+        kind = np.int64 if function is np.add else values.dtype  # no sum of flags is one
+        function.at(combined, owner[first], function.reduceat(values, first, dtype=kind))
+    return combined
 
 
 def consecutive_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:

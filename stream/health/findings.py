@@ -13,7 +13,7 @@ from stream.health.features.window import Window
 from stream.health.hysteresis import ShownVerdicts
 from stream.health.rules.rule import Rule, about, counted_text
 from stream.health.share.window import ShareWindow
-from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict, roll_up
+from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict, roll_up, worst_codes
 
 _Window = TypeVar("_Window", "Window", "ShareWindow")
 
@@ -82,7 +82,7 @@ class Findings(Generic[_Window]):
 
     def worst_by_owner(self, owner: Ints, owners: int) -> Codes:
         """Return the worst verdict of each owner, see `roll_up`."""
-        return roll_up(self.verdict, self.window.lag, owner, owners)[0]
+        return worst_codes(self.verdict, owner, owners)
 
     def partition_name(self, row: int) -> str:
         """Return the "topic-partition" of a row."""

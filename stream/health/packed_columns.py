@@ -152,7 +152,7 @@ def _narrowed(column: NDArray[np.int64]) -> tuple[NDArray[Any], int | None]:
         low = int(column.view(np.uint64).min())  # -1 is the greatest of these
     for dtype in _NARROW if low > np.iinfo(np.int64).min else ():
         if high - low < np.iinfo(dtype).max:
-            codes = column.astype(dtype)  # modulo the type, which the difference fits in
+            codes: NDArray[Any] = column.astype(dtype)  # modulo the type, which the difference fits in
             codes -= dtype((low - 1) % (1 << 8 * codes.itemsize))
             if unknown is not None:
                 codes[unknown] = 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stream.health.columns import max_by_owner
+from stream.health.columns import max_by_owner, sum_by_owner
 
 if TYPE_CHECKING:
     from stream.health.columns import Codes, Flags, Ints
@@ -96,9 +96,7 @@ def roll_up(codes: Codes, lag: Ints, group: Ints, groups: int, counts: Flags | N
     partitions, and one with unknown partitions is unknown unless another verdict is worse. A group without rows has
     committed no offset: it is unknown, and its row is -1.
     """
-    rank = codes.astype(np.int64)
-    # "caught_up" is better than "ok": it represents a group only if all of its rows have it.
-    rank[codes == _CAUGHT_UP], rank[codes == _OK] = 0, 1
+    rank = _ranks(codes)
     if counts is not None:
         rank[~counts] = -1
     row, rows = representative_rows(rank, lag, group, groups)
@@ -107,17 +105,33 @@ def roll_up(codes: Codes, lag: Ints, group: Ints, groups: int, counts: Flags | N
     return code, row, rows
 
 
-def representative_rows(rank: Ints, lag: Ints, group: Ints, groups: int) -> tuple[Ints, Ints]:
+def worst_codes(codes: Codes, group: Ints, groups: int) -> Codes:
+    """Return the verdict code of each group alone, see `roll_up`."""
+    worst = max_by_owner(_ranks(codes), group, groups, -1).astype(np.int8)
+    return np.where(worst < 0, CODE[Verdict.UNKNOWN], _ranks(worst)).astype(np.int8)
+
+
+def _ranks(codes: Codes) -> Codes:
+    """Return how bad each verdict is, by code; of such a rank, the code.
+
+    "caught_up" is better than "ok": it represents a group only if all of its rows have it.
+    """
+    rank = codes.copy()
+    rank[codes == _CAUGHT_UP], rank[codes == _OK] = _OK, _CAUGHT_UP
+    return rank
+
+
+def representative_rows(rank: Codes, lag: Ints, group: Ints, groups: int) -> tuple[Ints, Ints]:
     """Return the row of the greatest rank of each group, and how many of its rows have that rank.
 
     Among rows of equal rank the one with the greatest lag represents the group, then the first. Rows with a negative
     rank do not count; a group without others has row -1 and a count of 0.
     """
     worst = max_by_owner(rank, group, groups, -1)
-    candidates = np.flatnonzero((rank >= 0) & (rank == worst[group]))
-    count = np.bincount(group[candidates], minlength=groups)
-    greatest = max_by_owner(lag[candidates], group[candidates], groups, -1)
-    candidates = candidates[lag[candidates] == greatest[group[candidates]]][::-1]
+    is_worst = (rank >= 0) & (rank == worst[group])
+    count = sum_by_owner(is_worst, group, groups)
+    greatest = max_by_owner(np.where(is_worst, lag, -1), group, groups, -1)
+    candidates = np.flatnonzero(is_worst & (lag == greatest[group]))[::-1]
     row = np.full(groups, -1, np.int64)
     row[group[candidates]] = candidates  # the last assignment wins: the first row
     return row, count

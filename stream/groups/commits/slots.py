@@ -84,7 +84,10 @@ def last_breaks(slots: Slots, is_break: NDArray[np.bool_]) -> NDArray[np.int64]:
     not count.
     """
     _, first, _ = row_bounds(slots.row)
-    begin, breaks = first.copy(), np.flatnonzero(is_break & (slots.row[1:] == slots.row[:-1])) + 1
+    breaks = np.flatnonzero(is_break & (slots.row[1:] == slots.row[:-1])) + 1
+    if not len(breaks):
+        return first
+    begin = first.copy()
     begin[np.searchsorted(first, breaks, side="right") - 1] = breaks
     return begin
 

@@ -216,16 +216,17 @@ def _first_of_runs(slots: Slots, spans: Spans, rows: Ints) -> tuple[Ints, Ints, 
     time, offset = (np.full(len(rows), NOT_KNOWN, np.int64) for _ in range(2))
     is_whole = spans.reached_time[rows] - spans.first_time[rows] <= _LONGEST_RUN
     time[is_whole], offset[is_whole] = spans.first_time[rows[is_whole]], spans.first_offset[rows[is_whole]]
-    is_break = (slots.time[1:] - slots.time[:-1] >= LONG_PAUSE) & (slots.row[1:] == slots.row[:-1])
-    if not len(slots) or (is_whole.all() and not is_break.any()):
+    if not len(slots):
         return time, offset, is_whole
     row, first, _ = row_bounds(slots.row)
-    begins = np.full(len(spans.last_time), NOT_KNOWN, np.int64)
-    firsts = begins.copy()
-    begins[row], firsts[row] = last_breaks(slots, is_break), first
+    begins = last_breaks(slots, slots.time[1:] - slots.time[:-1] >= LONG_PAUSE)
+    if begins is first and is_whole.all():
+        return time, offset, is_whole
+    if len(row) < len(spans.last_time):
+        begins, first = (assigned(uniform(NOT_KNOWN, spans.last_time), row, column) for column in (begins, first))
     begin = begins[rows]
     # Commits that repeat the offset after a long pause are no run.
-    is_run = (begin >= 0) & (slots.time[begin] <= spans.reached_time[rows]) & (~is_whole | (begin != firsts[rows]))
+    is_run = (begin >= 0) & (slots.time[begin] <= spans.reached_time[rows]) & (~is_whole | (begin != first[rows]))
     begin = begin[is_run]
     time[is_run], offset[is_run], is_whole[is_run] = slots.time[begin], slots.offset[begin], False
     return time, offset, is_whole
