@@ -49,16 +49,15 @@ class Slots(KeyTable):
         after[rows] = size
         begin = np.cumsum(after) - after
         at = np.arange(len(slots)) + np.repeat(begin[rows] - (np.cumsum(size) - size), size)
-        row, taken = self.row, None
-        if len(self) and not np.array_equal(before, after):  # else most groups have committed for a while
-            row = np.repeat(np.arange(count, dtype=self.row.dtype), after)
-            taken = np.minimum(
-                np.repeat(np.cumsum(before) - before - begin, after) + np.arange(len(row)), len(self) - 1
-            )
-        columns = {name: getattr(self, name) for name in ("number", "offset", "time", "commits")}
+        row, taken, old = self.row, None, self if len(self) else slots
+        if not np.array_equal(before, after):  # else most groups have committed for a while
+            row = np.repeat(np.arange(count, dtype=row.dtype), after)
+            taken = np.repeat(np.cumsum(before) - before - begin, after) + np.arange(len(row))
+            taken = np.minimum(taken, len(old) - 1)
+        columns = {name: getattr(old, name) for name in ("number", "offset", "time", "commits")}
         columns = {name: column.copy() if taken is None else column[taken] for name, column in columns.items()}
         for name, column in columns.items():
-            column[at] = getattr(slots, name)
+            column[at] = getattr(slots, name)  # also where a row took what follows it
         return Slots(row, **columns)
 
 
@@ -66,7 +65,7 @@ class Slots(KeyTable):
 def row_bounds(row: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows that have slots, given that of each slot, and the first and the last slot of each of them."""
     first = np.flatnonzero(np.append(True, row[1:] != row[:-1])[: len(row)])
-    return row[first], first, np.append(first[1:], len(row)) - 1
+    return row[first], first, np.append(first[1:], len(row))[: len(first)] - 1
 
 
 def slot_counts(row: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
