@@ -76,11 +76,7 @@ def headers_of(block: BatchBlock) -> Headers | None:
 
 
 def read_batches(
-    block: BatchBlock,
-    headers: Headers | None,
-    numbers: Ints,
-    limit: int,
-    on_fault: Callable[[LogBatch, Damaged], None],
+    block: BatchBlock, headers: Headers | None, numbers: Ints, limit: int, on_fault: Callable[[LogBatch, Damaged], None]
 ) -> Iterator[LogColumns]:
     """Yield the records of these batches of a block (ascending numbers) in pieces of about TARGET bytes.
 
@@ -120,11 +116,7 @@ def _parts(
 
 
 def _decompressed(
-    block: BatchBlock,
-    codecs: list[int],
-    numbers: list[int],
-    limit: int,
-    on_fault: Callable[[LogBatch, Damaged], None],
+    block: BatchBlock, codecs: list[int], numbers: list[int], limit: int, on_fault: Callable[[LogBatch, Damaged], None]
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the number and the decompressed records of each batch; undecodable ones are faults and left out."""
     for first in range(0, len(numbers), _BATCHES_PER_CALL):

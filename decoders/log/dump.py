@@ -227,10 +227,7 @@ def _records_of(batch: LogBatch) -> Iterator[tuple[LogRecord, Fields]]:
 
 def _control_fields(record: LogRecord) -> Fields:
     if marker := end_marker(record):
-        return {
-            "endTxnMarker": "COMMIT" if marker.committed else "ABORT",
-            "coordinatorEpoch": marker.coordinator_epoch,
-        }
+        return {"endTxnMarker": "COMMIT" if marker.committed else "ABORT", "coordinatorEpoch": marker.coordinator_epoch}
     kind, number = control_type(record.key)
     return {"controlType": f"{kind.name}({number})"}
 

@@ -24,13 +24,10 @@ _TOPIC_METADATA: Final = struct(
     Field("partition_metadata", ArrayOf(_PARTITION_RACKS)),
 )
 PARTITION_METADATA_VALUE: Final = flexible(
-    "ConsumerGroupPartitionMetadataValue",
-    Field("topics", ArrayOf(_TOPIC_METADATA)),
+    "ConsumerGroupPartitionMetadataValue", Field("topics", ArrayOf(_TOPIC_METADATA))
 )
 PARTITION_METADATA_VALUE_3_7: Final = flexible(
-    "ConsumerGroupPartitionMetadataValue",
-    Field("epoch", INT32),
-    Field("topics", ArrayOf(_TOPIC_METADATA)),
+    "ConsumerGroupPartitionMetadataValue", Field("epoch", INT32), Field("topics", ArrayOf(_TOPIC_METADATA))
 )
 
 _CLASSIC_PROTOCOL: Final = struct("ClassicProtocol", Field("name", STRING), Field("metadata", BYTES))
@@ -65,17 +62,14 @@ _ASSIGNOR_3_7: Final = struct(
     Field("metadata", BYTES),
 )
 MEMBER_METADATA_VALUE_3_7: Final = flexible(
-    "ConsumerGroupMemberMetadataValue",
-    *_MEMBER_FIELDS,
-    Field("assignors", ArrayOf(_ASSIGNOR_3_7)),
+    "ConsumerGroupMemberMetadataValue", *_MEMBER_FIELDS, Field("assignors", ArrayOf(_ASSIGNOR_3_7))
 )
 
 TARGET_ASSIGNMENT_METADATA_VALUE: Final = target_epoch("ConsumerGroupTargetAssignmentMetadataValue")
 
 _TOPIC_PARTITION: Final = struct("TopicPartition", Field("topic_id", UUID), Field("partitions", ArrayOf(INT32)))
 TARGET_ASSIGNMENT_MEMBER_VALUE: Final = flexible(
-    "ConsumerGroupTargetAssignmentMemberValue",
-    Field("topic_partitions", ArrayOf(_TOPIC_PARTITION)),
+    "ConsumerGroupTargetAssignmentMemberValue", Field("topic_partitions", ArrayOf(_TOPIC_PARTITION))
 )
 TARGET_ASSIGNMENT_MEMBER_VALUE_3_7: Final = flexible(
     "ConsumerGroupTargetAssignmentMemberValue",

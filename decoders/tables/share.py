@@ -30,8 +30,7 @@ TARGET_ASSIGNMENT_METADATA_VALUE: Final = target_epoch("ShareGroupTargetAssignme
 
 _TOPIC_PARTITIONS: Final = struct("TopicPartitions", Field("topic_id", UUID), Field("partitions", ArrayOf(INT32)))
 TARGET_ASSIGNMENT_MEMBER_VALUE: Final = flexible(
-    "ShareGroupTargetAssignmentMemberValue",
-    Field("topic_partitions", ArrayOf(_TOPIC_PARTITIONS)),
+    "ShareGroupTargetAssignmentMemberValue", Field("topic_partitions", ArrayOf(_TOPIC_PARTITIONS))
 )
 
 CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(

@@ -88,7 +88,5 @@ _SUBTOPOLOGY: Final = struct(
     Field("copartition_groups", ArrayOf(_COPARTITION_GROUP)),
 )
 TOPOLOGY_VALUE: Final = flexible(
-    "StreamsGroupTopologyValue",
-    Field("epoch", INT32),
-    Field("subtopologies", ArrayOf(_SUBTOPOLOGY)),
+    "StreamsGroupTopologyValue", Field("epoch", INT32), Field("subtopologies", ArrayOf(_SUBTOPOLOGY))
 )

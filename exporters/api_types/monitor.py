@@ -124,9 +124,7 @@ class _GroupParts(TypedDict):
 GroupResponse = Annotated[
     Json,
     JsonObject(
-        "GroupResponse",
-        "`/api/v1/group` and `/api/v1/groups/NAME`.",
-        (Fields(GROUPS), GroupDetailObject, _GroupParts),
+        "GroupResponse", "`/api/v1/group` and `/api/v1/groups/NAME`.", (Fields(GROUPS), GroupDetailObject, _GroupParts)
     ),
 ]
 

@@ -12,15 +12,7 @@ from typing import Final, Literal
 
 import pyarrow as pa
 
-from exporters.catalogue.metric import (
-    CountedSince,
-    Metric,
-    MetricKind,
-    Preset,
-    Source,
-    Stability,
-    ValueConversion,
-)
+from exporters.catalogue.metric import CountedSince, Metric, MetricKind, Preset, Source, Stability, ValueConversion
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 TIMESTAMP: Final = pa.timestamp("ms")

@@ -192,11 +192,7 @@ class RequestLimiter:
     """ASGI middleware that refuses requests beyond the limits with 503, instead of queueing them."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        streams: RequestLimits,
-        others: RequestLimits,
-        on_refusal: Callable[[], None] = lambda: None,
+        self, app: ASGIApp, streams: RequestLimits, others: RequestLimits, on_refusal: Callable[[], None] = lambda: None
     ) -> None:
         """`streams` are the limits of event streams, which stay open. `on_refusal` is called for each refusal."""
         self._app = app

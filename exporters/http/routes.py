@@ -85,9 +85,7 @@ def build_app(
             on_refusal=functools.partial(admission.count, RefusalReason.HOST),
         ),
         Middleware(
-            RequireLogin,
-            credentials=credentials,
-            on_refusal=functools.partial(admission.count, RefusalReason.LOGIN),
+            RequireLogin, credentials=credentials, on_refusal=functools.partial(admission.count, RefusalReason.LOGIN)
         ),
     ]
     routes = [

@@ -161,11 +161,7 @@ def gzipped(text: bytes) -> list[bytes]:
 
 
 def _families(
-    snapshot: Snapshot,
-    source: Source,
-    metrics: Sequence[Metric],
-    cluster: str | None,
-    kept: Mapping[str, MetricFamily],
+    snapshot: Snapshot, source: Source, metrics: Sequence[Metric], cluster: str | None, kept: Mapping[str, MetricFamily]
 ) -> list[MetricFamily]:
     """Render the metrics of one table that have a value, or return the `kept` family if nothing has changed.
 

@@ -118,11 +118,7 @@ class CheckpointDirectory:
 
 
 def open_checkpoint(
-    root: CheckpointPath,
-    topic: OffsetsTopic,
-    wanted: Layout,
-    ends: OffsetsTopicEnds,
-    part: InstancePart = EVERY_GROUP,
+    root: CheckpointPath, topic: OffsetsTopic, wanted: Layout, ends: OffsetsTopicEnds, part: InstancePart = EVERY_GROUP
 ) -> CheckpointDirectory:
     """Open or create the checkpoint for the groups of `part` in this topic.
 

@@ -38,12 +38,7 @@ REQUIRED_ACLS: Final = (
         ("DescribeConfigs", "Describe"),
         optional=True,
     ),
-    RequiredAcl(
-        "states of rebalancing groups",
-        ("--group", "*"),
-        ("Describe",),
-        optional=True,
-    ),
+    RequiredAcl("states of rebalancing groups", ("--group", "*"), ("Describe",), optional=True),
     RequiredAcl("name the producer of an open transaction", ("--transactional-id", "*"), ("Describe",), optional=True),
     RequiredAcl(
         "the same if a coordinator is unavailable, has expired the producer id, or its topic is not readable",

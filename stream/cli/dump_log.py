@@ -14,13 +14,7 @@ from stream.errors import ExitCode
 
 
 def dump_log(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="Segments (.log) of a partition.",
-        ),
-    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Segments (.log) of a partition.")],
     print_data_log: Annotated[bool, typer.Option("--print-data-log", help="Print records as text.")] = False,
     offsets: Annotated[bool, typer.Option("--offsets-decoder", help="Print records of __consumer_offsets.")] = False,
     transactions: Annotated[

@@ -19,15 +19,7 @@ import typer
 from exporters.group_query import PARAMETERS, GroupQuery, GroupQueryError, ParameterKind, SortKey
 from exporters.wording import unix_time
 from stream.cli.completion import GroupName, complete_words
-from stream.cli.options import (
-    CaptureSource,
-    ConfigFile,
-    InstanceUrl,
-    JsonOutput,
-    PlainJson,
-    instance_url,
-    load_section,
-)
+from stream.cli.options import CaptureSource, ConfigFile, InstanceUrl, JsonOutput, PlainJson, instance_url, load_section
 from stream.cli.render.stdout import print_api_json, print_notes
 from stream.cli.render.tables import TextTable, display_text, print_tables
 from stream.errors import ExitCode

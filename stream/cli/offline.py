@@ -124,8 +124,7 @@ def capture(
     settings: Settings = None,
     topics: Topics = None,
     since: Annotated[
-        str | None,
-        typer.Option("--from", metavar="TIME", help="Only records from this time on: ISO 8601 or Unix ms."),
+        str | None, typer.Option("--from", metavar="TIME", help="Only records from this time on: ISO 8601 or Unix ms.")
     ] = None,
     until: Annotated[
         str | None, typer.Option(metavar="TIME", help="Only records before this time: ISO 8601 or Unix ms.")

@@ -192,9 +192,7 @@ class ClusterWatch:
         if missing := rights - self._denied:
             self._denied |= missing
             _log.warning(
-                "cluster facts not authorised",
-                grant=sorted(missing),
-                how="`lagwarden acls` prints the commands",
+                "cluster facts not authorised", grant=sorted(missing), how="`lagwarden acls` prints the commands"
             )
 
 

@@ -85,9 +85,7 @@ class _Setting:
 
 
 def load(
-    file: Path | None = None,
-    environment: Mapping[str, str] | None = None,
-    flags: Mapping[str, object] | None = None,
+    file: Path | None = None, environment: Mapping[str, str] | None = None, flags: Mapping[str, object] | None = None
 ) -> Config:
     """Build the configuration from a file, environment variables and flags (key -> value); later sources win.
 
@@ -111,10 +109,7 @@ def load_section(
 
 
 def _sections(
-    names: Collection[str],
-    file: Path | None,
-    environment: Mapping[str, str] | None,
-    flags: Mapping[str, object] | None,
+    names: Collection[str], file: Path | None, environment: Mapping[str, str] | None, flags: Mapping[str, object] | None
 ) -> dict[str, OptionSection]:
     """Build the named sections. Raises ConfigRefusal with all errors."""
     faults: list[ConfigFault] = []

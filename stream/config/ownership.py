@@ -128,9 +128,7 @@ def _check_zone(value: str) -> str:
 
 _Text = Annotated[str, BeforeValidator(_label_text, json_schema_input_type=str | int), AfterValidator(_check_label)]
 _Length = Annotated[
-    float,
-    BeforeValidator(parse_seconds, json_schema_input_type=float | str),
-    Field(gt=0, le=_LONGEST_WINDOW),
+    float, BeforeValidator(parse_seconds, json_schema_input_type=float | str), Field(gt=0, le=_LONGEST_WINDOW)
 ]
 
 

@@ -157,10 +157,7 @@ GROUPS: Final = OffsetsTable(
         RowField("protocol", pa.string(), "The assignor, of a classic group.", "GroupMetadataValue protocol"),
         RowField("leader", pa.string(), "The member that assigns, of a classic group.", "GroupMetadataValue leader"),
         RowField(
-            "state_time",
-            TIME,
-            "When a classic group came into its state.",
-            "GroupMetadataValue currentStateTimestamp",
+            "state_time", TIME, "When a classic group came into its state.", "GroupMetadataValue currentStateTimestamp"
         ),
         RowField(
             "assignment_epoch",

@@ -91,9 +91,4 @@ class HealthOptions(OptionSection):
         most=31_536_000,
         experimental=True,
     )
-    end_points: int = option(
-        48,
-        "Points in the history of an end offset, 16 bytes each.",
-        ge=8,
-        le=1000,
-    )
+    end_points: int = option(48, "Points in the history of an end offset, 16 bytes each.", ge=8, le=1000)

@@ -18,21 +18,14 @@ class HttpOptions(OptionSection):
     # 10848 lies above that range and below the ephemeral ports.
     port: int = option(10848, "The port to listen on; 0 selects a free port and logs it.", ge=0, le=65535)
     max_connections: int = option(
-        512,
-        "Open connections, beyond which a new one replaces an idle one, or is refused.",
-        ge=16,
-        le=100_000,
+        512, "Open connections, beyond which a new one replaces an idle one, or is refused.", ge=16, le=100_000
     )
     max_connections_per_address: int = option(
-        128,
-        "The same per client address; all clients behind a proxy share one.",
-        ge=8,
-        le=100_000,
+        128, "The same per client address; all clients behind a proxy share one.", ge=8, le=100_000
     )
 
     web_config: Path | None = option(
-        None,
-        "A file in Prometheus' web configuration format, with TLS and users (docs/http.md).",
+        None, "A file in Prometheus' web configuration format, with TLS and users (docs/http.md)."
     )
     bearer_token_file: Path | None = option(None, "A file with a token that clients may send instead of a password.")
 
@@ -41,21 +34,17 @@ class HttpOptions(OptionSection):
     )
 
     hide_members: bool = option(
-        False,
-        "Show generated names instead of the ids, client ids, hosts and racks of members (docs/http.md).",
+        False, "Show generated names instead of the ids, client ids, hosts and racks of members (docs/http.md)."
     )
 
     external_url: BaseUrl | None = option(
-        None,
-        "The address at which people reach these pages, for links in alerts of the webhook.",
+        None, "The address at which people reach these pages, for links in alerts of the webhook."
     )
     grafana_url: BaseUrl | None = option(
-        None,
-        "Base URL of Grafana: pages of groups link to the dashboard there (`/d/lagwarden-group`).",
+        None, "Base URL of Grafana: pages of groups link to the dashboard there (`/d/lagwarden-group`)."
     )
     runbook_url: BaseUrl | None = option(
-        None,
-        "Base URL of your own runbooks, before `/ALERT`, instead of those that lagwarden serves.",
+        None, "Base URL of your own runbooks, before `/ALERT`, instead of those that lagwarden serves."
     )
 
     messages_url: MessagesUrl | None = option(

@@ -33,16 +33,12 @@ class JobOptions(OptionSection):
         shown="`0/1`: all groups",
     )
     shards: int = option(
-        64,
-        "Shards of the state: 64 for up to 20,000 groups, 256 for more. Fixed per checkpoint.",
-        ge=1,
-        le=4096,
+        64, "Shards of the state: 64 for up to 20,000 groups, 256 for more. Fixed per checkpoint.", ge=1, le=4096
     )
     commit_window_slots: int = option(10, "Slots with recent commits per group and partition.", ge=2, le=1000)
     commit_window_slot_seconds: int = seconds(30, "The length of one slot.", least=1)
     master: Annotated[str, AfterValidator(lambda text: MasterUrl.parse(text).text)] = option(
-        "local[*]",
-        "Spark's master URL: `local[N]` runs N tasks here, others run them in executors (docs/cluster.md).",
+        "local[*]", "Spark's master URL: `local[N]` runs N tasks here, others run them in executors (docs/cluster.md)."
     )
     driver_memory: HeapSize = option("512m", "The heap size of Spark's JVM (docs/install.md has a table).")
     class_archive: Path = option(

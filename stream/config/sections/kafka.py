@@ -36,26 +36,21 @@ class KafkaOptions(OptionSection):
         "PLAINTEXT", "The security protocol of the brokers' listener."
     )
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"] | None = option(
-        None,
-        "The SASL mechanism; required with the `SASL_` protocols.",
+        None, "The SASL mechanism; required with the `SASL_` protocols."
     )
     sasl_username: str | None = option(None, "The SASL user name, for PLAIN and SCRAM.", min_length=1)
     sasl_password: Secret | None = option(None, "The SASL password, for PLAIN and SCRAM.")
     oauth_token_file: Path | None = option(
-        None,
-        "File with the token (JWT) for OAUTHBEARER, which another program renews.",
+        None, "File with the token (JWT) for OAUTHBEARER, which another program renews."
     )
     oauth_token_endpoint: Annotated[str, AfterValidator(values.check_token_endpoint)] | None = option(
-        None,
-        "URL of the token endpoint for client credentials: `https`, or `http` on this machine.",
+        None, "URL of the token endpoint for client credentials: `https`, or `http` on this machine."
     )
     oauth_client_id: str | None = option(None, "The client id at the token endpoint.", min_length=1)
     oauth_client_secret: Secret | None = option(None, "The client secret at the token endpoint.")
     oauth_scope: str | None = option(None, "The scope of the tokens, if the endpoint needs one.", min_length=1)
     oauth_ca_file: FilePath | None = option(
-        None,
-        "PEM file of additional authorities for the token endpoint.",
-        shown="the system's authorities",
+        None, "PEM file of additional authorities for the token endpoint.", shown="the system's authorities"
     )
     oauth_timeout: values.Seconds = seconds(10.0, "Timeout of one request to the token endpoint.", least=0.1, most=120)
     oauth_extensions: Annotated[dict[str, str], AfterValidator(values.check_sasl_extensions)] = option(
@@ -139,10 +134,7 @@ class ClusterOptions(OptionSection):
         60.0, "How often these facts are read from the cluster; 0 disables them.", least=0, most=3600
     )
     partitions_shown: int = option(
-        10_000,
-        "Partitions with series of their own, unhealthy ones first.",
-        ge=0,
-        le=1_000_000,
+        10_000, "Partitions with series of their own, unhealthy ones first.", ge=0, le=1_000_000
     )
     topic_settings: values.TopicSettings = experimental(
         ("cleanup.policy", "max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms"),

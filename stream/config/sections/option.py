@@ -7,13 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 
 def option(
-    default: Any,
-    help_text: str,
-    *,
-    unit: str = "",
-    shown: str | None = None,
-    experimental: bool = False,
-    **limits: Any,
+    default: Any, help_text: str, *, unit: str = "", shown: str | None = None, experimental: bool = False, **limits: Any
 ) -> Any:
     """Return the field of an option.
 

@@ -25,14 +25,12 @@ class MetricsOptions(OptionSection):
     """The selection of series in `/metrics`. A pattern is a regular expression (RE2) that must match the whole name."""
 
     preset: Literal["lean", "standard", "full"] = option(
-        "standard",
-        "The metrics to show; docs/metrics.md has what each costs.",
+        "standard", "The metrics to show; docs/metrics.md has what each costs."
     )
     add: values.MetricNames = option((), "Names of metrics to show in addition to the preset.")
     omit: values.MetricNames = option((), "Names of metrics of the preset to leave out.")
     granularity: Literal["partition", "topic", "group"] = option(
-        "partition",
-        "The finest series: `topic` omits those per partition, `group` also those per topic.",
+        "partition", "The finest series: `topic` omits those per partition, `group` also those per topic."
     )
     groups_allow: values.Patterns = option((), "Patterns of the groups to include.", shown="every group")
     groups_deny: values.Patterns = option((), "Patterns of groups to exclude, such as `console-consumer-.*`.")
@@ -44,15 +42,9 @@ class MetricsOptions(OptionSection):
     fold_generated: int = experimental(
         10, "From how many on groups with generated names of one pattern are shown as one; 0: never.", ge=0
     )
-    series_budget: int = option(
-        300_000,
-        "The maximum number of series (docs/metrics.md). 0: no limit.",
-        ge=0,
-    )
+    series_budget: int = option(300_000, "The maximum number of series (docs/metrics.md). 0: no limit.", ge=0)
     cluster_name: values.LabelText | None = option(
-        None,
-        "The name of the cluster, such as `orders-eu`, as the label `cluster` of every series.",
-        shown="no label",
+        None, "The name of the cluster, such as `orders-eu`, as the label `cluster` of every series.", shown="no label"
     )
     compatibility: values.OtherExporters = experimental(
         (),
