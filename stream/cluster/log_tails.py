@@ -15,11 +15,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from decoders.log.batch import RecordBatch
 from decoders.log.control import BatchOutcome, TransactionMarkers, is_transactional_data
 from decoders.log.errors import Damaged
 from decoders.log.fetched import FetchedBatches
 from decoders.log.files import LogBatch
+from decoders.log.vectors import LogColumns
 from stream.cluster.partition_offsets import Leader, find_leaders
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
@@ -34,6 +38,10 @@ _ROUNDS: Final = 8
 _GREATEST_OFFSET: Final = (1 << 63) - 1
 
 
+def _nothing() -> NDArray[np.int64]:
+    return np.empty(0, np.int64)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class TailRequest:
     """A range of offsets up to the high watermark `end` of its partition."""
@@ -42,8 +50,8 @@ class TailRequest:
     partition: int
     data_from: int
     end: int
-    with_time: bool = False
-    """The time of the first record is wanted, too."""
+    with_times: bool = False
+    """The times of the first records are wanted, too."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,8 +65,10 @@ class TailRead:
     wanted: TailRequest
     data_end: int | None = None
     reason: ErrorReason | None = None
-    first_time: int | None = None
-    """The time (ms) of the record at `data_from`, or of the next one that compaction has left; None: not read."""
+    offsets: NDArray[np.int64] = dataclasses.field(default_factory=_nothing, compare=False)
+    """The records that compaction has left from `data_from` on, as far as one answer has them."""
+    times: NDArray[np.int64] = dataclasses.field(default_factory=_nothing, compare=False)
+    """Their times (ms)."""
 
 
 class _PendingTail:
@@ -68,7 +78,7 @@ class _PendingTail:
         self.wanted = wanted
         self.position = wanted.data_from
         self.batches: list[LogBatch] = []
-        self.first_time: int | None = None
+        self.first: list[LogColumns] = []
         self.node, self.epoch = (-1, -1) if isinstance(leader, ErrorReason) else leader
         self.read = TailRead(wanted, reason=leader) if isinstance(leader, ErrorReason) else None
 
@@ -86,8 +96,8 @@ class _PendingTail:
         try:
             if fetched.fault is not None:
                 raise fetched.fault
-            if self.wanted.with_time and self.first_time is None:
-                self.first_time = _first_time(fetched, self.wanted.data_from)
+            if self.wanted.with_times and not self.first:
+                self.first = _records_from(fetched, self.wanted.data_from)
             if self.position >= self.wanted.end or (alone and self.position == previous):
                 self.end(data_end=data_end(self.batches, self.wanted))
         except Damaged:
@@ -96,8 +106,10 @@ class _PendingTail:
 
     def end(self, *, data_end: int | None = None, reason: ErrorReason | None = None) -> None:
         """Set the result and release the batches."""
-        self.read = TailRead(self.wanted, data_end, reason, None if data_end is None else self.first_time)
-        self.batches = []
+        known = [] if data_end is None else self.first
+        offsets, times = ([_nothing(), *(getattr(each, name) for each in known)] for name in ("offset", "timestamp"))
+        self.read = TailRead(self.wanted, data_end, reason, np.concatenate(offsets), np.concatenate(times))
+        self.batches, self.first = [], []
 
 
 def read_tails(
@@ -152,14 +164,13 @@ def data_end(batches: Sequence[LogBatch], wanted: TailRequest) -> int:
     return wanted.data_from
 
 
-def _first_time(fetched: FetchedBatches, start: int) -> int | None:
-    """Return the time of the first record at or after an offset, None if there is none. Raises Damaged."""
+def _records_from(fetched: FetchedBatches, start: int) -> list[LogColumns]:
+    """Return the records at and after an offset. Raises Damaged."""
 
     def fail(_batch: LogBatch, fault: Damaged) -> None:
         raise fault
 
-    pieces = fetched.columns(start, _GREATEST_OFFSET, fail)
-    return next((int(each.timestamp[0]) for each in pieces if len(each.timestamp)), None)
+    return [each for each in fetched.columns(start, _GREATEST_OFFSET, fail) if len(each.offset)]
 
 
 def _last_record(batch: LogBatch) -> int:

@@ -67,32 +67,41 @@ def drop_odd_records(
 
     A look-up by time passes over such a record, or ends at it, wherever it stands: the answers do not say when it was
     written. Returns these partitions. Read are those that seem to wait for longer than the newest requested age, the
-    first of each partition first; needs the right to read the topic. What is not read in time is believed.
+    first of each partition first, with what follows it; needs the right to read the topic. What is not read in time is
+    believed.
     """
-    end_row = _end_rows(inputs)
-    first = np.maximum(inputs.spans.last_offset, inputs.ends.log_start[end_row]) if len(inputs.ends.place) else end_row
-    newest = offsets[end_row, -1]
-    is_late = (inputs.spans.last_offset != NO_COMMIT) & (end_row >= 0) & ((newest < 0) | (newest > first))
-    is_late &= (first < inputs.ends.high_watermark[end_row]) & (offsets[end_row] != NOT_ANSWERED).any(axis=1)
-    waiting = sorted({(int(end_row[row]), int(first[row])) for row in np.flatnonzero(is_late).tolist()})
+    row = _end_rows(inputs)
+    first = np.maximum(inputs.spans.last_offset, inputs.ends.log_start[row]) if len(inputs.ends.place) else row
+    newest = offsets[row, -1]
+    is_late = (inputs.spans.last_offset != NO_COMMIT) & (row >= 0) & ((newest < 0) | (newest > first))
+    is_late &= (first < inputs.ends.high_watermark[row]) & (offsets[row] != NOT_ANSWERED).any(axis=1)
+    late = np.flatnonzero(is_late)
+    late = late[np.lexsort((first[late], row[late]))]
     deadline = clock() + _ODD_SECONDS
     odd: set[TopicPartition] = set()
-    while waiting and clock() < deadline:
-        number_of = dict(reversed(waiting[: limits.tails]))
-        waiting = [each for each in waiting if number_of.get(each[0]) != each[1]]
+    while len(late) and clock() < deadline:
+        bounds = np.append(np.flatnonzero(np.diff(row[late], prepend=-1)), len(late))[: limits.tails + 1]
         requests = [
-            TailRequest(inputs.topics[place >> 32], place & 0xFFFFFFFF, offset, offset + 1, with_time=True)
-            for place, offset in zip(inputs.ends.place[[*number_of]].tolist(), number_of.values(), strict=True)
+            TailRequest(inputs.topics[place >> 32], place & 0xFFFFFFFF, offset, offset + 1, with_times=True)
+            for place, offset in (
+                (int(inputs.ends.place[row[at]]), int(first[at])) for at in late[bounds[:-1]].tolist()
+            )
         ]
         try:
             answers = read_tails(cluster, requests, seconds=deadline - clock(), clock=clock)
         except ClusterError:
             break
-        for row, answer in zip(number_of, answers, strict=True):
-            time = answer.first_time
-            if time is not None and not FIRST_TRUE_TIME <= time <= inputs.now + AHEAD_MS:
-                offsets[row] = NOT_ANSWERED
+        rest = [late[bounds[-1] :]]
+        for answer, begin, end in zip(answers, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            waiting = late[begin:end]
+            read = np.searchsorted(answer.offsets, first[waiting])
+            time = answer.times[read[read < len(answer.times)]]
+            if ((time < FIRST_TRUE_TIME) | (time > inputs.now + AHEAD_MS)).any():
+                offsets[row[waiting]] = NOT_ANSWERED
                 odd.add((answer.wanted.topic, answer.wanted.partition))
+            elif answer.reason is None:
+                rest.append(waiting[(read == len(answer.times)) & (first[waiting] > answer.wanted.data_from)])
+        late = np.concatenate(rest)
     return frozenset(odd)
 
 

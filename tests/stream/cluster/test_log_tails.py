@@ -128,12 +128,13 @@ def test_data_ends_with_the_last_readable_record() -> None:
     assert tail.data_end == 2
 
 
-def test_the_time_of_the_first_record_of_a_tail() -> None:
-    """A record that compaction has removed, and a marker, have none: the time is that of the next record."""
+def test_the_times_of_the_first_records_of_a_tail() -> None:
+    """A record that compaction has removed, and a marker, have none."""
     log = [plain(0, 4), committed(4), compacted(5, [1], 3)]
-    wanted = [TailRequest("t", 0, start, start + 1, with_time=True) for start in (2, 4, 5, 7)]
-    times = [read(Leader({("t", 0): log}), each)[0].first_time for each in wanted]
-    assert times == [1_002, 1_001, 1_001, None]
+    wanted = [TailRequest("t", 0, start, start + 1, with_times=True) for start in (2, 4, 5, 7)]
+    tails = [read(Leader({("t", 0): log}), each)[0] for each in wanted]
+    assert [each.offsets.tolist() for each in tails] == [[2, 3, 6], [6], [6], []]
+    assert [each.times.tolist() for each in tails] == [[1_002, 1_003, 1_001], [1_001], [1_001], []]
 
 
 @given(
