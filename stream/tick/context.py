@@ -21,9 +21,6 @@ from stream.tick.hidden_commits.overlay import BlockedOffsetsPartition, HiddenCo
 from stream.tick.inputs.polled_cluster import NOT_POLLED, PolledCluster
 from stream.tick.lookups.log_tails import KnownTails
 
-Causes = Mapping[tuple[str, int], RemovalCause]
-"""The cause of each removal as decided when it happened, by group and log position of the transition."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RemovedCommit:
@@ -104,6 +101,20 @@ UNKNOWN_CLUSTER: Final = ClusterContext(OffsetsRetention(None, None, "unknown"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Causes:
+    """The causes of removals, as decided when they happened."""
+
+    decided: Mapping[tuple[str, int], RemovalCause] = dataclasses.field(default_factory=dict)
+    """By group and log position of the transition."""
+    at_first: ClusterContext | None = None
+    """What was known at the first tick: it decides those before, when they are asked for."""
+
+    def of(self, group: str, transition: Transition, cluster: ClusterContext) -> RemovalCause:
+        """Return the cause of a removal; without a decision, by what is known now."""
+        return self.decided.get((group, transition.position)) or (self.at_first or cluster).cause_of(transition)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class TickFacts:
     """What one tick has read."""
 
@@ -139,7 +150,7 @@ class DerivedState:
     """The predicted expiry of their offsets, and of the groups."""
     unassigned: UnassignedCounts
     """Partitions without an owner and topics without a subscriber."""
-    causes: Causes = dataclasses.field(default_factory=dict)
+    causes: Causes = Causes()
     removed: CommitRemovals = dataclasses.field(default_factory=dict)
     """The offsets that were recently removed."""
 
@@ -149,13 +160,8 @@ class DerivedState:
         return self.hidden.state
 
     def decided_cause(self, group: str, transition: Transition) -> RemovalCause:
-        """Return the cause as decided when the removal happened; without a decision, by what is known now."""
-        return decided_cause(group, transition, self.causes, self.facts.cluster)
-
-
-def decided_cause(group: str, transition: Transition, causes: Causes, cluster: ClusterContext) -> RemovalCause:
-    """Return the cause of a removal, see `DerivedState.decided_cause`."""
-    return causes.get((group, transition.position)) or cluster.cause_of(transition)
+        """Return the cause of a removal."""
+        return self.causes.of(group, transition, self.facts.cluster)
 
 
 def derive(facts: TickFacts) -> DerivedState:

@@ -42,9 +42,8 @@ class Terminations:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._removals: list[tuple[str, Transition]] = []
-        self._stored_removals: list[tuple[str, Transition]] | None = None
         self._removed_offsets: list[RemovedOffset] = []
-        self._causes: dict[tuple[str, int], RemovalCause] = {}
+        self._causes = Causes()
         # All from the start: a counter that begins with its first event hides that event from increase().
         self._deaths: Counter[str] = Counter({str(cause): 0 for cause in RemovalCause})
         self._expiry_check = ExpiryCheck()
@@ -64,19 +63,9 @@ class Terminations:
         """Return the topics of removals without a decided cause; the cause depends on whether they exist."""
         with self._lock:
             pending = list(self._removals)
-        if self._stored_removals is None:  # the first tick: an earlier process decided and counted these
-            self._stored_removals = [
-                (group, each)
-                for group, history in state.histories.items()
-                for each in history.transitions
-                if each.removal
-            ]
-        return {
-            topic
-            for _, each in (*pending, *self._stored_removals)
-            if each.removal is not None
-            for topic in each.removal.topics
-        }
+        if self._causes.at_first is None:  # an earlier process counted these
+            pending += [(group, each) for group, history in state.histories.items() for each in history.transitions]
+        return {topic for _, each in pending if each.removal is not None for topic in each.removal.topics}
 
     def decide_causes(self, state: GroupColumns, context: ClusterContext) -> Causes:
         """Decide the cause of each removal since the last tick and count deaths; return the causes of all removals.
@@ -85,12 +74,15 @@ class Terminations:
         """
         with self._lock:
             removals, self._removals = self._removals, []
-        stored, self._stored_removals = self._stored_removals or [], []
-        self._causes = dict(self._causes)  # earlier ticks have the former mapping
-        for group, transition in (*stored, *removals):
-            self._causes.setdefault((group, transition.position), self._cause(group, transition, context))
-        self._count_deaths([(group, each) for group, each in removals if each.live], context)
-        self._causes = {place: cause for place, cause in self._causes.items() if place[0] in state.histories}
+        causes, is_first = self._causes, self._causes.at_first is None
+        new = [(group, each) for group, each in removals if each.live or not is_first]
+        decided = dict(causes.decided)  # earlier ticks have the former mapping
+        for group, each in new:
+            decided.setdefault((group, each.position), self._cause(group, each, context))
+        self._count_deaths([(group, each) for group, each in new if each.live], decided, context)
+        decided = {place: cause for place, cause in decided.items() if place[0] in state.histories}
+        if is_first or decided != causes.decided:
+            self._causes = Causes(decided, causes.at_first or context)
         return self._causes
 
     def check_predictions(
@@ -176,12 +168,17 @@ class Terminations:
             _log.error("internal error while evaluating a termination", group=group, exc_info=error)
         self.faults += 1
 
-    def _count_deaths(self, transitions: Iterable[tuple[str, Transition]], context: ClusterContext) -> None:
+    def _count_deaths(
+        self,
+        transitions: Iterable[tuple[str, Transition]],
+        causes: Mapping[tuple[str, int], RemovalCause],
+        context: ClusterContext,
+    ) -> None:
         deaths = 0
         for group, transition in transitions:
             if transition.type is not TransitionType.DEAD:
                 continue
-            cause = self._causes[group, transition.position]
+            cause = causes[group, transition.position]
             self._deaths[cause] += 1
             deaths += 1
             if deaths <= _LOGGED_DEATHS:

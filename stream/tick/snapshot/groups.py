@@ -17,7 +17,7 @@ from stream.groups.membership.model import CLASSIC, SIMPLE, Membership
 from stream.groups.short_cache import keep_last
 from stream.health.columns import Flags, Ints, replaced
 from stream.health.features.window import Window
-from stream.tick.context import Causes, ClusterContext, DerivedState, decided_cause
+from stream.tick.context import Causes, ClusterContext, DerivedState
 from stream.tick.inputs.rows import InputRows
 from stream.tick.inputs.times import is_odd
 from stream.tick.snapshot.owned_rows import OwnedRows, label_columns, rows_by_group
@@ -178,7 +178,7 @@ def _dead_group_fields(name: str, history: GroupHistory, causes: Causes, cluster
         state_since=history.died,
         created_time=history.created,
         died_time=history.died,
-        death_cause=None if removal is None else str(decided_cause(name, removal, causes, cluster)),
+        death_cause=None if removal is None else str(causes.of(name, removal, cluster)),
     )
 
 
